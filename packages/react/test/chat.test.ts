@@ -185,7 +185,7 @@ test('a streamed card is announced and can be decided at once, and its decision 
   const chunks = paused([first]);
   asked.send(chunks.slice(0, -2), false);
   await button('Approve').waitFor();
-  await page.getByText('A decision waits for you: transferMoney.').waitFor();
+  await page.getByText('Approval needed: transferMoney.').waitFor();
   expect(await page.evaluate(() => document.activeElement?.closest('article'))).toBe(null);
   await button('Approve').click();
   await page.getByText('Sending…').waitFor();
@@ -688,7 +688,7 @@ test('risk, labels and a deadline with a countdown are shown', async () => {
   await passing(30_000);
   expect(await deadline.innerText()).toBe('Expires in 60 seconds, then auto-rejects');
   await passing(61_000);
-  expect(await deadline.innerText()).toContain('This request has expired.');
+  expect(await deadline.innerText()).toContain('Expired');
 });
 
 const plain = {

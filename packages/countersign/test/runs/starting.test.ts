@@ -76,7 +76,7 @@ test('the `by` of a start has at most 512 characters on every store', async () =
   const starting = clerk.start('Pay.', { runId: 'long', by: 'x'.repeat(513) });
   await expect(starting).rejects.toMatchObject({
     code: 'invalid-options',
-    message: expect.stringContaining('`by` has at most 512 characters, not 513'),
+    message: expect.stringContaining('`by` can have at most 512 characters, not 513'),
   });
   await runs.settled();
   expect(model.requests).toHaveLength(1);
