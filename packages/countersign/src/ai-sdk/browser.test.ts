@@ -25,6 +25,6 @@ test('a page loads nothing that only a server has', () => {
   expect([...packages].sort()).toEqual(['@cfworker/json-schema', 'ai']);
 });
 
-test('a gate is not for a page', () => {
-  expect(() => browser.gate({}, { chatId: 'c', person: 'p', secret: 's' })).toThrow('A gate is for the server.');
+test('a gate throws in a browser', () => {
+  expect(() => browser.gate({}, { chatId: 'c', person: 'p', secret: 's' })).toThrow('`gate` only works on the server.');
 });
