@@ -11,7 +11,7 @@ import type { CancelOptions } from './run-options.ts';
 /** Returns false if someone else wrote at the same time: then read the run again. */
 export async function cancelled(drives: Drives, loaded: LoadedRun, { by, reason }: CancelOptions): Promise<boolean> {
   const { run: record } = loaded;
-  const state = stateOfRun(loaded);
+  const state = await stateOfRun(loaded);
   if (state.ended || (ENDED.has(record.status) && record.status !== 'failed')) return true;
   const { run, journal } = drives.open(record, state, drives.agent(record.agent), { onStale: 'fail' });
   const withdrawn = { withdrawn: true, by: by ?? null, note: reason ?? null };

@@ -8,6 +8,7 @@ import type { Drives } from './driving/driving.ts';
 import { dryRun } from './dry-run.ts';
 import { bufferUntilDurable } from './journal/buffer-until-durable.ts';
 import { checkChain } from './port/chain.ts';
+import { readRun } from './port/read-run.ts';
 import { unknownInterrupt, unknownRun } from './port/run-id.ts';
 import { refuseLargeDecision, refuseLargeMessage } from './port/run-limit.ts';
 import type { LoadedRun, RunRecord, Store } from './port/store.ts';
@@ -26,7 +27,7 @@ import {
 import { expireCards, fetchTimeIfExpired, isExpired, type Settling } from './questions/expiry.ts';
 import { askPolicy } from './questions/policy.ts';
 import { type Decided, endedRun, refuseOutdated, settledAs } from './questions/settled.ts';
-import { stateOf } from './questions/view.ts';
+import { stateOfRun } from './questions/view.ts';
 import { withdrawing } from './questions/withdrawing.ts';
 import type { DecideOptions } from './run-options.ts';
 
@@ -102,10 +103,10 @@ export async function decideSeveral(
 }
 
 async function load({ store }: Desk, runId: string, unknown: () => Error, known?: LoadedRun): Promise<Loaded> {
-  const loaded = known ?? (await store.read(runId));
+  const loaded = known ?? (await readRun(store, runId));
   if (!loaded) throw unknown();
-  const size = checkChain(loaded);
-  return { run: loaded.run, state: stateOf(loaded.events), size };
+  const size = await checkChain(loaded);
+  return { run: loaded.run, state: await stateOfRun(loaded), size };
 }
 
 /** A deadline passed before the decision, by the time of the store. */

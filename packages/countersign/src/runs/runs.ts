@@ -32,6 +32,7 @@ import { startWorker, type Worker, type WorkerOptions } from './driving/worker.t
 import { bufferUntilDurable } from './journal/buffer-until-durable.ts';
 import { brokenChain, CANNOT_BE_READ, chainStart, tamperedRun, UNREADABLE } from './port/chain.ts';
 import type { Notes } from './port/notes.ts';
+import { readRun } from './port/read-run.ts';
 import { checkRunId, checkStarter, runNotEnded, unknownInterrupt, unknownRun } from './port/run-id.ts';
 import { refuseLargeMessage } from './port/run-limit.ts';
 import { mapValid } from './port/skip-invalid.ts';
@@ -268,7 +269,7 @@ export class Runs<C extends Context = Context> {
     const changes = changesOf(this.#store, checkId('runId', runId), signal);
     try {
       while (!signal?.aborted) {
-        const loaded = await unlessAborted(this.#store.read(runId, { after: seen }), signal);
+        const loaded = await unlessAborted(readRun(this.#store, runId, seen), signal);
         if (signal?.aborted) return;
         if (!loaded) throw unknownRun(runId);
         const { version } = loaded.run;
@@ -292,7 +293,7 @@ export class Runs<C extends Context = Context> {
 
   /** Reads the run and its events after `after`; undefined if it does not exist. */
   async find(runId: string, { after = 0 }: FollowOptions = {}): Promise<LoadedRun | undefined> {
-    return this.#store.read(checkId('runId', runId), { after: checkAfter(after) });
+    return readRun(this.#store, checkId('runId', runId), checkAfter(after));
   }
 
   /**
@@ -313,12 +314,12 @@ export class Runs<C extends Context = Context> {
     runId: string,
   ): Promise<{ readonly ok: boolean; readonly events: number; readonly problem: string | null }> {
     const loaded = await this.#load(runId);
-    const problem = brokenChain(loaded) ?? null;
+    const problem = (await brokenChain(loaded)) ?? null;
     return { ok: problem === null, events: loaded.events.length, problem };
   }
 
   async #load(runId: string, after = 0): Promise<LoadedRun> {
-    const loaded = await this.#store.read(checkId('runId', runId), { after });
+    const loaded = await readRun(this.#store, checkId('runId', runId), after);
     if (!loaded) throw unknownRun(runId);
     return loaded;
   }

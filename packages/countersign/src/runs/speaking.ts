@@ -8,13 +8,14 @@ import type { DriveOptions, Drives } from './driving/driving.ts';
 import { dryRun } from './dry-run.ts';
 import { bufferUntilDurable } from './journal/buffer-until-durable.ts';
 import { checkChain } from './port/chain.ts';
+import { readRun } from './port/read-run.ts';
 import { unknownRun } from './port/run-id.ts';
 import { refuseLargeMessage } from './port/run-limit.ts';
 import type { LoadedRun, RunRecord, Store } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
 import { newlyInDoubt } from './questions/card.ts';
 import { expireCards, fetchTimeIfExpired, type Settling } from './questions/expiry.ts';
-import { stateOf } from './questions/view.ts';
+import { stateOf, stateOfRun } from './questions/view.ts';
 import { withdrawing } from './questions/withdrawing.ts';
 
 /**
@@ -43,10 +44,10 @@ export async function speak(runs: Runs, runId: string, say: Say, options: SpeakO
   let { seen, read } = options;
   try {
     for (;;) {
-      const loaded = read ?? (await untilAborted(store.read(runId), options.signal));
+      const loaded = read ?? (await untilAborted(readRun(store, runId), options.signal));
       read = undefined;
       if (!loaded) throw unknownRun(runId);
-      const size = checkChain(loaded);
+      const size = await checkChain(loaded);
       seen ??= loaded.run.version;
       if (loaded.run.status === 'running') await comesToRest(runs, loaded.run, changes, options);
       else {
@@ -63,12 +64,13 @@ export async function speak(runs: Runs, runId: string, say: Say, options: SpeakO
 /** Undefined once the message is recorded. Then this process holds the claim and the run continues. */
 async function says(
   drives: Drives,
-  { run: record, events, size }: LoadedRun & { readonly size: number },
+  loaded: LoadedRun & { readonly size: number },
   say: Say,
   { seen, by, ...options }: SpeakOptions,
 ) {
+  const { run: record, events, size } = loaded;
   const agent = drives.agent(record.agent);
-  const state = stateOf(events);
+  const state = await stateOfRun(loaded);
   await untilAborted(fetchTimeIfExpired(record.id, state, drives), options.signal);
   const chunks = options.onChunk && bufferUntilDurable(options.onChunk);
   const { run, journal } = drives.open(record, state, agent, { onStale: 'fail', claim: 'enter', emit: chunks?.hear });

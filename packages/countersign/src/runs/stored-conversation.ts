@@ -93,7 +93,7 @@ export async function converse(
   await orLeft(runs.left(runId));
   // The worker may have died, and there may be no other: so this process drives the run if needed.
   const loaded = await runs.waited(runId, signal, driving);
-  const whole = stateOfRun(loaded);
+  const whole = await stateOfRun(loaded);
   const answered = saidAt === undefined ? undefined : answeredTo(loaded, saidAt, agent.limits);
   const state = answered ?? whole;
   const error = answered ? undefined : errorIn(loaded.run);
@@ -129,7 +129,7 @@ async function unlessExists(starting: Promise<unknown>): Promise<boolean> {
 async function refuseForeign(runs: Runs, runId: string, agent: string): Promise<never> {
   const loaded = await runs.find(runId);
   if (!loaded) throw unknownRun(runId);
-  checkChain(loaded);
+  await checkChain(loaded);
   const { agent: owner } = loaded.run;
   const message = `Run ${runId} belongs to the agent ${owner}, not to ${agent}. Continue it with ${owner}.`;
   throw new UsageError('invalid-options', { runId, agent: owner }, message);

@@ -14,7 +14,7 @@ import { approved, loaded } from '../runs/approved.ts';
 
 test('a committing body counts as under way once it committed, any other body once it started', async () => {
   const { kept, callId, started } = await approved();
-  const before = trustedState(await loaded(kept));
+  const before = await trustedState(await loaded(kept));
   expect(underWay(before)).toEqual([]);
   expect(underWay(fold(before, started))).toEqual([[callId]]);
   const about = fold(before, event({ type: 'call-started', callId, commits: true }));
@@ -24,7 +24,7 @@ test('a committing body counts as under way once it committed, any other body on
 
 test('a result counts only from the process that started the body, and never for a whole sub-agent', async () => {
   const { kept, callId, started, settled } = await approved();
-  const before = trustedState(await loaded(kept));
+  const before = await trustedState(await loaded(kept));
   const ours = fold(before, started);
   const result = settled as LateResult;
   expect(isAwaited(result, ours, ours)).toBe(true);
@@ -36,7 +36,7 @@ test('a result counts only from the process that started the body, and never for
 test('a start is missing from the record even if an earlier start has the same time', async () => {
   const { kept, callId, started } = await approved();
   const start = { ...started, at: 5 };
-  const once = fold(trustedState(await loaded(kept)), start);
+  const once = fold(await trustedState(await loaded(kept)), start);
   const twice = fold(once, start);
   expect(isStartLost([callId], once, [start])).toBe(false);
   expect(isStartLost([callId], twice, [start, start])).toBe(false);
@@ -61,7 +61,7 @@ test.each([
   ['with a resume value', { type: 'restart', resumed: 'again' }, {}, false],
 ] as const)('a late output and an approved retry %s: %j', async (_how, decision, asked, awaited) => {
   const { kept, callId, started, settled } = await approved();
-  const ours = fold(trustedState(await loaded(kept)), started);
+  const ours = fold(await trustedState(await loaded(kept)), started);
   const now = decided(doubted(ours, callId, 'doubt', asked), callId, 'doubt', decision);
   expect(isAwaited(settled as LateResult, ours, now)).toBe(awaited);
   const inVain = { ...settled, result: failed('It failed.') } as LateResult;
@@ -71,7 +71,7 @@ test.each([
 
 test('a result settles the doubt about its own start and not about a later one', async () => {
   const { kept, callId, started, settled } = await approved();
-  const ours = fold(trustedState(await loaded(kept)), started);
+  const ours = fold(await trustedState(await loaded(kept)), started);
   const doubt = doubted(ours, callId, 'doubt');
   expect(isAwaited(settled as LateResult, ours, doubt)).toBe(true);
   expect(isAwaited(settled as LateResult, ours, doubted(doubt, callId, 'doubt/2'))).toBe(false);

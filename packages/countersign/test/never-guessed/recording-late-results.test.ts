@@ -22,7 +22,7 @@ const warned = () => warnings.mock.calls.map(([text]) => String(text));
 /** A run whose payment was started by a process that has lost it since. */
 async function lost(changes: Partial<Store>, isStopping = false, sleeps?: () => Promise<void>) {
   const { kept, clock, sleep, open, types, started, settled, callId } = await approved();
-  const before = trustedState(await loaded(kept));
+  const before = await trustedState(await loaded(kept));
   const { run, journal } = await open('hold');
   run.record(started);
   await journal.finish();
@@ -147,7 +147,7 @@ async function underWayInside() {
   const helper = ai.defineAgent({ name: 'helper', tools: [pay] });
   await ai.defineAgent({ name: 'clerk', tools: [helper] }).start('Pay.', { runId: 'run' });
   await begun.promise;
-  const known = trustedState(await loaded(store));
+  const known = await trustedState(await loaded(store));
   const [outer, inner] = underWay(known)[0] ?? [];
   const settled = event({ type: 'call-settled', callId: inner ?? '', result: { type: 'output', output: 'paid' } });
   return { store, known, result: event({ type: 'call-went-on', callId: outer ?? '', inside: [settled] }) };

@@ -10,7 +10,7 @@ import { approved, loaded } from '../runs/approved.ts';
 /** Starts the approved payment. The question beside it stays pending. */
 async function begun() {
   const { kept, callId, started, settled, step } = await approved();
-  const before = trustedState(await loaded(kept));
+  const before = await trustedState(await loaded(kept));
   const asks = before.turn?.calls[1];
   if (asks?.phase.at !== 'waiting') throw new Error('Expected a question.');
   const { id: interruptId } = asks.phase.interrupt;

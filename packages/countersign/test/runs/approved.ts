@@ -27,7 +27,7 @@ export async function approved() {
   await ai.runs.rested('run');
   const [card] = (await ai.runs.interrupts({ tool: 'pay' })).items;
   await ai.runs.decide(card?.id ?? '', 'approve', { drive: false });
-  const callId = trustedState(await loaded(kept)).turn?.calls[0]?.id ?? '';
+  const callId = (await trustedState(await loaded(kept))).turn?.calls[0]?.id ?? '';
   /** Fails a test that waits forever. */
   let pauses = 0;
   const sleep = async (ms: number): Promise<void> => {
@@ -43,7 +43,7 @@ export async function approved() {
     const token = 'ours';
     const found = claim === 'hold' ? await kept.claim('run', token, LEASE_MS) : await loaded(kept);
     if (!found) throw new Error('Another process has the claim.');
-    const state = trustedState(found);
+    const state = await trustedState(found);
     const journal = new Journal({
       store: changedStore(kept, changes),
       run: found.run,

@@ -238,7 +238,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
       `INSERT INTO countersign_event (run_seq, version, events)
         SELECT 1, n, '["' || repeat('x', 500) || '"]' FROM generate_series(2, 20000) n`,
     );
-    const { text } = postgresStatements(tablesIn(undefined)).readPart;
+    const { text } = postgresStatements(tablesIn(undefined)).read;
     for (const analysed of [false, true]) {
       if (analysed) await onServer(url, 'ANALYZE');
       expect(await blocksRead(url, text, ['run-1', 0, 1])).toBeLessThanOrEqual(10);

@@ -51,10 +51,11 @@ export function eventEndpoints(services: Services) {
         const from = headers['last-event-id'] ?? cursor ?? after;
         if (follow === '1' || wantsStream(request))
           return eventStream((signal) => runEvents.follow(runId, from, signal), request, keepAliveMs);
-        // One event more than the page holds shows whether another page follows.
-        const events = (await ai.runs.store.read(runId, { after: from, limit: limit + 1 }))?.events ?? [];
-        const items = events.slice(0, limit).map((event, index) => ({ ...event, seq: from + index + 1 }));
-        return json({ items, cursor: events.length > limit ? String(from + limit) : null });
+        const loaded = await ai.runs.store.read(runId, { after: from, limit });
+        const items = (loaded?.events ?? []).map((event, index) => ({ ...event, seq: from + index + 1 }));
+        const last = items.at(-1)?.seq;
+        const hasMore = loaded !== undefined && last !== undefined && last < loaded.run.version;
+        return json({ items, cursor: hasMore ? String(last) : null });
       },
     }),
     endpoint({

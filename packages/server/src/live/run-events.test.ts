@@ -11,7 +11,7 @@ test('a long run is read page by page, to its end', async () => {
   let reads = 0;
   const read = async (_runId: string, { after, limit }: { readonly after: number; readonly limit: number }) => {
     reads += 1;
-    return { run: { status: 'done' }, events: recorded.slice(after, after + limit) };
+    return { run: { status: 'done', version: recorded.length }, events: recorded.slice(after, after + limit) };
   };
   const events = new RunEvents({ store: { read } } as unknown as Runs, quietHub());
   const following = events.follow('run_1', 0, new AbortController().signal);

@@ -54,7 +54,11 @@ export class RunEvents {
       .then((loaded) => {
         if (!loaded) return undefined;
         const { run, events } = loaded;
-        return { events, hasMore: events.length === PAGE, ended: ENDED.has(run.status) };
+        return {
+          events,
+          hasMore: events.length > 0 && from + events.length < run.version,
+          ended: ENDED.has(run.status),
+        };
       })
       .finally(() => this.#reading.delete(key));
     this.#reading.set(key, reading);

@@ -15,6 +15,7 @@ import { Journal } from '../journal/journal.ts';
 import type { ClaimOption, JournalOptions } from '../journal/journal-options.ts';
 import { fail } from '../journal/outcome.ts';
 import { Renewals } from '../journal/renewals.ts';
+import { readRun } from '../port/read-run.ts';
 import type { RunLimit } from '../port/run-limit.ts';
 import type { NewRun, Store } from '../port/store.ts';
 import { isAway, isLost, isStale } from '../port/store-errors.ts';
@@ -341,12 +342,12 @@ export class Drives {
   /** The store rejects the new events for good: record only the failure, on top of the stored run. */
   async #failAnew(agent: AgentPort, { runId, token }: Journal, error: unknown): Promise<void> {
     const { store } = this.#options;
-    const loaded = await store.read(runId);
+    const loaded = await readRun(store, runId);
     if (!loaded) return;
     // A deadline that cannot be recorded is retried forever: record the same failure once.
     const isTold = loaded.run.status === 'failed' && errorIn(loaded.run)?.message === messageOf(error);
     if (isTold) return store.release(runId, token);
-    const { run, journal } = this.open(loaded.run, trustedState(loaded), agent, { claim: { held: token } });
+    const { run, journal } = this.open(loaded.run, await trustedState(loaded), agent, { claim: { held: token } });
     await fail(run, journal, error);
   }
 

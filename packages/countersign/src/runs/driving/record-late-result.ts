@@ -3,6 +3,7 @@ import type { RunEvent } from '../../core/event.ts';
 import type { State } from '../../core/state.ts';
 import type { Run } from '../../loop/run.ts';
 import { type Journal, PATIENCE_MS } from '../journal/journal.ts';
+import { readRun } from '../port/read-run.ts';
 import type { RunRecord, Store } from '../port/store.ts';
 import { isAway, isStale } from '../port/store-errors.ts';
 import { trustedState } from '../questions/view.ts';
@@ -119,7 +120,7 @@ export class LateRecorder<Agent> {
     const { store, sleep, isStopping } = this.#options;
     for (let tries = 1; ; tries++) {
       try {
-        const loaded = await store.read(runId);
+        const loaded = await readRun(store, runId);
         for (const path of paths)
           if (!loaded || isStartLost(path, known, loaded.events)) this.#warn(runId, known, path, !loaded);
         return;
@@ -171,12 +172,12 @@ export class LateRecorder<Agent> {
   async #try(late: Late<Agent>, isLast: boolean): Promise<'told' | 'soon'> {
     const { store, clock, isStopping, open, goOn } = this.#options;
     const { agent, runId, known, result } = late;
-    const loaded = await store.read(runId);
+    const loaded = await readRun(store, runId);
     if (!loaded || isStartLost(pathOf(result), known, loaded.events)) {
       this.#warn(runId, known, pathOf(result), !loaded);
       return 'told';
     }
-    const state = trustedState(loaded);
+    const state = await trustedState(loaded);
     const times = timesRecordedLate(result, loaded.events);
     if (late.before !== undefined && times > late.before) return 'told';
     const awaited = !state.ended && isAwaited(result, known, state);

@@ -7,6 +7,7 @@ import type { Context } from '../../loop/tool/definition.ts';
 import type { Journal } from '../journal/journal.ts';
 import { goOn } from '../journal/outcome.ts';
 import type { Renewals } from '../journal/renewals.ts';
+import { readOn } from '../port/read-run.ts';
 import type { RunRecord, Store } from '../port/store.ts';
 import { refusalOf } from '../port/store-errors.ts';
 import { expireCards, fetchTimeIfExpired } from '../questions/expiry.ts';
@@ -72,10 +73,10 @@ export class TakeOver<Agent> {
     const { store, newId, leaseMs, agents } = this.#options;
     await this.#drives.refreshTime();
     const token = newId();
-    const loaded = await store.claim(runId, token, leaseMs);
-    if (!loaded) return false;
-    const { status } = loaded.run;
-    const agent = agents.get(loaded.run.agent);
+    const first = await store.claim(runId, token, leaseMs);
+    if (!first) return false;
+    const { status } = first.run;
+    const agent = agents.get(first.run.agent);
     if (!agent) {
       await store.release(runId, token);
       return false;
@@ -83,7 +84,10 @@ export class TakeOver<Agent> {
     let opened: Opened;
     let given: Context | undefined | 'left' = context;
     try {
-      opened = this.#drives.open(loaded.run, trustedState(loaded), agent, { claim: { held: token } });
+      const loaded = await readOn(store, first);
+      // A claimed run cannot be deleted, but a backup may have been restored.
+      if (!loaded) return false;
+      opened = this.#drives.open(loaded.run, await trustedState(loaded), agent, { claim: { held: token } });
       if (isDue && status === 'failed') await fetchTimeIfExpired(runId, opened.run.state, this.#drives);
       // Before driving: a context that is not available now may be later.
       given ??= await this.#lookUp(opened.journal);

@@ -1,5 +1,6 @@
 // Waits until a run pauses or ends: reads new events while it runs, then the whole run once.
 import { untilAborted } from '../../models/abort.ts';
+import { readRun } from '../port/read-run.ts';
 import { unknownRun } from '../port/run-id.ts';
 import type { LoadedRun, Store } from '../port/store.ts';
 import type { WaitOptions } from '../run-options.ts';
@@ -20,7 +21,7 @@ export async function untilPaused(
   const changes = changesOf(store, runId, signal);
   try {
     for (let after = 0; ; ) {
-      const reading = store.read(runId, { after });
+      const reading = readRun(store, runId, after);
       // If the signal was aborted before, a paused run is still returned; an abort now does not wait for a silent store.
       const loaded = await (signal?.aborted ? reading : untilAborted(reading, signal));
       if (!loaded) throw unknownRun(runId);

@@ -10,6 +10,7 @@ import { fold, type State } from '../../core/state.ts';
 import type { Run } from '../../loop/run.ts';
 import type { Sink } from '../../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from '../port/chain.ts';
+import { readRun } from '../port/read-run.ts';
 import type { Append, RunRecord, StoredEvent } from '../port/store.ts';
 import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from '../port/store-errors.ts';
 import { project, statusOf } from '../questions/projection.ts';
@@ -331,7 +332,7 @@ export class Journal implements Sink {
   async #absorb(unwritten: StoredEvent[]): Promise<void> {
     const { store, run } = this.#options;
     const { version, hash: end, state: before } = this.#recorded;
-    const loaded = await store.read(run.id, { after: version });
+    const loaded = await readRun(store, run.id, version);
     if (!loaded) throw runGone(run.id);
     if (loaded.run.version < version) throw wentBack(loaded.run, version);
     const hash = linkAll(end, loaded.events);
@@ -365,7 +366,7 @@ export class Journal implements Sink {
 
   async #wasWritten({ runId, events, hash }: Append): Promise<boolean> {
     const { version, hash: end } = this.#recorded;
-    const loaded = await this.#options.store.read(runId, { after: version });
+    const loaded = await readRun(this.#options.store, runId, version);
     return loaded !== undefined && linkAll(end, loaded.events.slice(0, events.length)) === hash;
   }
 

@@ -1,6 +1,7 @@
 // The hash chain over the events of a run: changed events do not match its end.
 import { hash } from 'node:crypto';
 import { ConflictError } from '../../core/errors.ts';
+import { forEachInTurns } from './in-turns.ts';
 import type { LoadedRun, RunRecord, StoredEvent } from './store.ts';
 
 /** The end of the chain after `event`, given the end before it. */
@@ -40,30 +41,35 @@ let newest: { readonly events: readonly StoredEvent[]; readonly text: string } |
 export const UNREADABLE: readonly StoredEvent[] = [{ v: 0, type: 'unreadable', at: 0 } as unknown as StoredEvent];
 
 /** Says why the record of a run cannot be trusted; undefined if it can. */
-export function brokenChain(loaded: LoadedRun): string | undefined {
-  return inspectChain(loaded).problem;
+export async function brokenChain(loaded: LoadedRun): Promise<string | undefined> {
+  return (await inspectChain(loaded)).problem;
 }
 
 /** Throws if the events were changed after they were recorded. Returns the length of their JSON. */
-export function checkChain(loaded: LoadedRun): number {
-  const { problem, size } = inspectChain(loaded);
+export async function checkChain(loaded: LoadedRun): Promise<number> {
+  const { problem, size } = await inspectChain(loaded);
   if (problem) throw tamperedRun(loaded.run.id, problem);
   return size;
 }
 
-function inspectChain({ run, events }: LoadedRun): { readonly problem?: string; readonly size: number } {
+async function inspectChain({ run, events }: LoadedRun): Promise<{ readonly problem?: string; readonly size: number }> {
   if (events === UNREADABLE) return { problem: CANNOT_BE_READ, size: 0 };
-  let end = chainStart(run);
-  let size = 0;
-  for (const event of events) {
+  const { end, size } = await follow(chainStart(run), events);
+  if (events.length !== run.version)
+    return { problem: `The run has ${events.length} events, and its record says ${run.version}.`, size };
+  if (end === run.hash || (await follow(OLD_START, events)).end === run.hash) return { size };
+  return { problem: 'An event, or whose run it is, was changed, removed or added after it was recorded.', size };
+}
+
+/** The end of the chain over the events, and the length of their JSON. */
+async function follow(start: string, events: readonly StoredEvent[]): Promise<{ end: string; size: number }> {
+  let [end, size] = [start, 0];
+  await forEachInTurns(events, (event) => {
     const text = JSON.stringify(event);
     size += text.length;
     end = linkText(end, text);
-  }
-  if (events.length !== run.version)
-    return { problem: `The run has ${events.length} events, and its record says ${run.version}.`, size };
-  if (end === run.hash || linkAll(OLD_START, events) === run.hash) return { size };
-  return { problem: 'An event, or whose run it is, was changed, removed or added after it was recorded.', size };
+  });
+  return { end, size };
 }
 
 export const CANNOT_BE_READ =

@@ -34,10 +34,10 @@ export type RunRecord = {
   readonly outcome: Json;
 };
 
-/** A run with all its events, or the requested ones. */
+/** A run with its events, or a page of them. */
 export type LoadedRun = { readonly run: RunRecord; readonly events: readonly StoredEvent[] };
 
-/** Selects the events to read; all of them by default. */
+/** Selects the events to read: those after the first `after`, and at most `limit` of them. */
 export type ReadOptions = { readonly after?: number; readonly limit?: number };
 
 /** How risky the tool says the call is. */
@@ -194,8 +194,9 @@ export interface Store {
   /** Resolves once everything is durable. Never retries. */
   append(append: Append): Promise<Appended>;
   /**
-   * Reads the run and its events at one moment: those after the first `after`, and at most `limit` of them. The cost does
-   * not grow with the events that are skipped. Undefined if the run does not exist.
+   * Reads the run and a page of its events at one moment. The page begins after the first `after` events. It ends with the
+   * run, after `limit` or `MOST_PAGE_EVENTS` events, or with the event or append that makes it larger than
+   * `FULL_PAGE_SIZE`. The cost does not grow with the events before and after the page. Undefined if the run does not exist.
    */
   read(runId: string, options?: ReadOptions): Promise<LoadedRun | undefined>;
   /**
@@ -203,7 +204,10 @@ export interface Store {
    * false otherwise. Only the id stays reserved, so that it is not reused by mistake. Watchers are notified.
    */
   delete(runId: string): Promise<boolean>;
-  /** Takes the claim and reads the run at one moment. Undefined if the run does not exist or another token holds it. */
+  /**
+   * Takes the claim and reads the run as it is then, with its first events: a page, or less if others append meanwhile.
+   * Undefined if the run does not exist or another token holds it.
+   */
   claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined>;
   /** Returns false if the claim is no longer held. */
   renew(runId: string, token: string, leaseMs: number): Promise<boolean>;

@@ -6,6 +6,7 @@ import { type Message, type ToolRequestPart, textOf } from '../../core/message.t
 import { messagesOf, newState } from '../../core/messages/load-messages.ts';
 import { fold, type State } from '../../core/state.ts';
 import { checkChain } from '../port/chain.ts';
+import { forEachInTurns } from '../port/in-turns.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
 import { digestOf, kindOn, pendingCards, willRun } from './card.ts';
 import type { Settlement, Withdrawal } from './decision.ts';
@@ -55,28 +56,32 @@ export function stateOf(events: readonly StoredEvent[]): State {
 }
 
 /** The state of a run whose record verifies, which may be acted on. */
-export function trustedState(loaded: LoadedRun): State {
-  checkChain(loaded);
-  return stateOf(loaded.events);
+export async function trustedState(loaded: LoadedRun): Promise<State> {
+  await checkChain(loaded);
+  return stateOfRun(loaded);
 }
 
-export function stateOfRun(loaded: LoadedRun): State {
-  return readFrom(loaded, () => stateOf(loaded.events));
+export async function stateOfRun(loaded: LoadedRun): Promise<State> {
+  let state = newState();
+  await applyEvents(loaded, (event) => {
+    state = fold(state, event);
+  });
+  return state;
 }
 
-/** If reading fails because the events were changed, throws `tampered-run` instead. */
-export function readFrom<T>(loaded: LoadedRun, read: () => T): T {
+/** Calls `apply` with each event. If that fails because the events were changed, throws `tampered-run` instead. */
+export async function applyEvents(loaded: LoadedRun, apply: (event: StoredEvent) => void): Promise<void> {
   try {
-    return read();
+    await forEachInTurns(loaded.events, apply);
   } catch (error) {
-    checkChain(loaded);
+    await checkChain(loaded);
     throw error;
   }
 }
 
-export function viewOf(loaded: LoadedRun): RunView {
+export async function viewOf(loaded: LoadedRun): Promise<RunView> {
   const { run } = loaded;
-  const state = stateOfRun(loaded);
+  const state = await stateOfRun(loaded);
   const outcome = isObject(run.outcome) ? run.outcome : {};
   const messages = messagesOf(state, run.id);
   const said = messages.findLast((message) => message.role === 'model');

@@ -2,6 +2,7 @@
 import type { Json } from '../../core/json.ts';
 import { anything, checkOptions } from '../../core/options.ts';
 import type { Notes } from '../../runs/port/notes.ts';
+import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type { Stats, StatsQuery } from '../../runs/port/stats.ts';
 import type {
   Append,
@@ -23,7 +24,7 @@ import { monotoneClock } from '../rules/clock.ts';
 import { dueAfter, MOST_DOUBLINGS } from '../rules/due.ts';
 import { createNotes } from '../rules/notes.ts';
 import { hasOutcome, outcomeOf } from '../rules/outcomes.ts';
-import { makePage, type Order, type Place, readLimit, readPageRequest } from '../rules/page.ts';
+import { makePage, type Order, type Place, readEventLimit, readPageRequest } from '../rules/page.ts';
 import {
   checkAppend,
   claimLost,
@@ -119,8 +120,8 @@ class MemoryStore implements Store {
 
   async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
     const run = this.#runs.get(runId);
-    if (limit !== undefined) readLimit(limit);
-    return run === undefined ? undefined : load(run, after, limit);
+    const most = readEventLimit(limit);
+    return run && load(run, after, most);
   }
 
   async delete(runId: string): Promise<boolean> {
@@ -144,7 +145,7 @@ class MemoryStore implements Store {
     const now = this.#now();
     if (run === undefined || !mayTake(run, token, now)) return undefined;
     run.claim = lease(token, now, leaseMs);
-    return load(run, 0);
+    return load(run, 0, MOST_PAGE_EVENTS);
   }
 
   async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
@@ -301,9 +302,15 @@ function lease(token: string, now: number, leaseMs: number): Claim {
   return { token, until: now + leaseMs };
 }
 
-function load({ record, events }: KeptRun, after: number, limit = events.length): LoadedRun {
-  const asked = events.slice(after, after + limit);
-  return { run: copy(record), events: asked.map((text): StoredEvent => JSON.parse(text)) };
+function load({ record, events }: KeptRun, after: number, limit: number): LoadedRun {
+  const page: StoredEvent[] = [];
+  let size = 0;
+  for (const text of events.slice(after, after + limit)) {
+    if (size >= FULL_PAGE_SIZE) break;
+    page.push(JSON.parse(text));
+    size += text.length;
+  }
+  return { run: copy(record), events: page };
 }
 
 /** One item more than the page holds, to know whether another page follows. */

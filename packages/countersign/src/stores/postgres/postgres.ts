@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { InvariantError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Notes } from '../../runs/port/notes.ts';
+import { MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type { Stats, StatsQuery } from '../../runs/port/stats.ts';
 import type {
   Append,
@@ -20,7 +21,7 @@ import type {
   TakenReminder,
 } from '../../runs/port/store.ts';
 import { createNotes } from '../rules/notes.ts';
-import { readLimit } from '../rules/page.ts';
+import { readEventLimit } from '../rules/page.ts';
 import { checkAppend, isStorable, openedTwice } from '../rules/refusals.ts';
 import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type Watchers } from '../rules/watchers.ts';
@@ -35,7 +36,6 @@ import {
   loadedOf,
   pageOfInterrupts,
   pageOfRuns,
-  partOf,
   type RunRow,
 } from '../sql/rows.ts';
 import { statsSql } from '../sql/stats-query.ts';
@@ -123,11 +123,12 @@ class PostgresStore implements Store {
     // Sorted by id: every process locks the runs in this order.
     this.#append = this.#batched((appends) => prepareAppend(appends, this.#announcer.asksWatched()));
     this.#read = this.#batched((readings) => {
-      const [runIds, after] = [readings.map(({ runId }) => runId), readings.map(({ after }) => after)];
+      const runIds = readings.map(({ runId }) => runId);
+      const [after, limits] = [readings.map(({ after }) => after), readings.map(({ limit }) => limit)];
       const { read, readSeveral } = this.#sql;
       return runIds.length === 1
-        ? { statement: read, values: [runIds[0], after[0]] }
-        : { statement: readSeveral, values: [runIds, after] };
+        ? { statement: read, values: [runIds[0], after[0], limits[0]] }
+        : { statement: readSeveral, values: [runIds, after, limits] };
     });
     // Writes that finished before `close` are still announced.
     const connection = {
@@ -159,22 +160,14 @@ class PostgresStore implements Store {
 
   async read(runId: string, { after: asked = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
     if (!isStorable(runId)) return undefined;
-    const after = Math.min(asked, MOST_EVENTS);
-    if (limit !== undefined) {
-      const [part] = await this.#rows<LoadedRow>(this.#sql.readPart, [
-        runId,
-        after,
-        Math.min(readLimit(limit), MOST_EVENTS),
-      ]);
-      return part === undefined ? undefined : partOf(part, after, limit);
-    }
+    const reading = { runId, after: Math.min(asked, MOST_EVENTS), limit: readEventLimit(limit) };
     let row: LoadedRow | undefined;
     try {
-      row = await this.#read({ runId, after });
+      row = await this.#read(reading);
     } catch (error) {
       throw postgresFailure(error);
     }
-    return row === undefined ? undefined : loadedOf(row, after);
+    return row && loadedOf(row, reading.after, reading.limit);
   }
 
   async delete(runId: string): Promise<boolean> {
@@ -185,10 +178,8 @@ class PostgresStore implements Store {
 
   async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
     const [row] = await this.#rows<LoadedRow>(this.#sql.claim, [runId, token, Math.ceil(leaseMs)]);
-    if (row === undefined) return undefined;
-    const loaded = loadedOf(row, 0);
-    // An append came in between: the claim is on the run after it, but the events are from before.
-    return loaded.events.length === loaded.run.version ? loaded : this.read(runId);
+    // If an append came in between, the claim is on the run after it, but the events are from before.
+    return row && loadedOf(row, 0, MOST_PAGE_EVENTS);
   }
 
   async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
@@ -364,7 +355,7 @@ const CLOSE_MS = 10_000;
 /** More than any run has, and less than the limit of `asOneRow`. */
 const MOST_EVENTS = 2_147_483_646;
 
-type Reading = { readonly runId: string; readonly after: number };
+type Reading = { readonly runId: string; readonly after: number; readonly limit: number };
 
 function openedIds({ opened }: Append): string {
   return opened.map(({ id }) => id).join(' or ');

@@ -1,9 +1,10 @@
 // The statements of the Postgres store, except `append`. Numbers come out as float8, which `pg` reads as numbers.
+import { MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type { RunQuery } from '../../runs/port/store.ts';
 import { MOST_DOUBLINGS } from '../rules/due.ts';
 import type { Dialect, Sql } from '../sql/list-query.ts';
 import { REMINDER_DUE_AT, REMINDER_IS_OPEN } from '../sql/reminders.ts';
-import { BATCH, DELETED, EXISTS, INTERRUPT_COLUMNS, RUN_COLUMNS } from '../sql/rows.ts';
+import { DELETED, EXISTS, INTERRUPT_COLUMNS, pageOfBatches, RUN_COLUMNS } from '../sql/rows.ts';
 import { runsSql } from '../sql/runs-query.ts';
 import { asOneRow, IS_FREE, isOf, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { type Statement, statement } from './pool.ts';
@@ -12,7 +13,6 @@ import type { Tables } from './schema.ts';
 type Name =
   | 'read'
   | 'readSeveral'
-  | 'readPart'
   | 'delete'
   | 'claim'
   | 'renew'
@@ -33,22 +33,19 @@ export type Statements = { readonly dialect: Dialect; readonly runs: (query: Run
 export type DeletedRow = { readonly watched: boolean };
 
 export function postgresStatements({ run, event, interrupt, watcher }: Tables): Statements {
-  const batches = (after: string): string => `(
-    SELECT string_agg(e.batch, E'\\n')
-    FROM (SELECT ${BATCH} AS batch FROM ${event} WHERE run_seq = r.seq AND version > ${after} ORDER BY version) e
-  ) AS batches`;
+  const batches = (after: string, limit: string): string => {
+    const rows = `SELECT events, version FROM ${event} WHERE run_seq = r.seq AND version > ${after} ORDER BY version`;
+    return `${pageOfBatches(`${rows} LIMIT ${limit}`, 'string_agg', "E'\\n'")} AS batches`;
+  };
   const openedBy = (runs: string): string => `i.id = ANY (ARRAY(
     SELECT unnest(e.opened) FROM ${runs} JOIN ${event} e ON e.run_seq = r.seq WHERE e.opened IS NOT NULL))`;
   return {
-    read: statement(`SELECT ${RUN_FIELDS}, ${batches('$2::int')} FROM ${run} r WHERE r.id = $1 AND r.${EXISTS}`),
-    readSeveral: statement(`SELECT ${RUN_FIELDS}, ${batches('g.after')}
-      FROM unnest($1::text[], $2::int[]) g (run_id, after) JOIN ${run} r ON r.id = g.run_id
+    read: statement(
+      `SELECT ${RUN_FIELDS}, ${batches('$2::int', '$3::int')} FROM ${run} r WHERE r.id = $1 AND r.${EXISTS}`,
+    ),
+    readSeveral: statement(`SELECT ${RUN_FIELDS}, ${batches('g.after', 'g.most')}
+      FROM unnest($1::text[], $2::int[], $3::int[]) g (run_id, after, most) JOIN ${run} r ON r.id = g.run_id
       WHERE ${asOneRow('g.after')} AND r.${EXISTS}`),
-    readPart: statement(`SELECT ${RUN_FIELDS}, (
-        SELECT string_agg(${BATCH}, E'\\n' ORDER BY version)
-        FROM (SELECT events, version FROM ${event} WHERE run_seq = r.seq AND version > $2::int
-          ORDER BY version LIMIT $3::int) e
-      ) AS batches FROM ${run} r WHERE r.id = $1 AND r.${EXISTS}`),
     // Deletes what existed when the statement began, so a run that was appended to since then stays.
     delete: statement(`WITH gone AS (
         UPDATE ${run} r SET status = '${DELETED.status}', version = ${DELETED.version}, hash = '', agent = '',
@@ -66,7 +63,7 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables): 
     claim: statement(`WITH r AS (
         UPDATE ${run} r SET claim_token = $2, claim_until = ${NOW} + $3::bigint
         WHERE r.id = $1 AND r.${EXISTS} AND ${mayTake('$2')} RETURNING r.*
-      ) SELECT ${RUN_FIELDS}, ${batches('0')}, ${NEED_NOT_SURVIVE} FROM r`),
+      ) SELECT ${RUN_FIELDS}, ${batches('0', String(MOST_PAGE_EVENTS))}, ${NEED_NOT_SURVIVE} FROM r`),
     renew: statement(`WITH r AS (
         UPDATE ${run} SET claim_until = ${NOW} + $3::bigint WHERE id = $1 AND claim_token = $2 RETURNING seq
       ) SELECT ${NEED_NOT_SURVIVE} FROM r`),

@@ -1,7 +1,7 @@
 // Pages of a list in the order of (createdAt, seq). The cursor is the place of the last item, opaque to callers.
 import { UsageError } from '../../core/errors.ts';
+import { MOST_PAGE_EVENTS, type Page } from '../../runs/port/page.ts';
 import { mapValid } from '../../runs/port/skip-invalid.ts';
-import type { Page } from '../../runs/port/store.ts';
 
 /** Where an item stands in a list. `seq` orders items of the same millisecond. */
 export type Place = { readonly createdAt: number; readonly seq: number };
@@ -13,6 +13,11 @@ export type PageRequest = { readonly after: Place | undefined; readonly limit: n
 export function readPageRequest(query: { readonly after?: string; readonly limit: number }): PageRequest {
   const limit = readLimit(query.limit);
   return { after: query.after === undefined ? undefined : readCursor(query.after), limit };
+}
+
+/** The most events that one read returns. */
+export function readEventLimit(limit = MOST_PAGE_EVENTS): number {
+  return Math.min(readLimit(limit), MOST_PAGE_EVENTS);
 }
 
 export function readLimit(limit: number): number {

@@ -1,6 +1,7 @@
 // The rows that both SQL stores have, and the records that they stand for. JSON is stored as text, byte for byte.
 import { isObject, type Json } from '../../core/json.ts';
 import { UNREADABLE } from '../../runs/port/chain.ts';
+import { FULL_PAGE_SIZE } from '../../runs/port/page.ts';
 import type {
   InterruptQuery,
   InterruptRecord,
@@ -34,7 +35,16 @@ export type RunRow = {
 export type LoadedRow = RunRow & { readonly batches: string | null };
 
 /** Of a row of events: the version of the run after it, and the JSON array of the events. */
-export const BATCH = "version || ',' || events";
+const BATCH = "version || ',' || events";
+
+/** `rows` selects the version and the events of batches in their order. Joins those that fill a page, at least one. */
+export const pageOfBatches = (rows: string, join: 'string_agg' | 'group_concat', lineEnd: string): string => `(
+    SELECT ${join}(${BATCH}, ${lineEnd} ORDER BY version) FROM (
+      SELECT version, events,
+        sum(octet_length(events)) OVER (ORDER BY version ROWS UNBOUNDED PRECEDING) - octet_length(events) AS size_before
+      FROM (${rows}) b
+    ) p WHERE size_before < ${FULL_PAGE_SIZE}
+  )`;
 
 export type InterruptRow = {
   readonly seq: number;
@@ -146,21 +156,11 @@ export function pageOfInterrupts(rows: readonly InterruptRow[], query: Interrupt
   return makePage(rows, query, interruptOf, ({ created_at, seq }) => ({ createdAt: created_at, seq }));
 }
 
-/** The run with its events after the first `after`. What cannot be read is `UNREADABLE`, which no chain fits. */
-export function loadedOf(row: LoadedRow, after: number): LoadedRun {
-  const loaded = load(row, after);
-  const isWhole = after === 0 || after >= row.version || loaded.until === row.version;
-  return { run: loaded.run, events: isWhole ? loaded.events : UNREADABLE };
-}
-
-/** At most `limit` events after the first `after`. The row has at most `limit` batches, and none of them is empty. */
-export function partOf(row: LoadedRow, after: number, limit: number): LoadedRun {
-  const { run, events } = load(row, after);
-  return { run, events: events.slice(0, limit) };
-}
-
-/** `until`: the version after the last of the events. */
-function load(row: LoadedRow, after: number): LoadedRun & { readonly until: number } {
+/**
+ * The run with at most `limit` events after the first `after`. The row has at most `limit` batches, and none of them is
+ * empty. What cannot be read is `UNREADABLE`, which no chain fits.
+ */
+export function loadedOf(row: LoadedRow, after: number, limit: number): LoadedRun {
   try {
     // JSON escapes line ends, so each of these separates two batches.
     const parsed: unknown[] = row.batches === null ? [] : JSON.parse(`[${row.batches.replaceAll('\n', ',')}]`);
@@ -172,10 +172,10 @@ function load(row: LoadedRow, after: number): LoadedRun & { readonly until: numb
       if (until !== parsed[2 * index] || !list.every(isObject)) throw new TypeError('a row of events is missing');
     }
     if (from < 0 || from > Math.max(0, after)) throw new TypeError('a row of events is missing');
-    const events = lists.flat().slice(Math.max(0, after - from));
-    return { run: recordOf(row, JSON.parse(row.outcome)), events, until };
+    const first = Math.max(0, after - from);
+    return { run: recordOf(row, JSON.parse(row.outcome)), events: lists.flat().slice(first, first + limit) };
   } catch {
     // The chain of the run is not believed without its outcome either.
-    return { run: recordOf(row, null), events: UNREADABLE, until: row.version };
+    return { run: recordOf(row, null), events: UNREADABLE };
   }
 }

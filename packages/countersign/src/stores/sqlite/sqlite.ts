@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { UsageError } from '../../core/errors.ts';
 import { anything, checkOptions, type OptionTable } from '../../core/options.ts';
 import type { Notes } from '../../runs/port/notes.ts';
+import { MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type { Stats, StatsQuery } from '../../runs/port/stats.ts';
 import type {
   Append,
@@ -20,7 +21,7 @@ import type {
 } from '../../runs/port/store.ts';
 import { monotoneClock } from '../rules/clock.ts';
 import { createNotes } from '../rules/notes.ts';
-import { readLimit } from '../rules/page.ts';
+import { readEventLimit } from '../rules/page.ts';
 import { checkAppend, isStorable } from '../rules/refusals.ts';
 import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type StopListening, type Watchers } from '../rules/watchers.ts';
@@ -36,7 +37,6 @@ import {
   loadedOf,
   pageOfInterrupts,
   pageOfRuns,
-  partOf,
   type RunRow,
 } from '../sql/rows.ts';
 import { runsSql } from '../sql/runs-query.ts';
@@ -109,10 +109,9 @@ class SqliteStore implements Store {
 
   async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
     if (!isStorable(runId)) return undefined;
-    if (limit !== undefined) readLimit(limit);
-    const row = await this.#connection.read(readRun(runId, after, limit));
-    if (row === undefined) return undefined;
-    return limit === undefined ? loadedOf(row, after) : partOf(row, after, limit);
+    const most = readEventLimit(limit);
+    const row = await this.#connection.read(readRun(runId, after, most));
+    return row && loadedOf(row, after, most);
   }
 
   async delete(runId: string): Promise<boolean> {
@@ -127,9 +126,9 @@ class SqliteStore implements Store {
     const row = await this.#connection.write((prepare) => {
       const now = this.#now();
       const claimed = prepare(CLAIM).get(token, now + Math.ceil(leaseMs), runId, token, now);
-      return claimed && readRun(runId, 0)(prepare);
+      return claimed && readRun(runId, 0, MOST_PAGE_EVENTS)(prepare);
     });
-    return row && loadedOf(row, 0);
+    return row && loadedOf(row, 0, MOST_PAGE_EVENTS);
   }
 
   async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {

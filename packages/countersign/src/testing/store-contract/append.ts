@@ -1,5 +1,7 @@
 // The store contract: appends are all or nothing, in order, and can be read back.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
+import { readRun } from '../../runs/port/read-run.ts';
 import {
   addition,
   type Check,
@@ -75,6 +77,27 @@ export function appendContract(check: Check): void {
       }
     }
     for (const limit of [0, -1, 1.5, Number.NaN]) await refused(store.read('run', { limit }), 'invalid-options');
+  });
+
+  check('a long run is read in pages', async ({ store }) => {
+    const large = 'x'.repeat(FULL_PAGE_SIZE * 0.4);
+    const steps = Array.from({ length: 8 }, (_, index) => stepDone(`${index} ${large}`));
+    await store.append(creation('large', { events: steps.slice(0, 1) }));
+    for (let version = 1; version < steps.length; version += 1)
+      await store.append(addition('large', version, { events: steps.slice(version, version + 1) }));
+    const claimed = await store.claim('large', 'me', LONG_MS);
+    deepStrictEqual(claimed, await store.read('large'));
+    for (const after of [0, 3]) {
+      const page = await store.read('large', { after });
+      deepStrictEqual(page?.events, steps.slice(after, after + 3));
+      strictEqual(page?.run.version, steps.length);
+    }
+    deepStrictEqual((await readRun(store, 'large'))?.events, steps);
+
+    const many = Array.from({ length: MOST_PAGE_EVENTS + 1 }, (_, index) => stepDone(`${index}`));
+    await store.append(creation('many', { events: many }));
+    strictEqual((await store.read('many'))?.events.length, MOST_PAGE_EVENTS);
+    deepStrictEqual((await readRun(store, 'many'))?.events, many);
   });
 
   check('a run or interrupt that does not exist is undefined', async ({ store }) => {

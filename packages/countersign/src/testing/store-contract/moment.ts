@@ -1,5 +1,6 @@
 // The store contract: a read returns a consistent snapshot, even while other callers write.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { readOn } from '../../runs/port/read-run.ts';
 import type { LoadedRun, Store } from '../../runs/port/store.ts';
 import { addition, type Check, claim, creation, LONG_MS, load, stepDone } from './check.ts';
 
@@ -13,7 +14,8 @@ export function momentContract(check: Check): void {
       isConsistent(await elsewhere.read('run'));
       isConsistent(await elsewhere.read('run', { after: 1 }), 1);
       isConsistent(await elsewhere.read('run', { limit: 5 }), 0, 5);
-      isConsistent(await elsewhere.claim('run', 'me', LONG_MS));
+      const claimed = await elsewhere.claim('run', 'me', LONG_MS);
+      isConsistent(claimed && (await readOn(elsewhere, claimed)));
     });
     const steps = Array.from({ length: APPENDS + 1 }, (_, version) => stepDone(`run-${version}`));
     deepStrictEqual((await load(store, 'run')).events, steps);

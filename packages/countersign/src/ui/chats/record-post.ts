@@ -32,7 +32,7 @@ export async function recordPost(
   // Another request started the chat in the meantime.
   const existing = await findChat(chat);
   if (!existing) throw unknownChat(chat.chatId);
-  return recordIn(chat, post, { loaded: existing, state: stateOfRun(existing) }, signal);
+  return recordIn(chat, post, { loaded: existing, state: await stateOfRun(existing) }, signal);
 }
 
 /** False if the chat exists. */

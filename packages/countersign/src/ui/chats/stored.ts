@@ -1,7 +1,7 @@
 // A chat whose run is in a store. The record is the truth; the browser only sends messages and decisions.
 import { newState } from '../../core/messages/load-messages.ts';
 import type { LoadedRun } from '../../runs/port/store.ts';
-import { readFrom } from '../../runs/questions/view.ts';
+import { applyEvents } from '../../runs/questions/view.ts';
 import type { Person } from '../chat-options.ts';
 import type { Post } from '../http/post.ts';
 import { cardOf } from '../picture/cards.ts';
@@ -36,7 +36,7 @@ export class StoredChat {
     const live = listenToRun(this.#chat);
     try {
       const loaded = await findChat(this.#chat);
-      const picture = this.#picture(loaded);
+      const picture = await this.#picture(loaded);
       const read = loaded && { loaded, state: picture.state };
       const problems = await recordPost(this.#chat, post, read, signal);
       return streamRun(this.#chat, live, {
@@ -57,7 +57,7 @@ export class StoredChat {
   async replay(signal: AbortSignal): Promise<AsyncGenerator<ChatChunk> | undefined> {
     const loaded = await findChat(this.#chat);
     if (!loaded) return undefined;
-    const picture = this.#picture(loaded);
+    const picture = await this.#picture(loaded);
     if (!picture.current && RESTING.has(loaded.run.status)) return undefined;
     return streamRun(this.#chat, listenToRun(this.#chat), { picture, signal });
   }
@@ -65,7 +65,7 @@ export class StoredChat {
   /** Throws `unknown-run` if the chat does not exist or this person may not read it. */
   async load(): Promise<LoadedChat> {
     const loaded = await this.#existing();
-    const picture = this.#picture(loaded);
+    const picture = await this.#picture(loaded);
     await picture.askPolicy();
     const { status, version } = loaded.run;
     const { writer, chatId } = this.#chat;
@@ -79,7 +79,7 @@ export class StoredChat {
     return chatWatchOf(runs).follow(chatId, tools, signal);
   }
 
-  #picture(loaded: LoadedRun | undefined): Picture {
+  async #picture(loaded: LoadedRun | undefined): Promise<Picture> {
     const { chatId, tools, mayDecide, person } = this.#chat;
     const picture = new Picture({
       chatId,
@@ -88,10 +88,7 @@ export class StoredChat {
       card: (key, pending, at) => cardOf(key, pending, at, tools()),
       mayDecide: (card) => mayDecide(card, person),
     });
-    if (loaded)
-      readFrom(loaded, () => {
-        for (const event of loaded.events) picture.apply(event);
-      });
+    if (loaded) await applyEvents(loaded, (event) => picture.apply(event));
     return picture;
   }
 
