@@ -1,4 +1,4 @@
-// A misspelt option, or one with a wrong value, is refused: it was meant to protect something.
+// A misspelt option, or one with a wrong value, is rejected: it was meant to protect something.
 import { countersign, interrupt, memoryStore, tool, UsageError, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ async function refusal(call: () => unknown): Promise<UsageError> {
   return error as UsageError;
 }
 
-describe('an unknown option is refused, with the nearest known one', () => {
+describe('an unknown option is rejected, with the nearest known one', () => {
   test.each([
     [{ needApproval: true }, 'The tool pay has no option needApproval (did you mean needsApproval'],
     [{ requiresApproval: true }, 'needsApproval'],
@@ -96,7 +96,7 @@ describe('an unknown option is refused, with the nearest known one', () => {
           .start('x', any({ runid: 'r' })),
     ],
     [
-      'what is started',
+      'the start input',
       () =>
         ai()
           .defineAgent({ name: 'a' })
@@ -134,7 +134,7 @@ describe('an unknown option is refused, with the nearest known one', () => {
   });
 });
 
-describe('a wrong value is refused', () => {
+describe('a wrong value is rejected', () => {
   test.each<readonly [string, () => unknown]>([
     ['needsApproval: undefined', () => tool(any({ ...pay, needsApproval: undefined }), () => 1)],
     ['verify: true', () => tool(any({ ...pay, verify: true }), () => 1)],
@@ -159,7 +159,7 @@ describe('a wrong value is refused', () => {
   });
 });
 
-describe('missing options are refused', () => {
+describe('missing options are rejected', () => {
   test.each<readonly [string, () => unknown]>([
     ['countersign', () => countersign(any(null))],
     ['defineTool', () => ai().defineTool(any(undefined), () => 1)],
@@ -234,7 +234,7 @@ describe('turns of a scripted model', () => {
   test.each<readonly [string, unknown]>([
     ['a turn', { toolCalls: [{ name: 'pay', input: {} }] }],
     ['a call', { calls: [{ name: 'pay', args: {} }] }],
-  ])('%s that is misspelt is refused: a test with it would test nothing', async (_what, turn) => {
+  ])('a misspelt %s is rejected: a test with it would test nothing', async (_what, turn) => {
     expect(await refusal(() => scriptedModel([any(turn)]))).toMatchObject({ code: 'invalid-options' });
     const ai = countersign({ model: scriptedModel(() => any(turn)) });
     expect(await refusal(() => ai.generate('Pay.'))).toMatchObject({ code: 'invalid-options' });

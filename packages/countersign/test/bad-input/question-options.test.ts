@@ -1,4 +1,4 @@
-// Questions that cannot wait as they say: a mistake of the tool, found before anybody is asked, and no run hangs on it.
+// Questions with invalid options: an error of the tool, found before anyone is asked, and no run gets stuck.
 import { type AskOptions, type Countersign, countersign, memoryStore, tool, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 
 const odd: readonly (readonly [string, object])[] = [
-  ['expiresIn is no number', { expiresIn: 'soon' }],
+  ['expiresIn is not a number', { expiresIn: 'soon' }],
   ['expiresIn is NaN', { expiresIn: Number.NaN }],
   ['expiresIn never ends', { expiresIn: Number.POSITIVE_INFINITY }],
   ['expiresIn is negative', { expiresIn: -1 }],
@@ -27,7 +27,7 @@ function desk(store: Store, asks: Asks, clock = Date.now) {
   let asked = 0;
   const model = scriptedModel(async ({ messages }) => {
     asked += 1;
-    // As over a network, so that the start is written by itself.
+    // As over a network, so that the start is written separately.
     await new Promise((resolve) => setTimeout(resolve, 5));
     return messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay' }, { name: 'ask' }] };
   });
@@ -48,7 +48,7 @@ describe.each([
   ['memory', (now = Date.now) => memoryStore({ now })],
   ['SQLite', (now = Date.now) => sqliteStore({ path: ':memory:', now })],
 ] as const)('on %s', (_name, open) => {
-  test.each(odd)('%s: nobody is asked, nothing runs, and the model is told why', async (_what, asks) => {
+  test.each(odd)('%s: no question is asked, nothing runs, and the model learns why', async (_what, asks) => {
     const store = open();
     const { runs, clerk, ran, asked } = desk(store, asks as Asks);
     const worker = runs.work({ pollMs: 20 });
@@ -62,7 +62,7 @@ describe.each([
     await store.close();
   });
 
-  test('what a model says beside a call or a text, and is no JSON, hides no question and harms no record', async () => {
+  test('metadata of the model that is not JSON hides no question and damages no record', async () => {
     const store = open();
     const odd = { when: new Date(0), list: [undefined, 1], map: new Map(), many: 10n, number: Number.NaN, kept: 'yes' };
     const model = scriptedModel([
@@ -93,7 +93,7 @@ describe.each([
     await store.close();
   });
 
-  test('a deadline that a body has misspelt: nobody is asked for ever', async () => {
+  test('a misspelt deadline in a body is an error, not a question without a deadline', async () => {
     const store = open();
     const ai = countersign({
       model: scriptedModel(({ messages }) =>
@@ -115,7 +115,7 @@ describe.each([
     await store.close();
   });
 
-  test('half a millisecond is a whole one', async () => {
+  test('half a millisecond is rounded up', async () => {
     const store = open();
     const { runs, clerk } = desk(store, { expiresIn: 60_000.5, remindAfter: 0.5 });
     const { id } = await clerk.start('Go.');
@@ -126,7 +126,7 @@ describe.each([
     await store.close();
   });
 
-  test('a run of which something cannot be kept fails, says so, and is not tried again and again', async () => {
+  test('a run with an event that cannot be stored fails, reports it, and is not retried endlessly', async () => {
     let now = 1_000_000;
     const clock = () => now;
     const real = open(clock);
@@ -143,7 +143,7 @@ describe.each([
     const worker = runs.work({ pollMs: 20 });
     const { id } = await clerk.start('Go.');
     await eventually(async () => expect((await runs.get(id)).status).toBe('failed'));
-    // Whatever claim was left has lapsed.
+    // Any remaining claim has expired.
     now += 600_000;
     await new Promise((resolve) => setTimeout(resolve, 300));
     await worker.stop();
@@ -153,13 +153,13 @@ describe.each([
   });
 });
 
-test.each(odd)('a tool that is defined so is refused: %s', (_name, asks) => {
+test.each(odd)('a tool with such options is rejected: %s', (_name, asks) => {
   expect(() => tool({ name: 'pay', description: '', inputSchema: z.object({}), ...asks }, () => 'paid')).toThrow(
     /`\w+` of the tool pay must be /,
   );
 });
 
-test('what a question leaves undefined is as its tool says', async () => {
+test("an undefined question option falls back to the tool's option", async () => {
   const asks = { expiresIn: 1_000, labels: ['money'], risk: 'high' } as const;
   const model = scriptedModel([{ calls: [{ name: 'pay' }] }]);
   const now = () => 5_000;

@@ -1,4 +1,4 @@
-// A run has a largest size: it refuses new input beyond it, and records everything that it has begun.
+// A run has a maximum size: it rejects new input beyond it, and records all work it has started.
 import { countersign, memoryStore, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -27,14 +27,14 @@ function bank({ maxRunSize = 50_000, maxRunEvents = 1_000, output = 'paid' } = {
   return { ai, runs: ai.runs, clerk, paid, ask };
 }
 
-describe('what is refused, and leaves nothing behind', () => {
-  test('a start with too much', async () => {
+describe('rejected input leaves nothing behind', () => {
+  test('a start that is too large', async () => {
     const { runs, clerk } = bank({ maxRunSize: 30_000 });
     await expect(clerk.start(LARGE, { runId: 'run' })).rejects.toMatchObject(REFUSED);
     await expect(runs.get('run')).rejects.toMatchObject({ code: 'unknown-run' });
   });
 
-  test('a message for which there is no room left', async () => {
+  test('a message that exceeds the remaining size', async () => {
     const { runs, clerk } = bank();
     await clerk.generate({ runId: 'run', prompt: LARGE });
     const before = await runs.recorded('run');
@@ -59,7 +59,7 @@ describe('what is refused, and leaves nothing behind', () => {
   });
 });
 
-describe('what a full run still takes', () => {
+describe('a full run still accepts', () => {
   test('a decision and the result of its call', async () => {
     const { runs, clerk, ask, paid } = bank({ maxRunSize: 2_000, output: LARGE });
     const card = await ask();

@@ -1,4 +1,4 @@
-// What callers ask of `ai.runs` that makes no sense is refused in the same words, whichever store there is.
+// Invalid queries to `ai.runs` are rejected with the same message on every store.
 import { countersign, memoryStore } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
@@ -15,7 +15,7 @@ const stores: readonly (readonly [string, () => Promise<Store>])[] = [
   ...(postgres ? [['PostgreSQL', async () => postgresStore(await postgres.freshDatabase())] as const] : []),
 ];
 
-/** What comes from outside as JSON, and has no text of its own. */
+/** A value from JSON that has no string form. */
 const noText = JSON.parse('{"toString":1}');
 
 describe.each(stores)('on %s', (_name, open) => {
@@ -53,7 +53,7 @@ describe.each(stores)('on %s', (_name, open) => {
     ['runId', 5n],
     ['search', 5],
     ['settled', 'false'],
-  ])('questions are not listed by a %s of %s', async (field, value) => {
+  ])('questions cannot be listed by a %s of %s', async (field, value) => {
     for (const settled of [false, true])
       await refused(runs.interrupts({ settled, [field]: value }), new RegExp(`\`${field}\` of \`\\w+\` must be `));
   });
@@ -63,37 +63,37 @@ describe.each(stores)('on %s', (_name, open) => {
     ['status', 'lost'],
     ['agent', noText],
     ['startedBy', 5],
-  ])('runs are not listed by a %s of %s', async (field, value) => {
+  ])('runs cannot be listed by a %s of %s', async (field, value) => {
     await refused(runs.list({ [field]: value }), new RegExp(`\`${field}\` of \`\\w+\` must be `));
   });
 
-  test('a page begins at a cursor, and what else there is to ask for is said by that name', async () => {
+  test('an unknown list option is rejected, and the error lists the known ones', async () => {
     await refused(runs.list({ after: 'run' } as never), /`list` has no option after/);
     await refused(runs.interrupts({ after: 'run' } as never), /`interrupts` has no option after/);
     await refused(runs.list({ label: 'money' } as never), /it takes .*cursor/);
   });
 
-  test('statistics are of runs of somebody who has a name', async () => {
+  test('statistics reject a startedBy that is not a string', async () => {
     await refused(runs.stats({ startedBy: 5 as never }), /`startedBy` of `\w+` must be a string/);
   });
 
-  test.each([null, 5, '', {}])('a run is not started under an id of %j, nor under another one', async (runId) => {
+  test.each([null, 5, '', {}])('a run id of %j is rejected, and no run starts', async (runId) => {
     const before = (await runs.list({ limit: 200 })).items.length;
     await refused(start({ runId }), /`runId` must be a string|A run's id must be/);
     expect((await runs.list({ limit: 200 })).items).toHaveLength(before);
   });
 
-  test('what may be chosen is said', async () => {
+  test('the error lists the allowed values', async () => {
     await refused(runs.interrupts({ order: 'random' as never }), /one of newest, oldest, not "random"/);
     await refused(runs.interrupts({ outcome: 'paid' as never }), /one of approved, edited, .*expired, not "paid"/);
   });
 
-  test.each([1.5, Number.NaN, -1, Number.POSITIVE_INFINITY, '1'])('events after %s are refused', async (after) => {
+  test.each([1.5, Number.NaN, -1, Number.POSITIVE_INFINITY, '1'])('events after %s are rejected', async (after) => {
     await refused(runs.events('run', { after: after as number }).next(), /`after` must be the number of an event/);
     await refused(runs.find('run', { after: after as number }), /`after` must be the number of an event/);
   });
 
-  test('after more events than there are, there is the run without events', async () => {
+  test('a position after the last event returns the run without events', async () => {
     for (const after of [2 ** 31 - 1, 2 ** 31, Number.MAX_SAFE_INTEGER]) {
       const found = await Promise.all([runs.find('run', { after }), runs.find('run', { after }), runs.find('none')]);
       const loaded = { run: { id: 'run' }, events: [] };
@@ -101,7 +101,7 @@ describe.each(stores)('on %s', (_name, open) => {
     }
   });
 
-  test.each(['a\0b', 'run\0', '\0'])('nothing is found by a name with a zero character: %j', async (name) => {
+  test.each(['a\0b', 'run\0', '\0'])('a name with a zero character matches nothing: %j', async (name) => {
     const nothing = { items: [], cursor: null };
     for (const field of ['agent', 'startedBy']) expect(await runs.list({ [field]: name })).toEqual(nothing);
     for (const field of ['runId', 'agent', 'tool', 'label', 'startedBy'])
@@ -112,13 +112,13 @@ describe.each(stores)('on %s', (_name, open) => {
     await expect(runs.decide(`${name}:call`, 'approve')).rejects.toMatchObject({ code: 'unknown-interrupt' });
   });
 
-  test.each([noText, 5, 5n, null, ['run']])('an id that is no text is refused: %s', async (id) => {
+  test.each([noText, 5, 5n, null, ['run']])('an id that is not a string is rejected: %s', async (id) => {
     const calls = [runs.get(id), runs.find(id), runs.wait(id), runs.verify(id), runs.cancel(id), runs.interrupt(id)];
     for (const call of [...calls, runs.decide(id, 'approve'), runs.drive(id), runs.delete(id), runs.events(id).next()])
       await refused(call, /`(runId|interruptId)` must be a string, not /);
   });
 
-  test('who says something, and what they add, are texts', async () => {
+  test("the user's name, note, channel and reason must be strings", async () => {
     await refused(start({ by: { name: 'ann' } }), /`by` of `\w+` must be a string/);
     await refused(runs.decide(asked, 'approve', { by: ['ann'] as never }), /`by` of `\w+` must be a string/);
     await refused(runs.decide(asked, 'approve', { note: 5n as never }), /`note` of `\w+` must be a string/);
@@ -133,26 +133,26 @@ describe.each(stores)('on %s', (_name, open) => {
     [{ approved: [] }, 'invalid-resume', /approved, which is not a kind of decision/],
     [{ approve: { toolRequest: null } }, 'invalid-resume', /not a decision/],
     [{ reject: { toolResponse: 5 } }, 'invalid-resume', /not a decision/],
-  ])('what resumes a run and is no decision is refused: %j', async (resume, code, says) => {
+  ])('an invalid resume is rejected: %j', async (resume, code, says) => {
     const message = expect.stringMatching(says);
     const resuming = runs.resume('run', resume as never);
     await expect(resuming).rejects.toMatchObject({ name: 'UsageError', code, message });
     expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [asked] });
   });
 
-  test('a listener that is none is refused, and nothing is decided', async () => {
+  test('an invalid listener is rejected, and nothing is decided', async () => {
     await refused(runs.decide(asked, 'approve', { onChunk: 5 as never }), /`onChunk` of `decide` must be a function/);
     expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [asked] });
   });
 
-  test('the store itself keeps no name that is no text', async () => {
+  test('the store rejects a name that is not a string', async () => {
     const { run } = (await store.read('run')) ?? {};
     const append = { runId: 'other', expectedVersion: 0, events: (await runs.recorded('run')).slice(0, 1) };
     const rest = { hash: run?.hash ?? '', status: 'running', wakeAt: null, outcome: null, settled: [] } as const;
     const create = { id: 'other', agent: 'clerk', startedBy: { name: 'ann' } as never };
     await refused(store.append({ ...append, ...rest, create, opened: [] }), /A name of the run is no text/);
     const record = await store.interrupt(asked);
-    if (record === undefined) throw new Error('There is no question.');
+    if (record === undefined) throw new Error('Question not found.');
     const opened = [{ ...record, id: 'other:1', runId: 'other', risk: 5 as never }];
     await refused(
       store.append({ ...append, ...rest, create: { ...create, startedBy: null }, opened }),

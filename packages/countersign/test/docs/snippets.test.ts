@@ -1,5 +1,5 @@
-// The pages for users: their TypeScript compiles as strictly as the package, what is marked `ts run` runs, and every link
-// leads somewhere. A block marked `ts ignore` is neither.
+// The user pages: their TypeScript compiles as strictly as the package, blocks marked `ts run` run, and every link
+// has a target. A block marked `ts ignore` is neither compiled nor run.
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -91,7 +91,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('there are blocks to check, and the compiler complains about nothing else', () => {
+test('the pages have blocks, and the compiler reports no other errors', () => {
   expect(executed.length).toBeGreaterThan(0);
   expect(complaints.filter((line) => !compiled.some((block) => line.startsWith(block.file)))).toEqual([]);
 });
@@ -109,7 +109,7 @@ describe('runs', () => {
   });
 });
 
-describe('links lead somewhere', () => {
+describe('links have a target', () => {
   test.each(pages)('%s', (page) => {
     expect(linksOf(page).filter((link) => !leadsSomewhere(page, link))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-// A conversation by hand, as the loop would have it: ask, take the reply in, answer its calls, ask again.
+// A conversation without the loop: call the model, add the reply, answer its calls, call again.
 import type { Message, Part, ToolRequestPart } from '../../src/core/message.ts';
 import type { Model, ModelChunk, ModelConfig, ModelReply, ModelRequest, ToolSpec } from '../../src/models/model.ts';
 
@@ -17,7 +17,7 @@ export const MODES: readonly Mode[] = ['whole', 'streamed'];
 export type Conversation = {
   readonly messages: Message[];
   readonly chunks: ModelChunk[];
-  /** The next turn; its reply is taken into the conversation. */
+  /** Runs the next turn and adds its reply to the conversation. */
   turn(request?: Partial<ModelRequest>, listen?: (chunk: ModelChunk) => void): Promise<ModelReply>;
   /** Answers the calls of the last reply, in its order. */
   answer(...answers: readonly Answer[]): void;
@@ -38,7 +38,7 @@ export function converse(model: Model, config: ModelConfig, mode: Mode): Convers
       };
       const asked = { messages, tools: TOOLS, toolChoice: 'auto', config, ...request } satisfies ModelRequest;
       const reply = await model.reply(asked, mode === 'streamed' ? emit : undefined);
-      // Through JSON, as it would be saved and read back at a pause.
+      // A round trip through JSON, as at a pause.
       messages.push({ role: 'model', content: JSON.parse(JSON.stringify(reply.content)) });
       return reply;
     },

@@ -1,4 +1,4 @@
-// Every provider package, streamed and not, over real HTTP against a server that refuses what the real API would.
+// Every provider package, streamed and not, over real HTTP against a server that rejects what the real API would.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ProviderError } from '../../src/core/errors.ts';
 import { aiSdkModel } from '../../src/models/ai-sdk.ts';
@@ -35,7 +35,7 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
   describe.each(MODES)('%s', (mode) => {
     const start = () => converse(model, config, mode);
 
-    test('text arrives whole, with its end and its cost', async () => {
+    test('text arrives complete, with its finish reason and its usage', async () => {
       wire.script({ say: ANSWER });
       const { turn, chunks } = start();
       const reply = await turn();
@@ -46,7 +46,7 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
       expect(wire.faults).toEqual([]);
     });
 
-    test('system text, images and links reach the provider', async () => {
+    test('system prompt, images and links reach the provider', async () => {
       wire.script({ say: ANSWER });
       const { turn, messages } = start();
       messages.unshift({ role: 'system', content: [{ text: 'Be brief.' }] });
@@ -88,7 +88,7 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
       expect(dialect.inputs(wire.requests[1])).toEqual([{ city: 'Paris' }, { city: 'Rome' }]);
     });
 
-    test('what the provider signed goes back with the part that it came with', async () => {
+    test('a signature goes back to the provider with the part it came with', async () => {
       wire.script({ say: TWO_CALLS }, { say: ANSWER });
       const { turn, answer } = start();
       const { content } = await turn();
@@ -96,12 +96,12 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
       const [signed] = requestsOf(content);
       expect(JSON.stringify(signed?.metadata ?? {}).includes('signed-call')).toBe(signs === 'calls');
       answer({ output: 1 }, { output: null });
-      // The server refuses reasoning that is missing or changed, and calls without their signature.
+      // The server rejects reasoning that is missing or changed, and calls without their signature.
       await turn();
       expect(wire.faults).toEqual([]);
     });
 
-    test('a refusal reaches the model as text that says so', async () => {
+    test('the model receives a rejection as text', async () => {
       wire.script({ say: TWO_CALLS }, { say: ANSWER });
       const { turn, answer } = start();
       await turn();
@@ -117,7 +117,7 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
       expect(wire.faults).toEqual([]);
     });
 
-    test('an edited input is what the model sees', async () => {
+    test('the model sees an edited input', async () => {
       wire.script({ say: TWO_CALLS }, { say: ANSWER });
       const { turn, answer, messages } = start();
       await turn();
@@ -138,14 +138,14 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
       expect(wire.faults).toEqual([]);
     });
 
-    test('a 500 may be tried again, and says how long to wait', async () => {
+    test('a 500 is retryable and says how long to wait', async () => {
       wire.script({ fail: 500, headers: { 'retry-after': '3' } });
       const error = await failure(start().turn());
       expect(error).toMatchObject({ code: 'provider-failed', retryable: true });
       expect(error.details).toMatchObject({ statusCode: 500, retryAfterMs: 3000, emitted: false, partial: [] });
     });
 
-    test('a 429 may be tried again at the time that the provider names', async () => {
+    test('a 429 is retryable at the time that the provider names', async () => {
       const date = 'Wed, 21 Oct 2026 07:28:00 GMT';
       wire.script({ fail: 429, headers: { date, 'retry-after': 'Wed, 21 Oct 2026 07:28:05 GMT' } });
       const error = await failure(start().turn());
@@ -153,7 +153,7 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
       expect(error.details).toMatchObject({ statusCode: 429, retryAfterMs: 5000 });
     });
 
-    test('a 400 may not be tried again; no key or prompt is in the details', async () => {
+    test('a 400 is not retryable, and the details contain no key or prompt', async () => {
       wire.script({ fail: 400, message: 'as scripted' });
       const error = await failure(start().turn());
       expect(error).toMatchObject({ code: 'provider-failed', retryable: false });
@@ -162,28 +162,28 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
       expect(JSON.stringify(error.details)).not.toMatch(/secret-key|How is the weather/);
     });
 
-    test('a server that cannot be reached may be tried again', async () => {
+    test('an unreachable server is retryable', async () => {
       const gone = await startWire(createDialect());
       await gone.close();
       const error = await failure(converse(aiSdkModel(createModel(gone.url)), config, mode).turn());
       expect(error).toMatchObject({ code: 'provider-failed', retryable: true });
     });
 
-    test('an abort stops at once with its own reason, and the server sees it', async () => {
+    test('an abort stops at once with its reason, and the server sees it', async () => {
       wire.script({ say: ANSWER, cut: 'stall' });
       const stop = new AbortController();
       const reason = new Error('enough');
       const stalls = wire.stalls();
       const reply = expect(start().turn({ signal: stop.signal }, () => stop.abort(reason))).rejects.toBe(reason);
       await stalls;
-      // Not streamed, nothing arrives that could tell the listener.
+      // Without streaming, no chunk arrives that could trigger the listener.
       if (mode === 'whole') stop.abort(reason);
       await reply;
       await wire.left();
     });
   });
 
-  test('a connection lost in the middle of a stream: cut off, with what had arrived', async () => {
+  test('a connection lost during a stream: cut off, with the text so far', async () => {
     wire.script({ say: [{ text: 'Half a sentence' }], cut: 'stall' });
     const { turn, chunks } = converse(model, config, 'streamed');
     const error = await failure(turn({}, () => joined(chunks, 'text') === 'Half a sentence' && wire.cut()));
@@ -192,7 +192,7 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
     expect(error.details.partial).toMatchObject([{ text: 'Half a sentence' }]);
   });
 
-  test('an error in the middle of a stream: failed, with what had arrived', async () => {
+  test('an error during a stream: failed, with the text so far', async () => {
     wire.script({ say: [{ text: 'Half a sentence' }], cut: 'error' });
     const error = await failure(converse(model, config, 'streamed').turn());
     expect(error).toMatchObject({ code: 'provider-failed', retryable: true });
@@ -200,7 +200,7 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
     expect(error.details).toMatchObject({ emitted: true, partial: [{ text: 'Half a sentence' }] });
   });
 
-  test('a listener that fails lets the connection go', async () => {
+  test('a listener that throws closes the connection', async () => {
     wire.script({ say: ANSWER, cut: 'stall' });
     const bug = new Error('bug of the listener');
     const fail = () => {
@@ -210,7 +210,7 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
     await wire.left();
   });
 
-  test('a connection lost in the middle of a call leaves no call behind', async () => {
+  test('a connection lost during a call leaves no call behind', async () => {
     wire.script({
       say: [{ text: 'Well' }, { call: 'getWeather', id: 'call_x', input: '{"city":"Paris"}' }],
       cut: 'stall-inside',
@@ -221,13 +221,13 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
     expect(requestsOf(error.details.partial as object[])).toEqual([]);
   });
 
-  test('a connection lost in the middle of a whole reply may be tried again', async () => {
+  test('a connection lost during a complete reply is retryable', async () => {
     wire.script({ say: ANSWER, cut: 'end' });
     const error = await failure(converse(model, config, 'whole').turn());
     expect(error).toMatchObject({ code: 'provider-failed', retryable: true });
   });
 
-  test('a stream that ends in good order before the reply does is never taken for a whole one', async () => {
+  test('a stream that ends cleanly before its reply does is never treated as complete', async () => {
     wire.script({ say: TWO_CALLS, cut: 'end' });
     const outcome = await converse(model, config, 'streamed')
       .turn()

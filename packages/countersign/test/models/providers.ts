@@ -1,4 +1,4 @@
-// Real provider packages, each with the API that it speaks: the table behind the tests over HTTP.
+// Real provider packages, each with its API: the table behind the tests over HTTP.
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogle } from '@ai-sdk/google';
 import { createOpenAI } from '@ai-sdk/openai';
@@ -21,7 +21,7 @@ export type ProviderRow = {
   readonly config: ModelConfig;
   /** Replies show the reasoning. */
   readonly reasons: boolean;
-  /** What the provider signs, and refuses in the next turn if the signature is lost. */
+  /** The parts that the provider signs; it rejects the next turn if the signature is lost. */
   readonly signs: 'nothing' | 'reasoning' | 'calls';
 };
 

@@ -99,13 +99,13 @@ const resultsSeenBy = ({ requests }: ScriptedModel) =>
     );
 
 describe('tools with restartable interrupts', () => {
-  test('a transfer up to $100 runs unasked', async () => {
+  test('a transfer up to $100 runs without a question', async () => {
     const bank = setUp([{ toAccountId: 'ABC123', amount: 10_000 }]);
-    await run(bank, () => expect.unreachable('nobody should be asked'));
+    await run(bank, () => expect.unreachable('no question expected'));
     expect(bank.done).toEqual([{ toAccountId: 'ABC123', amount: 10_000 }]);
   });
 
-  test('a larger one shows its question, and runs once when it is approved', async () => {
+  test('a larger transfer shows its question, and runs once when it is approved', async () => {
     const bank = setUp([{ toAccountId: 'ABC123', amount: 100_000 }]);
 
     const first = await bank.ai.generate({ tools: [bank.transferMoney], prompt: 'Transfer $1000 to account ABC123' });
@@ -120,14 +120,14 @@ describe('tools with restartable interrupts', () => {
     expect(response.finishReason).toBe('stop');
   });
 
-  test('rejected, it does not run, and the model is told', async () => {
+  test('a rejected transfer does not run, and the model learns it', async () => {
     const bank = setUp([{ toAccountId: 'ABC123', amount: 100_000 }]);
     await run(bank, async () => ({ status: 'REJECTED' }));
     expect(bank.done).toEqual([]);
     expect(resultsSeenBy(bank.model)).toEqual([{ status: 'REJECTED', message: 'The user rejected the transaction.' }]);
   });
 
-  test('several at once: each is decided for itself, and the small one beside them runs once', async () => {
+  test('several transfers are decided independently, and the small one beside them runs once', async () => {
     const bank = setUp([
       { toAccountId: 'A', amount: 50_000 },
       { toAccountId: 'B', amount: 500 },

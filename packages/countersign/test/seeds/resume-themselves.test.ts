@@ -1,4 +1,4 @@
-// Prompts and chats of the first seed resume themselves: the caller need not know their options.
+// Prompts and chats of the first seed resume themselves: the caller does not need their options.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ const SCRIPT = [asks('Saturday', 'Sunday'), asks('noon', 'evening'), 'Sunday eve
 /** The last of the choices, every time. */
 const pick = (input: { choices: string[] }): string => input.choices.at(-1) ?? '';
 
-test('a defined prompt', async () => {
+test('a defined prompt resumes itself', async () => {
   const { ai, askQuestion, model } = setUp(SCRIPT);
   const trivia = ai.definePrompt({
     name: 'trivia',
@@ -65,7 +65,7 @@ test('a defined prompt', async () => {
   expect(model.remaining).toBe(0);
 });
 
-test('a prompt file', async () => {
+test('a prompt file resumes itself', async () => {
   const { ai, askQuestion, model } = setUp(SCRIPT);
   const partyPlanner = ai.prompt('partyPlanner');
   const input = { partyType: 'birthday' };
@@ -88,7 +88,7 @@ test('a prompt file', async () => {
   expect(model.requests.every(({ tools }) => tools[0]?.name === 'askQuestion')).toBe(true);
 });
 
-test('a chat, which then goes on with what the user says next', async () => {
+test('a chat resumes itself and then continues with the next user message', async () => {
   const { ai, askQuestion, model } = setUp([...SCRIPT, 'You are welcome.']);
   const chat = ai.chat({
     system: 'Use the askQuestion tool if you need to clarify something.',

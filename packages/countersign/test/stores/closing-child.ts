@@ -1,4 +1,4 @@
-// A process that waits for a run and then has nothing to do but to close its store.
+// A process that waits for a run and then only has to close its store.
 import { countersign } from '../../src/index.ts';
 import { postgresStore } from '../../src/stores/postgres/postgres.ts';
 import { scriptedModel } from '../../src/testing/index.ts';

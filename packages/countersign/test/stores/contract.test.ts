@@ -1,17 +1,17 @@
-// The published contract finds bugs that are planted into a store that is sound otherwise.
+// The published contract finds bugs planted into a correct store.
 import { memoryStore } from 'countersign';
 import type { Append, Store } from 'countersign/store';
 import { storeContract } from 'countersign/testing';
 import { expect, test } from 'vitest';
 
-/** What a store with the bug does in another way than the one it is made of. */
+/** The methods that the bug replaces. */
 type Bug = (store: Store) => Partial<Store>;
 
 const turn = () => new Promise(setImmediate);
 
 const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
-  'the version is not looked at by those who take the claim': ['the claim: take', (store) => unfenced(store, 'take')],
-  'the version is not looked at by those who enter': ['the claim: enter', (store) => unfenced(store, 'enter')],
+  'an append that takes the claim ignores the version': ['the claim: take', (store) => unfenced(store, 'take')],
+  'an append that enters the claim ignores the version': ['the claim: enter', (store) => unfenced(store, 'enter')],
   'a refused append takes the claim': [
     'the claim: take',
     (store) => ({
@@ -52,7 +52,7 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
       },
     }),
   ],
-  'whoever looks for work gets that of all agents': [
+  'a worker receives the runs of all agents': [
     'limited to some agents',
     (store) => ({ due: (limit) => store.due(limit) }),
   ],
@@ -60,11 +60,11 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
     'nearly the same names are kept apart',
     (store) => ({ interrupt: (id) => store.interrupt(id.toLowerCase()) }),
   ],
-  'what is falsy becomes null': [
+  'a falsy value becomes null': [
     'zero or false value',
     (store) => ({ append: (append) => store.append({ ...append, outcome: append.outcome || null }) }),
   ],
-  'readers share what they read': [
+  'readers share one object': [
     'does not change the run',
     (store) => {
       const known = new Map<string, ReturnType<Store['interrupt']>>();
@@ -87,14 +87,14 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
       },
     }),
   ],
-  'a reminder is given to everybody who asks': [
+  'a reminder goes to every worker that asks': [
     'each reminder goes to one',
     (store) => ({
       takeReminders: async (limit) =>
         (await store.listInterrupts({ limit })).items.map((question) => ({ interrupt: question, attempt: 1 })),
     }),
   ],
-  'a run is deleted although somebody went on with it': [
+  'a run is deleted although it was continued': [
     'never both',
     (store) => ({
       delete: async (id) => {
@@ -125,7 +125,7 @@ function unfenced(store: Store, how: string): Partial<Store> {
   };
 }
 
-/** The checks with this in their name that fail, and what their writer is told. */
+/** The failing checks whose name contains `check`, with their messages. */
 async function failed(check: string, bug: Bug): Promise<readonly string[]> {
   const checks: [string, () => Promise<void>][] = [];
   const make = async () => {

@@ -1,4 +1,4 @@
-// What the stores cost: statements, bytes in the log, and how lists are read. Counted, never timed.
+// The cost of the stores: statements, bytes in the log, and how lists are read. Counted, never timed.
 import { DatabaseSync } from 'node:sqlite';
 import { type PostgresPool, postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
@@ -16,10 +16,10 @@ import { onServer, poolOn, type TestServer, testServer } from './postgres-server
 const postgres = await testServer({ own: true });
 const { freshDatabase } = postgres ?? ({} as TestServer);
 
-/** For each of the fifty items on a page: its row, and the way to it in an index. */
+/** For each of the fifty items on a page: its row, and the path to it in an index. */
 const MOST_BLOCKS = 50 * 5;
 
-/** What is asked on a first page, and on a later one. */
+/** The queries of a first page, and of a later one. */
 const FIRST_PAGES: readonly Omit<InterruptQuery, 'limit'>[] = [
   {},
   { order: 'newest' },
@@ -38,7 +38,7 @@ const FIRST_PAGES: readonly Omit<InterruptQuery, 'limit'>[] = [
   { outcome: 'rejected' },
 ];
 
-/** Those of one run are few, whatever else is asked for. */
+/** A run has few interrupts, whatever the other filters. */
 const OF_A_RUN: readonly Omit<InterruptQuery, 'limit'>[] = [
   { runId: 'run-500' },
   { runId: 'run-500', order: 'newest' },
@@ -50,7 +50,7 @@ const OF_A_RUN: readonly Omit<InterruptQuery, 'limit'>[] = [
 ];
 
 describe.runIf(postgres)('on PostgreSQL', () => {
-  test('an append, a read and a claim are one statement each, and many at once fewer', async () => {
+  test('an append, a read and a claim take one statement each, and concurrent ones take fewer', async () => {
     const pool = poolOn(await freshDatabase());
     let statements = 0;
     const counting: PostgresPool = {
@@ -91,7 +91,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await pool.end();
   });
 
-  test('an append writes as many bytes to a long run as to a short one, and seldom to an index of the runs', async () => {
+  test('an append writes as many bytes to a long run as to a short one, and rarely to an index of the runs', async () => {
     const url = await freshDatabase();
     const store = postgresStore({ url, poolMax: 1 });
     const long = Array.from({ length: 5_000 }, (_, index) => stepDone(`${index}`, 'x'.repeat(200)));
@@ -104,26 +104,26 @@ describe.runIf(postgres)('on PostgreSQL', () => {
         await store.append(addition(runId, version + index, { status: statuses[index % 2] ?? 'running' }));
         all.push((await position(url)) - before);
       }
-      // Now and then the server tidies up a page, which is no matter here.
+      // The server sometimes cleans up a page, which does not count here.
       return Math.min(...all);
     };
     const goingOn = ['running', 'running'] as const;
     const [short, ofLong] = [await bytesOf('short', 1, goingOn), await bytesOf('long', 5_000, goingOn)];
     expect(ofLong).toBeLessThanOrEqual(short * 1.1);
     expect(short).toBeLessThan(700);
-    // Those that begin or cease to be due have an entry less or more.
+    // Runs that become due, or stop being due, gain or lose an index entry.
     const pausing = ['waiting', 'running'] as const;
     const [shortPausing, longPausing] = [await bytesOf('short', 10, pausing), await bytesOf('long', 5_009, pausing)];
     expect(longPausing).toBeLessThanOrEqual(shortPausing * 1.1);
     expect(shortPausing).toBeLessThan(1_000);
-    // The server counts what a connection did when it ends.
+    // The server publishes a connection's statistics when it ends.
     await store.close();
     const counts = `SELECT n_tup_upd::int AS updated, n_tup_hot_upd::int AS hot FROM pg_stat_user_tables
       WHERE relname = 'countersign_run' AND schemaname = current_schema()`;
     await expect.poll(() => onServer(url, counts)).toEqual([{ updated: 36, hot: 18 }]);
   });
 
-  test('a question without a reminder costs the log nothing for those with one', async () => {
+  test('a question without a reminder adds nothing to the log for reminders', async () => {
     const url = await freshDatabase();
     const store = postgresStore({ url, poolMax: 1 });
     let runs = 0;
@@ -149,7 +149,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await store.close();
   });
 
-  test('reminders are found among many questions without reading through them', async () => {
+  test('reminders among many questions are found without a table scan', async () => {
     const url = await freshDatabase();
     await fillPostgres(url, 20_000);
     await onServer(url, "UPDATE countersign_interrupt SET remind_at = created_at WHERE id LIKE 'i-%00'");
@@ -161,7 +161,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     }
   });
 
-  test('questions are found by their run and by their id, whatever the planner believes to wait', async () => {
+  test("questions are found by their run and by their id, whatever the planner's statistics say", async () => {
     const url = await freshDatabase();
     await fillPostgres(url, 20_000);
     const { dialect, reminded } = postgresStatements(tablesIn(undefined));
@@ -174,7 +174,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
       expect(await blocksRead(url, reminded.text, ['i-500']), known).toBeLessThanOrEqual(30);
     };
     await look('all');
-    // It was looked at while nothing was there that waits, or that is settled.
+    // These statistics come from a table without pending, or without settled, questions.
     for (const unknown of ['settled_at IS NULL', 'settled_at IS NOT NULL']) {
       await onServer(
         url,
@@ -188,7 +188,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     }
   });
 
-  test('a run is deleted among many without reading through them', async () => {
+  test('deleting one of many runs needs no table scan', async () => {
     const url = await freshDatabase();
     const { text } = postgresStatements(tablesIn(undefined)).delete;
     const planned = async (): Promise<string> => {
@@ -201,7 +201,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     expect(await planned()).not.toMatch(/"Seq Scan","[^}]*countersign_(run|event|interrupt)/);
   });
 
-  test('what was planned on empty tables goes by the indexes when they are full', async () => {
+  test('statements planned on empty tables use the indexes when the tables are full', async () => {
     const url = await freshDatabase();
     const store = postgresStore({ url, poolMax: 2 });
     const drive = async (runId: string): Promise<void> => {
@@ -226,11 +226,11 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     const counts = `SELECT sum(n_tup_ins)::int > 60000 AS counted, max(seq_tup_read)::int AS read
       FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname IN (${tables.join(', ')})`;
     await expect.poll(async () => (await onServer(url, counts))[0].counted).toBe(true);
-    // What fills the tables reads them through once or twice.
+    // Filling the tables scans them once or twice.
     expect((await onServer(url, counts))[0].read).toBeLessThan(100_000);
   });
 
-  test('the first event of a long run costs no more than that of a short one', async () => {
+  test('the first event of a long run costs no more than the first event of a short one', async () => {
     const url = await freshDatabase();
     await fillPostgres(url, 100);
     await onServer(
@@ -246,7 +246,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     }
   });
 
-  test('a first page reads as little of 100,000 interrupts that wait as of 1,000', { timeout: 60_000 }, async () => {
+  test('a first page reads as little of 100,000 pending interrupts as of 1,000', { timeout: 60_000 }, async () => {
     const { dialect, runs } = postgresStatements(tablesIn(undefined));
     const lists = [
       ...FIRST_PAGES.map((query) => interruptsSql({ ...query, limit: 50 }, dialect)),
@@ -278,7 +278,7 @@ test('on SQLite each page is read along an index, in its order', async () => {
     const { text, values } = interruptsSql({ ...query, limit: 50 }, SQLITE_DIALECT);
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
     const steps = plan.map(({ detail }) => String(detail)).join('\n');
-    // Those of one run are few, and sorted.
+    // The interrupts of one run are few, and sorted.
     if (query.runId === undefined) expect(steps, JSON.stringify(query)).not.toMatch(/TEMP B-TREE/);
     expect(steps, JSON.stringify(query)).toMatch(/USING (COVERING )?(INDEX|PRIMARY KEY)/);
   }
@@ -295,13 +295,13 @@ test('on SQLite each page is read along an index, in its order', async () => {
   folder.remove();
 });
 
-/** How much was written to the log so far. */
+/** The number of bytes written to the log so far. */
 async function position(url: string): Promise<number> {
   const text = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes";
   return (await onServer(url, text))[0].bytes;
 }
 
-/** As many runs, each with an interrupt that waits and one that is settled, the settled ones older. */
+/** Inserts this many runs, each with a pending and an older settled interrupt. */
 async function fillPostgres(url: string, count: number): Promise<void> {
   const store = postgresStore(url);
   await store.migrate();
@@ -327,7 +327,7 @@ async function fillPostgres(url: string, count: number): Promise<void> {
   );
 }
 
-/** Pages of tables and indexes that the statement looked at. */
+/** Pages of tables and indexes that the statement read. */
 async function blocksRead(url: string, text: string, values: readonly unknown[]): Promise<number> {
   const [row] = await onServer(url, `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, [...values]);
   const { Plan: plan } = row['QUERY PLAN'][0];

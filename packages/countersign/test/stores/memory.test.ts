@@ -1,4 +1,4 @@
-// The store in memory keeps the contract of stores.
+// The in-memory store fulfils the store contract.
 import { storeContract } from 'countersign/testing';
 import { describe, test } from 'vitest';
 import { memoryStore } from '../../src/stores/memory/memory.ts';

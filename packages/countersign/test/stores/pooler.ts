@@ -1,5 +1,5 @@
-// A pooler between clients and PostgreSQL that gives each transaction another connection, as PgBouncer does in the pool
-// modes `transaction` and `statement`. It knows nothing of prepared statements.
+// A pooler between clients and PostgreSQL that assigns each transaction another connection, as PgBouncer does in the pool
+// modes `transaction` and `statement`. It does not support prepared statements.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
@@ -8,7 +8,7 @@ export type Pooler = { readonly url: string; close(): void };
 type Client = { readonly socket: Socket; server?: Server | undefined };
 type Server = { readonly socket: Socket; client?: Client | undefined; underWay: number };
 
-/** `url` is that of a server that asks for no password. */
+/** `url` is the address of a server that asks for no password. */
 export async function startPooler(url: string, connections: number): Promise<Pooler> {
   const target = new URL(url);
   const servers = await Promise.all(Array.from({ length: connections }, () => logIn(target)));
@@ -16,7 +16,7 @@ export async function startPooler(url: string, connections: number): Promise<Poo
   const waiting: { readonly client: Client; readonly message: Buffer }[] = [];
   let turn = 0;
 
-  /** The next one that is free, never the same again while there are others. */
+  /** Returns the next free connection, never the same twice in a row while there are others. */
   const freeServer = (): Server | undefined => {
     for (let tried = 0; tried < servers.length; tried += 1) {
       const server = servers[turn++ % servers.length];
@@ -39,7 +39,7 @@ export async function startPooler(url: string, connections: number): Promise<Poo
     server.socket.on(
       'data',
       inMessages(false, (message) => {
-        // What the server says while nobody has it, such as that somebody has notified, is lost.
+        // Messages of the server outside a transaction, such as notifications, are lost.
         const { client } = server;
         client?.socket.write(message);
         if (message[0] !== READY) return;
@@ -102,7 +102,7 @@ async function logIn({ hostname, port, searchParams, username, pathname }: URL):
   return { socket, underWay: 0 };
 }
 
-/** Cuts what comes in into messages. The first of a client has no type. */
+/** Splits the incoming bytes into messages. A client's first message has no type. */
 function inMessages(isClient: boolean, hear: (message: Buffer) => void): (bytes: Buffer) => void {
   let typed = !isClient;
   let left = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-// PostgreSQL that goes away and comes back, or refuses: clear errors, nothing half written, and work goes on.
+// PostgreSQL that goes away and comes back, or rejects requests: clear errors, no partial writes, and work continues.
 import { spawnSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ const postgres = await testServer({ own: true });
 const { server, freshDatabase } = postgres ?? ({} as TestServer);
 
 describe.runIf(postgres)('a server that crashes', () => {
-  test('in the middle of the work loses nothing that was acknowledged, and keeps nothing by half', {
+  test('in the middle of the work loses nothing that was acknowledged and keeps no partial write', {
     timeout: 60_000,
   }, async () => {
     const store = postgresStore({ url: await freshDatabase(), poolMax: 6 });
@@ -64,7 +64,7 @@ describe.runIf(postgres)('a server that crashes', () => {
     await store.close();
   });
 
-  test('does not end a process whose pool nobody listens to', async () => {
+  test('does not end a process whose pool has no error listener', async () => {
     const pool = new pg.Pool({ connectionString: await freshDatabase() });
     const [store] = [postgresStore({ pool, schema: 'one' }), postgresStore(pool)];
     expect(pool.listenerCount('error')).toBe(1);
@@ -77,7 +77,7 @@ describe.runIf(postgres)('a server that crashes', () => {
     await pool.end();
   });
 
-  test('is heard of again by those who watch', async () => {
+  test('is followed by notifications to watchers once it is back', async () => {
     const url = await freshDatabase();
     const [watching, writing] = [postgresStore(url), postgresStore(url)];
     const heard = new Set<string>();
@@ -94,9 +94,9 @@ describe.runIf(postgres)('a server that crashes', () => {
 });
 
 describe.runIf(postgres)('a connection', () => {
-  test('that is cut while an append is under way fails, and is not tried again by itself', async () => {
+  test('that is cut during an append fails and is not retried automatically', async () => {
     const url = await freshDatabase();
-    // Nobody else listens to its connections: one that is lost must not end the process.
+    // The pool has no other error listener: a lost connection must not end the process.
     const pool = new pg.Pool({ connectionString: url, max: 1 });
     const store = postgresStore(pool);
     await store.append(creation('run'));
@@ -116,19 +116,19 @@ describe.runIf(postgres)('a connection', () => {
     await pool.end();
   });
 
-  test('that is lost between two statements makes room for another', async () => {
+  test('that is lost between two statements is replaced', async () => {
     const store = postgresStore({ url: `${await freshDatabase()}&application_name=lost`, poolMax: 1 });
     await store.append(creation('run'));
     const its = "FROM pg_stat_activity WHERE application_name = 'lost'";
     await onServer(server.url(), `SELECT pg_terminate_backend(pid) ${its}`);
     await until(async () => (await onServer(server.url(), `SELECT ${its}`)).length === 0);
-    // Until the process has heard of it.
+    // Waits until the process has noticed.
     await delay(200);
     await store.append(addition('run', 1));
     await store.close();
   });
 
-  test.each(['own', 'shared'])('that leads to a standby is not kept (%s pool)', async (whose) => {
+  test.each(['own', 'shared'])('that leads to a standby is dropped (%s pool)', async (whose) => {
     const name = `standby_${whose}`;
     await onServer(server.url(), `CREATE DATABASE ${name}`);
     const url = server.url(name);
@@ -140,7 +140,7 @@ describe.runIf(postgres)('a connection', () => {
     const store = postgresStore(whose === 'shared' ? pool : { url, poolMax: 1 });
     const refused = { code: 'store-failed', retryable: true, message: expect.stringMatching(/It is a standby, or/) };
     await store.now();
-    // Whoever connects from now on reaches the primary. What was connected before does not.
+    // New connections reach the primary from now on. Older connections do not.
     await onServer(server.url(), `ALTER DATABASE ${name} RESET default_transaction_read_only`);
     await expect(store.append(creation('run'))).rejects.toMatchObject(refused);
     await store.append(creation('run'));
@@ -148,15 +148,15 @@ describe.runIf(postgres)('a connection', () => {
     await pool.end();
   });
 
-  test('that is the only one serves all who wait for it, one after the other', async () => {
+  test('that is the only one serves all waiting calls, one after the other', async () => {
     const store = postgresStore({ url: await freshDatabase(), poolMax: 1 });
     await store.append(creation('run'));
-    // Nobody waits until it is given back for not being used: all of them would wait longer than for any connection.
+    // Calls do not wait for the idle timeout: 30 of them would exceed the connection timeout.
     await Promise.all(Array.from({ length: 30 }, () => store.listRuns({ limit: 9 })));
     await store.close();
   });
 
-  test('that cannot be made says so, and the store works once it can', async () => {
+  test('that cannot be opened gives an error, and the store works once it can be opened', async () => {
     const store = postgresStore(await freshDatabase());
     await server.crash();
     const failure = await store.append(creation('run')).catch((error: unknown) => error);
@@ -166,14 +166,14 @@ describe.runIf(postgres)('a connection', () => {
     await store.append(creation('run'));
     const closedAt = performance.now();
     await store.close();
-    // It is not waited for any more.
+    // Closing does not wait for the lost connection.
     expect(performance.now() - closedAt).toBeLessThan(9_000);
   });
 
   test.each([
     ['to a database that is not there', () => server.url('nowhere'), /"nowhere" does not exist.*Create the database/],
     ['of a user that is not there', () => server.url().replace('postgres@', 'nobody@'), /Correct the user/],
-  ])('%s is nothing to try again', async (_, url, says) => {
+  ])('%s is not retryable', async (_, url, says) => {
     const failure = await postgresStore(url())
       .migrate()
       .catch((error: unknown) => error);
@@ -187,7 +187,7 @@ test.each([
   ['a password that is missing', new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string')],
   ['a mistake in a type', new TypeError('it is no function')],
   ['a number out of range', new RangeError('the array is too long')],
-])('%s is nothing to try again', (what, error) => {
+])('%s is not retryable', (what, error) => {
   const failure = postgresFailure(error);
   expect(failure).toMatchObject({ code: 'store-failed', retryable: false });
   expect(failure.message).toMatch(what.includes('password') ? /Correct the user or the password/ : /See the cause/);
@@ -200,18 +200,18 @@ test.each([
   Object.assign(new Error('write CONNECTION_CLOSED'), { code: 'CONNECTION_CLOSED' }),
   Object.assign(new Error('terminating connection due to transaction timeout'), { code: '25P04' }),
   Object.assign(new Error('terminating connection due to idle-session timeout'), { code: '57P05' }),
-])('a connection that is lost may come back: %s', (error) => {
+])('a lost connection is retryable: %s', (error) => {
   expect(postgresFailure(error)).toMatchObject({ code: 'store-failed', retryable: true });
 });
 
 test.each([
   ['57014', 'canceling statement due to statement timeout', /raise the timeout/],
   ['3F000', 'no schema has been selected to create in', /Set `schema`/],
-])('a failure with the code %s says what to do', (code, said, advice) => {
+])('a failure with the code %s says how to fix it', (code, said, advice) => {
   expect(postgresFailure(Object.assign(new Error(said), { code })).message).toMatch(advice);
 });
 
-test('a password with signs that an address cannot have is told how to be written, and not told', async () => {
+test('a password with characters that an address cannot contain gives advice without showing the password', async () => {
   const failure = await postgresStore('postgres://ann:top/secret@127.0.0.1:1/runs')
     .migrate()
     .catch((error: unknown) => error);
@@ -219,12 +219,12 @@ test('a password with signs that an address cannot have is told how to be writte
   expect(inspect(failure, { depth: 9 })).not.toContain('secret');
 });
 
-test('an address with several hosts is told to have one', async () => {
+test('an address with several hosts is rejected: it must have one host', async () => {
   const migrating = postgresStore('postgres://ann@127.0.0.1:1,127.0.0.1:2/runs').migrate();
   await expect(migrating).rejects.toThrow(/Correct the address: it must have one host/);
 });
 
-test('a server that takes no writes may be a standby, which is told', () => {
+test('a server that accepts no writes is reported as a possible standby', () => {
   const error = Object.assign(new Error('cannot execute UPDATE in a read-only transaction'), { code: '25006' });
   expect(postgresFailure(error)).toMatchObject({
     retryable: true,
@@ -233,7 +233,7 @@ test('a server that takes no writes may be a standby, which is told', () => {
 });
 
 describe.runIf(postgres)('appends that are too long together', () => {
-  test('are sent one by one', async () => {
+  test('are sent one at a time', async () => {
     const pool = poolOn(await freshDatabase(), 2);
     const store = postgresStore({
       query: async (text, values) => {
@@ -257,7 +257,7 @@ describe.runIf(postgres)('appends that are too long together', () => {
 });
 
 describe.runIf(postgres)('a store that is closed', () => {
-  test('while calls are under way leaves none of them without an answer', async () => {
+  test('during calls settles every call', async () => {
     const store = postgresStore({ url: await freshDatabase(), poolMax: 2 });
     await store.append(creation('run'));
     const calls = Promise.allSettled([
@@ -272,7 +272,7 @@ describe.runIf(postgres)('a store that is closed', () => {
     expectClosed(await store.read('run').catch((error: unknown) => error));
   });
 
-  test('while it is being opened tells whoever waits for it, and leaves no connection', {
+  test('while it opens rejects the waiting calls and leaves no connection', {
     timeout: 20_000,
   }, async () => {
     const store = postgresStore(`${await freshDatabase()}&application_name=opening`);
@@ -283,7 +283,7 @@ describe.runIf(postgres)('a store that is closed', () => {
     await expect.poll(open, { timeout: 15_000 }).toEqual([]);
   });
 
-  test('on a pool of its caller, who ends it next, leaves no call without an answer', async () => {
+  test('on a pool that the caller ends next settles every call', async () => {
     const pool = poolOn(await freshDatabase(), 2);
     const store = postgresStore(pool);
     await store.append(creation('run'));
@@ -297,7 +297,7 @@ describe.runIf(postgres)('a store that is closed', () => {
     for (const result of await calls) if (result.status === 'rejected') expectClosed(result.reason);
   });
 
-  test('in a process that has nothing else to do is closed before the process ends', async () => {
+  test('in a process with nothing else to do is closed before the process ends', async () => {
     const child = fileURLToPath(new URL('./closing-child.ts', import.meta.url));
     const { stdout, stderr, status } = spawnSync(process.execPath, [child, await freshDatabase()], {
       encoding: 'utf8',
@@ -306,7 +306,7 @@ describe.runIf(postgres)('a store that is closed', () => {
     expect({ stdout, status }, stderr).toEqual({ stdout: 'closed\n', status: 0 });
   });
 
-  test('does not wait for a connection that never comes', async () => {
+  test('does not wait for a connection that never becomes free', async () => {
     const pool = poolOn(await freshDatabase(), 2);
     const store = postgresStore(pool);
     await store.append(creation('run'));
@@ -318,13 +318,13 @@ describe.runIf(postgres)('a store that is closed', () => {
     await pool.end();
   });
 
-  test('while an append is under way, still tells others of it', async () => {
+  test('during an append still notifies watchers of it', async () => {
     const url = await freshDatabase();
     const [store, other] = [postgresStore(url), postgresStore(url)];
     const heard: string[] = [];
     other.watch((id) => heard.push(id));
     await store.append(creation('run'));
-    // By then it knows that somebody watches.
+    // By then the store knows that another one watches.
     await expect
       .poll(async () => {
         await store.append(creation(`run-${heard.length}-${performance.now()}`));
@@ -354,7 +354,7 @@ describe.runIf(postgres)('a store that is closed', () => {
 });
 
 describe.runIf(postgres)('a pool of one connection', () => {
-  test('is left to those who ask, while changes of others are looked for', async () => {
+  test('stays available to queries while the store polls for changes', async () => {
     const url = await freshDatabase();
     const pool = poolOn(url, 1);
     const [single, other] = [postgresStore(pool), postgresStore(url)];
@@ -383,7 +383,7 @@ describe.runIf(postgres)('a schema', () => {
     await watching.migrate();
     const heard = new Set<string>();
     const stop = watching.watch((runId) => heard.add(runId));
-    // By then it has looked back for the last time: what it hears now was announced.
+    // By then it has polled for the last time, so it can only receive a notification.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await writing.append(creation('run'));
     await until(() => heard.has('run'));
@@ -414,7 +414,7 @@ describe.runIf(postgres)('a migration that waits for a table', () => {
     return { url, working, backup, stop, migrated, end };
   }
 
-  test('lets later queries go first, and finishes when it can', { timeout: 60_000 }, async () => {
+  test('lets later queries pass and finishes when it can', { timeout: 60_000 }, async () => {
     const { url, working, backup, migrated, end } = await migrateDuringBackup();
     await working.append(addition('run', 1, { opened: [interrupt('question', 'run')] }));
     await backup.end();
@@ -423,7 +423,7 @@ describe.runIf(postgres)('a migration that waits for a table', () => {
     await end();
   });
 
-  test('is given up when its store is closed', { timeout: 60_000 }, async () => {
+  test('is abandoned when its store is closed', { timeout: 60_000 }, async () => {
     const { backup, stop, migrated, end } = await migrateDuringBackup();
     const failed = migrated.catch((error: unknown) => error);
     stop.abort(new Error('The store was closed.'));
@@ -433,7 +433,7 @@ describe.runIf(postgres)('a migration that waits for a table', () => {
   });
 });
 
-/** A run on a pool of one connection, which somebody else has taken out of it. */
+/** A run on a pool of one connection, which another caller has checked out. */
 async function taken() {
   const url = await freshDatabase();
   const pool = poolOn(url, 1);
@@ -446,11 +446,11 @@ async function taken() {
   return { url, store, pool, client: await pool.connect(), close };
 }
 
-describe.runIf(postgres)('a pool that others use, too', () => {
+describe.runIf(postgres)('a pool shared with the app', () => {
   test.each([
     ['open', 'BEGIN'],
     ['failed', 'BEGIN; SELECT 1 / 0'],
-  ])('takes nothing back with a transaction that somebody left %s', async (_how, begin) => {
+  ])('loses no write to a transaction that the app left %s', async (_how, begin) => {
     const url = await freshDatabase();
     const pool = poolOn(url, 2);
     const store = postgresStore(pool);
@@ -469,7 +469,7 @@ describe.runIf(postgres)('a pool that others use, too', () => {
     await pool.end();
   });
 
-  test('acknowledges nothing that was written behind a BEGIN which nobody awaited', async () => {
+  test('acknowledges no write behind a BEGIN that was not awaited', async () => {
     const { url, store, client, close } = await taken();
     void client.query('BEGIN');
     client.release();
@@ -484,7 +484,7 @@ describe.runIf(postgres)('a pool that others use, too', () => {
     await close();
   });
 
-  test('gives nobody the connection back whose BEGIN was not awaited', async () => {
+  test('drops a connection whose BEGIN was not awaited', async () => {
     const { store, pool, client, close } = await taken();
     const before = await client.query('SELECT pg_backend_pid() AS pid');
     void client.query('BEGIN');
@@ -495,7 +495,7 @@ describe.runIf(postgres)('a pool that others use, too', () => {
     await close();
   });
 
-  test('prepares its statements again after somebody has taken them from a connection', async () => {
+  test('prepares its statements again after the app has deallocated them', async () => {
     const url = await freshDatabase();
     const pool = poolOn(url, 1);
     const store = postgresStore(pool);
@@ -507,14 +507,14 @@ describe.runIf(postgres)('a pool that others use, too', () => {
     };
     expect(await prepared()).toBeGreaterThan(0);
     await pool.query('DEALLOCATE ALL');
-    // What is asked first finds out.
+    // The first query notices it.
     await prepared();
     expect(await prepared()).toBeGreaterThan(0);
     await store.close();
     await pool.end();
   });
 
-  test('gives the next one another connection than that of a transaction that fails meanwhile', async () => {
+  test('uses a new connection instead of one whose transaction fails meanwhile', async () => {
     const { url, store, client, close } = await taken();
     void client.query('BEGIN');
     const failing = client.query('SELECT 1 / 0').catch(() => undefined);
@@ -526,8 +526,8 @@ describe.runIf(postgres)('a pool that others use, too', () => {
   });
 });
 
-describe.runIf(postgres)('a connection of a pool that others use, too', () => {
-  test('is given back with as many listeners as it had', async () => {
+describe.runIf(postgres)('a connection of a pool shared with the app', () => {
+  test('is released with as many listeners as it had', async () => {
     const pool = poolOn(await freshDatabase(), 1);
     const store = postgresStore(pool);
     await store.append(creation('run'));
@@ -549,9 +549,9 @@ describe.runIf(postgres)('a connection of a pool that others use, too', () => {
 });
 
 describe.runIf(postgres)('names', () => {
-  test('as long as the runs take them fit into the indexes', async () => {
+  test('of the maximum length fit into the indexes', async () => {
     const store = postgresStore(await freshDatabase());
-    // Nothing that could be made shorter, and three bytes each.
+    // Incompressible, and three bytes each.
     const name = Array.from({ length: 512 }, () => String.fromCharCode(0x4e00 + Math.random() * 20_000)).join('');
     const create = { id: 'run', agent: 'clerk', startedBy: name };
     await store.append(creation('run', { create, opened: [interrupt('question', 'run', { labels: [name] })] }));
@@ -578,9 +578,9 @@ describe.runIf(postgres)('tables', () => {
   });
 
   test.each([
-    ['CREATE TABLE countersign_run (name text)', 'somebody else has one of our names'],
-    ['CREATE TABLE countersign_migration (name text)', 'somebody else has that of the versions'],
-    ['CREATE TABLE countersign_migration (version integer)', 'they were restored without what is in them'],
+    ['CREATE TABLE countersign_run (name text)', 'another app uses one of our table names'],
+    ['CREATE TABLE countersign_migration (name text)', 'another app uses the name of the version table'],
+    ['CREATE TABLE countersign_migration (version integer)', 'they were restored without their rows'],
   ])('are not touched after %s: %s', async (text) => {
     const url = await freshDatabase();
     await onServer(url, text);
@@ -593,7 +593,7 @@ describe.runIf(postgres)('tables', () => {
     await store.close();
   });
 
-  test('cannot be created by a user without rights, who is told to migrate as the owner', async () => {
+  test('cannot be created by a user without permission, and the error says to migrate as the owner', async () => {
     const url = await freshDatabase();
     const schema = /search_path%3D(\w+)/.exec(url)?.[1];
     await onServer(url, `DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN; GRANT USAGE ON SCHEMA ${schema} TO guest`);
@@ -614,7 +614,7 @@ describe.runIf(postgres)('tables', () => {
     return url;
   }
 
-  test('whose sequences were left behind, as by a logical replication, are used once these are set', async () => {
+  test('whose sequences were left behind, for example by logical replication, work once these are set', async () => {
     const url = await databaseWithTwoRuns();
     await onServer(
       url,
@@ -630,7 +630,7 @@ describe.runIf(postgres)('tables', () => {
     await store.close();
   });
 
-  test('whose sequence was set and not used since are used', async () => {
+  test('whose sequence was set and not used since work', async () => {
     const url = await databaseWithTwoRuns();
     const setTo = (next: number) => onServer(url, `ALTER TABLE countersign_run ALTER seq RESTART WITH ${next}`);
     await setTo(2);
@@ -644,7 +644,7 @@ describe.runIf(postgres)('tables', () => {
     await store.close();
   });
 
-  test('that are up to date can be used by one who may not make any', async () => {
+  test('that are up to date can be used by a user who cannot create tables', async () => {
     const url = await freshDatabase();
     const owner = postgresStore(url);
     await owner.append(creation('run'));
@@ -664,13 +664,13 @@ describe.runIf(postgres)('tables', () => {
 });
 
 describe.runIf(postgres)('a commit that waits for a synchronous standby', () => {
-  test.each(['own', 'shared'])('and is cancelled counts, and is told of (%s pool)', async (kind) => {
+  test.each(['own', 'shared'])('and is cancelled counts, with a warning (%s pool)', async (kind) => {
     const told: string[] = [];
     const hear = ({ name, message }: Error): unknown => name === 'CountersignWarning' && told.push(message);
     process.on('warning', hear);
     const url = await freshDatabase();
     const pool = poolOn(url);
-    // A minute passes between the two.
+    // A minute passes between the two warnings.
     vi.useFakeTimers({ toFake: ['performance'] });
     vi.advanceTimersByTime(kind === 'own' ? 0 : 120_000);
     onTestFinished(async () => {
@@ -688,7 +688,7 @@ describe.runIf(postgres)('a commit that waits for a synchronous standby', () => 
       await onServer(server.url(), cancel);
       return told.length > 0;
     });
-    // Commits wait only once the server's checkpointer has heard of the setting, which may be after the sessions have.
+    // Commits wait only once the server's checkpointer has read the setting, which can be after the sessions have.
     for (let index = 0; told.length === 0; index += 1) {
       await store.append(creation(`run-${index}`));
       await new Promise(setImmediate);
@@ -705,7 +705,7 @@ describe.runIf(postgres)('a commit that waits for a synchronous standby', () => 
   }
 });
 
-/** Appends three events and a question at a time until told to stop. Returns the version that was acknowledged last. */
+/** Appends three events and a question at a time until `stop` fires. Returns the last acknowledged version. */
 async function keepAppending(store: Store, runId: string, stop: AbortSignal, failures: unknown[]): Promise<number> {
   let acknowledged = 0;
   let version: number | undefined = 0;
@@ -726,13 +726,13 @@ async function keepAppending(store: Store, runId: string, stop: AbortSignal, fai
   return acknowledged;
 }
 
-/** Every run got further than it is now. */
+/** Waits until every run has progressed. */
 async function progress(store: Store): Promise<void> {
   const versions = async (): Promise<readonly number[]> => {
     try {
       return (await store.listRuns({ limit: 100, order: 'oldest' })).items.map(({ version }) => version);
     } catch {
-      // It is away, or has just come back.
+      // The server is down, or has just come back.
       return [];
     }
   };

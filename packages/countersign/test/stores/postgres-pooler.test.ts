@@ -1,4 +1,4 @@
-// Poolers between the store and PostgreSQL that give each statement another connection.
+// Poolers between the store and PostgreSQL that assign each statement another connection.
 import { postgresStore } from 'countersign/postgres';
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../src/runs/port/store.ts';
@@ -10,7 +10,7 @@ const postgres = await testServer({ own: true });
 const { freshDatabase } = postgres ?? ({} as TestServer);
 
 describe.runIf(postgres)('a pooler that shares connections between statements', () => {
-  test.each(['an address', 'a pool'])('keeps nobody from working, who has %s', async (given) => {
+  test.each(['an address', 'a pool'])('works for a store on %s', async (given) => {
     const pooler = await startPooler(await freshDatabase(), 3);
     const pools = [poolOn(pooler.url), poolOn(pooler.url)];
     const stores = pools.map((pool) => (given === 'a pool' ? postgresStore(pool) : postgresStore(pooler.url)));
@@ -20,7 +20,7 @@ describe.runIf(postgres)('a pooler that shares connections between statements', 
     pooler.close();
   });
 
-  test('costs no connection for each statement, once another has prepared the same', async () => {
+  test('costs no new connection per statement once another client has prepared the same one', async () => {
     const url = await freshDatabase();
     const pooler = await startPooler(url, 1);
     const pools = [poolOn(pooler.url), poolOn(pooler.url)] as const;
@@ -37,7 +37,7 @@ describe.runIf(postgres)('a pooler that shares connections between statements', 
     pooler.close();
   });
 
-  test.each(['an address', 'a pool'])('lets nobody listen in vain, who has %s', async (given) => {
+  test.each(['an address', 'a pool'])('does not stop notifications to a store on %s', async (given) => {
     const pooler = await startPooler(await freshDatabase(), 3);
     const pool = poolOn(pooler.url);
     const watching = given === 'a pool' ? postgresStore(pool) : postgresStore(pooler.url);
@@ -46,7 +46,7 @@ describe.runIf(postgres)('a pooler that shares connections between statements', 
     const stop = watching.watch((runId) => heard.add(runId));
     await writing.append(creation('at first'));
     await expect.poll(() => heard).toContain('at first');
-    // By then it has looked back for the last time, if it listens.
+    // By then it has polled for the last time, if it listens.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await writing.append(creation('later'));
     await expect.poll(() => heard, { timeout: 5_000 }).toContain('later');

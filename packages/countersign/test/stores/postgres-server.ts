@@ -12,7 +12,7 @@ export type TestServer = {
 };
 
 /**
- * Returns the PostgreSQL that all test files share, in a database of this file's own. `own: true` starts a server for this
+ * Returns the PostgreSQL that all test files share, in a database for this file. `own: true` starts a server for this
  * file alone, which it may crash, restart or reconfigure. Outside CI, a machine without PostgreSQL skips these tests with a
  * printed reason.
  */
@@ -58,7 +58,7 @@ function freshSchemas(url: string): () => Promise<string> {
   };
 }
 
-/** The address of a fresh database, for connections that begin with this setting. */
+/** The address of a fresh database whose connections start with this setting. */
 export function withSetting(url: string, name: string, value: string): string {
   return url.replace('options=', `options=${encodeURIComponent(`-c ${name}=${value.replaceAll(' ', '\\ ')} `)}`);
 }
@@ -71,7 +71,7 @@ export function poolOn(url: string, max = 4): pg.Pool {
   return pool;
 }
 
-/** Runs one text on a connection of its own. */
+/** Runs one statement on a new connection. */
 export async function onServer(url: string, text: string, values: unknown[] = []): Promise<readonly any[]> {
   const client = new pg.Client(url);
   await client.connect();

@@ -1,4 +1,4 @@
-// PostgreSQL as others have set it up: users with few rights, schemas, encodings, and settings that differ from the defaults.
+// PostgreSQL configured by others: users with few permissions, schemas, encodings, and settings other than the defaults.
 import { postgresStore } from 'countersign/postgres';
 import { describe, expect, test } from 'vitest';
 import { MIGRATIONS, migratePostgres, tablesIn } from '../../src/stores/postgres/schema.ts';
@@ -9,7 +9,7 @@ const postgres = await testServer({ own: true });
 const { server, freshDatabase } = postgres ?? ({} as TestServer);
 
 describe.runIf(postgres)('tables', () => {
-  test('are made in a schema by its owner, who may make no schema', async () => {
+  test('are created in a schema by its owner, who cannot create schemas', async () => {
     const url = server.url();
     await onServer(url, 'CREATE ROLE owner LOGIN; CREATE SCHEMA "Owner\'s" AUTHORIZATION owner');
     const owner = postgresStore({ url: url.replace('postgres@', 'owner@'), schema: "Owner's" });
@@ -20,7 +20,7 @@ describe.runIf(postgres)('tables', () => {
     await stranger.close();
   });
 
-  test('without a schema are those that the search path leads to, and are made in its first', async () => {
+  test('without a schema are found through the search path, and created in its first schema', async () => {
     await onServer(server.url(), 'CREATE SCHEMA first; CREATE SCHEMA second');
     const on = (path: string) => postgresStore(`${server.url()}?options=-c%20search_path%3D${path}`);
     const second = on('second');
@@ -34,7 +34,7 @@ describe.runIf(postgres)('tables', () => {
     await Promise.all([first, second, both, again].map((store) => store.close()));
   });
 
-  test('that are older are brought up to date where they are, not in the first schema of the search path', async () => {
+  test('of an older version are migrated in place, not in the first schema of the search path', async () => {
     await onServer(server.url(), 'CREATE SCHEMA before; CREATE SCHEMA "Old One"');
     const on = (path: string) => `${server.url()}?options=${encodeURIComponent(`-c search_path=${path}`)}`;
     const old = postgresStore(on('"Old\\ One"'));
@@ -49,12 +49,12 @@ describe.runIf(postgres)('tables', () => {
   });
 });
 
-describe.runIf(postgres)('a setting that would change what is kept', () => {
+describe.runIf(postgres)('a setting that would change stored values', () => {
   test.each([
     ['extra_float_digits', '-3'],
     ['standard_conforming_strings', 'off'],
     ['array_nulls', 'off'],
-  ])('is refused at first and on tables that are there: %s', async (setting, value) => {
+  ])('is rejected at first and on existing tables: %s', async (setting, value) => {
     const url = await freshDatabase();
     const refused = async (): Promise<void> => {
       const store = postgresStore(withSetting(url, setting, value));
@@ -71,7 +71,7 @@ describe.runIf(postgres)('a setting that would change what is kept', () => {
     await store.close();
   });
 
-  test.each(['LATIN1', 'SQL_ASCII'])('is refused: a database in %s', async (encoding) => {
+  test.each(['LATIN1', 'SQL_ASCII'])('is rejected: a database in %s', async (encoding) => {
     const name = `in_${encoding.toLowerCase()}`;
     await onServer(server.url(), `CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
     const store = postgresStore(server.url(name));
@@ -81,7 +81,7 @@ describe.runIf(postgres)('a setting that would change what is kept', () => {
     expect(await onServer(server.url(name), "SELECT FROM pg_class WHERE relname LIKE 'countersign%'")).toEqual([]);
   });
 
-  test('is told of, once, where it is what a crash would lose', async () => {
+  test('that risks losing commits in a crash gives one warning', async () => {
     const told: string[] = [];
     const hear = ({ name, message }: Error): unknown => name === 'CountersignWarning' && told.push(message);
     process.on('warning', hear);
@@ -96,7 +96,7 @@ describe.runIf(postgres)('a setting that would change what is kept', () => {
     expect(told).toEqual([expect.stringContaining('synchronous_commit = off')]);
   });
 
-  test('is not one of these', async () => {
+  test('does not include harmless settings', async () => {
     const url = [
       ...[
         ['extra_float_digits', '0'] as const,
@@ -114,8 +114,8 @@ describe.runIf(postgres)('a setting that would change what is kept', () => {
   });
 });
 
-describe.runIf(postgres).each(['repeatable read', 'serializable'])('where transactions are %s', (level) => {
-  test('those who race are told the same as elsewhere', { timeout: 60_000 }, async () => {
+describe.runIf(postgres).each(['repeatable read', 'serializable'])('with transactions that are %s', (level) => {
+  test('racing writers get the same errors as with the default level', { timeout: 60_000 }, async () => {
     const url = withSetting(await freshDatabase(), 'default_transaction_isolation', level);
     const stores = Array.from({ length: 4 }, () => postgresStore({ url, poolMax: 4 }));
     const [store = postgresStore(url)] = stores;

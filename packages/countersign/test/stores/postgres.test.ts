@@ -1,4 +1,4 @@
-// The store in PostgreSQL keeps the contract of stores: by an address, on a pool, and on the least that can be a pool.
+// The PostgreSQL store fulfils the store contract: on an address, on a pool, and on the smallest pool-like object.
 import { type PostgresPool, postgresStore } from 'countersign/postgres';
 import { type StoreUnderTest, storeContract } from 'countersign/testing';
 import { describe, test } from 'vitest';
@@ -38,17 +38,17 @@ describe.runIf(postgres)('postgresStore', () => {
   });
 });
 
-/** A busy computer takes its time to make connections. */
+/** A busy machine takes its time to open connections. */
 function patientTest(name: string, body: () => Promise<void>): void {
   test(name, body);
 }
 
 type Opening = { readonly open: () => StoreUnderTest['store']; readonly close?: () => Promise<void> };
 
-/** The clock is that of the server, so the tests wait for real. */
+/** The clock belongs to the server, so the tests wait for real. */
 function onFreshDatabase(opening: (url: string) => Opening): () => Promise<StoreUnderTest> {
   return async () => {
-    if (postgres === undefined) throw new Error('There is no PostgreSQL.');
+    if (postgres === undefined) throw new Error('PostgreSQL is not available.');
     const { open, close } = opening(await postgres.freshDatabase());
     const stores = [open()];
     return {

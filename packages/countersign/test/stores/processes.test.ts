@@ -1,4 +1,4 @@
-// Several processes on one SQLite file, and on one PostgreSQL: of those who race for the same thing, exactly one wins.
+// Several processes on one SQLite file, and on one PostgreSQL: exactly one of the racing processes wins.
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
   races(async () => (await postgres?.freshDatabase()) ?? '', postgresStore);
 });
 
-describe.runIf(postgres)('on PostgreSQL where transactions are serializable', () => {
+describe.runIf(postgres)('on PostgreSQL with serializable transactions', () => {
   const fresh = async () => withSetting((await postgres?.freshDatabase()) ?? '', LEVEL, 'serializable');
   races(fresh, postgresStore);
 });
@@ -69,7 +69,7 @@ function races(freshPlace: () => Promise<string>, open: (place: string) => Store
     await store.close();
   });
 
-  test('processes that start at once on an empty database make its tables together', { timeout: 60_000 }, async () => {
+  test('processes that start together on an empty database create its tables', { timeout: 60_000 }, async () => {
     for (let round = 0; round < 2; round += 1) {
       const place = await freshPlace();
       const done = await race({ place, task: 'migrate', processes: 5 });
@@ -81,7 +81,7 @@ function races(freshPlace: () => Promise<string>, open: (place: string) => Store
   });
 }
 
-/** By run, who won it. Every run must have been won, and by one. */
+/** The winner of each run. Every run must have exactly one. */
 function winners(wins: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, string> {
   const all = [...wins].flatMap(([name, runIds]) => runIds.map((runId) => [runId, name] as const));
   const byRun = new Map(all);

@@ -1,18 +1,18 @@
-// Starts processes that race for the same runs, all at once, and says which of them won what.
+// Starts processes that race for the same runs at once, and returns the winner of each.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** What the processes do. */
+/** The task of the processes. */
 export type Race = {
   /** The file or the address of the store. */
   readonly place: string;
   readonly task: 'create' | 'append' | 'settle' | 'claim' | 'note' | 'migrate';
   readonly processes: number;
-  /** How many runs they race for. */
+  /** The number of runs they race for. */
   readonly runs?: number;
 };
 
-/** By the name of the process, the runs that it won. Fails if one of them fails. */
+/** The runs that each process won, by its name. Fails if a process fails. */
 export async function race({
   place,
   task,

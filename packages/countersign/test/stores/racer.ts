@@ -1,4 +1,4 @@
-// A process of its own that races others for the same runs: started by `race.ts`, told what to do in its arguments.
+// A process that races others for the same runs: `race.ts` starts it, and its arguments name the task.
 import { createInterface } from 'node:readline';
 import type { Store } from '../../src/runs/port/store.ts';
 import { postgresStore } from '../../src/stores/postgres/postgres.ts';
@@ -7,7 +7,7 @@ import { addition, creation } from '../../src/testing/store-contract/check.ts';
 
 const AT_ONCE = 12;
 
-/** Somebody else was first. */
+/** Another process won. */
 class Lost extends Error {}
 
 const [place = '', task = '', name = '', count = '0'] = process.argv.slice(2);
@@ -28,7 +28,7 @@ async function perform(task: string): Promise<readonly string[]> {
     case 'append':
       return won((id) => store.append(addition(id, 1, { hash: name })));
     case 'settle': {
-      // A decision as the engine makes it: on what was read, again while others write something else.
+      // Decides like the engine: on the version it read, with a retry after other writes.
       return won(async (id) => {
         for (;;) {
           const run = await store.read(id);
@@ -59,7 +59,7 @@ async function perform(task: string): Promise<readonly string[]> {
   }
 }
 
-/** The runs for which the attempt was not refused. Many are tried for at once, so that a store sends them together. */
+/** The runs whose attempt succeeded. Runs many attempts at once, so that a store batches them. */
 async function won(attempt: (runId: string) => Promise<unknown>): Promise<readonly string[]> {
   const wins: string[] = [];
   const tryFor = async (runId: string): Promise<void> => {

@@ -1,4 +1,4 @@
-// A SQLite file that cannot be opened, read or written to: clear errors, nothing half written, and work goes on later.
+// A SQLite file that cannot be opened, read or written: clear errors, no partial writes, and work continues later.
 import { spawnSync } from 'node:child_process';
 import {
   closeSync,
@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-test('a folder that is not there is named, and the store works once it is', async () => {
+test('a missing folder is named, and the store works once it exists', async () => {
   const store = sqliteStore(`${folder.path}/missing/runs.db`);
   await expectFailure(store.append(creation('run')), {
     retryable: false,
@@ -42,11 +42,11 @@ test('a folder that is not there is named, and the store works once it is', asyn
   await store.close();
 });
 
-test('a folder in the place of the file cannot be opened', async () => {
+test('a folder at the path of the file cannot be opened', async () => {
   await expectFailure(sqliteStore(folder.path).migrate(), { retryable: false, says: /cannot be opened/ });
 });
 
-test('a file that is no database is left alone', async () => {
+test('a file that is not a database is left alone', async () => {
   const path = `${folder.path}/notes.txt`;
   writeFileSync(path, 'These are my notes. '.repeat(500));
   const before = readFileSync(path);
@@ -54,7 +54,7 @@ test('a file that is no database is left alone', async () => {
   expect(readFileSync(path)).toEqual(before);
 });
 
-test('a damaged file is reported, and a backup in its place is used', async () => {
+test('a damaged file is reported, and a restored backup is used', async () => {
   const path = `${folder.path}/runs.db`;
   await fill(path, 40);
   const backup = readFileSync(path);
@@ -74,7 +74,7 @@ test('a damaged file is reported, and a backup in its place is used', async () =
   await store.close();
 });
 
-test('a damaged file that was taken away is made anew, with its tables', async () => {
+test('a damaged file that was removed is created again, with its tables', async () => {
   const path = `${folder.path}/runs.db`;
   const store = sqliteStore(path);
   for (let index = 0; index < 40; index += 1) await store.append(creation(`run-${index}`));
@@ -89,10 +89,10 @@ test('a damaged file that was taken away is made anew, with its tables', async (
   await store.close();
 });
 
-test('a file that may only be read says who must give the right, and the store works once it has it', async () => {
+test('a read-only file names the missing permission, and the store works once it has it', async () => {
   const path = `${folder.path}/runs.db`;
   await fill(path, 1);
-  // Another user than root, whom no right stops.
+  // A user other than root, who bypasses permissions.
   const output = asNobody(path, [
     'chmodSync(path, 0o444); chmodSync(folder, 0o555);',
     'leaveRoot();',
@@ -127,7 +127,7 @@ test.each([
   'CREATE TABLE countersign_run (name TEXT)',
   'CREATE VIEW countersign_event AS SELECT 1',
   'CREATE TABLE countersign_migration (name TEXT)',
-])('a database in which somebody else has one of our names is not touched: %s', async (text) => {
+])('a database that uses one of our table names for something else is not touched: %s', async (text) => {
   const path = `${folder.path}/runs.db`;
   const database = new DatabaseSync(path);
   database.exec(text);
@@ -137,14 +137,14 @@ test.each([
   database.close();
 });
 
-test('a process that stopped in the middle of a write is no fault of the file: it is tried again', () => {
+test('a process that stopped during a write is not a fault of the file: the error is retryable', () => {
   const failure = sqliteFailure(Object.assign(new Error('locking protocol'), { errcode: 15 }), 'runs.db');
   expect(failure).toMatchObject({ code: 'store-failed', retryable: true });
   expect(failure.message).toMatch(/runs\.db is locked by a process that stopped.*try again/);
 });
 
 describe('a disk that is full', () => {
-  test('is told from other failures by what SQLite itself says', () => {
+  test("is distinguished from other failures by SQLite's error code", () => {
     const database = new DatabaseSync(':memory:');
     database.exec('CREATE TABLE t (x TEXT); PRAGMA max_page_count = 5');
     const write = () => database.prepare('INSERT INTO t VALUES (?)').run('x'.repeat(100_000));
@@ -154,7 +154,7 @@ describe('a disk that is full', () => {
     database.close();
   });
 
-  test.runIf(canMount())('loses no append that was acknowledged and keeps no half of another', async () => {
+  test.runIf(canMount())('loses no acknowledged append and keeps no partial one', async () => {
     const path = `${folder.path}/disk`;
     mount(path);
     try {
@@ -183,7 +183,7 @@ describe('a disk that is full', () => {
   });
 });
 
-test('a call waits for another process that writes, without stopping this one, and gives up in the end', async () => {
+test('a call waits for another process that writes, without blocking this one, and gives up in the end', async () => {
   const path = `${folder.path}/runs.db`;
   await fill(path, 1);
   const other = new DatabaseSync(path);
@@ -201,7 +201,7 @@ test('a call waits for another process that writes, without stopping this one, a
   await Promise.all([patient.close(), impatient.close()]);
 });
 
-test('a disk that can have no log beside the file is written to without one', async () => {
+test('a disk that supports no log beside the file is written to without one', async () => {
   const { prepare } = DatabaseSync.prototype;
   vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (this: DatabaseSync, text) {
     return prepare.call(this, text.replace('journal_mode = WAL', 'journal_mode = DELETE'));
@@ -214,7 +214,7 @@ test('a disk that can have no log beside the file is written to without one', as
   await store.close();
 });
 
-test('what is in memory is not given up for a failure', async () => {
+test('an in-memory database survives a failure', async () => {
   const connection = new SqliteConnection({ path: ':memory:', now: Date.now, busyTimeoutMs: 0 });
   await connection.write((prepare) => prepare('CREATE TABLE kept (x)').get());
   const fail = () => {
@@ -225,7 +225,7 @@ test('what is in memory is not given up for a failure', async () => {
   await connection.close();
 });
 
-test('what was written is on the disk before it is acknowledged', async () => {
+test('a write is on disk before it is acknowledged', async () => {
   const connection = new SqliteConnection({ path: `${folder.path}/runs.db`, now: Date.now, busyTimeoutMs: 0 });
   expect(await connection.read((prepare) => prepare('PRAGMA synchronous').get())).toEqual({ synchronous: 2 });
   await connection.close();
@@ -250,7 +250,7 @@ describe('a file that is open', () => {
     ['moved away', (path: string) => renameSync(path, `${path}-old`)],
     ['left without its log', (path: string) => rmSync(`${path}-wal`)],
     ['left without its locks', (path: string) => rmSync(`${path}-shm`)],
-  ])('and was %s takes no more writes, which nobody would see', async (_how, act) => {
+  ])('and was %s accepts no more writes, which would be lost', async (_how, act) => {
     const path = `${folder.path}/runs.db`;
     await fill(path, 1);
     copyFileSync(path, `${path}-backup`);
@@ -263,7 +263,7 @@ describe('a file that is open', () => {
     await store.close();
   });
 
-  test.each(['-wal', '-shm'])('takes no first write either where %s beside it was taken away', async (end) => {
+  test.each(['-wal', '-shm'])('accepts no first write either if %s beside it was removed', async (end) => {
     const path = `${folder.path}/runs.db`;
     await fill(path, 1);
     const store = sqliteStore(path);
@@ -274,7 +274,7 @@ describe('a file that is open', () => {
     await store.close();
   });
 
-  test('by a link has its log beside what the link stands for', async () => {
+  test("by a link has its log beside the link's target", async () => {
     mkdirSync(`${folder.path}/elsewhere`);
     symlinkSync(`${folder.path}/elsewhere/runs.db`, `${folder.path}/link.db`);
     const store = sqliteStore(`${folder.path}/link.db`);
@@ -285,7 +285,7 @@ describe('a file that is open', () => {
     await store.close();
   });
 
-  test('is the same one when the process goes to another folder', async () => {
+  test('stays the same file when the process changes its folder', async () => {
     const before = process.cwd();
     const store = sqliteStore(relative(before, `${folder.path}/runs.db`));
     await store.append(creation('run'));
@@ -300,14 +300,14 @@ describe('a file that is open', () => {
   });
 });
 
-test('a store that was closed says so', async () => {
+test('a closed store says so', async () => {
   const store = sqliteStore(`${folder.path}/runs.db`);
   await store.append(creation('run'));
   await store.close();
   await expectFailure(store.read('run'), { retryable: false, says: /was closed/ });
 });
 
-/** Makes a file with this many runs, all of it in the file itself. */
+/** Creates a file with this many runs, all of them in the file itself. */
 async function fill(path: string, runs: number): Promise<void> {
   const store = sqliteStore(path);
   for (let index = 0; index < runs; index += 1) await store.append(creation(`run-${index}`));
@@ -335,7 +335,7 @@ function caught(work: () => unknown): unknown {
   }
 }
 
-/** A disk of a megabyte. */
+/** A disk of one megabyte. */
 function mount(path: string): boolean {
   mkdirSync(path);
   return spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', path]).status === 0;
@@ -349,7 +349,7 @@ function canMount(): boolean {
   const trial = temporaryFolder();
   const mounted = mount(`${trial.path}/disk`);
   if (mounted) unmount(`${trial.path}/disk`);
-  else console.warn('\nTHE TEST ON A FULL DISK IS LEFT OUT: only one who may mount can have a small disk.\n');
+  else console.warn('\nSKIPPED THE TEST ON A FULL DISK: mounting a small disk needs permission.\n');
   trial.remove();
   return mounted;
 }
@@ -374,7 +374,7 @@ async function expectWhole(store: Store, version: number): Promise<void> {
   expect(items.length).toBe((version - 1) / 3);
 }
 
-/** Runs lines of a program that may leave root, and returns what it prints. */
+/** Runs lines of a program as a user other than root, and returns its output. */
 function asNobody(path: string, lines: readonly string[]): string {
   const source = new URL('../../src/', import.meta.url).href;
   const program = `
@@ -398,7 +398,7 @@ function asNobody(path: string, lines: readonly string[]): string {
   return stdout;
 }
 
-describe('a file that another process writes to for long', () => {
+describe('a file that another process locks for long', () => {
   const answersOf = (store: Store, count: number) =>
     Promise.all(
       Array.from({ length: count }, (_, index) =>
@@ -409,7 +409,7 @@ describe('a file that another process writes to for long', () => {
       ),
     );
 
-  test('keeps each call waiting no longer than busyTimeoutMs, however many there are', async () => {
+  test('delays each call by at most busyTimeoutMs, however many there are', async () => {
     const store = sqliteStore({ path: `${folder.path}/runs.db`, busyTimeoutMs: 200 });
     await store.migrate();
     const other = new DatabaseSync(`${folder.path}/runs.db`);
@@ -422,7 +422,7 @@ describe('a file that another process writes to for long', () => {
   });
 });
 
-test('a file by a relative path is the same one when it is opened anew in another folder', async () => {
+test('a relative path means the same file when it is opened again in another folder', async () => {
   const before = process.cwd();
   for (const name of ['one', 'two']) mkdirSync(`${folder.path}/${name}`);
   process.chdir(`${folder.path}/one`);
@@ -447,7 +447,7 @@ test('a file by a relative path is the same one when it is opened anew in anothe
   }
 });
 
-test('half a surrogate pair in a name finds nothing that has another name', async () => {
+test('half a surrogate pair in a name matches no other name', async () => {
   const store = sqliteStore(`${folder.path}/runs.db`);
   await store.append(creation('run\ufffd'));
   expect(await store.read('run\ud800')).toBeUndefined();

@@ -1,4 +1,4 @@
-// The store in a SQLite file keeps the contract of stores, with a file and without.
+// The SQLite store fulfils the store contract, on a file and in memory.
 import { readFileSync } from 'node:fs';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
@@ -49,7 +49,7 @@ describe('sqliteStore in memory', () => {
   );
 });
 
-describe('sqliteStore on a Node that makes no arrays of rows', () => {
+describe('sqliteStore on a Node that returns rows as objects only', () => {
   storeContract(
     async () => {
       const setReturnArrays = Object.getOwnPropertyDescriptor(StatementSync.prototype, 'setReturnArrays');
@@ -73,7 +73,7 @@ describe('sqliteStore on a Node that makes no arrays of rows', () => {
   );
 });
 
-test('a vacuumed file has no trace of a deleted run but its id', async () => {
+test('a vacuumed file has no trace of a deleted run except its id', async () => {
   const folder = temporaryFolder();
   const path = `${folder.path}/runs.db`;
   const store = sqliteStore(path);

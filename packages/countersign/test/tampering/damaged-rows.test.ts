@@ -1,4 +1,4 @@
-// Rows that someone edited, or a disk damaged: a run that does not verify is refused, other unreadable rows are skipped.
+// Rows that someone edited, or a disk damaged: a run that does not verify is rejected, other unreadable rows are skipped.
 import { DatabaseSync } from 'node:sqlite';
 import { countersign } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
@@ -90,14 +90,14 @@ describe.each(kinds)('on %s', (kind, open) => {
     await expect.poll(() => seen).toEqual([good]);
     await worker.stop();
     expect(warnings.about(bad)).toMatchObject([{ name: 'CountersignWarning', code }]);
-    // A decision is checked against the events, which are as they were.
+    // A decision is checked against the events, which are unchanged.
     await runs.decide(bad, 'approve', { by: 'ann' });
     expect(await runs.wait('bad', { until: 'end' })).toMatchObject({ status: 'done' });
     warnings.stop();
     await given.end();
   });
 
-  test('a run with a time beyond all numbers is skipped, and the others are listed and driven', async () => {
+  test('a run with a time beyond the number range is skipped, and the others are listed and driven', async () => {
     const given = await afterChange(`UPDATE countersign_run SET wake_at = ${most}, due_at = 1 WHERE id = 'bad'`);
     const { runs, good } = given;
     expect((await runs.list()).items).toMatchObject([{ id: 'good' }]);
@@ -108,7 +108,7 @@ describe.each(kinds)('on %s', (kind, open) => {
     await given.end();
   });
 
-  test('a changed settlement does not let a decision be made twice', async () => {
+  test('a changed settlement does not allow a second decision', async () => {
     const given = await afterChange('SELECT 1');
     await given.runs.decide(given.bad, 'approve');
     await given.runs.wait('bad', { until: 'end' });
@@ -118,7 +118,7 @@ describe.each(kinds)('on %s', (kind, open) => {
     await given.end();
   });
 
-  // SQLite finds the interrupts of a run by their own rows.
+  // SQLite finds the interrupts of a run by their rows.
   if (kind === 'PostgreSQL')
     test('a run whose events name an interrupt of another run neither lists nor deletes it', async () => {
       const given = await afterChange('SELECT 1');
@@ -148,7 +148,7 @@ describe.each(kinds)('on %s', (kind, open) => {
     remove();
   });
 
-  test('a note that is not JSON is skipped in lists, and an error where it is read', async () => {
+  test('a note that is not JSON is skipped in lists, and reading it is an error', async () => {
     const given = await afterChange('SELECT 1');
     const { notes } = given.store;
     for (const key of ['a', 'b', 'c']) await notes.put('notes', key, key);
@@ -163,7 +163,7 @@ describe.each(kinds)('on %s', (kind, open) => {
     await given.end();
   });
 
-  test('a run with an outcome that is not JSON is refused, and the others are listed', async () => {
+  test('a run with an outcome that is not JSON is rejected, and the others are listed', async () => {
     const given = await afterChange(`UPDATE countersign_run SET outcome = '{' WHERE id = 'bad'`);
     const { runs, bad } = given;
     expect((await runs.list()).items).toMatchObject([{ id: 'good' }]);
@@ -171,7 +171,7 @@ describe.each(kinds)('on %s', (kind, open) => {
     await given.end();
   });
 
-  test.each(['{', '[null]', '[]'])('a run whose events are %j is refused as tampered-run', async (events) => {
+  test.each(['{', '[null]', '[]'])('a run whose events are %j is rejected as tampered-run', async (events) => {
     const given = await afterChange(`UPDATE countersign_event SET events = '${events}'
       WHERE run_seq = (SELECT seq FROM countersign_run WHERE id = 'bad')`);
     const { runs, bad, good, paid, errors } = given;
@@ -196,7 +196,7 @@ describe.each(kinds)('on %s', (kind, open) => {
     ['the last row', `version = version + 2 WHERE ${rowOfBad('max')}`],
     ['the first row', `version = version + 1 WHERE ${rowOfBad('min')}`],
     ['all rows together', `version = version + 100 WHERE ${ofBad}`],
-  ])('a run with changed versions of %s is refused as tampered-run', async (_what, set) => {
+  ])('a run with changed versions of %s is rejected as tampered-run', async (_what, set) => {
     const given = await afterChange('SELECT 1');
     const { runs, store, bad, good } = given;
     await runs.decide(bad, 'approve');
@@ -205,7 +205,7 @@ describe.each(kinds)('on %s', (kind, open) => {
     await given.change(`UPDATE countersign_event SET ${set}`);
     await expectNotBelieved(runs, bad);
     expect((await runs.verify('bad')).problem).toMatch('do not follow upon each other');
-    // A read of the end gives what was there, nothing, or an unreadable event.
+    // Reading the end returns the old events, nothing, or an unreadable event.
     const unreadable = expect.objectContaining({ v: 0, type: 'unreadable' });
     for (let after = 0; after < version; after += 1) {
       const { events } = (await store.read('bad', { after })) ?? {};
@@ -221,7 +221,7 @@ describe.each(kinds)('on %s', (kind, open) => {
     await given.end();
   });
 
-  test('one unreadable row of events refuses its run and nothing else', async () => {
+  test('one unreadable row of events blocks only its run', async () => {
     const given = await afterChange('SELECT 1');
     const { runs, store, bad } = given;
     await runs.decide(bad, 'approve');

@@ -12,7 +12,7 @@ import {
 } from './script.ts';
 
 export function anthropic(): Dialect {
-  /** The thinking that stood before a call, by the id of the call. */
+  /** The thinking before a call, by the id of the call. */
   const thinkingOf = new Map<string, Body>();
   const issued = new Set<string>();
   let replies = 0;
@@ -86,7 +86,7 @@ const stopReason = (say: readonly Said[]): string => (hasCall(say) ? 'tool_use' 
 const blocks = (body: Body, type: string): readonly Body[] =>
   body.messages.flatMap((message: Body) => message.content).filter((block: Body) => block.type === type);
 
-/** Marked as an error on the wire, as the real one shows it to the model. */
+/** Marked as an error on the wire, as the real API shows it to the model. */
 const resultText = (block: Body): string => (block.is_error ? `error: ${block.content}` : block.content);
 
 function blockOf(said: Said): Body {

@@ -104,7 +104,7 @@ function contentFault({ role, parts }: Body): string | undefined {
 }
 
 function partFault(part: Body): string | undefined {
-  if (part.functionCall) return isObject(part.functionCall.args) ? undefined : 'the args of a call are no object';
+  if (part.functionCall) return isObject(part.functionCall.args) ? undefined : 'the args of a call are not an object';
   if (part.functionResponse) {
     const { name, response } = part.functionResponse;
     return name && isObject(response) ? undefined : 'a function response has no name or no response';

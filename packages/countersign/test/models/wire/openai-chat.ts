@@ -1,4 +1,4 @@
-// OpenAI chat completions, as OpenAI and those compatible with it speak them.
+// OpenAI chat completions, as OpenAI and compatible providers implement them.
 import {
   asObject,
   type Body,
@@ -12,7 +12,7 @@ import {
   type Said,
 } from './script.ts';
 
-/** OpenAI itself signs nothing; some that are compatible with it sign calls and want the signature back. */
+/** OpenAI itself signs nothing; some compatible providers sign calls and require the signature back. */
 export function openaiChat(signs = false): Dialect {
   const signatures = new Map<string, string>();
   let replies = 0;
@@ -120,7 +120,7 @@ function toolsFault(body: Body): string | undefined {
   return firstFault(
     names.length === 0 && 'tools is empty',
     !names.every((name) => /^[\w-]{1,64}$/.test(name)) && 'a tool has no valid name',
-    !shapes && 'the parameters of a tool are no object schema',
+    !shapes && 'the parameters of a tool are not an object schema',
   );
 }
 

@@ -1,4 +1,4 @@
-// OpenAI responses: items with ids that the server stores, or encrypted reasoning where it does not.
+// OpenAI responses: items with ids that the server stores, or encrypted reasoning if it does not.
 import {
   asObject,
   type Body,
@@ -13,7 +13,7 @@ import {
 
 export function openaiResponses(): Dialect {
   const stored = new Map<string, Body>();
-  /** The reasoning that must stand before a call, by the id of the call. */
+  /** The reasoning that must precede a call, by the id of the call. */
   const reasonsOf = new Map<string, Body>();
   let replies = 0;
 
@@ -165,7 +165,7 @@ function itemFault(item: Body): string | undefined {
   }
 }
 
-/** Neighbouring calls are one step; reasoning and messages of the model may stand between them. */
+/** Neighbouring calls are one step; reasoning and messages of the model may come between them. */
 function grouped(items: readonly Body[]): readonly PairingStep[] {
   const steps: PairingStep[] = [];
   let calls: string[] | undefined;

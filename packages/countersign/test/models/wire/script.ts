@@ -1,14 +1,14 @@
-// What a scripted provider says, and what it must know of a provider's API to say it.
+// The output of a scripted provider, and the interface of a provider's API.
 
-/** One thing that the model says. A `signature` is what the provider wants back with it. */
+/** One item of the model's output. The provider requires a `signature` back with it. */
 export type Said =
   | { readonly reasoning: string; readonly signature: string }
   | { readonly text: string }
   | { readonly call: string; readonly id: string; readonly input: string; readonly signature?: string };
 
 /**
- * One answer of the server. `cut`: it says what it should and stalls, or stalls in the middle of the last thing, or ends
- * the body in good order, or sends an error that would pass; the end of the reply never comes.
+ * One response of the server. `cut`: it sends the output and stalls, or stalls within the last item, or ends the
+ * body cleanly, or sends a retryable error; the end of the reply never comes.
  */
 export type Scripted =
   | { readonly say: readonly Said[]; readonly cut?: Cut }
@@ -22,14 +22,14 @@ export type Body = any;
 /** The result of a call as it stands in a request, in its order. */
 export type SentResult = { readonly id: string; readonly text: string };
 
-/** One provider API: how it is asked, what it refuses, how it answers. Remembers what it issued, as the real one does. */
+/** One provider API: how it is called, which requests it rejects, how it responds. It remembers the ids it issued. */
 export type Dialect = {
-  /** The path that is asked, without query. */
+  /** The request path, without query. */
   readonly path: RegExp;
   /** The header that carries the key. */
   readonly keyHeader: string;
   wantsStream(path: string, body: Body): boolean;
-  /** Why the real API would answer 400, if it would. */
+  /** The reason for a 400 of the real API, if any. */
   faultOf(body: Body): string | undefined;
   whole(say: readonly Said[]): Body;
   events(say: readonly Said[]): Events;
@@ -39,7 +39,7 @@ export type Dialect = {
   inputs(body: Body): readonly Body[];
 };
 
-/** The events of a stream: those that open it, those of each thing said, those that end it. */
+/** The events of a stream: those that open it, those of each item, those that end it. */
 export type Events = {
   readonly opening: readonly string[];
   readonly saying: readonly (readonly string[])[];
@@ -47,7 +47,7 @@ export type Events = {
   readonly error: string;
 };
 
-/** A text in two pieces, as streams bring it. */
+/** A text in two pieces, as in a stream. */
 export function pieces(text: string): readonly string[] {
   const middle = Math.ceil(text.length / 2);
   return [text.slice(0, middle), text.slice(middle)].filter((piece) => piece !== '');
@@ -57,22 +57,22 @@ export const event = (data: object): string => `data: ${JSON.stringify(data)}\n\
 
 export const hasCall = (say: readonly Said[]): boolean => say.some((said) => 'call' in said);
 
-/** The input of a call as an API shows it: an object, where the text is one. */
+/** The input of a call as an API shows it: parsed if it is a JSON object. */
 export function asObject(text: string): Body {
   try {
     return JSON.parse(text);
   } catch {
-    // The script wants a call whose input is no JSON.
+    // The script contains a call whose input is not JSON.
     return text;
   }
 }
 
-/** The first reason that is one. */
+/** The first defined reason. */
 export function firstFault(...faults: readonly (string | false | undefined)[]): string | undefined {
   return faults.find((fault): fault is string => typeof fault === 'string');
 }
 
-/** Calls and results in the order of a conversation: each call answered once, before anything else is said. */
+/** Calls and results in the order of a conversation: each call is answered once, before any other message. */
 export function pairingFault(steps: readonly PairingStep[]): string | undefined {
   let open = new Set<string>();
   for (const step of steps) {

@@ -1,4 +1,4 @@
-// A provider on 127.0.0.1 that answers by script, records what it was asked, and refuses what the real one would.
+// A provider on 127.0.0.1 that follows a script, records requests, and rejects what the real one would.
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,17 +6,17 @@ import type { Body, Cut, Dialect, Events, Scripted } from './script.ts';
 
 export type Wire = {
   readonly url: string;
-  /** What was asked, in order, refused requests too. */
+  /** All requests in order, rejected ones too. */
   readonly requests: readonly Body[];
-  /** What it would have refused with 400. */
+  /** The problems that it would have rejected with 400. */
   readonly faults: readonly string[];
-  /** The answers to come. Starts a new script and forgets what was recorded. */
+  /** Starts a new script of responses and clears the records. */
   script(...answers: readonly Scripted[]): void;
-  /** Resolves when an answer stalls next. */
+  /** Resolves when the next response stalls. */
   stalls(): Promise<unknown>;
-  /** Destroys the connections of stalled answers. */
+  /** Destroys the connections of stalled responses. */
   cut(): void;
-  /** Resolves when the client has gone from the stalled answer. */
+  /** Resolves when the client has left the stalled response. */
   left(): Promise<void>;
   close(): Promise<void>;
 };

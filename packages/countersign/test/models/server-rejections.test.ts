@@ -1,4 +1,4 @@
-// The scripted server is strict: what the real APIs refuse, it refuses. Without this the other tests prove nothing.
+// The scripted server rejects every request that the real APIs reject. Without this the other tests prove nothing.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Message, Part } from '../../src/core/message.ts';
 import { aiSdkModel } from '../../src/models/ai-sdk.ts';
@@ -35,7 +35,7 @@ describe.each(PROVIDERS)('$name', ({ dialect, model: createModel, config, signs 
 
   const loses = MODES.filter(() => signs !== 'nothing');
   for (const mode of loses) {
-    test(`a conversation that lost what was signed (${mode})`, async () => {
+    test(`a conversation that lost its signatures (${mode})`, async () => {
       await refusalOf((messages) => messages.map(withoutMetadata), mode);
     });
   }

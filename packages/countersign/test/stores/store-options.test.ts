@@ -1,5 +1,5 @@
-// A store without a place to keep anything, such as from a variable that is not set, is refused when it is made, and so is
-// an instance with something that is no store.
+// A store without a location, for example from an unset variable, is rejected when it is created, and so is
+// an instance with a value that is not a store.
 import { countersign, memoryStore } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
@@ -19,7 +19,7 @@ test.each([
   ['PostgreSQL without connections', () => postgresStore({ url: 'postgres:///runs', poolMax: 0 })],
   ['PostgreSQL of one connection and a half', () => postgresStore({ url: 'postgres:///runs', poolMax: 1.5 })],
   ['PostgreSQL with a misspelt schema', () => postgresStore({ url: 'postgres:///runs', shema: 'mine' } as never)],
-  ['PostgreSQL with a schema that is no name', () => postgresStore({ url: 'postgres:///runs', schema: '' })],
+  ['PostgreSQL with an empty schema', () => postgresStore({ url: 'postgres:///runs', schema: '' })],
   ['PostgreSQL with null as its schema', () => postgresStore({ url: 'postgres:///runs', schema: null as never })],
   [
     'PostgreSQL with a schema that is cut off',
@@ -30,7 +30,10 @@ test.each([
   ['PostgreSQL of two places', () => postgresStore({ pool: { query }, url: 'postgres:///runs' })],
   ['PostgreSQL of two sizes', () => postgresStore({ pool: { query }, poolMax: 5 } as never)],
   ['SQLite with a misspelt option', () => sqliteStore({ path: 'runs.db', busyTimeoutMS: 5 } as never)],
-  ['SQLite that would wait for ever', () => sqliteStore({ path: 'runs.db', busyTimeoutMs: 'long' as never })],
+  [
+    'SQLite with a timeout that is not a number',
+    () => sqliteStore({ path: 'runs.db', busyTimeoutMs: 'long' as never }),
+  ],
   ['SQLite that waits for less than nothing', () => sqliteStore({ path: 'runs.db', busyTimeoutMs: -1 })],
   ['memory with a misspelt option', () => memoryStore({ clock: Date.now } as never)],
   ['SQLite of nothing', () => sqliteStore(undefined as never)],
@@ -45,11 +48,11 @@ test.each([
   'postgresql:///runs?host=/run/postgresql',
   'socket:/run/postgresql?db=runs',
   '/run/postgresql runs',
-])('%s is an address', async (url) => {
+])('%s is a valid address', async (url) => {
   await postgresStore(url).close();
 });
 
-test('a schema of 63 bytes is a name', async () => {
+test('a schema name may have 63 bytes', async () => {
   await postgresStore({ url: 'postgres:///runs', schema: 'a'.repeat(63) }).close();
 });
 
@@ -59,7 +62,7 @@ test.each([
   ['a promise of a store', Promise.resolve(memoryStore()), 'Await it first'],
   ['an object', {}, 'of type object'],
   ['null', null, 'null'],
-])('%s is no store', (_what, store, says) => {
+])('%s is not a store', (_what, store, says) => {
   const message = expect.stringContaining(says);
   expect(() => countersign({ store: store as never })).toThrow(
     expect.objectContaining({ code: 'invalid-options', message }),

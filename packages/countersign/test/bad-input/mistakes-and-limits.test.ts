@@ -32,8 +32,8 @@ const failure = async (work: Promise<unknown>) => {
   return error as UsageError;
 };
 
-describe('what the model gets wrong is told to it', () => {
-  test('an unknown tool, with the names of those that exist', async () => {
+describe('a mistake of the model becomes a result for it', () => {
+  test('an unknown tool, with the names of the known ones', async () => {
     const ai = instance({ calls: [{ name: 'nope' }] }, 'Sorry.');
     const look = ai.defineTool({ ...anything, name: 'look' }, () => 1);
     const response = await ai.generate({ prompt: 'go', tools: [look] });
@@ -41,7 +41,7 @@ describe('what the model gets wrong is told to it', () => {
     expect(response.text).toBe('Sorry.');
   });
 
-  test('an input that does not fit, with what is wrong where', async () => {
+  test('an invalid input, with the fault and its place', async () => {
     const ai = instance({ calls: [{ name: 'pay', input: { amount: 'five' } }] }, 'Sorry.');
     const pay = ai.defineTool({ name: 'pay', description: '', inputSchema: z.object({ amount: z.number() }) }, () => 1);
     expect(outputs((await ai.generate({ prompt: 'go', tools: [pay] })).messages)[0]).toMatch(
@@ -81,8 +81,8 @@ describe('what the model gets wrong is told to it', () => {
   });
 });
 
-describe('what the caller gets wrong is an error that says what to do', () => {
-  test('something else than an interrupt is decided', async () => {
+describe('a mistake of the caller is an error that says how to fix it', () => {
+  test('a decision on something other than an interrupt', async () => {
     const ai = instance({ calls: [{ name: 'pay' }] });
     const pay = ai.defineTool({ ...anything, name: 'pay', needsApproval: true }, () => 1);
     const { interrupts } = await ai.generate({ prompt: 'go', tools: [pay] });
@@ -94,7 +94,7 @@ describe('what the caller gets wrong is an error that says what to do', () => {
     expect((await told(() => interrupts[0])).message).toContain('something of the type function');
   });
 
-  test('a decision comes without the messages that it is about', async () => {
+  test('a decision without the messages it belongs to', async () => {
     const ai = instance({ calls: [{ name: 'pay' }] });
     const pay = ai.defineTool({ ...anything, name: 'pay', needsApproval: true }, () => 1);
     const { interrupts } = await ai.generate({ prompt: 'go', tools: [pay] });
@@ -102,7 +102,7 @@ describe('what the caller gets wrong is an error that says what to do', () => {
     expect(message).toContain('nothing is: pass the messages of the response that asked');
   });
 
-  test('a run, or a call, is decided in place of its question', async () => {
+  test('a decision on a run, or a call, in place of its question', async () => {
     const ai = countersign({ model: scriptedModel([{ calls: [{ name: 'pay', ref: 'p1' }] }]), store: memoryStore() });
     const pay = ai.defineTool({ ...anything, name: 'pay', needsApproval: true }, () => 1);
     const { id } = await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('go');
@@ -126,7 +126,7 @@ describe('what the caller gets wrong is an error that says what to do', () => {
     });
   });
 
-  test('two tools of one name', async () => {
+  test('two tools with one name', async () => {
     const one = tool({ ...anything, name: 'same' }, () => 1);
     const two = tool({ ...anything, name: 'same' }, () => 2);
     expect(await failure(instance().generate({ prompt: 'go', tools: [one, two] }))).toMatchObject({
@@ -137,7 +137,7 @@ describe('what the caller gets wrong is an error that says what to do', () => {
     expect(() => ai.defineTool({ ...anything, name: 'same' }, () => 1)).toThrow('is defined already');
   });
 
-  test('something that is no tool', async () => {
+  test('a value that is not a tool', async () => {
     expect(await failure(instance().generate({ prompt: 'go', tools: [undefined as never] }))).toMatchObject({
       message: expect.stringContaining('tools[0] is undefined'),
     });
@@ -150,13 +150,13 @@ describe('what the caller gets wrong is an error that says what to do', () => {
     { settlesWithin: -1 },
     { settlesWithin: Number.NaN },
     { settlesWithin: '5' },
-  ])('a tool that is not clear about when it may run: %o', (config) => {
+  ])('a tool with contradictory rules about when it may run: %o', (config) => {
     expect(() => tool({ ...anything, name: 'pay', ...(config as object) }, () => 1)).toThrow(
       expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('of the tool pay must be') }),
     );
   });
 
-  test('several faulty decisions at once: all are listed, nothing runs', async () => {
+  test('several invalid decisions at once: all are listed, nothing runs', async () => {
     const ai = instance({
       calls: [
         { name: 'ask', ref: 'a' },
@@ -195,7 +195,7 @@ describe('what the caller gets wrong is an error that says what to do', () => {
     },
   );
 
-  test.each(['at once', 'later'])('a schema that throws at an answer, %s: nothing is decided', async (when) => {
+  test.each(['at once', 'later'])('a schema that throws on an answer, %s: nothing is decided', async (when) => {
     const validate = () => {
       if (when === 'at once') throw new TypeError('boom');
       return Promise.reject(new TypeError('boom'));
@@ -237,7 +237,7 @@ describe('what the caller gets wrong is an error that says what to do', () => {
     }
   });
 
-  test('nothing to generate from, no model, a wrong turn limit', async () => {
+  test('nothing to generate from, no model, an invalid turn limit', async () => {
     expect(await failure(instance().generate({}))).toMatchObject({ code: 'invalid-options' });
     expect(await failure(countersign().generate('go'))).toMatchObject({ code: 'no-model' });
     expect(await failure(instance().generate({ prompt: 'go', maxTurns: 0 }))).toMatchObject({
@@ -250,7 +250,7 @@ describe('what the caller gets wrong is an error that says what to do', () => {
   });
 });
 
-describe('what is large is taken', () => {
+describe('large values are accepted', () => {
   test('an input and an output of a megabyte', async () => {
     const text = 'x'.repeat(1_000_000);
     const ai = instance({ calls: [{ name: 'echo', input: { text } }] }, 'Done.');
@@ -296,7 +296,7 @@ describe('what is large is taken', () => {
   });
 });
 
-test('a promise instead of a context is refused: gates that look at it would let calls run', async () => {
+test('a promise instead of a context is rejected: gates that read it would let calls run', async () => {
   const ai = countersign({ model: scriptedModel(['Hi.']), store: memoryStore() });
   const clerk = ai.defineAgent({ name: 'clerk' });
   const context = Promise.resolve({ limit: 5 });

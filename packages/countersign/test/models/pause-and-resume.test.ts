@@ -53,7 +53,7 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
       return mode === 'whole' ? ai.generate(given) : ai.generateStream(given).response;
     };
 
-    /** Runs up to the question, saves the messages, and goes on from them with the decision. */
+    /** Runs up to the question, saves the messages, and resumes from them with the decision. */
     async function decided(decide: (interrupt: Parameters<typeof pay.approve>[0]) => Resume) {
       wire.script({ say: CALLS }, { say: DONE });
       const asked = await generate({ prompt: 'Pay 100 and look at Rome.' });
@@ -68,7 +68,7 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
       return wire.requests[1];
     }
 
-    test('approved: the results go back in the order of the model, with everything that was signed', async () => {
+    test('approved: the results go back in the order of the model, with every signature', async () => {
       const sent = await decided((interrupt) => ({ approve: pay.approve(interrupt) }));
       expect(paid).toEqual([100]);
       expect(dialect.results(sent)).toEqual([
@@ -77,14 +77,14 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
       ]);
     });
 
-    test('edited: the model sees what ran', async () => {
+    test('edited: the model sees the input that ran', async () => {
       const sent = await decided((interrupt) => ({ approve: pay.approve(interrupt, { edit: { amount: 7 } }) }));
       expect(paid).toEqual([7]);
       expect(dialect.inputs(sent)).toEqual([{ amount: 7 }, { city: 'Rome' }]);
       expect(dialect.results(sent)[0]).toEqual({ id: 'call_pay', text: '{"paid":7}' });
     });
 
-    test('rejected: the model is told in words', async () => {
+    test('rejected: the model receives the rejection as text', async () => {
       const sent = await decided((interrupt) => ({ reject: pay.reject(interrupt, 'too expensive') }));
       expect(paid).toEqual([]);
       const [refusal, result] = dialect.results(sent);
@@ -92,7 +92,7 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
       expect(result).toEqual({ id: 'call_look', text: 'sun' });
     });
 
-    test('the user speaks instead: the call is withdrawn, and the API accepts the conversation', async () => {
+    test('a user message instead: the call is withdrawn, and the API accepts the conversation', async () => {
       wire.script({ say: CALLS }, { say: DONE });
       const asked = await generate({ prompt: 'Pay 100 and look at Rome.' });
       const saved: Message[] = JSON.parse(JSON.stringify(asked.messages));

@@ -1,4 +1,4 @@
-// Appends that share a transaction in a SQLite file: one commit for those of a tick, and no trace of those refused.
+// Appends that share a transaction in a SQLite file: one commit per tick, and no trace of rejected ones.
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
@@ -21,7 +21,7 @@ afterEach(async () => {
   folder.remove();
 });
 
-test('appends of one tick are one commit', async () => {
+test('appends of one tick share one commit', async () => {
   const before = commits();
   await Promise.all(runIds('first', 10).map((id) => store.append(creation(id))));
   expect(commits() - before).toBe(1);
@@ -34,13 +34,13 @@ test('appends of one tick are one commit', async () => {
   expect(commits() - before).toBe(2);
 });
 
-test('an append that comes alone is a commit of its own', async () => {
+test('a single append is one commit', async () => {
   const before = commits();
   for (const id of runIds('run', 3)) await store.append(creation(id));
   expect(commits() - before).toBe(3);
 });
 
-test('appends that follow each other at once leave turns to the rest of the process', async () => {
+test('appends in quick succession leave turns to the rest of the process', async () => {
   let turns = 0;
   const count = () => {
     turns += 1;
@@ -53,7 +53,7 @@ test('appends that follow each other at once leave turns to the rest of the proc
   expect(turns).toBeGreaterThan(4);
 });
 
-// Also where only one is left over.
+// Also if only one is left.
 test.each([65, 200])(
   'more appends than one transaction takes all become durable, in their order: %i',
   async (length) => {
@@ -66,7 +66,7 @@ test.each([65, 200])(
   },
 );
 
-test('appends that were asked for before closing are durable when it has closed', async () => {
+test('appends requested before closing are durable once it has closed', async () => {
   const appends = runIds('run', 200).map((id) => store.append(creation(id)));
   await store.close();
   expect((await Promise.allSettled(appends)).filter(({ status }) => status === 'rejected')).toEqual([]);
@@ -74,7 +74,7 @@ test('appends that were asked for before closing are durable when it has closed'
   expect((await store.listRuns({ limit: 500 })).items.length).toBe(200);
 });
 
-test('a refused append leaves no trace between those of the same transaction that happen', async () => {
+test('a rejected append leaves no trace between successful ones of the same transaction', async () => {
   const red = { labels: ['red'] };
   await store.append(creation('run', { opened: ['one', 'two'].map((id) => interrupt(id, 'run', red)) }));
   await store.append(creation('other', { opened: [interrupt('foreign', 'other', red)] }));
@@ -105,7 +105,7 @@ test('a refused append leaves no trace between those of the same transaction tha
   expect((await store.countRuns()).running).toBe(2 + refused.length);
 });
 
-test('what cannot be done fails alone, and the rest of its transaction happens', async () => {
+test('an impossible append fails alone, and the rest of its transaction succeeds', async () => {
   await store.append(creation('run'));
   await store.append(creation('damaged', { opened: [interrupt('labelled', 'damaged', { labels: ['red'] })] }));
   change("UPDATE countersign_run SET outcome = '{' WHERE id = 'damaged'");
@@ -126,13 +126,13 @@ test('what cannot be done fails alone, and the rest of its transaction happens',
   expect((await store.listInterrupts({ label: 'red', limit: 9 })).items).toEqual([]);
 });
 
-test('what fails has nothing to do with the only other one of its transaction', async () => {
+test('a failed append does not affect the only other one of its transaction', async () => {
   const bad = store.append(creation('bad', { status: {} as never }));
   const results = await Promise.allSettled([bad, store.append(creation('good'))]);
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
 });
 
-test('what happens without one that failed waits for another process that writes, also before closing', async () => {
+test('the retry without a failed append waits for another process that writes, even before closing', async () => {
   await store.append(creation('run'));
   const other = new DatabaseSync(path);
   const { exec } = DatabaseSync.prototype;
@@ -158,7 +158,7 @@ test('what happens without one that failed waits for another process that writes
   ]);
 });
 
-test('falsy names, times and settlements come back as they are', async () => {
+test('falsy names, times and settlements come back unchanged', async () => {
   const create = { id: 'run', agent: '', startedBy: '' };
   const empty = { agent: '', tool: '', kind: '', digest: '', labels: [''], createdAt: 0, expiresAt: 0, remindAt: 0 };
   const settlements = [0, '', false, null];
@@ -182,7 +182,7 @@ function runIds(name: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${name}-${index}`);
 }
 
-/** How many transactions are in the log: the last page of each says how large the file is after it. */
+/** The number of transactions in the log: the last page of each states the file size after it. */
 function commits(): number {
   const log = readFileSync(`${path}-wal`);
   const salt = log.subarray(16, 24);
@@ -193,7 +193,7 @@ function commits(): number {
   return count;
 }
 
-/** As somebody who has the file. */
+/** Edits the file directly. */
 function change(text: string): void {
   const database = new DatabaseSync(path);
   database.exec(text);

@@ -1,4 +1,4 @@
-// The package `pg` that cannot be loaded: what it said itself is told, since it may be installed all the same.
+// A `pg` package that cannot be loaded: the error shows the cause, since the package may be installed.
 import { postgresStore } from 'countersign/postgres';
 import { expect, test, vi } from 'vitest';
 
@@ -8,7 +8,7 @@ vi.mock('pg', () => ({
   },
 }));
 
-test('a `pg` that does not load, as in a bundle, is not said to be missing', async () => {
+test('a `pg` that does not load, as in a bundle, is not reported as missing', async () => {
   const store = postgresStore('postgres://127.0.0.1:1/runs');
   await expect(store.countRuns()).rejects.toMatchObject({
     code: 'store-failed',

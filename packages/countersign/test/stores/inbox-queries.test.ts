@@ -1,4 +1,4 @@
-// What an inbox and its server ask of the stores beside the contract. Counted, never timed.
+// Store features that an inbox and its server need beside the contract. Counted, never timed.
 import { DatabaseSync } from 'node:sqlite';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
@@ -15,7 +15,7 @@ afterAll(() => folder.remove());
 let files = 0;
 
 describe.runIf(postgres)('on PostgreSQL', () => {
-  test('a search needs no rights to change tables', async () => {
+  test('a search needs no permission to change tables', async () => {
     const url = await freshDatabase();
     await postgresStore(url).migrate();
     const [{ name }] = await onServer(url, 'SELECT current_schema() AS name');
@@ -45,7 +45,7 @@ describe('on SQLite', () => {
   outlive(async () => `${folder.path}/${++files}.db`, sqliteStore, ask);
 });
 
-/** What is still there, or not there any more, when another process looks. */
+/** Checks which notes and requests another process still finds. */
 function outlive(
   freshPlace: () => Promise<string>,
   open: (place: string) => Store,
@@ -68,7 +68,7 @@ function outlive(
     await second.close();
   });
 
-  test('notes that have expired are removed by whoever writes next', async () => {
+  test('the next write removes expired notes', async () => {
     const place = await freshPlace();
     const first = open(place);
     const now = await first.now();
@@ -82,7 +82,7 @@ function outlive(
     await second.close();
   });
 
-  test('a request with a very long input is written, and found by the first words of it', async () => {
+  test('a request with a very long input is stored and found by its first words', async () => {
     const store = open(await freshPlace());
     const text = Array.from({ length: 300_000 }, (_, index) => `word${index}`).join(' ');
     const card = { part: { toolRequest: { input: { text, other: 'x'.repeat(10_000) } } } };

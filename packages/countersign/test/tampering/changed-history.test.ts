@@ -1,4 +1,4 @@
-// A past that was changed in the store is found, and nothing is done on the strength of it.
+// A history that was changed in the store is detected, and nothing acts on it.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ function bank(ai: Countersign, paid: number[]) {
       return 'paid';
     },
   );
-  // Another agent that takes the same calls for something else.
+  // Another agent that gives the same calls another meaning.
   ai.defineAgent({ name: 'other', tools: [pay] });
   return ai.defineAgent({ name: 'clerk', tools: [pay] });
 }
@@ -32,7 +32,7 @@ const pays = () =>
     messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: 'pay', input: { amount: 5 } }] },
   );
 
-/** Two runs that wait for an approval, in a file that anybody can write to. */
+/** Two runs that wait for an approval, in a file that anyone can edit. */
 async function waiting() {
   made += 1;
   const path = join(folder, `${made}.db`);
@@ -80,7 +80,7 @@ describe.each(changes)('after a change of the record: %s', (_name, sql) => {
   ] as const satisfies readonly (readonly [
     string,
     (given: Awaited<ReturnType<typeof waiting>>) => Promise<unknown>,
-  ])[])('it is refused to %s, and nothing runs', async (_what, act) => {
+  ])[])('an attempt to %s is rejected, and nothing runs', async (_what, act) => {
     const given = await waiting();
     given.file.exec(sql);
     await expect(act(given)).rejects.toMatchObject({ name: 'ConflictError', code: 'tampered-run' });
@@ -91,7 +91,7 @@ describe.each(changes)('after a change of the record: %s', (_name, sql) => {
     given.close();
   });
 
-  test('it is not driven on', async () => {
+  test('the run is not driven', async () => {
     const given = await waiting();
     given.file.exec(sql);
     given.file.exec("UPDATE countersign_run SET status = 'running', due_at = 1 WHERE id = 'one'");
@@ -106,7 +106,7 @@ describe.each([
   ['was deleted', "DELETE FROM countersign_interrupt WHERE run_id = 'one'"],
   ['was settled', "UPDATE countersign_interrupt SET settled_at = 1, settlement = '{}' WHERE run_id = 'one'"],
   ['is of another run', "UPDATE countersign_interrupt SET run_id = 'two' WHERE run_id = 'one'"],
-])('a question whose row %s, by hand,', (_name, sql) => {
+])('a question whose row %s', (_name, sql) => {
   test.each([
     ['decide', ({ ai, id }) => ai.runs.decide(id, 'approve')],
     ['cancel', ({ ai }) => ai.runs.cancel('one')],
@@ -114,7 +114,7 @@ describe.each([
   ] as const satisfies readonly (readonly [
     string,
     (given: Awaited<ReturnType<typeof waiting>>) => Promise<unknown>,
-  ])[])('is no bug of ours: to %s is refused, and says what to do', async (_what, act) => {
+  ])[])('rejects an attempt to %s with advice, not as an internal error', async (_what, act) => {
     const given = await waiting();
     given.file.exec(sql);
     const message = expect.stringMatching(new RegExp(`the question ${given.id} is pending.*Restore the row`));
@@ -125,7 +125,7 @@ describe.each([
   });
 });
 
-test('a deadline that cannot be recorded does not make the record grow with each try', async () => {
+test('a deadline that cannot be recorded does not grow the record with each try', async () => {
   const path = join(folder, 'deadline.db');
   let now = 1_000_000;
   const store = sqliteStore({ path, now: () => now });
@@ -159,7 +159,7 @@ test('a deadline that cannot be recorded does not make the record grow with each
   await store.close();
 });
 
-test('what others record while a tool runs is believed only if it continues what is known', async () => {
+test('events recorded by others while a tool runs are accepted only if they continue the known chain', async () => {
   const gate = Promise.withResolvers<void>();
   const store = memoryStore();
   const ran: string[] = [];
@@ -185,7 +185,7 @@ test('what others record while a tool runs is believed only if it continues what
   const clerk = ai.defineAgent({ name: 'clerk', tools: [wait, pay] });
   const { id } = await clerk.start('Go.');
   await eventually(async () => expect((await ai.runs.interrupts()).items).toHaveLength(1));
-  // Somebody who writes to the store, but does not know what the chain is made of.
+  // A writer with access to the store who does not know how the chain is computed.
   const read = store.read.bind(store);
   const { run, events } = (await read(id)) ?? { run: { version: 0, hash: '' }, events: [] };
   const [callId = ''] = events.flatMap((event) => (event.type === 'call-interrupted' ? [event.callId] : []));
@@ -208,7 +208,7 @@ test('what others record while a tool runs is believed only if it continues what
   expect(await ai.runs.verify(id)).toMatchObject({ ok: false });
 });
 
-test.each(['max', 'min'])('events of a run whose %s row was removed say so, and repeat nothing', async (which) => {
+test.each(['max', 'min'])('events of a run whose %s row was removed report it, and repeat nothing', async (which) => {
   const path = join(folder, `rows-${which}.db`);
   const store = sqliteStore(path);
   const model = scriptedModel([

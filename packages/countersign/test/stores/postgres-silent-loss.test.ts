@@ -1,4 +1,4 @@
-// Connections to PostgreSQL that the network loses without a word: nothing comes back on them, and nobody closes them.
+// Connections to PostgreSQL that the network loses silently: no data arrives, and neither side closes them.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { postgresStore } from 'countersign/postgres';
@@ -11,15 +11,15 @@ const { freshDatabase } = postgres ?? ({} as TestServer);
 
 afterEach(() => void vi.useRealTimers());
 
-describe.runIf(postgres)('a connection that is lost without a word', () => {
-  test.each(['an address', 'a pool'])('is given up, and another is taken, of %s', async (given) => {
+describe.runIf(postgres)('a connection that is lost silently', () => {
+  test.each(['an address', 'a pool'])('is dropped and replaced, for a store on %s', async (given) => {
     const network = await startNetwork(await freshDatabase());
     const pool = poolOn(network.url, 2);
     const store = postgresStore(given === 'a pool' ? { pool } : { url: network.url, poolMax: 2 });
     await store.append(creation('run'));
     await Promise.all([store.read('run'), store.due(1), store.listRuns({ limit: 1 })]);
     network.lose();
-    // By then the timer that waits for answers is gone.
+    // By then the timer that waits for responses is gone.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
     const failures = [store.append(addition('run', 1)), store.listRuns({ limit: 1 })].map((call) =>
@@ -36,7 +36,7 @@ describe.runIf(postgres)('a connection that is lost without a word', () => {
     network.close();
   });
 
-  test('is given up as soon as its pool says, of a pool with a limit of its own', async () => {
+  test('is dropped at the query timeout of its pool, if the pool has one', async () => {
     const network = await startNetwork(await freshDatabase());
     const pool = poolOn(network.url, 1);
     pool.options.query_timeout = 1_000;
@@ -58,13 +58,13 @@ describe.runIf(postgres)('a connection that is lost without a word', () => {
     network.close();
   });
 
-  test('keeps neither a store that is closed nor who asked it', async () => {
+  test('keeps neither a closed store nor its callers waiting', async () => {
     const network = await startNetwork(await freshDatabase());
     const store = postgresStore({ url: network.url, poolMax: 2 });
     await Promise.all([store.append(creation('run')), store.listRuns({ limit: 1 })]);
     network.lose();
     const failed = vi.fn();
-    // It may take two minutes.
+    // This could take two minutes.
     void store.listRuns({ limit: 1 }).catch(failed);
     await expect.poll(() => network.asked()).toBe(true);
     await store.close();
@@ -74,7 +74,7 @@ describe.runIf(postgres)('a connection that is lost without a word', () => {
     network.close();
   });
 
-  test('is not kept for long by who announces', async () => {
+  test('is not kept for long by a store that notifies', async () => {
     const url = await freshDatabase();
     const network = await startNetwork(url);
     const watching = postgresStore(url);
@@ -89,7 +89,7 @@ describe.runIf(postgres)('a connection that is lost without a word', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     await writing.append(creation('run'));
     network.lose();
-    // It collects for a moment, and then announces, which nobody answers.
+    // The store batches for a moment, then notifies, and gets no response.
     await vi.advanceTimersByTimeAsync(1_000);
     expect(pool.idleCount).toBe(0);
     await vi.advanceTimersByTimeAsync(10_000);
@@ -101,7 +101,7 @@ describe.runIf(postgres)('a connection that is lost without a word', () => {
     network.close();
   });
 
-  test('is not listened to any more', async () => {
+  test('is replaced by a store that watches', async () => {
     const url = await freshDatabase();
     const network = await startNetwork(url);
     const [watching, writing] = [postgresStore(network.url), postgresStore(url)];
@@ -110,11 +110,11 @@ describe.runIf(postgres)('a connection that is lost without a word', () => {
     const stop = watching.watch((runId) => heard.add(runId));
     await writing.append(creation('before'));
     await expect.poll(() => heard).toContain('before');
-    // By then it has looked back for the last time.
+    // By then it has polled for the last time.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     network.lose();
     await writing.append(creation('after'));
-    // It says again that it watches, which nobody answers.
+    // It renews its watch and gets no response.
     await vi.advanceTimersByTimeAsync(20_000);
     await expect.poll(() => heard).toContain('after');
     stop();
@@ -123,7 +123,7 @@ describe.runIf(postgres)('a connection that is lost without a word', () => {
   });
 });
 
-/** What goes to the server and back, until it is lost. Connections that are made afterwards are not. */
+/** Forwards traffic to the server and back until it is lost. Later connections work. */
 async function startNetwork(url: string) {
   const target = new URL(url);
   const open = new Set<{ readonly near: Socket; readonly far: Socket }>();
@@ -154,7 +154,7 @@ async function startNetwork(url: string) {
         far.unpipe(near).resume();
       }
     },
-    /** Something was sent after it was lost. */
+    /** Whether data was sent after the loss. */
     asked: (): boolean => asked,
     isUsed: (): boolean => open.size > 0,
     close(): void {

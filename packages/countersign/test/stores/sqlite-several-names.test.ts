@@ -1,4 +1,4 @@
-// A SQLite file that can be opened by several names: each would have its log beside it, and nobody sees that of another.
+// A SQLite file with several names: each name would have a separate log, which the others do not see.
 import { spawnSync } from 'node:child_process';
 import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { sqliteStore } from 'countersign/sqlite';
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-test('a file with a hard link is not opened by either name, and is once the other is gone', async () => {
+test('a file with a hard link is not opened by either name, until the other is gone', async () => {
   const [path, other] = [`${folder.path}/runs.db`, `${folder.path}/other/runs.db`];
   linkSync(path, other);
   const store = sqliteStore(path);
@@ -31,7 +31,7 @@ test('a file with a hard link is not opened by either name, and is once the othe
   await store.close();
 });
 
-test('a hard link that is made while the file is open keeps nobody from it but who comes by the link', async () => {
+test('a hard link created while the file is open blocks only stores that use the link', async () => {
   const store = sqliteStore(`${folder.path}/runs.db`);
   await store.append(addition('run', 1));
   linkSync(`${folder.path}/runs.db`, `${folder.path}/other/runs.db`);
@@ -74,7 +74,7 @@ function canMountFiles(): boolean {
   for (const path of [from, to]) writeFileSync(path, '');
   const mounted = mount(from, to);
   if (mounted) spawnSync('umount', [to]);
-  else console.warn('\nTHE TEST ON A MOUNTED FILE IS LEFT OUT: only one who may mount can have one.\n');
+  else console.warn('\nSKIPPED THE TEST ON A MOUNTED FILE: mounting needs permission.\n');
   trial.remove();
   return mounted;
 }
