@@ -1,4 +1,4 @@
-// Types: what real providers make is taken as it is.
+// Types: models of real providers are accepted unchanged.
 import { anthropic } from '@ai-sdk/anthropic';
 import { google } from '@ai-sdk/google';
 import { openai } from '@ai-sdk/openai';
@@ -26,7 +26,7 @@ test('providers are providers', () => {
   expectTypeOf(providers).toExtend<Record<string, AiSdkProvider>>();
 });
 
-test('what is no language model is none', () => {
+test('other objects are not language models', () => {
   expectTypeOf(openai.embedding('x')).not.toExtend<ModelInput>();
   expectTypeOf(openai.image('x')).not.toExtend<ModelInput>();
   expectTypeOf(openai).not.toExtend<ModelInput>();

@@ -11,7 +11,7 @@ import type { ReplyPart, SpecificationVersion } from './specification.ts';
 
 /**
  * A language model of an AI SDK provider, such as `openai('gpt-5')`: a `LanguageModelV2`, `V3` or `V4`.
- * Only what is needed is asked for, so that no version of the AI SDK has to be installed.
+ * Requires only the methods it uses, so no version of the AI SDK has to be installed.
  */
 export type AiSdkModel = {
   readonly specificationVersion: SpecificationVersion;
@@ -128,7 +128,7 @@ function looksLikeModel(value: unknown): value is { readonly specificationVersio
   return isObject(value) && typeof value.doGenerate === 'function' && typeof value.doStream === 'function';
 }
 
-/** Says what is wrong with an object that was given as a model. */
+/** Explains why an object is not a supported model. */
 export function unsupportedModel(value: unknown): UsageError {
   const version = isObject(value) ? value.specificationVersion : undefined;
   const found = looksLikeModel(value)
@@ -137,6 +137,6 @@ export function unsupportedModel(value: unknown): UsageError {
   return new UsageError(
     'unsupported-model',
     typeof version === 'string' ? { specificationVersion: version } : {},
-    `The model given is no AI SDK provider model of version 2, 3 or 4 and no model of the port. ${found}`,
+    `The value is neither an AI SDK provider model of version 2, 3 or 4 nor a Countersign model. ${found}`,
   );
 }

@@ -85,7 +85,7 @@ test.each<[headers: Record<string, string>, retryAfterMs: number | undefined]>([
   expect(failureOf(api({ statusCode: 429, responseHeaders }), START).details.retryAfterMs).toBe(retryAfterMs);
 });
 
-test('an error of ours stays as it is', () => {
+test('a Countersign error stays unchanged', () => {
   const error = new UsageError('invalid-options', {}, 'wrong');
   expect(failureOf(error, START)).toBe(error);
 });

@@ -1,4 +1,4 @@
-// How a reply ended and what it cost, from each version.
+// The finish reason and usage of a reply, from each version.
 import { expect, test } from 'vitest';
 import { finishOf } from './finish.ts';
 

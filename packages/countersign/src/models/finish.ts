@@ -1,4 +1,4 @@
-// How a reply ended and what it cost, in one shape for all versions of the specification.
+// The finish reason and usage of a reply, in one shape for all versions of the specification.
 import { isObject } from '../core/json.ts';
 import type { ReplyFinish, Usage } from './model.ts';
 

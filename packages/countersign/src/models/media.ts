@@ -51,7 +51,7 @@ function linkOf(url: string): URL {
   throw new UsageError(
     'invalid-history',
     { url },
-    `A media part has "${url}", which is no URL. Pass a data: or http URL.`,
+    `A media part has "${url}", which is not a URL. Pass a data: or http URL.`,
   );
 }
 

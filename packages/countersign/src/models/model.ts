@@ -57,7 +57,7 @@ export type Usage = {
 /** Why a reply ended, as the provider says. `cut-off`: it did not end by itself and its calls must not run. */
 export type ReplyFinish = 'stop' | 'tool-calls' | 'length' | 'blocked' | 'error' | 'cut-off' | 'other';
 
-/** A call as the model asks for it: its input is what it sent, fitting or not. */
+/** A call as the model requests it: its input is unchecked. */
 export type RequestedCall = {
   readonly toolRequest: { readonly name: string; readonly ref?: string; readonly input?: unknown };
   readonly metadata?: { readonly [key: string]: unknown };
@@ -66,7 +66,7 @@ export type RequestedCall = {
 /** One whole turn of a model. */
 export type ModelReply = {
   /**
-   * In the order in which the model said it. A tool request whose input was no JSON carries the text as `input` and
+   * In the order of the model's output. A tool request whose input was not JSON carries the text as `input` and
    * `metadata.invalidInput` with the reason; the loop tells the model.
    */
   readonly content: readonly (Part | RequestedCall)[];

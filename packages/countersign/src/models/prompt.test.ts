@@ -1,4 +1,4 @@
-// The prompt: each kind of part as each version of the specification wants it, and what is kept between turns.
+// The prompt: each kind of part in the form of each version of the specification, and the cache between turns.
 import { describe, expect, test } from 'vitest';
 import type { Message, Part, Role } from '../core/message.ts';
 import { promptsFor } from './prompt.ts';
@@ -61,7 +61,7 @@ describe.each(VERSIONS)('%s', (version) => {
     ],
     ['a call', 'model', call({ to: 'Ann' }), toolCall({ to: 'Ann' })],
     ['a call without input', 'model', call(undefined), toolCall({})],
-    ['a call whose input is no JSON', 'model', call('{"to":'), toolCall({ invalid: '{"to":' })],
+    ['a call whose input is not JSON', 'model', call('{"to":'), toolCall({ invalid: '{"to":' })],
     ['a call whose input is a list', 'model', call([1]), toolCall({ invalid: [1] })],
     ['a call whose input is null', 'model', call(null), toolCall({ invalid: null })],
     ['a text result', 'tool', response('paid'), toolResult({ type: 'text', value: 'paid' })],
@@ -75,7 +75,7 @@ describe.each(VERSIONS)('%s', (version) => {
     ['a refusal', 'tool', response('Refused.', 'rejected'), toolResult({ type: 'error-text', value: 'Refused.' })],
     ['a cancelled call', 'tool', response('Gone.', 'cancelled'), toolResult({ type: 'error-text', value: 'Gone.' })],
     [
-      'a refusal that is no text',
+      'a refusal that is not a string',
       'tool',
       response({ a: 1 }, 'rejected'),
       toolResult({ type: 'error-text', value: '{"a":1}' }),
@@ -212,7 +212,7 @@ describe('a conversation that grows', () => {
     expect(convert(messages.slice(1))).toEqual([{ role: 'user', content: [{ type: 'text', text: 'b' }] }]);
   });
 
-  test('an array that was cut or changed at its end is converted anew', () => {
+  test('an array that was cut or changed at its end is converted again', () => {
     const convert = converter('v4');
     const messages = [message('user', { text: 'a' }), message('user', { text: 'b' })];
     convert(messages);

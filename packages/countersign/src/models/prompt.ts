@@ -8,8 +8,8 @@ import { sentBack } from './provider-part.ts';
 import type { PromptMessage, PromptPart, ProviderData, SpecificationVersion, ToolOutput } from './specification.ts';
 
 /**
- * Gives a function from a conversation to its prompt. A conversation only grows at its end, so what was converted for
- * one turn is kept for the generation and only the new tail is converted for the next.
+ * Returns a function from a conversation to its prompt. A conversation only grows at its end, so each turn's conversion
+ * is cached for the generation and only the new tail is converted for the next.
  */
 export function promptsFor(version: SpecificationVersion): (request: Conversation) => PromptMessage[] {
   const kept = new WeakMap<object, Kept>();
@@ -80,7 +80,7 @@ function parts(content: readonly Part[], convert: (part: Part) => PromptPart | u
   return converted;
 }
 
-/** What a person shows the model; other kinds do not belong in a user message. */
+/** The parts allowed in a user message. */
 function shownPart(part: Part, version: SpecificationVersion): PromptPart | undefined {
   if ('media' in part) return { type: 'file', ...fileOf(part.media, version) };
   if ('text' in part || 'data' in part) return { type: 'text', text: plainText(part) };
@@ -129,8 +129,8 @@ function optionsOf(metadata: Metadata | undefined): { readonly providerOptions?:
 }
 
 /**
- * A provider that stores its replies reads an item by its id. Of a call that was edited, or that got another `ref`, it
- * would show the model what it was before.
+ * A provider that stores its replies reads an item by its id. For a call that was edited, or that got another `ref`, it
+ * would show the model the old version.
  */
 function withoutItems(options: ProviderData): ProviderData {
   return Object.fromEntries(

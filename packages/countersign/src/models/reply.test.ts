@@ -27,7 +27,7 @@ const call = (toolCallId: string, input: string, rest = {}) => ({
   ...rest,
 });
 
-test('passages stand in the order in which they began, however their pieces interleave', () => {
+test('passages keep the order of their starts, however their pieces interleave', () => {
   const { content, chunks } = assemble(
     start('reasoning', '1'),
     start('text', '1'),
@@ -123,7 +123,7 @@ describe('calls', () => {
     expect(assemble(call('c1', '')).content).toEqual([{ toolRequest: { name: 'pay', ref: 'c1', input: {} } }]);
   });
 
-  test('input that is no JSON stays text, with the reason', () => {
+  test('input that is not JSON stays a string, with the reason', () => {
     expect(assemble(call('c1', '{"a":')).content).toEqual([
       {
         toolRequest: { name: 'pay', ref: 'c1', input: '{"a":' },

@@ -85,7 +85,7 @@ export class ReplyAssembly {
     }
   }
 
-  /** What was said so far. A call is in it once it is whole, a text as far as it came. */
+  /** Returns the content so far: complete calls, and texts up to the last piece. */
   content(): readonly (Part | RequestedCall)[] {
     return this.#places.flatMap((place) => ('kind' in place ? passagePart(place) : (place.part ?? [])));
   }
@@ -192,7 +192,7 @@ function passage(
   return begun;
 }
 
-/** Metadata arrives with the start, with deltas and with the end, each time what is new: a signature, an item's id. */
+/** Metadata arrives with the start, deltas and end, each time only the new keys: a signature, an item's id. */
 function mergeMetadata(into: Passage, metadata: ProviderData): void {
   into.metadata ??= Object.create(null) as NonNullable<Passage['metadata']>;
   for (const provider of Object.keys(metadata)) {

@@ -33,7 +33,7 @@ test('the same object is the same model', () => {
   expect(resolveModel(given, {})).toBe(resolveModel(given, {}));
 });
 
-test('a model of the port is taken as it is', () => {
+test('a Countersign model is used unchanged', () => {
   const model: Model = { name: 'mine', reply: async () => ({ content: [], finishReason: 'stop' }) };
   expect(resolveModel(model, {})).toBe(model);
 });
@@ -66,7 +66,7 @@ test('a provider that knows no such model', () => {
 test.each<[what: string, value: unknown, said: RegExp]>([
   ['a model of version 1', sdkModel('x', 'v1'), /"v1"; update/],
   ['a model of a version to come', sdkModel('x', 'v9'), /"v9"/],
-  ['an object that is no model', { specificationVersion: 'v3' }, /without `doGenerate`/],
+  ['an object that is not a model', { specificationVersion: 'v3' }, /without `doGenerate`/],
   ['a number', 7, /a number/],
   ['null', null, /no AI SDK provider model/],
   ['a provider in place of its model', openai, /a function/],

@@ -10,7 +10,7 @@ const REPLY: ModelReply = { content: [{ text: 'Hi' }], finishReason: 'stop' };
 const failed = (retryable: boolean, details = {}) =>
   new ProviderError('provider-failed', details, 'it failed', { retryable });
 
-/** A model that does one thing after the other: throws an error, replies, or emits a chunk and goes on. */
+/** A model that follows a list: throws an error, replies, or emits a chunk and continues. */
 function scripted(...script: (Error | ModelReply | ModelChunk)[]): Model & { asked: number } {
   return {
     name: 'scripted',
@@ -73,7 +73,7 @@ test('waits do not grow beyond the limit', async () => {
 });
 
 test.each([
-  ['what is not retryable', failed(false)],
+  ['an error that is not retryable', failed(false)],
   ['an error of the caller', new UsageError('invalid-options', {}, 'wrong')],
   ['any other error', new Error('bug')],
 ])('%s is final', async (_what, error) => {

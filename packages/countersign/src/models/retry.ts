@@ -16,8 +16,8 @@ export type RetryPolicy = {
 export const DEFAULT_RETRY: RetryPolicy = { attempts: 3, initialDelayMs: 500, maxDelayMs: 8_000 };
 
 /**
- * Asks again after a retryable `ProviderError`. What was emitted cannot be taken back: once a chunk is out, the first
- * failure is final. An abort ends the wait at once, also where `sleep` does not listen.
+ * Retries after a retryable `ProviderError`. Emitted chunks cannot be taken back: once a chunk is out, the first
+ * failure is final. An abort ends the wait at once, even if `sleep` ignores the signal.
  */
 export function withRetries(
   model: Model,

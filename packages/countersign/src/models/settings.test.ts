@@ -13,7 +13,7 @@ test('tools are function tools', () => {
   expect(settings({})).toEqual({ tools: [tool], toolChoice: { type: 'auto' } });
 });
 
-test('without tools there is no choice', () => {
+test('a request without tools has no tool choice', () => {
   expect(settings({ tools: [], toolChoice: 'required' })).toEqual({});
 });
 

@@ -2,7 +2,7 @@
 
 export type SpecificationVersion = 'v2' | 'v3' | 'v4';
 
-/** Data by provider name. What comes with a part as `providerMetadata` goes back with it as `providerOptions`. */
+/** Data by provider name. A part's `providerMetadata` goes back with it as `providerOptions`. */
 export type ProviderData = { readonly [provider: string]: { readonly [key: string]: unknown } };
 
 type WithOptions = { readonly providerOptions?: ProviderData };

@@ -1,4 +1,4 @@
-// The file of Handlebars that needs no `require.extensions`, which bundlers refuse; it has no types of its own.
+// The Handlebars build without `require.extensions`, which bundlers reject; it ships no types.
 declare module 'handlebars/dist/cjs/handlebars.js' {
   export { default } from 'handlebars';
 }

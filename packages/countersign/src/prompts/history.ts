@@ -3,8 +3,8 @@ import type { Message } from '../core/message.ts';
 import type { Slot } from './slots.ts';
 
 /**
- * The history goes where the template says, else before the final user message, else to the end. What it begins with
- * is left out as far as the prompt says the same before it: a conversation that this prompt began has it already.
+ * The history goes where the template says, else before the final user message, else to the end. Its first messages are
+ * omitted if the prompt repeats them before it: a conversation that this prompt started already contains them.
  */
 export function placeHistory(slots: readonly Slot[], history: readonly Message[]): Message[] {
   const messages = slots.filter((slot) => slot !== 'history');

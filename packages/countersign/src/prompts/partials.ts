@@ -14,7 +14,7 @@ export type PartialSource = {
 
 /**
  * Checks the template and everything it includes. Throws `invalid-prompt` at the line that is broken or that includes
- * what is not there.
+ * a missing partial.
  */
 export async function collectPartials(
   template: PlacedTemplate,
@@ -41,7 +41,7 @@ export async function collectPartials(
   async function missing(name: string, place: Place) {
     const known = (await source?.names()) ?? [];
     const hint = known.length > 0 ? `There are: ${known.join(', ')}.` : 'There are none.';
-    return invalidPrompt(place, `There is no partial ${name} (a file _${name}.prompt). ${hint}`);
+    return invalidPrompt(place, `Partial ${name} not found (a file _${name}.prompt). ${hint}`);
   }
 
   await follow(template);

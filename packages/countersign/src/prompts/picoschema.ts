@@ -33,10 +33,10 @@ function checkPicoschema(matter: FrontMatter, path: Path, schema: unknown): void
   if (typeof schema === 'string') {
     const type = schema.split(',', 1)[0];
     if (SCALARS.includes(type)) return;
-    throw refuse(`there is no type ${type}. Use ${SCALARS.join(', ')}, or keys of its own.`);
+    throw refuse(`unknown type ${type}. Use ${SCALARS.join(', ')}, or nested keys.`);
   }
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
-    throw refuse(`${path.at(-1)} needs a type, such as \`string\`, or keys of its own.`);
+    throw refuse(`${path.at(-1)} needs a type, such as \`string\`, or nested keys.`);
   for (const key of Object.keys(schema)) checkProperty(matter, [...path, key], key);
 }
 

@@ -110,7 +110,7 @@ Plan`);
     ['empty front matter', '---\n---\nHi {{name}}', 3],
     ['front matter of comments only', '---\n# nothing\n---\nHi {{name}}', 4],
     ['keys without values', '---\ntools:\ninput:\noutput:\n---\nHi {{name}}', 6],
-  ])('%s is no error', async (_, text, line) => {
+  ])('%s is not an error', async (_, text, line) => {
     const definition = await parse(text);
     expect(definition).toEqual({
       name: 'test',
@@ -146,22 +146,22 @@ describe('a broken file is an error at its line', () => {
   const schema = (line: string) => `---\ninput:\n  schema:\n    a: string\n    ${line}\n---\n`;
 
   test.each([
-    ['front matter that is no YAML', '---\nmodel: m\ntools: [a\n---\nHi', 3, /front matter is no YAML/],
-    ['a key twice', '---\nmodel: m\nmodel: n\n---\nHi', 3, /front matter is no YAML/],
+    ['front matter that is not YAML', '---\nmodel: m\ntools: [a\n---\nHi', 3, /front matter is not valid YAML/],
+    ['a key twice', '---\nmodel: m\nmodel: n\n---\nHi', 3, /front matter is not valid YAML/],
     ['an alias to nothing', '---\nmodel: *m\n---\nHi', 2, /front matter/],
     ['front matter without end', '---\nmodel: m\nHi', 1, /not closed/],
     ['front matter that is a list', '---\n- a\n- b\n---\nHi', 2, /keys and values/],
     ['front matter that is text', '---\n\nhello\n---\nHi', 3, /keys and values/],
-    ['tools that are no list', '---\nmodel: m\ntools: askQuestion\n---\nHi', 3, /`tools` must be a list/],
-    ['a tool that is no name', '---\ntools:\n  - a\n  - { name: b }\n---\nHi', 4, /`tools` must name tools/],
-    ['a model that is no name', '---\nmodel: 5\n---\nHi', 2, /`model` must be/],
-    ['a config that is no mapping', '---\nconfig: hot\n---\nHi', 2, /`config` must be/],
-    ['a description that is no text', '---\ndescription: [a]\n---\nHi', 2, /`description` must be/],
+    ['tools that are not a list', '---\nmodel: m\ntools: askQuestion\n---\nHi', 3, /`tools` must be a list/],
+    ['a tool that is not a name', '---\ntools:\n  - a\n  - { name: b }\n---\nHi', 4, /`tools` must name tools/],
+    ['a model that is not a name', '---\nmodel: 5\n---\nHi', 2, /`model` must be/],
+    ['a config that is not a mapping', '---\nconfig: hot\n---\nHi', 2, /`config` must be/],
+    ['a description that is not a string', '---\ndescription: [a]\n---\nHi', 2, /`description` must be/],
     ['an unknown tool choice', '---\ntoolChoice: maybe\n---\nHi', 2, /`toolChoice` must be auto/],
     ['no turns', '---\nmaxTurns: 0\n---\nHi', 2, /`maxTurns` must be a whole number/],
-    ['an input that is no mapping', '---\ninput: string\n---\nHi', 2, /`input` must be/],
-    ['an output that is no mapping', '---\noutput: [json]\n---\nHi', 2, /`output` must be/],
-    ['an unknown type', schema('b: strng, a word'), 5, /there is no type strng\. Use string/],
+    ['an input that is not a mapping', '---\ninput: string\n---\nHi', 2, /`input` must be/],
+    ['an output that is not a mapping', '---\noutput: [json]\n---\nHi', 2, /`output` must be/],
+    ['an unknown type', schema('b: strng, a word'), 5, /unknown type strng\. Use string/],
     ['a key without type', schema('b:'), 5, /b needs a type/],
     ['a list as type', schema('b: [string]'), 5, /b needs a type/],
     ['a number as type', schema('b: 5'), 5, /b needs a type/],

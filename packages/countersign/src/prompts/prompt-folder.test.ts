@@ -34,7 +34,7 @@ describe('the folder of fixtures', () => {
     ]);
   });
 
-  test('a variant is a prompt of its own', async () => {
+  test('a variant is a separate prompt', async () => {
     const definition = await folder.load('greet', { variant: 'formal' });
     expect(definition).toMatchObject({ name: 'greet', variant: 'formal' });
     expect(await textOf(definition, { name: 'Ann' })).toContain('with all honours');
@@ -181,7 +181,7 @@ describe('a folder that changes', () => {
       .load('a')
       .catch((error: unknown) => error);
     expect(error).toMatchObject({ details: { file: `${directory}/a.prompt`, line: 5 } });
-    expect((error as Error).message).toContain('There is no partial q (a file _q.prompt). There are: p.');
+    expect((error as Error).message).toContain('Partial q not found (a file _q.prompt). There are: p.');
   });
 
   test('a partial that could be two files must be said with its folder', async () => {
@@ -202,7 +202,7 @@ describe('a folder that changes', () => {
     await expect(folder.load('a')).rejects.toThrow(/nowhere cannot be read/);
   });
 
-  test('a folder with the name of a prompt is no prompt', async () => {
+  test('a folder with the name of a prompt is not a prompt', async () => {
     await write('a.prompt/b.prompt', 'inner');
     await expect(createPromptFolder(directory).load('a')).rejects.toMatchObject({ code: 'unknown-prompt' });
   });

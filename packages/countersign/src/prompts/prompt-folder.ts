@@ -76,7 +76,7 @@ export function createPromptFolder(directory: string): PromptFolder {
     return new UsageError(
       'unknown-prompt',
       { prompt: id, available },
-      `There is no prompt ${id} in ${directory}. ${list}`,
+      `Prompt ${id} not found in ${directory}. ${list}`,
     );
   }
 
@@ -87,7 +87,7 @@ export function createPromptFolder(directory: string): PromptFolder {
 export async function readPromptFile(path: string): Promise<PromptDefinition> {
   const { basename, dirname } = await import('node:path');
   if (!path.endsWith('.prompt'))
-    throw new UsageError('unknown-prompt', { file: path }, `${path} is no prompt: its name must end in .prompt.`);
+    throw new UsageError('unknown-prompt', { file: path }, `${path} is not a prompt: its name must end in .prompt.`);
   return createPromptFolder(dirname(path)).load(withoutEnding(basename(path)));
 }
 

@@ -1,4 +1,4 @@
-// From filled template to messages: the text between marks, in the order in which it stands.
+// From filled template to messages: the text between marks, in its order.
 import type { Message, Part, Role } from '../core/message.ts';
 
 /** A message, or the place where the template wants the history. */
@@ -10,7 +10,7 @@ export type Mark =
   | { readonly type: 'history' }
   | { readonly type: 'media'; readonly url: string; readonly contentType?: string };
 
-/** The rules are Dotprompt's: blank text is no part, text after the history is the model's unless it says a role. */
+/** The rules are Dotprompt's: blank text is not a part, text after the history is the model's unless it names a role. */
 export function slotsOf(marks: readonly Mark[], role: Role): readonly Slot[] {
   const slots: Slot[] = [];
   let current: { role: Role; content: Part[] } = { role, content: [] };

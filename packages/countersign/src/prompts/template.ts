@@ -33,7 +33,7 @@ export async function compileTemplate(
       data: { metadata: { prompt: { name: place.prompt }, messages: history }, ...context },
       helpers: marks.helpers,
       partials: fillPartial,
-      // The default of Handlebars, but said aloud: then it does not log what it blocks.
+      // The default of Handlebars, set explicitly: otherwise it logs each blocked access.
       allowProtoPropertiesByDefault: false,
       allowProtoMethodsByDefault: false,
     };
@@ -128,7 +128,7 @@ function located<T>(place: Place, parse: () => T): T {
 
 function problemOf(message: string): string {
   const helper = /unknown helper (\S+)/.exec(message)?.[1];
-  if (helper !== undefined) return `There is no helper ${helper}.`;
+  if (helper !== undefined) return `Unknown helper ${helper}.`;
   // Handlebars adds its own line and column, which count from the start of the template.
   const said = message
     .replace(/^Parse error on line \d+:\n/, '')

@@ -147,7 +147,7 @@ export function requestOf(interrupt: DecisionPart): ToolRequestPart['toolRequest
   );
 }
 
-/** Describes what was passed instead of an interrupt, and what the caller may have meant. */
+/** Describes a value passed instead of an interrupt, with a guess at the intended call. */
 function foundInstead(given: unknown): string {
   if (typeof given === 'string')
     return `the text ${JSON.stringify(given)} (a loop with "for … in" gives indexes: use "for … of")`;

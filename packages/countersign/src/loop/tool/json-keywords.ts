@@ -7,7 +7,7 @@ export function silentSchema(schema: { readonly [key: string]: unknown }): strin
   if (!json.ok) return `JSON Schema is JSON, and this is not: ${json.problem}`;
   const keys = Object.keys(schema);
   if (keys.length === 0 || keys.some((key) => isKeyword(key, schema[key]))) return undefined;
-  return `there is no keyword of JSON Schema among ${keys.join(', ')}. Properties go into { type: 'object', properties }`;
+  return `no JSON Schema keyword found among ${keys.join(', ')}. Properties go into { type: 'object', properties }`;
 }
 
 /** A plain keyword with an object as its value is a property that has the same name. */

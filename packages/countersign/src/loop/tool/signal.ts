@@ -60,7 +60,7 @@ export class LostSignal extends Error {
   override readonly name = 'LostSignal';
 
   constructor(toolName: string) {
-    super(`The tool ${toolName} must not go on here: its run was taken over or ended, or its call has its result.`);
+    super(`The tool ${toolName} must stop here: its run was taken over or ended, or its call has its result.`);
   }
 }
 
