@@ -6,7 +6,7 @@ const ANN = { to: 'ann@example.com', subject: 'The fair' };
 const BOB = { to: 'bob@fair.test', subject: 'The fair' };
 const EVE = { to: 'eve@fair.test', subject: 'The fair' };
 
-test('approved calls run as they were asked for, and the ungated one ran unasked', async () => {
+test('approved calls run unchanged, and the ungated one ran without a question', async () => {
   const terminal = fakeTerminal('approve', 'approve');
   const { outbox } = await approveEditReject(fairScript(), terminal);
   expect(outbox).toEqual([ANN, BOB, EVE]);
@@ -26,7 +26,7 @@ test('an edited call runs as edited, a rejected one does not run', async () => {
   expect(results[2]).toMatchObject({ toolResponse: { output: expect.stringContaining('Eve is away.') } });
 });
 
-test('the history tells what was proposed, what ran, and who changed it', async () => {
+test('the history shows the proposed input, the input that ran, and the editor', async () => {
   const terminal = fakeTerminal('edit', 'The fair in May', 'approve');
   const { response } = await approveEditReject(fairScript(), terminal);
   const requests = response.messages.find(({ role }) => role === 'model')?.content ?? [];

@@ -1,8 +1,8 @@
 // A payment that three processes bring to its end: one starts it, one decides it, one drives it on. Each of them ends
-// before the next begins; what they know of each other is in a SQLite file.
+// before the next begins; they share only a SQLite file.
 //   node examples/approved-elsewhere.ts                                  all three, one after the other
 //   node examples/approved-elsewhere.ts start <folder>                   starts a run
-//   node examples/approved-elsewhere.ts decide <folder> approve|reject   decides what waits, and runs nothing
+//   node examples/approved-elsewhere.ts decide <folder> approve|reject   decides the pending call, and runs nothing
 //   node examples/approved-elsewhere.ts work <folder>                    drives on whatever there is to do
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -62,7 +62,7 @@ export const work = (folder: string): Promise<string> =>
     return `Process ${process.pid} drove on ${ended.length} run(s). ${ended.map(({ text }) => text).join(' ')}`;
   });
 
-/** Each process has a model of its own, which knows only the messages. */
+/** Each process has a separate model, which knows only the messages. */
 const butcherScript = () =>
   scriptedModel(({ messages }) => {
     const [result] = messages.at(-1)?.content ?? [];
@@ -71,7 +71,7 @@ const butcherScript = () =>
     return result.metadata?.outcome === 'rejected' ? 'I paid nothing.' : 'The butcher is paid.';
   });
 
-/** Runs this file as a process of its own, to its end. */
+/** Runs this file as a separate process, to its end. */
 function inAnotherProcess(...given: readonly string[]): void {
   const { status } = spawnSync(process.execPath, [import.meta.filename, ...given], { stdio: 'inherit' });
   if (status !== 0) throw new Error(`${given[0]} failed.`);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { birthdayScript, chatAbout } from './chat.ts';
 import { fakeTerminal } from './fake-terminal.ts';
 
-test('the chat goes on after the answer, and knows the whole conversation', async () => {
+test('the chat continues after the answer, and knows the whole conversation', async () => {
   const terminal = fakeTerminal('pie');
   const model = birthdayScript();
   const chat = await chatAbout(model, ['Make a plan.', 'Thank you!'], terminal);

@@ -1,4 +1,4 @@
-// The demo as a person meets it: a process of its own, fed through a pipe, or through a real terminal where there is one.
+// The demo as a user runs it: a separate process, fed through a pipe, or through a real terminal if available.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -104,7 +104,7 @@ describe.concurrent('through a pipe', { timeout: 30_000 }, () => {
     expect(output).toContain('Left out: onions.');
   });
 
-  test('what is no choice is refused', async () => {
+  test('an invalid choice is rejected', async () => {
     const { output } = await answering([...QUESTIONS, '9', 'maybe', '', '1']);
     expect(output).toContain('“9” is none of the choices.');
     expect(output).toContain('“maybe” is none of the choices.');
@@ -118,7 +118,7 @@ describe.concurrent('through a pipe', { timeout: 30_000 }, () => {
     expect(output).toContain('✓ [2JHalloumi\n');
   });
 
-  test('input that ends early is said so, with what was paid and how to go on', async () => {
+  test('input that ends early is reported, with the payments so far and how to continue', async () => {
     const { code, output } = await answering(['2']);
     expect(output).toContain('The input ended before the question was answered.');
     expect(output).toContain('payments made: 0');
@@ -126,7 +126,7 @@ describe.concurrent('through a pipe', { timeout: 30_000 }, () => {
     expect(code).toBe(1);
   });
 
-  test('there are no colours, and lines fit 80 columns', async () => {
+  test('the output has no colours, and lines fit 80 columns', async () => {
     const { output } = await answering([...QUESTIONS, '1']);
     expect(output).not.toContain(ESCAPE);
     expect(Math.max(...output.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
@@ -181,7 +181,7 @@ describe.runIf(hasScript)('in a terminal', { concurrent: true, timeout: 60_000 }
     expect(output()).toContain(`${ESCAPE}[32m`);
   });
 
-  test('Esc takes a rejection back, and the terminal is left as it was', async () => {
+  test('Esc cancels a rejection, and the terminal is restored', async () => {
     const { shows, send, ended, output } = inTerminal(80);
     for (const _question of ['guests', 'food', 'leave out']) {
       await shows(HINT);
@@ -228,7 +228,7 @@ describe.runIf(hasScript)('in a terminal', { concurrent: true, timeout: 60_000 }
     expect(output().lastIndexOf(`${ESCAPE}[?25h`)).toBeGreaterThan(output().lastIndexOf(`${ESCAPE}[?25l`));
   });
 
-  test('with NO_COLOR there are no colours, and 40 columns are enough', async () => {
+  test('NO_COLOR turns colours off, and 40 columns are enough', async () => {
     const { shows, send, ended, output } = inTerminal(40, { NO_COLOR: '1' });
     for (const _question of ['guests', 'food', 'leave out', 'payment']) {
       await shows(HINT);

@@ -38,13 +38,13 @@ export async function finishTask(model: ModelInput, tickets: readonly Ticket[], 
     maxTurns: 100,
   });
 
-  // Nobody answers this interrupt: it is the end, and its input is the result.
+  // No person answers this interrupt: it is the end, and its input is the result.
   const summary = response.interrupts.find(finish.is)?.toolRequest.input.summary;
   print(summary === undefined ? `Stopped without finishing: ${response.finishReason}.` : `Finished: ${summary}`);
   return { finished: summary !== undefined, summary, finishReason: response.finishReason };
 }
 
-/** Looks at the last result and goes on from there. */
+/** Reads the last result and continues from there. */
 export const ticketScript = () =>
   scriptedModel(({ messages }) => {
     const [part] = messages.at(-1)?.content ?? [];

@@ -42,7 +42,7 @@ test('rejected in another process, nothing is paid', () => {
   expect(payments()).toEqual([]);
 });
 
-test('what is saved is plain JSON that shows what waits', async () => {
+test('the saved file is plain JSON that shows the pending call', async () => {
   const { folder } = setUp();
   await start(butcherScript(), folder);
   const saved = JSON.parse(readFileSync(join(folder, 'messages.json'), 'utf8'));

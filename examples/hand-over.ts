@@ -1,7 +1,7 @@
-// A run that is handed over: one process saves its messages at the pause, another one decides and goes on from there.
+// A run that is handed over: one process saves its messages at the pause, another one decides and continues.
 //   node examples/hand-over.ts                                  starts a run and decides it in a second process
 //   node examples/hand-over.ts start <folder>                   starts a run and leaves it in the folder
-//   node examples/hand-over.ts decide <folder> approve|reject   goes on with it
+//   node examples/hand-over.ts decide <folder> approve|reject   continues it
 // A file cannot keep two processes from deciding at the same time; a store can.
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ export async function decide(model: ModelInput, folder: string, verdict: string)
   return `Process ${process.pid} decided: ${verdict}. The model says: ${response.text}`;
 }
 
-/** Each process has a model of its own, which knows only the messages. */
+/** Each process has a separate model, which knows only the messages. */
 export const butcherScript = () =>
   scriptedModel(({ messages }) => {
     const [result] = messages.at(-1)?.content ?? [];

@@ -18,7 +18,7 @@ export const askQuestion = interrupt({
   outputSchema: z.string(),
 });
 
-/** The shop and its tools. Its ledger is outside the model's reach: it shows what was really paid. */
+/** The shop and its tools. Its ledger is outside the model's reach: it shows the real payments. */
 export function createShop() {
   const baskets = new Map<string, Basket>();
   const ledger: Payment[] = [];

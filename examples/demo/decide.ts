@@ -70,7 +70,7 @@ async function decidePayment(interrupt: ToolRequestPart, payGroceries: PayTool, 
   }
 }
 
-/** What a person is shown is what is recorded, and what will run. */
+/** The card shows the input that is recorded and will run. */
 function showCard({ toolRequest, metadata }: ToolRequestPart, { line, style, item }: Screen): void {
   const fields = [
     style('bold', toolRequest.name),

@@ -16,7 +16,7 @@ export function keyboardPerson(
 ): Person {
   let listener: ((text: string, key: Key) => void) | undefined;
   let block = createBlock(output);
-  // What is typed while nothing is asked is dropped: a key must not answer a question that nobody has seen.
+  // Keys pressed between questions are dropped: a key must not answer a question that was not shown yet.
   const onKey = (text: string | undefined, key: Key) => {
     if (key.ctrl && key.name === 'c') onInterrupt();
     else listener?.(text ?? '', key);

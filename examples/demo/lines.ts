@@ -13,7 +13,7 @@ export function linePerson(input: ReadStream, screen: Screen): Person {
     const { done, value } = await lines.next();
     if (done) throw new EndOfInput();
     const text = inert(value);
-    // A terminal shows what is typed into it; a pipe does not.
+    // A terminal echoes its input; a pipe does not.
     if (!input.isTTY) screen.line(screen.style('dim', `> ${text}`));
     return text;
   };

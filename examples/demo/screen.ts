@@ -132,5 +132,5 @@ const WIDE =
 export const widthOf = (text: string): number =>
   graphemesOf(text).reduce((sum, grapheme) => sum + (WIDE.test(grapheme) ? 2 : 1), 0);
 
-/** What a person wrote, without what could move the cursor or turn the text around. */
+/** The person's text, without characters that move the cursor or reverse the text. */
 export const inert = (text: string): string => text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, '').trim();

@@ -46,7 +46,11 @@ async function parseFrontMatter(text: string, place: Place): Promise<FrontMatter
   const document = parseDocument(text, { lineCounter: counter, prettyErrors: false });
   const [broken] = document.errors;
   if (broken)
-    throw invalidPrompt(at(place, counter, broken.pos[0]), `The front matter is not valid YAML: ${broken.message}`, broken);
+    throw invalidPrompt(
+      at(place, counter, broken.pos[0]),
+      `The front matter is not valid YAML: ${broken.message}`,
+      broken,
+    );
   if (document.contents === null) return noFrontMatter(place);
   if (!isMap(document.contents))
     throw invalidPrompt(

@@ -1,4 +1,4 @@
-// The inbox in a real terminal: what it shows, what it records, and how it leaves the terminal.
+// The inbox in a real terminal: its output, its records, and the state of the terminal after it.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { KEYS, pasted } from './pty.ts';
@@ -19,7 +19,7 @@ async function quit({ says, press, ended }: InTerminal): Promise<void> {
 }
 
 describe('deciding', LONG, () => {
-  test('the exact input is shown before an approval, and the terminal is left as it was', async () => {
+  test('the exact input is shown before an approval, and the terminal is restored', async () => {
     const [run = ''] = await place.start(PAY, ASK);
     const terminal = place.terminal(['inbox']);
     const { says, pick, press, output } = terminal;

@@ -1,4 +1,4 @@
-// `runs`, `show`, `decide` and `inbox` on a store: what they print, and their exit codes.
+// `runs`, `show`, `decide` and `inbox` on a store: their output and exit codes.
 import { readFileSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -136,7 +136,7 @@ test.runIf(postgres)('commands work on PostgreSQL', { timeout: 120_000 }, async 
 });
 
 describe('show', { timeout: 120_000 }, () => {
-  test('shows what happened, the request, and how to decide it', async () => {
+  test('shows the events, the request, and how to decide it', async () => {
     const { code, stdout } = await countersign(['show', paying]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/user +call transferMoney/);

@@ -1,4 +1,4 @@
-// `serve`, `worker` and `tokens`: what they print, and what resumes after a kill.
+// `serve`, `worker` and `tokens`: their output, and recovery after a kill.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
@@ -97,7 +97,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
     slow.close();
   });
 
-  test('after kill -9, a new server resumes what was decided meanwhile, once', async () => {
+  test('after kill -9, a new server resumes a run that was decided meanwhile, once', async () => {
     const [waiting = '', decided = ''] = await place.start(PAY, PAY);
     const first = await place.serving();
     const COUNTERSIGN_TOKEN = await place.tokenFor('ann');

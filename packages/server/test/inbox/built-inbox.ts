@@ -1,4 +1,4 @@
-// The inbox as it is shipped, built once for each state of its sources.
+// The shipped inbox, built once for each state of its sources.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ export async function builtInbox(): Promise<string> {
   if (existsSync(folder)) return folder;
   const draft = `${folder}.${process.pid}`;
   await mkdir(draft, { recursive: true });
-  // In a process of its own: a build in a test would be a build for tests.
+  // A separate process, because a build inside a test would be a test build.
   await promisify(execFile)(
     process.execPath,
     [join(root, 'node_modules/vite/bin/vite.js'), 'build', '--outDir', draft, '--logLevel', 'error'],
@@ -26,7 +26,7 @@ export async function builtInbox(): Promise<string> {
   try {
     await rename(draft, folder);
   } catch {
-    // Another worker was first, with the same files.
+    // Another worker built the same files first.
     await rm(draft, { recursive: true, force: true });
   }
   return folder;

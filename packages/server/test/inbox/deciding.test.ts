@@ -1,10 +1,10 @@
-// Deciding in the inbox, with a mouse: each way to decide, as a person meets it.
+// Deciding in the inbox, with a mouse: each way to decide.
 import { expect, test } from 'vitest';
 import { browse, card, cardPath, list, openDesk, PHONE, withBrowser } from './desk.ts';
 
 withBrowser();
 
-test('what waits is listed, and a card shows all that a decision is bound to', async () => {
+test('the list shows pending requests, and a card shows everything a decision is bound to', async () => {
   const desk = await openDesk();
   await desk.start([['pay', { to: 'Northwind', amount: 500, note: 'Invoice 7' }]]);
   const page = await browse(desk, 'ada');
@@ -21,7 +21,7 @@ test('what waits is listed, and a card shows all that a decision is bound to', a
   expect(await card(page).locator('time').first().getAttribute('title')).toMatch(/\d/);
 });
 
-test('an approval runs the tool once and shows what was recorded', async () => {
+test('an approval runs the tool once and shows the recorded decision', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
@@ -71,7 +71,7 @@ test('a rejection carries its reason to the model', async () => {
   expect(desk.done).toEqual([]);
 });
 
-test('an edit shows what it changes, is refused where it does not fit, and then runs as edited', async () => {
+test('an edit shows its changes, is rejected if invalid, and then runs as edited', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
@@ -97,12 +97,12 @@ test('an edit shows what it changes, is refused where it does not fit, and then 
   expect(desk.done).toEqual([{ tool: 'pay', input: { to: 'Northwind', amount: 450 } }]);
 });
 
-test('what only the server finds wrong with an edit is shown at its field', async () => {
+test('a server error about an edit is shown at its field', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
   const page = await browse(desk, 'ada');
-  // The browser is told of no schema, so that it cannot check by itself.
+  // The browser receives no schema, so it cannot validate by itself.
   await page.route(/\/api\/v1\/interrupts\/[^/?]+$/, async (route) => {
     const answer = await route.fetch();
     await route.fulfill({
@@ -156,7 +156,7 @@ test('a question with choices is answered by a button', async () => {
   expect(JSON.stringify(run.messages)).toContain('"Large"');
 });
 
-test('who may not decide sees the card without its buttons', async () => {
+test('a person without permission sees the card without its buttons', async () => {
   const desk = await openDesk({ mayDecide: (_, { id }) => id === 'ada' });
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
@@ -165,13 +165,13 @@ test('who may not decide sees the card without its buttons', async () => {
   expect(await card(page).getByRole('button', { name: 'Approve' }).count()).toBe(0);
 });
 
-test('a double tap on the list of a phone opens a card, and does not approve what comes under the finger', async () => {
+test('a double tap on the list of a phone opens a card and approves nothing', async () => {
   const desk = await openDesk();
   await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const page = await browse(desk, 'ada', '/', { viewport: PHONE, hasTouch: true });
   const row = list(page).getByRole('link', { name: /Pay 500/ });
   await row.waitFor();
-  // The moment in which buttons that have just come take no pointer lasts as long as the test needs it.
+  // New buttons ignore the pointer for a moment, which the test makes long enough.
   const hold = (state: string) =>
     page.evaluate(`(() => {
       const sheet = new CSSStyleSheet();

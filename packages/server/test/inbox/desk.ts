@@ -1,4 +1,4 @@
-// A desk to test at: the real server on SQLite, with an agent that does what it is told, and real browsers before it.
+// A test desk: the real server on SQLite, with an agent that makes the given calls, and real browsers.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,23 +13,23 @@ import { openBrowser } from '../../../../scripts/test-browser.mjs';
 import { type Ask, asking } from '../server.ts';
 import { builtInbox } from './built-inbox.ts';
 
-/** What the agent shall call, with which input. */
+/** A call for the agent to make, with its input. */
 export type Call = readonly [tool: string, input: unknown];
 
 export type Desk = {
   readonly url: string;
   readonly ai: Countersign;
-  /** What the tools did. */
+  /** The effects of the tools. */
   readonly done: { readonly tool: string; readonly input: unknown }[];
-  /** Starts a run of the agent `clerk` that makes these calls at once; resolves when it rests, with its id. */
+  /** Starts a run of the agent `clerk` that makes these calls at once; resolves when it pauses or ends, with its id. */
   start(calls: readonly Call[], by?: string): Promise<string>;
   /** Asks the API as this person. */
   as(person: string): Ask;
   /** The path of a link that signs this person in. */
   loginPath(person: string): Promise<string>;
-  /** The ids of what waits in a run. */
+  /** The ids of the pending requests of a run. */
   waiting(runId: string): Promise<readonly string[]>;
-  /** The server goes away, and comes back at the same address. */
+  /** Stops the server, and starts it again at the same address. */
   stop(): Promise<void>;
   comeBack(): Promise<void>;
 };
@@ -83,7 +83,7 @@ function defineClerk(ai: Countersign, done: Desk['done']): void {
   });
 }
 
-/** The user's words are the calls as JSON; when they have their results, it is done. */
+/** The user's message holds the calls as JSON; the run ends with their results. */
 const obedient = () =>
   scriptedModel(({ messages }) => {
     const last = messages.findLastIndex(({ role }) => role === 'user');
@@ -93,7 +93,7 @@ const obedient = () =>
     return { text: 'I need your decision.', calls: calls.map(([name, input]) => ({ name, input })) };
   });
 
-/** Everybody may see and decide everything; the header `x-user` says who asks. */
+/** Everyone may see and decide everything; the header `x-user` names the user. */
 export async function openDesk(options: ServeOptions = {}): Promise<Desk> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   const store = sqliteStore(join(folder, 'runs.sqlite'));
@@ -148,7 +148,7 @@ export async function openDesk(options: ServeOptions = {}): Promise<Desk> {
 
 let browser: Browser;
 
-/** To be called once in a file that opens pages. */
+/** Call this once in a file that opens pages. */
 export function withBrowser(): void {
   // A browser on a busy machine takes its time.
   vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -159,7 +159,7 @@ export function withBrowser(): void {
   afterAll(() => browser?.close());
 }
 
-/** For what takes as long as the machine is busy. */
+/** For waits that take longer on a busy machine. */
 export const PATIENT = { timeout: 30_000 };
 
 export const DESKTOP = { width: 1280, height: 800 };
@@ -167,7 +167,7 @@ export const PHONE = { width: 390, height: 844 };
 
 type Look = Pick<BrowserContextOptions, 'viewport' | 'colorScheme' | 'hasTouch'>;
 
-/** A page of this person's browser. It may ask nobody but the server, break no policy and throw nothing. */
+/** Opens a page in this person's browser. It must contact only the server, break no policy and throw nothing. */
 export async function browse(desk: Desk, person: string, path = '/', look: Look = {}): Promise<Page> {
   const context = await browser.newContext({
     viewport: DESKTOP,
@@ -188,7 +188,7 @@ export async function browse(desk: Desk, person: string, path = '/', look: Look 
     if (!request.url().startsWith(desk.url)) faults.push(`request to ${request.url()}`);
   });
   onTestFinished(async () => {
-    // What a test still keeps from the page fails with it, and nobody would catch that.
+    // Requests that a test still blocks fail when the page closes, and nothing would catch that.
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
     expect(faults).toEqual([]);

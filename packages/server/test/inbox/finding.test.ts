@@ -1,4 +1,4 @@
-// Finding something among much: search, filters, pages.
+// Finding a request among many: search, filters, pages.
 import { expect, test } from 'vitest';
 import { browse, card, list, openDesk, PATIENT, withBrowser } from './desk.ts';
 
@@ -59,7 +59,7 @@ test('search and filters ask the server, and stay in the address', async () => {
   expect(page.url()).toContain('tool=publish');
 });
 
-test('a long list is loaded page by page, and a change asks for the first page alone', async () => {
+test('a long list loads page by page, and a change reloads only the first page', async () => {
   const desk = await openDesk();
   const many = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => ['pay', { to: `payee${from + index}`, amount: 500 }] as const);
@@ -87,7 +87,7 @@ test('a long list is loaded page by page, and a change asks for the first page a
   expect(asked.filter((url) => url.includes('cursor='))).toEqual([]);
 });
 
-test('who writes on after a space finds it where it was', async () => {
+test('typing after a space keeps the space in the search', async () => {
   const desk = await openDesk();
   await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const page = await browse(desk, 'ada');
@@ -102,7 +102,7 @@ test('who writes on after a space finds it where it was', async () => {
     .waitFor();
 });
 
-test('what is decided goes from the list, however far down it stood', async () => {
+test('a decided request disappears from the list, even from a later page', async () => {
   const desk = await openDesk();
   const many = Array.from({ length: 60 }, (_, index) => ['pay', { to: `payee${index}`, amount: 500 }] as const);
   await desk.start(many);
@@ -119,11 +119,11 @@ test('what is decided goes from the list, however far down it stood', async () =
       .getByRole('link', { name: /payee58/ })
       .count(),
   ).toBe(0);
-  // The next is the one that took its place.
+  // The next card took its place.
   await card(page).getByRole('button', { name: 'Next' }).click();
   await card(page).getByText('payee59').first().waitFor();
 
-  // Somebody else decides the one that stands open here.
+  // Another person decides the open request.
   const { items } = (await desk.as('grace')('GET', '/api/v1/interrupts?search=payee59')).body;
   await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(items[0].id)}/decide`, {
     decision: { type: 'reject' },

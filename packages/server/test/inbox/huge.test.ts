@@ -1,4 +1,4 @@
-// Cards with very much in them: the page shows a part at once, says what is left, and lets a person decide.
+// Very large cards: the page shows a part, states how much is left, and can be decided.
 import { z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
@@ -29,13 +29,13 @@ async function asked(desk: Desk, input: unknown): Promise<string> {
   return cardPath(waiting);
 }
 
-test('thousands of texts in another script: a part is shown, the rest is told of, and it can be decided', async () => {
+test('thousands of strings in another script: the card shows a part, counts the rest, and can be decided', async () => {
   const desk = await openDesk();
   const input = { list: Array.from({ length: 9_000 }, (_, index) => ({ index, text: 'שלום' })) };
   const page = await browse(desk, 'ada', await asked(desk, input));
   const warning = card(page).getByText(/^Not everything is visible yet: [\d,]+ characters/);
   await warning.waitFor(PATIENT);
-  // The input stands there twice, in the conversation too.
+  // The input appears twice, also in the conversation.
   expect(await page.locator('*').count()).toBeLessThan(5_000);
   const before = await warning.textContent();
   await card(page).getByRole('button', { name: 'Show more' }).first().click();
@@ -47,7 +47,7 @@ test('thousands of texts in another script: a part is shown, the rest is told of
   expect(desk.done).toEqual([{ tool: 'send', input }]);
 });
 
-test('what is nested too deeply to be edited says so, and is approved as it is', async () => {
+test('an input nested too deeply to edit says so, and can be approved unchanged', async () => {
   const desk = await openDesk();
   let input: unknown = 'bottom';
   for (let depth = 0; depth < 450; depth += 1) input = depth % 2 ? [input] : { inner: input };

@@ -83,7 +83,7 @@ test('pressing Enter again after a decision decides nothing more', async () => {
   expect(await desk.waiting(runId)).toHaveLength(1);
 });
 
-test('an answer, a hold, the search and the pages are in reach of the keys', async () => {
+test('the keyboard reaches an answer, a hold, the search and the pages', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['choose', { question: 'Which size?', choices: ['Small', 'Large'] }]]);
   const page = await browse(desk, 'ada');
@@ -93,7 +93,7 @@ test('an answer, a hold, the search and the pages are in reach of the keys', asy
   await page.keyboard.type('which');
   await expect.poll(() => page.url(), PATIENT).toContain('search=which');
   await page.keyboard.press('Escape');
-  // While the search is under way there is nothing in the list to go to.
+  // During the search the list is empty.
   await found;
   await list(page).getByRole('link').waitFor();
   await page.keyboard.press('j');

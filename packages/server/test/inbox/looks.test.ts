@@ -1,4 +1,4 @@
-// How it looks to whom: phone and desktop, light and dark, screen readers, and what hostile input must not do.
+// Appearance: phone and desktop, light and dark, screen readers, and hostile input.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
@@ -17,7 +17,7 @@ async function violations(page: Page): Promise<readonly string[]> {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
 }
 
-/** One of everything: waiting, held, decided, run to its end. */
+/** One of each: waiting, held, decided, completed. */
 async function busyDesk(): Promise<{ readonly desk: Desk; readonly paths: readonly (readonly [string, string])[] }> {
   const desk = await openDesk();
   desk.ai.defineAgent({ name: `clerk-of-${'many-departments-'.repeat(6)}`, description: 'Its name is long.' });
@@ -79,7 +79,7 @@ test.for([
   }
 });
 
-test('forms, the filter and the help are free of what axe finds too', async () => {
+test('forms, the filter and the help pass axe too', async () => {
   const { desk, paths } = await busyDesk();
   const page = await browse(desk, 'ada', paths[1]?.[0], { colorScheme: 'dark' });
   await card(page).getByRole('button', { name: 'Edit' }).click();
@@ -96,7 +96,7 @@ test('forms, the filter and the help are free of what axe finds too', async () =
   expect(await violations(page)).toEqual([]);
 });
 
-test('on a phone there is one pane at a time, and the decisions stay in reach', async () => {
+test('a phone shows one pane at a time, with the decisions in reach', async () => {
   const { desk } = await busyDesk();
   const page = await browse(desk, 'ada', '/', { viewport: PHONE, hasTouch: true });
   await list(page)
@@ -108,7 +108,7 @@ test('on a phone there is one pane at a time, and the decisions stay in reach', 
   const box = await approve.boundingBox();
   expect(box && box.y + box.height).toBeGreaterThan(PHONE.height - 80);
   expect(box?.height).toBeGreaterThanOrEqual(44);
-  // Reading on does not take it out of reach.
+  // Scrolling keeps it in reach.
   await page.mouse.wheel(0, 2_000);
   expect((await approve.boundingBox())?.y).toBe(box?.y);
   await page.getByRole('button', { name: 'Back to the list' }).tap();
@@ -145,7 +145,7 @@ test.for([
   }
 });
 
-test('on a phone a long choice has its own line, and short ones share one', async () => {
+test('on a phone a long choice has a separate line, and short ones share one', async () => {
   const desk = await openDesk();
   const long = 'A choice with a rather long text that goes on for more than one line on a phone';
   const runId = await desk.start([['choose', { question: 'Which?', choices: ['Small', 'Large', long] }]]);
@@ -159,7 +159,7 @@ test('on a phone a long choice has its own line, and short ones share one', asyn
   expect((longer?.x ?? 0) + (longer?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
 });
 
-test('where nobody knows what happened, running it again does not stand out', async () => {
+test('a card with an unknown outcome does not highlight running it again', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
@@ -180,7 +180,7 @@ test('where nobody knows what happened, running it again does not stand out', as
   expect(again).toEqual(await look('respond'));
 });
 
-test('the help says on a phone who one is and what is built in, and nothing of keys that a phone lacks', async () => {
+test('the help on a phone shows the user and the licences, and no keyboard shortcuts', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada', '/', { viewport: PHONE, hasTouch: true });
   await page.getByRole('button', { name: 'Help' }).tap();
@@ -196,7 +196,7 @@ test('the help says on a phone who one is and what is built in, and nothing of k
   ]);
   await licences.waitForLoadState();
   const text = (await licences.textContent('body')) ?? '';
-  // Of modules, of what came with them, and of the styles; each with its text.
+  // Modules, their dependencies, and the styles; each with its licence text.
   for (const name of ['react', 'react-dom', 'scheduler', '@tanstack/query-core', 'lucide-react', 'tailwindcss', 'ai'])
     expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\([\\w.-]+\\)$`, 'm'));
   expect(text).toContain('Apache License');
@@ -205,7 +205,7 @@ test('the help says on a phone who one is and what is built in, and nothing of k
   await help.waitFor({ state: 'hidden' });
 });
 
-test('light and dark follow the system until one is chosen', async () => {
+test('light and dark follow the system until the user chooses', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada', '/', { colorScheme: 'dark' });
   const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
@@ -230,7 +230,7 @@ test('light and dark follow the system until one is chosen', async () => {
   expect(await background()).toBe(dark);
 });
 
-test('where the system sets the colours, the open row and the open page stand out', async () => {
+test('with forced system colours, the open row and the open page stand out', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   await desk.start([['pay', { to: 'Lantern', amount: 600 }]]);
@@ -285,7 +285,7 @@ test('hostile input is shown as text and does nothing', async () => {
   expect(await page.evaluate("'polluted' in {}")).toBe(false);
 });
 
-test('the name of a tool that the model made up hides nothing in the chat', async () => {
+test('a tool name that the model made up hides nothing in the chat', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay\u202E)005(', {}]]);
   const page = await browse(desk, 'ada', `/chat/clerk/${runId}`);
@@ -294,7 +294,7 @@ test('the name of a tool that the model made up hides nothing in the chat', asyn
   expect(await line.textContent()).toBe('Tried pay⟦U+202E⟧)005(');
 });
 
-test('a name of a tool that is too long for a line is shown to its end in the conversation', async () => {
+test('a long tool name is shown in full in the conversation', async () => {
   const desk = await openDesk();
   const made = `made${'Up'.repeat(60)}`;
   const runId = await desk.start([

@@ -1,4 +1,4 @@
-// A note beside a decision: written where one decides, kept with it, and shown wherever the decision is.
+// A note with a decision: written beside the decision, stored with it, and shown wherever the decision is.
 import { expect, test } from 'vitest';
 import { browse, card, cardPath, type Desk, openDesk, PHONE, withBrowser } from './desk.ts';
 
@@ -7,7 +7,7 @@ withBrowser();
 const recorded = async (desk: Desk, id: string) =>
   (await desk.as('ada')('GET', `/api/v1/interrupts/${encodeURIComponent(id)}`)).body.decision;
 
-test('whatever is decided, the note goes with it, and is shown in the card, the history and the timeline', async () => {
+test('every kind of decision keeps its note, and the card, the history and the timeline show it', async () => {
   const desk = await openDesk();
   const runId = await desk.start([
     ['pay', { to: 'Northwind', amount: 500 }],
@@ -69,7 +69,7 @@ test('whatever is decided, the note goes with it, and is shown in the card, the 
   await page.getByRole('row', { name: /Answered by ada\s*She said so/ }).waitFor();
 });
 
-test('without a note none is recorded, and a note of spaces is none', async () => {
+test('without a note none is recorded, and a note of spaces counts as none', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
@@ -96,7 +96,7 @@ test('a note is written with the keyboard alone, and Escape leaves it without le
   expect(page.url()).toContain('/interrupts/');
   await page.keyboard.press('r');
   await page.keyboard.type('No');
-  // From the note, too, the open form is sent.
+  // The keyboard sends the open form from the note too.
   await card(page).getByLabel(/^Note/).focus();
   await page.keyboard.press('Control+Enter');
   await card(page).getByText('Note: jar: fine').waitFor();

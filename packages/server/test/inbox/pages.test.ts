@@ -14,7 +14,7 @@ async function decide(desk: Desk, runId: string, decision: object, by = 'grace')
   await desk.ai.runs.wait(runId);
 }
 
-test('the history shows who decided what, newest first, and can be filtered', async () => {
+test('the history shows each decision with its decider, newest first, and can be filtered', async () => {
   const desk = await openDesk();
   await decide(desk, await desk.start([['pay', { to: 'Northwind', amount: 500 }]]), { type: 'approve' });
   await decide(desk, await desk.start([['publish', { title: 'Letter' }]]), { type: 'reject', reason: 'Too early.' });
@@ -36,7 +36,7 @@ test('the history shows who decided what, newest first, and can be filtered', as
   await history.getByText('1 decided').waitFor();
 });
 
-test('the history is filtered by what became of the questions', async () => {
+test('the history can be filtered by outcome', async () => {
   const desk = await openDesk();
   const pay = (to: string) => desk.start([['pay', { to, amount: 500 }]]);
   await decide(desk, await pay('Northwind'), { type: 'approve' });
@@ -69,14 +69,14 @@ test('the history is filtered by what became of the questions', async () => {
   }
   await page.getByLabel('Outcome').selectOption('expired');
   await history.getByText('No matches').waitFor();
-  // What waits has no outcome to be filtered by.
+  // A pending request has no outcome to filter by.
   await page.goto(desk.url);
   await page.getByRole('button', { name: 'Filter' }).click();
   await page.getByLabel('Agent').waitFor();
   expect(await page.getByLabel('Outcome').count()).toBe(0);
 });
 
-test('a run shows its picture with durations, its conversation and its record', async () => {
+test('a run shows its timeline with durations, its conversation and its record', async () => {
   const desk = await openDesk();
   const runId = await desk.start([
     ['look', {}],
@@ -84,7 +84,7 @@ test('a run shows its picture with durations, its conversation and its record', 
   ]);
   const page = await browse(desk, 'ada', '/runs');
   const row = page.getByRole('link', { name: new RegExp(runId) });
-  // What it is about, not only what it is called.
+  // The subject, not only the name.
   expect(await row.textContent()).toMatch(/^\[\["look",\{\}\],\["pay".*Northwind.*Waiting.*clerk.*by ada/);
   await row.click();
   await page.getByRole('heading', { level: 1, name: /Northwind/ }).waitFor();
@@ -95,7 +95,7 @@ test('a run shows its picture with durations, its conversation and its record', 
     expect.arrayContaining(['User message', expect.stringMatching(/^Waiting for approval: .* so far$/)]),
   );
 
-  // What happens while it is open is drawn at once.
+  // The timeline updates while it is open.
   await decide(desk, runId, { type: 'approve', edit: { to: 'Northwind', amount: 450 } });
   await page.getByText('Done', { exact: true }).waitFor();
   const titles = () => picture.locator('title').allTextContents();
@@ -119,11 +119,11 @@ test('a run shows its picture with durations, its conversation and its record', 
   await page.getByText(/Record verified: \d+ events/).waitFor();
 });
 
-test('a run that waits can be cancelled, and is found by its status', async () => {
+test('a waiting run can be cancelled, and is found by its status', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const page = await browse(desk, 'ada', `/runs/${runId}`);
-  // A click too many, or one by mistake, ends nothing.
+  // A single accidental click cancels nothing.
   await page.getByRole('button', { name: 'Cancel run' }).dblclick();
   await page.getByRole('button', { name: 'Cancel run' }).click();
   await page.getByRole('button', { name: 'Keep running' }).click();
@@ -139,7 +139,7 @@ test('a run that waits can be cancelled, and is found by its status', async () =
   await page.getByRole('link', { name: new RegExp(runId) }).waitFor();
 });
 
-test('the dashboard counts what the server counts', async () => {
+test('the dashboard shows the counts of the server', async () => {
   const desk = await openDesk();
   for (const amount of [500, 600, 700])
     await decide(desk, await desk.start([['pay', { to: 'Northwind', amount }]]), { type: 'approve' });
@@ -168,7 +168,7 @@ test('the dashboard counts what the server counts', async () => {
   await page.getByRole('img', { name: /5 decisions in 7 days/ }).waitFor();
 });
 
-test('a chat pauses for an approval and goes on after it', async () => {
+test('a chat pauses for an approval and continues after it', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada', '/chat');
   await page.getByRole('button', { name: /^assistant/ }).click();
@@ -182,7 +182,7 @@ test('a chat pauses for an approval and goes on after it', async () => {
   await expect.poll(() => desk.done.length, PATIENT).toBe(1);
   expect(desk.done[0]?.input).toMatchObject({ to: 'ACME', amount: 950 });
 
-  // The chat that was new a moment ago leads to its run, and the run back to it.
+  // The chat that was just created links to its run, and the run links back.
   await page.getByRole('link', { name: 'View run' }).click();
   await page.getByRole('heading', { level: 1, name: 'Pay ACME 950 euros for invoice 7' }).waitFor();
   await page.getByRole('link', { name: 'Chat', exact: true }).last().click();
@@ -191,7 +191,7 @@ test('a chat pauses for an approval and goes on after it', async () => {
   expect(desk.done).toHaveLength(1);
 });
 
-test('the demo can be tried without knowing what to say', async () => {
+test('the demo suggests messages to try', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada', '/');
   await page.getByRole('link', { name: 'Start a chat with an agent' }).click();
@@ -200,7 +200,7 @@ test('the demo can be tried without knowing what to say', async () => {
   await page.getByRole('article', { name: 'Approval needed: payInvoice' }).nth(1).waitFor();
 });
 
-test('a card shows what was said last, and the rest when asked', async () => {
+test('a card shows the last messages, and the others on request', async () => {
   const desk = await openDesk();
   const say = async (id: string, text: string) => {
     const messages = [{ id, role: 'user', parts: [{ type: 'text', text }] }];
@@ -213,7 +213,7 @@ test('a card shows what was said last, and the rest when asked', async () => {
   const page = await browse(desk, 'ada', cardPath(id));
   const lines = card(page).locator('ol').last().locator(':scope > li');
   await lines.nth(7).waitFor();
-  // Of four words for each of three turns, the question, and the call that waits.
+  // Four messages for each of three turns, the question, and the pending call.
   expect(await lines.count()).toBe(8);
   expect(await lines.last().textContent()).toContain('Northwind');
   await card(page).getByRole('button', { name: 'Show earlier (6 more)' }).click();
@@ -221,7 +221,7 @@ test('a card shows what was said last, and the rest when asked', async () => {
   expect(await lines.first().textContent()).toContain('"turn": 1');
 });
 
-test('what is decided in the inbox goes on in the chat at once', async () => {
+test('a decision in the inbox continues the chat at once', async () => {
   const desk = await openDesk();
   const chat = await browse(desk, 'ada', '/chat/assistant/chat_1');
   await chat.getByLabel('Your message').fill('Pay ACME 950 euros for invoice 7');
@@ -240,7 +240,7 @@ test('what is decided in the inbox goes on in the chat at once', async () => {
   expect(desk.done).toHaveLength(1);
 });
 
-test('on a phone the name of a run has room beside what can be done with it', async () => {
+test('on a phone the name of a run has room beside its actions', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const page = await browse(desk, 'ada', `/runs/${runId}`, { viewport: PHONE });
@@ -254,7 +254,7 @@ test('on a phone the name of a run has room beside what can be done with it', as
   expect(Math.round((status?.width ?? 0) - (agent?.width ?? 1))).toBe(0);
 });
 
-test('an address that names nothing says so', async () => {
+test('an unknown address shows a not-found page', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada', '/nowhere');
   await page.getByText('Page not found.').waitFor();
@@ -268,7 +268,7 @@ test('an address that names nothing says so', async () => {
   await page.getByText(/This run does not exist/).waitFor();
 });
 
-test('the card of a call inside a sub-agent shows what was said there', async () => {
+test("the card of a call inside a sub-agent shows the sub-agent's conversation", async () => {
   const desk = await openDesk();
   const { ai } = desk;
   const answers = (first: ScriptStep) =>

@@ -1,4 +1,4 @@
-// What is seen when there is nothing to see: loading, empty, the server gone, signed out.
+// Empty and failing states: loading, empty, server unreachable, signed out.
 import { expect, test } from 'vitest';
 import { browse, card, cardPath, list, openDesk, PATIENT, withBrowser } from './desk.ts';
 
@@ -19,7 +19,7 @@ test('every page says so when it is empty', async () => {
   }
 });
 
-test('while the list is on its way, its place is kept', async () => {
+test('a loading list keeps its place', async () => {
   const desk = await openDesk();
   await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const page = await browse(desk, 'ada');
@@ -39,7 +39,7 @@ test('while the list is on its way, its place is kept', async () => {
     .waitFor();
 });
 
-test('a server that cannot be reached is told of, with a way to try again', async () => {
+test('an unreachable server is reported, with a retry button', async () => {
   const desk = await openDesk();
   await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const page = await browse(desk, 'ada');
@@ -63,7 +63,7 @@ test('a server that cannot be reached is told of, with a way to try again', asyn
     .waitFor();
 });
 
-test('an app that did not arrive whole says what to do, and is there when it is loaded again', async () => {
+test('an app that did not load completely says what to do, and works after a reload', async () => {
   const desk = await openDesk();
   const page = await browse(desk, '');
   await page.route('**/assets/index-*.js', (route) => route.abort());
@@ -75,7 +75,7 @@ test('an app that did not arrive whole says what to do, and is there when it is 
   expect(await page.getByText('If nothing else appears').count()).toBe(0);
 });
 
-test('a page that did not arrive leaves the other pages as they are', async () => {
+test('a page that did not load leaves the other pages usable', async () => {
   const desk = await openDesk();
   await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const page = await browse(desk, 'ada');
@@ -89,7 +89,7 @@ test('a page that did not arrive leaves the other pages as they are', async () =
 });
 
 test.for(['before', 'after'])(
-  'what is swallowed %s the server has it is told of, and can be tried again',
+  'a message lost %s the server received it is reported and can be retried',
   async (where) => {
     const desk = await openDesk();
     const page = await browse(desk, 'ada');
@@ -109,7 +109,7 @@ test.for(['before', 'after'])(
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('button', { name: 'Approve' }).waitFor();
 
-    // So is a decision.
+    // A decision too.
     await page.route(swallowed, async (route) => {
       if (where === 'after') await desk.as('ada')('POST', '/api/v1/chat/clerk', route.request().postDataJSON());
     });
@@ -124,7 +124,7 @@ test.for(['before', 'after'])(
   },
 );
 
-test('what the chat is refused is told in the words of the server, and not offered again', async () => {
+test("a rejection in the chat is shown in the server's words, without a retry", async () => {
   const desk = await openDesk({ maySteer: () => false });
   const runId = await desk.start([['look', {}]]);
   const page = await browse(desk, 'bob', `/chat/clerk/${runId}`);
@@ -135,7 +135,7 @@ test('what the chat is refused is told in the words of the server, and not offer
   expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
 });
 
-test('a decision that did not reach the server can be made again when it is back', async () => {
+test('a decision that did not reach the server can be made again once it is back', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
@@ -159,7 +159,7 @@ test('a decision that did not reach the server can be made again when it is back
   await expect.poll(() => desk.done.length, PATIENT).toBe(1);
 });
 
-test('a decision whose answer was lost is not called unsent, and made again it is the same one', async () => {
+test('a decision whose response was lost can be repeated and stays one decision', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
@@ -184,7 +184,7 @@ test('a decision whose answer was lost is not called unsent, and made again it i
   expect(desk.done).toHaveLength(1);
 });
 
-test('who is not known is told how to sign in, wherever they come from', async () => {
+test('a signed-out visitor sees the sign-in page on every path', async () => {
   const desk = await openDesk();
   const page = await browse(desk, '', '/runs/run_1');
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
@@ -195,20 +195,20 @@ test('who is not known is told how to sign in, wherever they come from', async (
   await list(page).getByText("You're all caught up").waitFor();
 });
 
-test('a session that ends in the middle leads to the sign-in page', async () => {
+test('a session that ends midway leads to the sign-in page', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada');
   await list(page).getByText("You're all caught up").waitFor();
-  // What follows the live connection is asked for by then.
+  // By then the requests after the live connection have been sent.
   await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
   await page.setExtraHTTPHeaders({ 'x-user': '' });
-  // A request that was still on its way may have found out already; then there is no link any more.
+  // An earlier request may have noticed already; then the link is gone.
   const link = page.getByRole('link', { name: 'Dashboard' }).first();
   void link.click().catch(() => undefined);
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
 });
 
-test('below a path of another server everything is found', async () => {
+test('below a base path every page is found', async () => {
   const desk = await openDesk({ basePath: '/approvals' });
   const api = desk.as('ada');
   const { body } = await api('POST', '/approvals/api/v1/runs', {

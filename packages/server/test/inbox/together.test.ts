@@ -1,11 +1,11 @@
-// Two people at one inbox: holds, decisions of others, and who was first.
+// Two people at one inbox: holds, decisions of others, and conflicts.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { browse, card, cardPath, list, openDesk, withBrowser } from './desk.ts';
 
 withBrowser();
 
-test('what comes in appears at once', async () => {
+test('a new request appears at once', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada');
   await list(page).getByText("You're all caught up").waitFor();
@@ -17,12 +17,12 @@ test('what comes in appears at once', async () => {
   await expect.poll(() => page.title()).toBe('(1) Inbox · Countersign');
 });
 
-test('what comes in appears on a slow line, too, while much happens', async () => {
+test('a new request appears on a slow connection while much changes', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada');
   await list(page).getByText("You're all caught up").waitFor();
   await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
-  // Each answer takes longer than it takes until something else has changed.
+  // Each response takes longer than the next change.
   await page.route('**/api/v1/interrupts?*', async (route) => {
     await delay(1_000);
     await route.continue().catch(() => undefined);
@@ -39,7 +39,7 @@ test('what comes in appears on a slow line, too, while much happens', async () =
   await busy;
 });
 
-test('a hold is shown to the others, and does not lock', async () => {
+test('a hold is visible to others and does not lock', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
@@ -67,7 +67,7 @@ test('a hold is shown to the others, and does not lock', async () => {
     .waitFor();
 });
 
-test('what another decides appears at once, in the list and in the open card', async () => {
+test("another person's decision appears at once, in the list and in the open card", async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
@@ -84,12 +84,12 @@ test('what another decides appears at once, in the list and in the open card', a
   expect(await card(page).getByRole('button', { name: 'Approve' }).count()).toBe(0);
 });
 
-test('who comes second is told who decided what, and when', async () => {
+test('a second decider sees the first decision, its author and its time', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
   const page = await browse(desk, 'ada');
-  // What grace decides does not reach this browser before ada decides too.
+  // Grace's decision does not reach this browser before ada decides too.
   await page.route('**/api/v1/changes', (route) => route.abort());
   await page.goto(`${desk.url}${cardPath(id)}`);
   await card(page).getByRole('button', { name: 'Approve' }).waitFor();
@@ -107,12 +107,12 @@ test('who comes second is told who decided what, and when', async () => {
   expect(desk.done).toEqual([]);
 });
 
-test('who decides otherwise in the chat after somebody else is told so', async () => {
+test("a different decision in the chat after another person's is reported as not taken", async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
   const page = await browse(desk, 'ada');
-  // The page does not hear of what others decide.
+  // The page receives no decisions of others.
   await page.route('**/watch', (route) => route.abort());
   await page.goto(`${desk.url}/chat/clerk/${runId}`);
   await page.getByRole('button', { name: 'Reject' }).click();
