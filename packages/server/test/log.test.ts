@@ -99,7 +99,7 @@ test('a decision that the store refuses gets an error that says what to do and w
   const told = entries.find(({ error }) => (error as Error | undefined)?.message === moved.message);
   expect(refused).toMatchObject({ status: 500, body: { code: 'store-failed' } });
   expect(refused.body.detail).toBe(
-    `The store of the server failed, and trying again does not help. What was sent is not known to be recorded: whoever runs the server has to look. See the server log for request id ${told?.requestId}.`,
+    `The store failed, and a retry does not help. The request may or may not be recorded: the operator must check the server. See the server log for request id ${told?.requestId}.`,
   );
   expect(told).toMatchObject({ event: 'request', route: '/api/v1/interrupts/:interruptId/decide' });
   refusing.mockRestore();

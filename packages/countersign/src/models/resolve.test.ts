@@ -68,7 +68,7 @@ test.each<[what: string, value: unknown, said: RegExp]>([
   ['a model of a version to come', sdkModel('x', 'v9'), /"v9"/],
   ['an object that is not a model', { specificationVersion: 'v3' }, /without `doGenerate`/],
   ['a number', 7, /a number/],
-  ['null', null, /no AI SDK provider model/],
+  ['null', null, /neither an AI SDK provider model/],
   ['a provider in place of its model', openai, /a function/],
 ])('%s is unsupported', (_what, value, said) => {
   const error = expect.objectContaining({ code: 'unsupported-model', message: expect.stringMatching(said) });

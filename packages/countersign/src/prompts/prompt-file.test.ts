@@ -167,11 +167,11 @@ describe('a broken file is an error at its line', () => {
     ['a number as type', schema('b: 5'), 5, /b needs a type/],
     ['an unknown word in parentheses', schema('b(tuple): string'), 5, /must be array, object or enum/],
     ['an enum without list', schema('b?(enum): small'), 5, /needs a list/],
-    ['a broken type deep down', schema('b(array):\n      c:\n        d: text'), 7, /no type text/],
+    ['a broken type deep down', schema('b(array):\n      c:\n        d: text'), 7, /unknown type text/],
     ['a broken template', '---\nmodel: m\n---\n\nHi\n{{#if a}}\n', 7, /template is broken/],
-    ['an unknown helper', '---\nmodel: m\n---\n\nHi {{shout "a"}}', 5, /no helper shout/],
+    ['an unknown helper', '---\nmodel: m\n---\n\nHi {{shout "a"}}', 5, /Unknown helper shout/],
     ['a broken template without front matter', 'Hi\n{{name', 2, /template is broken/],
-    ['a partial without folder', 'Hi\n  {{> sign}}', 2, /no partial sign/],
+    ['a partial without folder', 'Hi\n  {{> sign}}', 2, /Partial sign not found/],
   ])('%s', async (_, text, line, message) => {
     const error = await parse(text).catch((error: unknown) => error);
     expect(error).toMatchObject({

@@ -56,7 +56,7 @@ describe('the folder of fixtures', () => {
     const error = await folder.load('partyPlaner').catch((error: unknown) => error);
     expect(error).toMatchObject({ name: 'UsageError', code: 'unknown-prompt', details: { prompt: 'partyPlaner' } });
     expect((error as Error).message).toMatch(/There are: .*partyPlanner, travel\/city\/walk/);
-    await expect(folder.load('greet', { variant: 'rude' })).rejects.toThrow(/no prompt greet\.rude/);
+    await expect(folder.load('greet', { variant: 'rude' })).rejects.toThrow(/Prompt greet\.rude not found/);
   });
 
   test.each([
