@@ -3,6 +3,7 @@ import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, type ErrorCode, UsageError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { readRun } from '../../runs/port/read-run.ts';
 import type { Append, ClaimHow, InterruptQuery, LoadedRun, Page, Store, StoredEvent } from '../../runs/port/store.ts';
 
 /** A fresh store without runs. */
@@ -81,7 +82,7 @@ export async function pausedRun(store: Store, runId: string, opened: readonly Op
 }
 
 export async function load(store: Store, runId: string): Promise<LoadedRun> {
-  const loaded = await store.read(runId);
+  const loaded = await readRun(store, runId);
   ok(loaded !== undefined, `Run ${runId} does not exist.`);
   return loaded;
 }
