@@ -150,13 +150,13 @@ describe.each(stores)('on %s', (_name, open) => {
     const append = { runId: 'other', expectedVersion: 0, events: (await runs.recorded('run')).slice(0, 1) };
     const rest = { hash: run?.hash ?? '', status: 'running', wakeAt: null, outcome: null, settled: [] } as const;
     const create = { id: 'other', agent: 'clerk', startedBy: { name: 'ann' } as never };
-    await refused(store.append({ ...append, ...rest, create, opened: [] }), /A name of the run is no text/);
+    await refused(store.append({ ...append, ...rest, create, opened: [] }), /A name of the run cannot be stored/);
     const record = await store.interrupt(asked);
     if (record === undefined) throw new Error('Question not found.');
     const opened = [{ ...record, id: 'other:1', runId: 'other', risk: 5 as never }];
     await refused(
       store.append({ ...append, ...rest, create: { ...create, startedBy: null }, opened }),
-      /A name of the interrupt is no text/,
+      /A name of the interrupt cannot be stored/,
     );
   });
 });
