@@ -1,4 +1,4 @@
-// The door for tests: a scripted model, so that users test their own agents without a provider, and the contract of stores.
+// `countersign/testing`: a scripted model to test agents without a provider, the crash kit, and the contract of stores.
 export {
   type CrashDecision,
   type CrashEffect,

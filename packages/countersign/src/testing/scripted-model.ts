@@ -1,4 +1,4 @@
-// A model that says what a script tells it to: turns as data or functions, and the ways in which models fail.
+// A model that follows a script: turns as data or functions, and the failures of real models.
 import { ProviderError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Message, Part } from '../core/message.ts';
@@ -13,54 +13,54 @@ import type {
   Usage,
 } from '../models/model.ts';
 
-/** A reply as data. Texts are streamed word by word, inputs in pieces. */
+/** A reply as data. Text is streamed word by word, inputs in chunks. */
 export type ScriptedTurn = {
   readonly text?: string;
   readonly reasoning?: string;
-  /** Calls in order; an id is made where `ref` is missing. */
+  /** Calls in order. A call without `ref` gets an id. */
   readonly calls?: readonly {
     readonly name: string;
     readonly input?: unknown;
     readonly ref?: string;
     readonly metadata?: { readonly [key: string]: unknown };
   }[];
-  /** Whole parts, after the above, for what has no word of its own here. */
+  /** Other parts, appended after the above. */
   readonly content?: readonly (Part | RequestedCall)[];
   readonly finishReason?: ReplyFinish;
   readonly finishMessage?: string;
   readonly usage?: Partial<Usage>;
-  /** The model fails instead of replying; after `text`, when it is being streamed. */
+  /** Makes the model fail instead of replying; when streaming, after `text`. */
   readonly fail?: { readonly message?: string; readonly retryable?: boolean } | Error;
-  /** The stream breaks off after what is said here. */
+  /** Breaks off the stream after this turn's content. */
   readonly cutOff?: boolean;
-  /** The model hangs until the call is aborted. */
+  /** Makes the model hang until the call is aborted. */
   readonly stall?: boolean;
 };
 
-/** A turn: a text, a reply as data, parts, or a function of the request that gives one of them. */
+/** A turn: a text, a reply as data, parts, or a function of the request that returns one of them. */
 export type ScriptStep =
   | string
   | ScriptedTurn
   | readonly (Part | RequestedCall)[]
   | ((request: RecordedRequest, index: number) => ScriptStep | Promise<ScriptStep>);
 
-/** What the model was asked, copied when it was asked. */
+/** A request to the model, copied when it was made. */
 export type RecordedRequest = Omit<ModelRequest, 'messages' | 'signal'> & {
   readonly messages: readonly Message[];
-  /** The model was asked to stream. */
+  /** Whether the caller asked for a stream. */
   readonly streaming: boolean;
 };
 
-/** A model that follows a script and records what it was asked. */
+/** A model that follows a script and records its requests. */
 export interface ScriptedModel extends Model {
   /** Every request, in order. */
   readonly requests: readonly RecordedRequest[];
-  /** Turns that were not asked for yet. */
+  /** How many turns of the script are left. */
   readonly remaining: number;
 }
 
 /**
- * A model that follows a script, one step per turn. Asked beyond its end it fails, unless the script is a function.
+ * Creates a model that follows a script, one step per turn. It fails after the last step, unless the script is a function.
  * @example
  * const model = scriptedModel([{ calls: [{ name: 'pay', input: { amount: 5 } }] }, 'Paid.']);
  */
@@ -91,7 +91,7 @@ export function scriptedModel(
         throw new ProviderError(
           'provider-failed',
           { index },
-          `The script has ${index} turns, and the model was asked once more.`,
+          `The script has only ${index} turns, but the model was called again. Add a turn.`,
           {
             retryable: false,
           },
@@ -108,7 +108,7 @@ async function turnOf(step: ScriptStep, request: RecordedRequest, index: number)
   return Array.isArray(step) ? { content: step as readonly (Part | RequestedCall)[] } : (step as ScriptedTurn);
 }
 
-/** What a misspelt turn was to ask for, nobody would ask for: a test of a gate would pass, and test nothing. */
+/** Rejects misspelled fields: a misspelled call would never happen, and the test of its gate would prove nothing. */
 function checkTurn(step: ScriptStep): void {
   if (!isObject(step)) return;
   checkOptions('a turn of scriptedModel', step, TURN_OPTIONS);
@@ -159,7 +159,7 @@ async function say(
     throw new ProviderError(
       'stream-cut-off',
       { partial: content, emitted: emit !== undefined },
-      'The stream of the model broke off.',
+      'The model stream broke off.',
       {
         retryable: true,
       },
@@ -177,13 +177,11 @@ async function stream(
   emit: (chunk: ModelChunk) => void,
   signal: AbortSignal | undefined,
 ) {
-  for (const part of content) {
-    for (const chunk of chunksOf(part)) {
-      // As from a network: whoever reads can keep up.
-      await null;
-      signal?.throwIfAborted();
-      emit(chunk);
-    }
+  for (const chunk of content.flatMap(chunksOf)) {
+    // Gives the reader a turn after each chunk, as a network does.
+    await null;
+    signal?.throwIfAborted();
+    emit(chunk);
   }
 }
 
@@ -192,19 +190,15 @@ function chunksOf(part: Part | RequestedCall): readonly ModelChunk[] {
   if ('reasoning' in part) return pieces(part.reasoning).map((text) => ({ type: 'reasoning', text }));
   if (!('toolRequest' in part)) return [];
   const { name, ref = '', input } = part.toolRequest;
-  return (JSON.stringify(input ?? {}).match(/.{1,16}/gs) ?? []).map((delta) => ({
-    type: 'tool-input',
-    ref,
-    name,
-    delta,
-  }));
+  const deltas = JSON.stringify(input ?? {}).match(/.{1,16}/gs) ?? [];
+  return deltas.map((delta) => ({ type: 'tool-input', ref, name, delta }));
 }
 
 const pieces = (text: string): readonly string[] => text.match(/\s*\S+\s*$|\s*\S+/g) ?? [text];
 
 function stalled(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_resolve, reject) => {
-    // As a connection that is open does: a process does not end while a model is about to speak.
+    // Keeps the process alive, as an open connection would.
     const open = signal && setInterval(() => undefined, 60_000);
     const abort = (): void => {
       clearInterval(open);

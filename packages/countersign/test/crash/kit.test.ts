@@ -61,13 +61,13 @@ test('finds a store that acknowledges a write it did not make', { timeout: 180_0
       append: async (append) => (append.settled.length > 0 ? { claimed: false } : store.append(append)),
     }));
   const { problems } = await crashEverywhere({ scenario: payment({ needsApproval: true }), makeStore });
-  expect(problems.join('\n')).toContain('was decided, and is asked again');
+  expect(problems.join('\n')).toContain('was decided, but is asked again');
 });
 
 test('finds a store that does not list due runs', async () => {
   const makeStore = () => broken(() => ({ due: async () => [] }));
   const { problems } = await crashEverywhere({ scenario: payment({ needsApproval: true }), makeStore });
-  expect(problems.join('\n')).toContain('nobody who looks for work finds it');
+  expect(problems.join('\n')).toContain('it is not among the due runs');
 });
 
 test('finds a store that loses an acknowledged start', async () => {
@@ -230,14 +230,18 @@ test.each<readonly [string, object, string]>([
   ['half a crash', { crashes: 0.5 }, '`crashes` of `crashEverywhere` must be a whole number'],
   ['no makeStore', { makeStore: undefined }, '`makeStore` of `crashEverywhere` must be a function'],
   ['a bare store', { makeStore: async () => memoryStore() }, '`makeStore` must return { store, close }'],
-  ['no scenario', { scenario: undefined }, 'A scenario has `open` and `decide`'],
-  ['no person', { scenario: { ...payment({}), decide: undefined } }, 'A scenario has `open` and `decide`'],
+  ['no scenario', { scenario: undefined }, 'A scenario needs the functions `open` and `decide`'],
+  [
+    'no person',
+    { scenario: { ...payment({}), decide: undefined } },
+    'A scenario needs the functions `open` and `decide`',
+  ],
   [
     'a promise',
     { scenario: payment({}, { open: (async () => undefined) as never }) },
-    '`open` of a scenario gives { runs',
+    '`open` of a scenario must return { runs',
   ],
-  ['no run', { scenario: payment({}, notBegun()) }, '`begin` of the scenario has started no run'],
+  ['no run', { scenario: payment({}, notBegun()) }, '`begin` did not start a run'],
 ])('rejects invalid options: %s', async (_what, given, message) => {
   const options = { scenario: payment({}), makeStore: onMemory, ...given };
   await expect(crashEverywhere(options)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-// The crash kit: runs a scenario, stops it before and after every write and every effect, drives on, and compares.
+// The crash kit: stops a scenario before and after every write and every effect, resumes it, and compares the results.
 import { CountersignError, messageOf, UsageError } from '../../core/errors.ts';
 import { aFunction, anything, aWholeNumber, checkOptions as checkTable, type OptionTable } from '../../core/options.ts';
 import { checkedSubject, type StoreUnderTest } from '../store-contract/check.ts';
@@ -8,35 +8,34 @@ import { type CrashResult, type CrashScenario, CrashTrial } from './crash-trial.
 export type { CrashEffect, CrashPoint } from './crash-process.ts';
 export type { CrashDecision, CrashProcess, CrashResult, CrashScenario } from './crash-trial.ts';
 
-/** What is run, on which store, and how often it dies on the way. */
+/** The scenario to run, its store, and how often the process crashes. */
 export type CrashOptions = {
   readonly scenario: CrashScenario;
-  /** Makes a fresh store; every run of the scenario gets an id of its own in it. */
+  /** Makes a fresh store. Each trial creates a new run in it. */
   readonly makeStore: () => Promise<StoreUnderTest>;
-  /** 2: after each crash, the way on is stopped before and after each of its own writes and effects as well. */
+  /** With 2, the process that resumes after a crash also crashes, at each of its writes and effects. */
   readonly crashes?: 1 | 2;
 };
 
-/** What came of all the crashes. */
+/** The results of all trials. */
 export type CrashReport = {
-  /** The scenario without a crash: what the others are compared with. */
+  /** The scenario without a crash, which the others are compared with. */
   readonly undisturbed: CrashResult;
-  /** One result for each place where a process can die; none where the run was lost, which is among the problems. */
+  /** One result for each crash point, except those that lost the run: these are among the problems. */
   readonly results: readonly CrashResult[];
-  /** What must not be, with the place of the crash in front; empty if all is well. */
+  /** Broken promises, each after its crash point; empty if all is well. */
   readonly problems: readonly string[];
 };
 
 /**
- * Stops a scenario before and after every single write to the store and every effect, starts it anew on the same data,
- * drives on until the run has ended, and looks at what happened outside. Without a crash, the run must not fail. For each
- * of these crashes:
+ * Stops a scenario before and after every write to the store and every effect, restarts it on the same data, and drives
+ * it until the run has ended. Without a crash, the run must not fail. For each crash:
  *
- * - no effect happened more often than without a crash, unless its receiver knows its key;
+ * - no effect happened more often than without a crash, unless its receiver ignores repeated keys;
  * - no effect is missing, unless a person was asked about a call in doubt;
- * - every decision that was acknowledged is on record, and nothing was asked again;
- * - the run is there, and ended as without a crash, in the same words unless a person was asked about a call in doubt;
- * - its record is whole, and whoever looks for work would have found it.
+ * - every acknowledged decision is stored, and nothing was asked again;
+ * - the run exists and ended as without a crash, with the same text unless a person was asked about a call in doubt;
+ * - the record of the run verifies, and a worker that looks for due runs finds it.
  * @example
  * const { problems } = await crashEverywhere({
  *   makeStore: async () => ({ store: memoryStore(), close: async () => {} }),
@@ -63,7 +62,7 @@ export async function crashEverywhere(options: CrashOptions): Promise<CrashRepor
 
   const trialOf = (plan: CrashPlan) => new CrashTrial(subject, scenario, `crash-${++trials}`, plan);
 
-  /** What came of it, unless it did not get as far as the last place of the plan. */
+  /** Runs one trial. Undefined if the run ended before the last crash of the plan. */
   async function attempt(plan: CrashPlan, undisturbed: CrashResult): Promise<CrashResult | 'lost' | undefined> {
     const trial = trialOf(plan);
     const result = await trial.run().catch((error: unknown) => ({ lost: messageOf(error) }));
@@ -74,7 +73,7 @@ export async function crashEverywhere(options: CrashOptions): Promise<CrashRepor
     return 'lost' in result ? 'lost' : result;
   }
 
-  /** Every place from `from` on at which one more process can die after those of `before`. */
+  /** Tries every later point for one more crash after those of `before`. */
   async function extend(before: CrashPlan, from: number, undisturbed: CrashResult): Promise<void> {
     for (let index = from; ; index++) {
       for (const when of ['before', 'after'] as const) {
@@ -91,7 +90,7 @@ export async function crashEverywhere(options: CrashOptions): Promise<CrashRepor
   try {
     const undisturbed = await trialOf([]).run().catch(notBegun);
     const { run } = undisturbed;
-    // A run that fails anyhow shows nothing.
+    // A scenario that fails without a crash proves nothing.
     const failure = run.status === 'failed' ? [`the run failed: ${run.error?.message}`] : [];
     for (const problem of [...undisturbed.problems, ...failure]) problems.push(`without a crash: ${problem}`);
     await extend([], 0, undisturbed);
@@ -107,19 +106,19 @@ const CRASH_OPTIONS: OptionTable<CrashOptions> = {
   crashes: aWholeNumber,
 };
 
-/** What is wrong is said before anything is run: a kit that runs less than was meant finds nothing. */
+/** Rejects a misspelled scenario: it would test less than intended. */
 function checkOptions(options: CrashOptions): void {
   checkTable('`crashEverywhere`', options, CRASH_OPTIONS);
   const { scenario } = options;
   if (typeof scenario?.open !== 'function' || typeof scenario.decide !== 'function')
-    throw misused('A scenario has `open` and `decide`, which are functions.');
+    throw misused('A scenario needs the functions `open` and `decide`.');
 }
 
 const misused = (message: string): UsageError => new UsageError('invalid-options', {}, message);
 
 function notBegun(error: unknown): never {
   if (!(error instanceof CountersignError && error.code === 'unknown-run')) throw error;
-  throw misused('`begin` of the scenario has started no run in the store under the `runId` that `open` was given.');
+  throw misused('`begin` did not start a run with the `runId` that `open` received.');
 }
 
 function compare(result: CrashResult, undisturbed: CrashResult): readonly string[] {
@@ -131,7 +130,7 @@ function compare(result: CrashResult, undisturbed: CrashResult): readonly string
   }
   for (const [name, happened] of countEffects(result)) {
     const usual = countEffects(undisturbed).get(name) ?? 0;
-    // One that is missing does not make up for one that happened twice.
+    // A missing effect does not make up for one that happened twice.
     const most = mostOfOneCall(result).get(name) ?? 0;
     const usualMost = mostOfOneCall(undisturbed).get(name) ?? 0;
     if (happened > usual) problems.push(`${name} happened ${happened} times instead of ${usual}`);
@@ -147,7 +146,7 @@ function compare(result: CrashResult, undisturbed: CrashResult): readonly string
   return problems;
 }
 
-/** How often each happened. Where the receiver knows the key, what has the same key is one. */
+/** Counts effects by name. Repeatable effects with the same key count once. */
 function countEffects({ effects }: CrashResult): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   const known = new Set<string>();
@@ -159,7 +158,7 @@ function countEffects({ effects }: CrashResult): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** How often each happened under one key, at most; where the receiver knows the key, that is its own affair. */
+/** The most effects of each name under one key, without repeatable ones. */
 function mostOfOneCall({ effects }: CrashResult): ReadonlyMap<string, number> {
   const most = new Map<string, number>();
   const counts = new Map<string, number>();

@@ -1,25 +1,25 @@
-// A process that can die: what it does to a store or to the outside passes through here, until it dies there.
+// A process that can die: it reaches the store and the outside through here, and dies at a planned point.
 import type { Json } from '../../core/json.ts';
 import type { Store } from '../../runs/port/store.ts';
 
-/** Something that happened outside of the run, and cannot be taken back. */
+/** Something that happened outside the run and cannot be undone. */
 export type CrashEffect = {
   readonly runId: string;
   readonly name: string;
   /** The `idempotencyKey` of the call that did it. */
   readonly key: string;
   readonly output: Json;
-  /** The receiver knows the key: a second time is harmless. */
+  /** The receiver ignores repeated keys, so a second time is harmless. */
   readonly repeatable: boolean;
 };
 
-/** One write to the store or one effect, and on which side of it the process died. `index` counts from 0. */
+/** Where a process died: before or after this write to the store or this effect. `index` counts from 0. */
 export type CrashPoint = { readonly when: 'before' | 'after'; readonly index: number; readonly what: string };
 
-/** Where processes are to die: at which act, on which side of it. */
+/** The points where processes must die. */
 export type CrashPlan = readonly Pick<CrashPoint, 'when' | 'index'>[];
 
-/** What outlives a process: the effects, and where processes died. */
+/** Keeps everything that outlives a process: the effects, and where processes died. */
 export class Outside {
   readonly effects: CrashEffect[] = [];
   readonly crashes: CrashPoint[] = [];
@@ -35,7 +35,7 @@ export class Outside {
     return this.#acts;
   }
 
-  /** Counts an act. The point, if the process is to die there. */
+  /** Counts an act. Returns the point if the process must die there. */
   act(what: string): CrashPoint | undefined {
     const index = this.#acts++;
     const planned = this.#plan.find((point) => point.index === index);
@@ -44,7 +44,7 @@ export class Outside {
 }
 
 export class MortalProcess {
-  /** The store as this process sees it: once it is dead, nothing comes through. */
+  /** The store as this process sees it. A dead process cannot reach it. */
   readonly store: Store;
   readonly #outside: Outside;
   readonly #death = Promise.withResolvers<void>();
@@ -60,12 +60,12 @@ export class MortalProcess {
     return this.#isDead;
   }
 
-  /** Resolves when the process has died and what it had sent to the store has arrived. */
+  /** Resolves when the process has died and its last writes have arrived in the store. */
   get died(): Promise<void> {
     return this.#death.promise;
   }
 
-  /** Does something to the outside. In a dead process it never returns. */
+  /** Records an effect outside. In a dead process it never returns. */
   async effect(effect: CrashEffect): Promise<Json> {
     if (this.#isDead) return forever();
     const point = this.#outside.act(`effect ${effect.name}`);
@@ -79,14 +79,14 @@ export class MortalProcess {
     return {
       append: (append) => this.#write(`append ${typesOf(append.events)}`, () => store.append(append)),
       delete: (runId) => this.#write('delete', () => store.delete(runId)),
-      claim: (...given) => this.#write('claim', () => store.claim(...given)),
-      release: (...given) => this.#write('release', () => store.release(...given)),
-      // It comes from a timer, so it is no point to come back to. A dead process is told that it has lost its claim.
-      renew: async (...given) => !this.#isDead && store.renew(...given),
-      read: (...given) => this.#read(() => store.read(...given)),
+      claim: (...args) => this.#write('claim', () => store.claim(...args)),
+      release: (...args) => this.#write('release', () => store.release(...args)),
+      // Called by a timer, so it is not a repeatable point. In a dead process the claim counts as lost.
+      renew: async (...args) => !this.#isDead && store.renew(...args),
+      read: (...args) => this.#read(() => store.read(...args)),
       due: (limit, agents) => this.#read(() => store.due(limit, agents)),
-      // These come from a timer as well.
-      takeReminders: (...given) => this.#read(() => store.takeReminders(...given)),
+      // Called by a timer too.
+      takeReminders: (...args) => this.#read(() => store.takeReminders(...args)),
       reminded: (id) => this.#read(() => store.reminded(id)),
       listRuns: (query) => this.#read(() => store.listRuns(query)),
       listInterrupts: (query) => this.#read(() => store.listInterrupts(query)),
@@ -94,11 +94,11 @@ export class MortalProcess {
       countRuns: () => this.#read(() => store.countRuns()),
       stats: (query) => this.#read(() => store.stats(query)),
       notes: {
-        get: (...given) => this.#read(() => store.notes.get(...given)),
-        getMany: (...given) => this.#read(() => store.notes.getMany(...given)),
-        list: (...given) => this.#read(() => store.notes.list(...given)),
-        put: (...given) => this.#write('put note', () => store.notes.put(...given)),
-        remove: (...given) => this.#write('remove note', () => store.notes.remove(...given)),
+        get: (...args) => this.#read(() => store.notes.get(...args)),
+        getMany: (...args) => this.#read(() => store.notes.getMany(...args)),
+        list: (...args) => this.#read(() => store.notes.list(...args)),
+        put: (...args) => this.#write('put note', () => store.notes.put(...args)),
+        remove: (...args) => this.#write('remove note', () => store.notes.remove(...args)),
       },
       now: () => this.#read(() => store.now()),
       watch: (changed) => store.watch((runId) => this.#isDead || changed(runId)),
@@ -144,7 +144,7 @@ export class MortalProcess {
     this.#death.resolve();
   }
 
-  /** What a dead process is told; nobody outside hears of it. */
+  /** Stops the code of a dead process. */
   #throwIfDead(): void {
     if (this.#isDead) throw new Error('This process is dead.');
   }

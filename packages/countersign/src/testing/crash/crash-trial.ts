@@ -1,4 +1,4 @@
-// One trial of a scenario: its process dies where the plan says, a new one takes over, until the run has ended.
+// One trial of a scenario: its process dies at each planned point and a new one takes over, until the run has ended.
 import { ConflictError, messageOf, UsageError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { Page, Store } from '../../runs/port/store.ts';
@@ -8,71 +8,69 @@ import type { Runs } from '../../runs/runs.ts';
 import type { StoreUnderTest } from '../store-contract/check.ts';
 import { type CrashEffect, type CrashPlan, type CrashPoint, MortalProcess, Outside } from './crash-process.ts';
 
-/** What a scenario makes its instance with: it reaches the store and the outside through here only. */
+/** The only access of a scenario to the store and the outside. */
 export type CrashProcess = {
-  /** What the run is to be started under. */
+  /** The id that the run must have. */
   readonly runId: string;
   readonly store: Store;
   readonly clock: () => number;
-  /** Short where the clock of the store runs by itself. Deadlines should be a few times as long. */
+  /** Short if the clock of the store cannot be set. Make deadlines a few times as long. */
   readonly leaseMs: number;
   /**
-   * Does something outside of the run; a tool calls it where it would move the money. `key` is the call's
-   * `idempotencyKey`; `repeatable` says that the receiver knows it, so that a second time is harmless.
+   * Records an effect outside the run. A tool calls it where it would move the money. `key` is the call's
+   * `idempotencyKey`; `repeatable` says that the receiver ignores repeated keys.
    */
   effect<T extends Json>(name: string, key: string, output: T, options?: { readonly repeatable?: boolean }): Promise<T>;
-  /** Everything that happened outside so far: what a tool's `verify` looks at. */
+  /** All effects so far, for a tool's `verify`. */
   readonly effects: readonly CrashEffect[];
 };
 
-/** A run that is started, decided on and driven to its end, whatever happens on the way. */
+/** Starts a run, decides its requests, and drives it to its end despite crashes. */
 export type CrashScenario = {
   /**
-   * Makes an instance with its agents, as a new process would. The model must go by the messages it is given. `begin` is
-   * called again in the next process if its own died before it returned: what it says in a chat it says only if it is not
-   * there yet.
+   * Creates an instance with its agents, as a new process would. The model must answer from its messages alone. If the
+   * process dies before `begin` returns, the next process calls it again; it must not send a chat message twice.
    */
   open(process: CrashProcess): { readonly runs: Runs; begin(): Promise<unknown> };
-  /** What the person decides; undefined leaves the question to its deadline. */
+  /** Decides a request; undefined leaves it to its deadline. */
   decide(card: RunInterrupt, effects: readonly CrashEffect[]): DecisionInput | undefined;
   /**
-   * What the person says of a call that was started and of which nobody knows how it ended. Unless given, the truth: it
-   * happened with this output if its effect is there, leave it if there is one whose key begins with that of the call, and
-   * run it if not.
+   * Decides about a call that was interrupted by a crash. By default it answers with the output of the call's effect. If
+   * only effects exist whose key starts with the call's key, it rejects the call; without any effect, it runs the call.
    */
   settleDoubt?(card: RunInterrupt, effects: readonly CrashEffect[]): DecisionInput;
-  /** Everything that waits is decided at the same moment, not one after the other. */
+  /** Decides all pending requests at the same moment, not one after the other. */
   readonly atOnce?: boolean;
-  /** How long it takes until a new process is there; twice the lease unless given. */
+  /** The time until a new process starts; twice the lease by default. */
   readonly restartAfterMs?: number;
 };
 
-/** A question, and what the person decided; undefined if they left it to its deadline, or did not see it before that. */
+/** A request and its decision; undefined if it was left to its deadline or never seen. */
 export type CrashDecision = {
   readonly card: RunInterrupt;
   readonly decision: DecisionInput | undefined;
-  /** `decide` has returned: the person relies on it. */
+  /** Whether `decide` returned, so the person relies on the decision. */
   readonly acknowledged: boolean;
 };
 
-/** What came of one trial. */
+/** The result of one trial. */
 export type CrashResult = {
   /** Where processes died. */
   readonly crashes: readonly CrashPoint[];
   /** How many writes and effects there were. */
   readonly acts: number;
-  /** Everything that happened outside, in order. */
+  /** All effects, in order. */
   readonly effects: readonly CrashEffect[];
   readonly decisions: readonly CrashDecision[];
   readonly run: RunView;
-  /** What must not be; empty if all is well. */
+  /** Broken promises; empty if all is well. */
   readonly problems: readonly string[];
 };
 
-/** So many questions and restarts are enough for any run that gets anywhere. */
+/** More requests and restarts than any run that makes progress needs. */
 const MOST_ROUNDS = 30;
 
-/** How long a store whose clock runs by itself is waited for. */
+/** The longest wait for a store whose clock cannot be set. */
 const PATIENCE_MS = 30_000;
 
 const PERSON = 'crash-kit';
@@ -85,7 +83,7 @@ export class CrashTrial {
   readonly #outside: Outside;
   readonly #decisions = new Map<string, CrashDecision>();
   readonly #problems: string[] = [];
-  /** The clock of all processes; it stands still but for what passes between them. */
+  /** The clock of all processes. It moves only between processes. */
   #now = 0;
   #alive: Alive;
 
@@ -93,7 +91,7 @@ export class CrashTrial {
     this.#subject = subject;
     this.#scenario = scenario;
     this.#runId = runId;
-    // Where the clock of the store cannot be moved, a claim has to lapse by itself.
+    // If the clock cannot be set, the trial waits until a claim has lapsed.
     this.#leaseMs = subject.advance ? 10_000 : 100;
     this.#outside = new Outside(plan);
     this.#alive = this.#boot(subject.store);
@@ -104,7 +102,7 @@ export class CrashTrial {
     return this.#outside;
   }
 
-  /** Rejects if there is no run to tell of, since its start cannot be made or was lost. */
+  /** Rejects if the run could not be started or was lost. */
   async run(): Promise<CrashResult> {
     try {
       return await this.#run();
@@ -120,15 +118,15 @@ export class CrashTrial {
     let run = await this.#view();
     try {
       for (let round = 0; !ENDED.has(run.status) && round < MOST_ROUNDS; round++) {
-        const cards = await this.#surely(async ({ runs }) => (await runs.interrupts({ runId: this.#runId })).items);
+        const cards = await this.#retrying(async ({ runs }) => (await runs.interrupts({ runId: this.#runId })).items);
         if (cards.length > 0) await this.#decide(this.#scenario.atOnce ? cards : cards.slice(0, 1));
-        else await this.#takeUp();
+        else await this.#takeOver();
         run = await this.#view();
       }
     } catch (error) {
       this.#problems.push(messageOf(error));
     }
-    // Of what was lost, nothing can be asked.
+    // Both fail if the run was lost.
     await this.#addUnseen().catch((error: unknown) => this.#problems.push(messageOf(error)));
     await this.#check(run).catch((error: unknown) => this.#problems.push(messageOf(error)));
     const { crashes, effects, acts } = this.#outside;
@@ -140,7 +138,7 @@ export class CrashTrial {
     const runId = this.#runId;
     const opened = this.#scenario.open({
       runId,
-      // All processes and the store tell the same time, also where the store's own clock cannot be moved.
+      // All processes use the same clock as the store, even if that one cannot be set.
       store: { ...process.store, now: async () => this.#now },
       clock: () => this.#now,
       leaseMs: this.#leaseMs,
@@ -149,27 +147,23 @@ export class CrashTrial {
       effects: this.#outside.effects,
     });
     if (typeof opened?.begin !== 'function' || typeof opened.runs?.get !== 'function')
-      throw new UsageError(
-        'invalid-options',
-        {},
-        '`open` of a scenario gives { runs, begin }, and no promise of them.',
-      );
+      throw new UsageError('invalid-options', {}, '`open` of a scenario must return { runs, begin }, not a promise.');
     return { process, store, runs: opened.runs, begin: () => opened.begin() };
   }
 
   #view(): Promise<RunView> {
-    return this.#surely(({ runs }) => runs.get(this.#runId));
+    return this.#retrying(({ runs }) => runs.get(this.#runId));
   }
 
   async #begin(): Promise<void> {
     let acknowledged = false;
-    await this.#surely(async ({ begin }) => {
+    await this.#retrying(async ({ begin }) => {
       if (acknowledged) return;
       try {
         await begin();
         acknowledged = true;
       } catch (error) {
-        // It was recorded, but its process died before anybody was told.
+        // The start was stored, but its process died before it returned.
         const isRecorded = error instanceof ConflictError && error.code === 'run-exists';
         if (!isRecorded || this.#outside.crashes.length === 0) throw error;
       }
@@ -179,53 +173,54 @@ export class CrashTrial {
   async #decide(cards: readonly RunInterrupt[]): Promise<void> {
     const made = cards.map((card) => {
       const before = this.#decisions.get(card.id);
-      if (before?.acknowledged) this.#problems.push(`${card.id} was decided, and is asked again`);
-      const decision = before ? before.decision : this.#personSays(card);
+      if (before?.acknowledged) this.#problems.push(`${card.id} was decided, but is asked again`);
+      const decision = before ? before.decision : this.#decisionOn(card);
       this.#decisions.set(card.id, { card, decision, acknowledged: false });
       return { card, decision };
     });
-    await this.#surely(({ runs }) => Promise.all(made.map(({ card, decision }) => this.#tell(runs, card, decision))));
+    await this.#retrying(({ runs }) =>
+      Promise.all(made.map(({ card, decision }) => this.#submit(runs, card, decision))),
+    );
     for (const { card, decision } of made) if (decision === undefined) await this.#letExpire(card);
   }
 
-  /** A person who was not told that their decision is on record makes it again. */
-  async #tell(runs: Runs, card: RunInterrupt, decision: DecisionInput | undefined): Promise<void> {
+  /** Repeats a decision until it is acknowledged. */
+  async #submit(runs: Runs, card: RunInterrupt, decision: DecisionInput | undefined): Promise<void> {
     if (decision === undefined || this.#decisions.get(card.id)?.acknowledged) return;
     await runs.decide(card.id, decision, { by: PERSON, digest: card.digest });
     this.#decisions.set(card.id, { card, decision, acknowledged: true });
   }
 
-  #personSays(card: RunInterrupt): DecisionInput | undefined {
+  #decisionOn(card: RunInterrupt): DecisionInput | undefined {
     const { effects } = this.#outside;
     if (card.kind !== 'unknown-outcome') return this.#scenario.decide(card, effects);
     return this.#scenario.settleDoubt ? this.#scenario.settleDoubt(card, effects) : truthfully(card, effects);
   }
 
   async #letExpire({ id, expiresAt }: RunInterrupt): Promise<void> {
-    if (expiresAt === null) throw new Error(`The scenario decides nothing on ${id}, which has no deadline.`);
+    if (expiresAt === null) throw new Error(`The scenario leaves ${id} undecided, but it has no deadline.`);
     await this.#pass(Math.max(0, expiresAt + 1 - this.#now));
     while ((await this.#subject.store.now()) <= expiresAt) await tick();
-    // Another deadline that passed before may have decided this one, too.
-    const { settledAt } = await this.#surely(({ runs }) => runs.interrupt(id));
-    if (settledAt === null) await this.#takeUp();
+    // An earlier deadline may have settled this request too.
+    const { settledAt } = await this.#retrying(({ runs }) => runs.interrupt(id));
+    if (settledAt === null) await this.#takeOver();
   }
 
-  /** A run that has something to do and that nobody holds must be found by whoever looks for work. */
-  async #takeUp(): Promise<void> {
+  /** Waits until the run is due, then drives it. */
+  async #takeOver(): Promise<void> {
     const until = performance.now() + (this.#subject.advance ? 0 : PATIENCE_MS);
     while (!(await this.#alive.store.due(1_000_000)).includes(this.#runId)) {
-      if (performance.now() > until)
-        throw new Error(`Run ${this.#runId} is stuck: nobody who looks for work finds it.`);
+      if (performance.now() > until) throw new Error(`Run ${this.#runId} is stuck: it is not among the due runs.`);
       await tick();
     }
-    await this.#surely(({ runs }) => runs.drive(this.#runId));
+    await this.#retrying(({ runs }) => runs.drive(this.#runId));
   }
 
-  /** Does the work in a process that lives: what one was doing when it died is done again by the next. */
-  async #surely<T>(work: (alive: Alive) => Promise<T>): Promise<T> {
+  /** Does the work in the current process. If that dies, the next process repeats it. */
+  async #retrying<T>(work: (alive: Alive) => Promise<T>): Promise<T> {
     for (;;) {
       const alive = this.#alive;
-      const done = await Promise.race([untilRest(alive, work), alive.process.died]);
+      const done = await Promise.race([untilSettled(alive, work), alive.process.died]);
       if (done && !alive.process.isDead) return done.value;
       await alive.process.died;
       await this.#restart();
@@ -245,8 +240,8 @@ export class CrashTrial {
   }
 
   /**
-   * When processes die, questions come at other times: which of them a deadline decided unseen is a matter of chance. A
-   * doubt that was withdrawn, since the user of the scenario spoke, was asked as well.
+   * Adds settled requests that no person saw: crashes shift times, so a deadline may settle other requests. A request
+   * about a call in doubt that was withdrawn by a new message counts too.
    */
   async #addUnseen(): Promise<void> {
     const { runs } = this.#alive;
@@ -274,7 +269,7 @@ export class CrashTrial {
   }
 }
 
-/** The process that lives now, and the scenario in it. */
+/** The current process, with the scenario in it. */
 type Alive = {
   readonly process: MortalProcess;
   readonly store: Store;
@@ -288,8 +283,8 @@ const tick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1
 
 const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
 
-/** The work, and whatever it set going in this process. Undefined if the process died over it. */
-async function untilRest<T>(
+/** Waits for the work and everything it started in this process. Undefined if the process died. */
+async function untilSettled<T>(
   alive: Alive,
   work: (alive: Alive) => Promise<T>,
 ): Promise<{ readonly value: T } | undefined> {
@@ -303,10 +298,7 @@ async function untilRest<T>(
   }
 }
 
-/**
- * What a person says who looks outside: it happened with this output, or it did not, so run it. Of a call that makes
- * several requests, with keys that begin with its own, nobody can say how it would have ended: it is left.
- */
+/** Decides from the effects: see `settleDoubt`. A call with several effects may have been cut off between them. */
 function truthfully({ part }: RunInterrupt, effects: readonly CrashEffect[]): DecisionInput {
   const callId = String(part.metadata?.callId ?? part.toolRequest.ref);
   const happened = effects.find(({ key }) => key === callId);

@@ -53,7 +53,7 @@ export function deleteContract(check: Check): void {
     deepStrictEqual(await store.countRuns(), { running: 0, waiting: 0, done: 2, failed: 0, cancelled: 0 });
     const { decided, waiting } = await store.stats({ since: 0 });
     deepStrictEqual([decided, waiting], [2, 2]);
-    const reminders = ids((await store.takeReminders(10, LONG_MS)).map((taken) => taken.interrupt));
+    const reminders = ids((await store.takeReminders(2, LONG_MS)).map((taken) => taken.interrupt));
     deepStrictEqual([...reminders].sort(), ['one.pending', 'twofold.pending']);
     deepStrictEqual(await store.due(10), []);
   });
