@@ -232,7 +232,7 @@ class PostgresStore implements Store {
 
   async now(): Promise<number> {
     const [row] = await this.#rows<{ readonly now: number }>(this.#sql.now, []);
-    if (row === undefined) throw new InvariantError('invariant', {}, 'The database did not tell the time.');
+    if (row === undefined) throw new InvariantError('invariant', {}, 'The database did not return its time.');
     return row.now;
   }
 

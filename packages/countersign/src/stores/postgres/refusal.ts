@@ -12,7 +12,7 @@ export type RefusalRow = {
   readonly waiting: readonly string[];
 };
 
-/** Undefined if nothing stands against it now. */
+/** Undefined if the append would be accepted now. */
 export function postgresRefusal(append: Append, row: RefusalRow | undefined): Error | undefined {
   const { runId, claim } = append;
   const isDeleted = row?.version === DELETED.version;

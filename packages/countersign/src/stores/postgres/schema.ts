@@ -90,8 +90,8 @@ async function tablesVersion(pool: PostgresPool, { migration }: Tables): Promise
 }
 
 /**
- * One statement, so that it works on any pool and is all or nothing. A second process waits for the lock, and then does
- * what is left to do.
+ * One statement, so that it works on any pool and is all or nothing. A second process waits for the lock, then runs the
+ * remaining migrations.
  */
 function migrationBlock(tables: Tables, migrations: readonly Migration[]): string {
   const steps = migrations.map(

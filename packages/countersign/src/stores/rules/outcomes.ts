@@ -1,4 +1,4 @@
-// What became of a request, derived from its settlement once, when it is settled.
+// The outcome of a request, derived once from its settlement.
 import { DEADLINE } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { InterruptOutcome } from '../../runs/port/store.ts';

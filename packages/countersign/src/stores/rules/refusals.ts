@@ -1,4 +1,4 @@
-// Why stores refuse an append: mistakes that every store finds before it writes, and conflicts with what is stored.
+// Why stores refuse an append: mistakes that every store finds before it writes, and conflicts with stored runs.
 import { ConflictError, InvariantError, UsageError } from '../../core/errors.ts';
 import type { Append } from '../../runs/port/store.ts';
 
@@ -83,7 +83,7 @@ function checkTimes(of: string, times: readonly (number | null)[]): void {
   }
 }
 
-/** Names are compared as they are, so no store may have to change one. JSON values have no such limit. */
+/** Names are compared byte for byte, so every store must be able to keep them unchanged. JSON values have no such limit. */
 function checkNames(of: string, names: readonly unknown[], optional: readonly unknown[]): void {
   for (const name of [...names, ...optional.filter((value) => value !== null && value !== undefined)]) {
     if (typeof name === 'string' && isStorable(name)) continue;

@@ -1,4 +1,4 @@
-// Statistics: the query checked, and the result made of the rows that every store gives.
+// Statistics: the query checked, and the result made from the rows of each store.
 import { UsageError } from '../../core/errors.ts';
 import type { DayStats, SettledCounts, Stats, StatsQuery, ToolStats } from '../../runs/port/stats.ts';
 

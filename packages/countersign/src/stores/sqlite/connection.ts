@@ -249,7 +249,7 @@ export class SqliteConnection {
     });
   }
 
-  /** Throws if the file was replaced or deleted: no other process would see what is written now. */
+  /** Throws if the file was replaced or deleted: no other process would see later writes. */
   #checkPlaces(): void {
     const { path } = this.#options;
     const index = this.#places.findIndex((place) => !isSamePlace(place));

@@ -8,7 +8,7 @@ export function sqliteDelete(runId: string, clock: () => number): Job<boolean> {
     const seq = prepare(DELETABLE).get(runId, now)?.seq;
     if (seq === undefined) return false;
     prepare(DELETE_INTERRUPTS).get(runId);
-    // The new row comes first: it tells other processes, and keeps row numbers from being used again.
+    // The new row comes first: it notifies other processes, and keeps row numbers from being used again.
     prepare(ADD_LAST).get(seq);
     prepare(DELETE_EVENTS).get(seq);
     prepare(DELETE_RUN).get(now, seq);

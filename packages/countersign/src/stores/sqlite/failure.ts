@@ -70,8 +70,8 @@ const LOCKED = 6;
 
 /** By SQLite's primary result code. */
 const KNOWN: ReadonlyMap<number, { readonly what: string; readonly retryable: boolean }> = new Map([
-  [BUSY, { what: '% is being written to by somebody else for too long; try again', retryable: true }],
-  [LOCKED, { what: '% is being written to by somebody else for too long; try again', retryable: true }],
+  [BUSY, { what: 'Another process has been writing to % for too long; try again', retryable: true }],
+  [LOCKED, { what: 'Another process has been writing to % for too long; try again', retryable: true }],
   [8, { what: '% can only be read; give this process the right to write the file and its folder', retryable: false }],
   [10, { what: '% cannot be read or written; look at the disk', retryable: true }],
   [11, { what: '% is damaged; stop all processes that use it, then restore a backup', retryable: false }],

@@ -62,7 +62,7 @@ export function isSamePlace({ path, device, inode }: FilePlace): boolean {
   return found !== undefined && found.device === device && found.inode === inode;
 }
 
-/** Undefined if there is no file. */
+/** Undefined if the file does not exist. */
 function lookAt(path: string): Omit<FilePlace, 'path'> | 'unknown' | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });

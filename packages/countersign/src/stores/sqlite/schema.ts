@@ -26,7 +26,7 @@ function tablesVersion(database: DatabaseSync): number {
 }
 
 /**
- * A transaction writes every page that it touches, so there are no more indexes than the store needs. Runs are listed in
+ * A transaction writes every page that it touches, so the store has only the indexes that it needs. Runs are listed in
  * the order of seq. Long columns come last: a query that does not need them need not read them.
  */
 const MIGRATIONS: readonly string[] = [

@@ -132,9 +132,9 @@ class SqliteStore implements Store {
   }
 
   async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
-    return this.#connection.write((prepare) => {
-      return prepare(RENEW).get(this.#now() + Math.ceil(leaseMs), runId, token) !== undefined;
-    });
+    return this.#connection.write(
+      (prepare) => prepare(RENEW).get(this.#now() + Math.ceil(leaseMs), runId, token) !== undefined,
+    );
   }
 
   async release(runId: string, token: string): Promise<void> {
@@ -250,7 +250,7 @@ function allOf<Row>({ text, values }: Sql): Job<readonly Row[]> {
   return (prepare) => prepare(text).all(...values) as unknown as readonly Row[];
 }
 
-/** 0 if there are no tables yet. */
+/** 0 before the tables exist. */
 const lastEvent: Job<number> = (prepare) => {
   const table = prepare("SELECT 1 FROM sqlite_schema WHERE name = 'countersign_event'").get();
   return table === undefined ? 0 : Number(prepare('SELECT max(seq) AS seq FROM countersign_event').get()?.seq ?? 0);
