@@ -191,7 +191,10 @@ test('a call waits for another process that writes, without blocking this one, a
   const patient = sqliteStore(path);
   const impatient = sqliteStore({ path, busyTimeoutMs: 60 });
   const waiting = patient.append(addition('run-0', 1));
-  await expectFailure(impatient.append(addition('run-0', 1)), { retryable: true, says: /Another process has been writing to/ });
+  await expectFailure(impatient.append(addition('run-0', 1)), {
+    retryable: true,
+    says: /Another process has been writing to/,
+  });
   expect((await patient.read('run-0'))?.run.version).toBe(1);
   other.exec('ROLLBACK');
   await waiting;

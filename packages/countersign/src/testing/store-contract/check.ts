@@ -81,6 +81,7 @@ export async function pausedRun(store: Store, runId: string, opened: readonly Op
   await store.append(creation(runId, { status: 'waiting', opened }));
 }
 
+/** Reads the whole run, in as many pages as needed. */
 export async function load(store: Store, runId: string): Promise<LoadedRun> {
   const loaded = await readRun(store, runId);
   ok(loaded !== undefined, `Run ${runId} does not exist.`);
