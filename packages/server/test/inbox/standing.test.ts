@@ -131,7 +131,7 @@ test("a rejection in the chat is shown in the server's words, without a retry", 
   await page.getByText('All done.').waitFor();
   await page.getByLabel('Your message').fill('And now?');
   await page.getByRole('button', { name: 'Send' }).click();
-  await page.getByRole('alert').getByText('You may decide in this chat, but not speak in it.').waitFor();
+  await page.getByRole('alert').getByText('You can decide in this chat but not send messages.').waitFor();
   expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
 });
 

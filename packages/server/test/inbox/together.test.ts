@@ -122,7 +122,7 @@ test("a different decision in the chat after another person's is reported as not
   await page.getByRole('button', { name: 'Reject' }).click();
   const told = page
     .getByRole('alert')
-    .filter({ hasText: 'pay: This was decided before; your decision was not taken.' });
+    .filter({ hasText: 'pay: This was already decided. Your decision was not saved.' });
   await told.getByText(/Approved by grace/).waitFor();
   expect(desk.done).toHaveLength(1);
   await page.getByRole('textbox').fill('[["look", {}]]');
