@@ -45,7 +45,8 @@ export default defineConfig({
       },
     ],
     globalSetup: ['scripts/test-servers.mjs'],
-    maxWorkers: 2,
+    // One more than the cores of the smallest machine: many tests wait for a browser, a process or a lease.
+    maxWorkers: 3,
     // Timeouts are for tests that hang, not for a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -4,11 +4,12 @@ import { sqliteStore } from 'countersign/sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/runs/port/store.ts';
 import { creation, interrupt } from '../../src/testing/store-contract/check.ts';
+import { campaignSize } from '../campaign-size.ts';
 import { temporaryFolder } from './folder.ts';
 import { testServer, withSetting } from './postgres-server.ts';
 import { race } from './race.ts';
 
-const RUNS = 120;
+const RUNS = campaignSize(40, 120);
 const PROCESSES = 4;
 const LEVEL = 'default_transaction_isolation';
 
