@@ -3,7 +3,7 @@ import { log } from '@clack/prompts';
 import type { DecisionInput } from 'countersign';
 import type { Card } from '../backend/backend.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import { askValue, fieldOf, schemaProblems } from './ask-value.ts';
+import { askValue, fieldOf, readText, schemaProblems } from './ask-value.ts';
 import { differenceLines } from './difference.ts';
 import { editorCommand, editText } from './editor.ts';
 import type { Keyboard } from './keyboard.ts';
@@ -58,60 +58,56 @@ async function askEdit(card: Card, asker: Asker): Promise<DecisionInput | undefi
   for (;;) {
     const edited = await edit();
     if (!edited) return undefined;
-    let problem = 'problem' in edited ? edited.problem : undefined;
-    if ('value' in edited) {
+    let problem = edited.problem;
+    if (problem === undefined) {
       const changes = differenceLines(card.input, edited.value);
       if (changes.length === 0) {
         log.info('Nothing changed, so nothing was sent.');
         return undefined;
       }
       log.message([...changes]);
-      const problems = schemaProblems(edited.value, card.inputSchema);
-      if (problems.length === 0) {
+      problem = schemaProblems(edited.value, card.inputSchema).join('; ');
+      if (problem === '') {
         const isSure = await prompts.confirm(withStatus(`Approve ${visibleLine(card.tool)} with this change?`));
         return isSure ? { type: 'approve', edit: edited.value } : undefined;
       }
-      problem = `Invalid input: ${problems.join('; ')}`;
     }
-    log.error(visibleLine(problem ?? ''));
+    log.error(visibleLine(`Invalid input: ${problem}`));
     if (!(await prompts.confirm(() => 'Edit again?'))) return undefined;
   }
 }
 
-type Edited = { readonly value: unknown } | { readonly problem: string };
+type Edited = { readonly value?: unknown; readonly problem?: string };
 
 /** Uses the person's editor if they have one, else asks field by field. Each call continues where the last one ended. */
 function inputEditor(card: Card, { prompts, keyboard }: Asker): () => Promise<Edited | undefined> {
   const editor = editorCommand();
   if (editor === undefined) {
     const schema = fieldOf(card.inputSchema).type === 'object' ? card.inputSchema : null;
-    let value: unknown = card.input;
+    let current: unknown = card.input;
     return async () => {
-      const edited = await askValue(prompts, `Input of ${card.tool}`, schema, value);
-      if (edited) value = edited.value;
+      const edited = await askValue(prompts, { label: `Input of ${card.tool}`, schema, current });
+      if (edited) current = edited.value;
       return edited;
     };
   }
   let text = `${JSON.stringify(card.input, null, 2)}\n`;
   return async () => {
     text = keyboard.lend(() => editText(editor, `${text.trimEnd()}\n`));
-    try {
-      return { value: JSON.parse(text) };
-    } catch (error) {
-      return { problem: `Not valid JSON: ${(error as Error).message}` };
-    }
+    return readText(text, { type: 'json' });
   };
 }
 
 async function askAnswer(card: Card, { prompts }: Asker): Promise<DecisionInput | undefined> {
-  const title = card.kind === 'question' ? 'Your answer' : 'Result to return instead of running it';
-  let answer: unknown;
+  const label = card.kind === 'question' ? 'Your answer' : 'Result to return instead of running it';
+  const schema = card.answerSchema;
+  let current: unknown;
   for (;;) {
-    const asked = await askValue(prompts, title, card.answerSchema, answer, offeredAnswers(card));
+    const asked = await askValue(prompts, { label, schema, current, offered: offeredAnswers(card) });
     if (!asked) return undefined;
-    answer = asked.value;
-    const problems = schemaProblems(answer, card.answerSchema);
-    if (problems.length === 0) return { type: 'respond', output: answer };
+    current = asked.value;
+    const problems = schemaProblems(current, schema);
+    if (problems.length === 0) return { type: 'respond', output: current };
     log.error(`Invalid answer: ${visibleLine(problems.join('; '))}`);
   }
 }

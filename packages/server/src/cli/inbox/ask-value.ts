@@ -3,75 +3,70 @@ import { type JsonSchema, z } from 'countersign';
 import { visibleLine } from '../print/visible-text.ts';
 import type { Prompts } from './prompts.ts';
 
-/** Returns the value, or undefined if the person goes back. `offered` are answers to choose from besides free text. */
+type Asked = {
+  readonly label: string;
+  readonly schema: JsonSchema | null;
+  readonly current: unknown;
+  /** Answers to choose from besides free text. */
+  readonly offered?: readonly string[];
+  /** Whether the value may be left out. */
+  readonly isOptional?: boolean;
+};
+
+/** Returns the value, undefined in it if it was left out, or undefined if the person goes back. */
 export async function askValue(
   prompts: Prompts,
-  label: string,
-  schema: JsonSchema | null,
-  current: unknown,
-  offered: readonly string[] = [],
+  { label, schema, current, offered = [], isOptional = false }: Asked,
 ): Promise<{ readonly value: unknown } | undefined> {
   const field = fieldOf(schema);
   const message = visibleLine(label);
-  if (field.type === 'object') return askFields(prompts, field.properties, current);
+  if (field.type === 'object') return askFields(prompts, field, current);
   const choices = field.type === 'choice' ? field.choices : offered;
   if (choices.length > 0) {
     const options = choices.map((value) => ({ value: { value }, label: visibleLine(choiceText(value)) }));
-    const other = { value: { value: undefined }, label: 'Something else …' };
-    const isOpen = field.type !== 'choice';
-    const initial = options.find(({ value }) => value.value === current)?.value;
-    const chosen = await prompts.select(() => message, isOpen ? [...options, other] : options, initial);
-    if (!isOpen || chosen !== other.value) return chosen;
+    const none = { value: { value: undefined }, label: field.type === 'choice' ? 'Leave it out' : 'Something else …' };
+    const given = options.find(({ value }) => value.value === current)?.value;
+    const initial = given ?? (isOptional ? none.value : undefined);
+    const isOpen = field.type !== 'choice' || isOptional;
+    const chosen = await prompts.select(() => message, isOpen ? [...options, none] : options, initial);
+    if (field.type === 'choice' || chosen !== none.value) return chosen;
   }
+  const read = (text: string) => (isOptional && text === '' ? { value: undefined } : readText(text, field));
   const typed = await prompts.text(message, initialText(current, field), (text) => {
-    const read = readText(text, field);
-    return 'problem' in read ? read.problem : undefined;
+    const result = read(text);
+    return 'problem' in result ? result.problem : undefined;
   });
-  return typed === undefined ? undefined : (readText(typed, field) as { readonly value: unknown });
+  return typed === undefined ? undefined : (read(typed) as { readonly value: unknown });
 }
 
 async function askFields(
   prompts: Prompts,
-  properties: readonly Property[],
+  { properties, required }: ObjectField,
   current: unknown,
 ): Promise<{ readonly value: unknown } | undefined> {
-  const value: Record<string, unknown> = { ...(current as object | undefined) };
-  for (const { name, schema, isRequired, description } of properties) {
-    const label = [name, isRequired ? '' : ' (optional)', description && `: ${description}`].join('');
-    const answer = isRequired
-      ? await askValue(prompts, label, schema, value[name])
-      : await askOptional(prompts, label, schema, value[name]);
+  const values = new Map<string, unknown>(Object.entries(current ?? {}));
+  for (const [name, schema] of properties) {
+    const isOptional = !(Array.isArray(required) && required.includes(name));
+    const about = typeof schema.description === 'string' ? `: ${schema.description}` : '';
+    const label = `${name}${isOptional ? ' (optional)' : ''}${about}`;
+    const answer = await askValue(prompts, { label, schema, current: values.get(name), isOptional });
     if (!answer) return undefined;
-    if (answer.value === undefined) delete value[name];
-    else
-      Object.defineProperty(value, name, { value: answer.value, enumerable: true, configurable: true, writable: true });
+    if (answer.value === undefined) values.delete(name);
+    else values.set(name, answer.value);
   }
-  return { value };
-}
-
-/** Takes an empty text for “not given”. */
-async function askOptional(prompts: Prompts, label: string, schema: JsonSchema, current: unknown) {
-  const field = fieldOf(schema);
-  if (field.type === 'object') return askFields(prompts, field.properties, current);
-  const typed = await prompts.text(visibleLine(label), initialText(current, field), (text) => {
-    const read = text === '' ? undefined : readText(text, field);
-    return read && 'problem' in read ? read.problem : undefined;
-  });
-  if (typed === undefined) return undefined;
-  return typed === '' ? { value: undefined } : (readText(typed, field) as { readonly value: unknown });
+  return { value: Object.fromEntries(values) };
 }
 
 /** How one value is asked for. */
 export type Field =
   | { readonly type: 'choice'; readonly choices: readonly unknown[] }
   | { readonly type: 'text' | 'number' | 'json' }
-  | { readonly type: 'object'; readonly properties: readonly Property[] };
+  | ObjectField;
 
-export type Property = {
-  readonly name: string;
-  readonly schema: JsonSchema;
-  readonly isRequired: boolean;
-  readonly description: string;
+type ObjectField = {
+  readonly type: 'object';
+  readonly properties: readonly (readonly [name: string, schema: JsonSchema])[];
+  readonly required: unknown;
 };
 
 export function fieldOf(schema: JsonSchema | null): Field {
@@ -89,26 +84,13 @@ export function fieldOf(schema: JsonSchema | null): Field {
     case 'number':
     case 'integer':
       return { type: 'number' };
-    case 'object':
-      return objectField(schema);
+    case 'object': {
+      const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
+      return properties.length === 0 ? { type: 'json' } : { type: 'object', properties, required: schema.required };
+    }
     default:
       return { type: 'json' };
   }
-}
-
-function objectField(schema: JsonSchema): Field {
-  const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
-  if (properties.length === 0) return { type: 'json' };
-  const required: readonly unknown[] = Array.isArray(schema.required) ? schema.required : [];
-  return {
-    type: 'object',
-    properties: properties.map(([name, inner]) => ({
-      name,
-      schema: inner,
-      isRequired: required.includes(name),
-      description: typeof inner.description === 'string' ? inner.description : '',
-    })),
-  };
 }
 
 export function readText(text: string, { type }: Field): { readonly value: unknown } | { readonly problem: string } {
@@ -135,18 +117,13 @@ function initialText(value: unknown, { type }: Field): string {
 /** Returns what does not fit the schema, as far as it can be known here; the decision is validated again when it is recorded. */
 export function schemaProblems(value: unknown, schema: JsonSchema | null): readonly string[] {
   if (schema === null) return [];
-  let result: {
-    readonly error?: {
-      readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
-    };
-  };
   try {
-    result = z.fromJSONSchema(schema as never).safeParse(value) as never;
+    const { error } = z.fromJSONSchema(schema as never).safeParse(value);
+    return (error?.issues ?? []).map(({ path, message }) =>
+      [path.map(String).join('.'), message].filter(Boolean).join(': '),
+    );
   } catch {
     // Some schemas cannot be converted.
     return [];
   }
-  return (result.error?.issues ?? []).map(({ path, message }) =>
-    path.length > 0 ? `${path.map(String).join('.')}: ${message}` : message,
-  );
 }

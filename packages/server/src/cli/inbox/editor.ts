@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Returns `VISUAL` or `EDITOR`; undefined if neither is set, or it is `none`. */
-export function editorCommand({ VISUAL, EDITOR } = process.env): string | undefined {
+export function editorCommand(): string | undefined {
+  const { VISUAL, EDITOR } = process.env;
   const editor = [VISUAL, EDITOR].find((command) => command !== undefined && command.trim() !== '');
   return editor === 'none' ? undefined : editor;
 }

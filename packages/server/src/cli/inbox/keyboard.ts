@@ -2,6 +2,7 @@
 // person leaves.
 import { emitKeypressEvents, type Key } from 'node:readline';
 import { PassThrough, type Readable } from 'node:stream';
+import { STOP_SIGNALS } from '../runtime/stopping.ts';
 
 export type Keyboard = {
   /** The keys for a prompt. */
@@ -25,14 +26,14 @@ export class Interrupted extends Error {
   }
 }
 
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** A prompt redraws for each character, so a longer paste would block it. */
 const LONGEST_PASTE = 5_000;
+const EXIT_CODES: ReadonlyMap<string, number> = new Map(STOP_SIGNALS);
 const BRACKETED_PASTE = { on: '\u001b[?2004h', off: '\u001b[?2004l' } as const;
 const ESCAPE_TIMEOUT = { escapeCodeTimeout: 50 };
 
-export function openKeyboard(stdin = process.stdin, stdout = process.stdout): Keyboard {
+export function openKeyboard(): Keyboard {
+  const { stdin, stdout } = process;
   const input = new PassThrough();
   const leaving = new AbortController();
   let open: 'none' | 'keys' | 'text' = 'none';
@@ -48,8 +49,8 @@ export function openKeyboard(stdin = process.stdin, stdout = process.stdout): Ke
     else if (pasted !== undefined) pasted += text ?? '';
     else if (open !== 'none') input.write(key.sequence ?? text ?? '');
   };
-  const leave = (signal: (typeof SIGNALS)[number]) => {
-    const exitCode = EXIT_CODES[signal];
+  const leave = (signal: NodeJS.Signals) => {
+    const exitCode = EXIT_CODES.get(signal) ?? 1;
     if (leaving.signal.aborted) process.exit(exitCode);
     leaving.abort(new Interrupted(exitCode));
   };
@@ -67,7 +68,7 @@ export function openKeyboard(stdin = process.stdin, stdout = process.stdout): Ke
   emitKeypressEvents(stdin, ESCAPE_TIMEOUT as never);
   stdin.on('keypress', onKey).on('end', onHangUp).on('error', onHangUp);
   stdout.removeAllListeners('error').on('error', onHangUp);
-  for (const signal of SIGNALS) process.on(signal, leave);
+  for (const [signal] of STOP_SIGNALS) process.on(signal, leave);
   process.on('exit', restore);
   take();
   return {
@@ -93,7 +94,7 @@ export function openKeyboard(stdin = process.stdin, stdout = process.stdout): Ke
     close() {
       stdin.off('keypress', onKey).off('end', onHangUp).off('error', onHangUp);
       stdout.off('error', onHangUp);
-      for (const signal of SIGNALS) process.off(signal, leave);
+      for (const [signal] of STOP_SIGNALS) process.off(signal, leave);
       process.off('exit', restore);
       restore();
     },

@@ -19,9 +19,6 @@ export type PendingList = {
 
 /** Loads the list when something changes, and calls `onChange` after each load. */
 export function openPendingList(backend: Backend, query: CardQuery, onChange: () => void): PendingList {
-  let cards: ReadonlyMap<string, Card> = new Map();
-  let hasMore = false;
-  let problem: string | undefined;
   let loading = Promise.resolve();
   let isQueued = false;
 
@@ -29,11 +26,11 @@ export function openPendingList(backend: Backend, query: CardQuery, onChange: ()
     isQueued = false;
     try {
       const page = await backend.cards({ ...query, limit: PAGE });
-      cards = new Map(page.items.map((card) => [card.id, card]));
-      hasMore = page.cursor !== null;
-      problem = undefined;
+      list.cards = new Map(page.items.map((card) => [card.id, card]));
+      list.hasMore = page.cursor !== null;
+      list.problem = undefined;
     } catch (error) {
-      problem = `Cannot load requests: ${visibleLine(failureOf(error).message)}`;
+      list.problem = `Cannot load requests: ${visibleLine(failureOf(error).message)}`;
     }
     onChange();
   };
@@ -43,25 +40,17 @@ export function openPendingList(backend: Backend, query: CardQuery, onChange: ()
     isQueued = true;
     return loading;
   };
-  const stopWatching = backend.watch(
-    () => void refresh(),
-    (isConnected) => {
-      if (isConnected) problem = undefined;
-      else problem ??= `Lost connection to ${visibleLine(backend.where)} at ${shortTime(Date.now())}. Retrying …`;
-      onChange();
-    },
-  );
-  return {
-    get cards() {
-      return cards;
-    },
-    get hasMore() {
-      return hasMore;
-    },
-    get problem() {
-      return problem;
-    },
-    refresh,
-    close: stopWatching,
+  const onConnection = (isConnected: boolean) => {
+    if (isConnected) list.problem = undefined;
+    else list.problem ??= `Lost connection to ${visibleLine(backend.where)} at ${shortTime(Date.now())}. Retrying …`;
+    onChange();
   };
+  const list: { -readonly [name in keyof PendingList]: PendingList[name] } = {
+    cards: new Map(),
+    hasMore: false,
+    problem: undefined,
+    refresh,
+    close: backend.watch(() => void refresh(), onConnection),
+  };
+  return list;
 }

@@ -2,7 +2,7 @@
 import { confirm, isCancel, select, text } from '@clack/prompts';
 import type { Keyboard } from './keyboard.ts';
 
-export type Choice<Value> = { readonly value: Value; readonly label: string; readonly hint?: string };
+export type Choice<Value> = { readonly value: Value; readonly label: string };
 
 /** Each prompt returns undefined if the person presses Esc, and throws `Interrupted` if they leave. */
 export type Prompts = {
