@@ -8,7 +8,7 @@ import { timeText } from '../print/moment.ts';
 import type { Output } from '../print/output.ts';
 import { tableLines } from '../print/table.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import { type Action, type StoreOptions, wholeNumber, withExamples, withJson, withStore } from './options.ts';
+import { type Action, type StoreOptions, wholeNumber, withExamples, withStore } from './options.ts';
 
 const SCOPES = ['start', 'read', 'decide'] as const;
 type Scope = (typeof SCOPES)[number];
@@ -34,18 +34,18 @@ export function addTokens(program: Command, action: Action): void {
     .option('--expires-in <days>', 'days until it expires (default: never)', wholeNumber(1, 36_500))
     .action(action(createOne));
   withExamples(
-    withJson(withStore(create)),
+    withStore(create),
     ['countersign tokens create ann --scopes read,decide --all', 'for an approver'],
     ['TOKEN=$(countersign tokens create ci --expires-in 30 --json | jq -r .token)', 'for a program'],
   );
   const list = tokens.command('list').description('list valid tokens').action(action(listAll));
-  withExamples(withJson(withStore(list)), ['countersign tokens list --json', 'as JSON']);
+  withExamples(withStore(list), ['countersign tokens list --json', 'as JSON']);
   const revoke = tokens
     .command('revoke <id>')
     .summary('revoke a token')
     .description('Revokes a token at once. Takes its id, as shown by `countersign tokens list`, or the token itself.')
     .action(action(revokeOne));
-  withExamples(withJson(withStore(revoke)), ['countersign tokens revoke 3f2a9c1b7d5e4a60', 'revoke one token']);
+  withExamples(withStore(revoke), ['countersign tokens revoke 3f2a9c1b7d5e4a60', 'revoke one token']);
 }
 
 function parseScopes(text: string): readonly Scope[] {
@@ -113,12 +113,7 @@ async function withNotes(
   opening: 'make' | 'existing',
   work: (notes: Notes, tokens: typeof import('../../identity/tokens.ts')) => Promise<void>,
 ): Promise<undefined> {
-  const { openNotes } = await import('../runtime/opening.ts');
-  const { notes, close } = await openNotes(options, opening);
-  try {
-    await work(notes, await import('../../identity/tokens.ts'));
-    return undefined;
-  } finally {
-    await close();
-  }
+  const { useNotes } = await import('../runtime/opening.ts');
+  const tokens = await import('../../identity/tokens.ts');
+  return useNotes(options, opening, (notes) => work(notes, tokens));
 }

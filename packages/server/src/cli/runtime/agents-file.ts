@@ -1,5 +1,5 @@
 // Finds the user's agents file, loads it with Node, and returns its agents.
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Countersign, ModelInput, Providers } from 'countersign';
@@ -30,6 +30,7 @@ export type AgentsEnvironment = {
 
 /** An agents file exports an instance with its own store, or a function that creates one on a given store. */
 export type AgentsExport = {
+  readonly file: string;
   /** The options for `countersign serve` that it exports as `server`. */
   readonly server: AppOptions;
 } & (
@@ -44,9 +45,9 @@ const NAMES = ['countersign.config', 'agents'].flatMap((name) =>
 export const isAgentsFileName = (name: string): boolean => NAMES.includes(name);
 
 /** Returns the named file, or the first default name that exists. */
-export function findAgentsFile(named: string | undefined, folder = process.cwd()): string | undefined {
+export function findAgentsFile(named: string | undefined): string | undefined {
   if (named !== undefined) {
-    const path = resolve(folder, named);
+    const path = resolve(named);
     if (existsSync(path)) {
       if (!statSync(path).isDirectory()) return path;
       throw usageFailure(`${shownPath(path)} is a folder. Name the file with your agents.`);
@@ -55,25 +56,25 @@ export function findAgentsFile(named: string | undefined, folder = process.cwd()
       hint: `Default names: ${NAMES.filter((name) => name.endsWith('.ts')).join(', ')}`,
     });
   }
-  return NAMES.map((name) => resolve(folder, name)).find((path) => existsSync(path));
+  return NAMES.map((name) => resolve(name)).find((path) => existsSync(path));
 }
 
-export async function loadAgentsFile(path: string): Promise<AgentsExport> {
+export async function loadAgentsFile(file: string): Promise<AgentsExport> {
   let exported: Readonly<Record<string, unknown>>;
   loadEsModules();
   try {
-    exported = await import(pathToFileURL(path).href);
+    exported = await import(pathToFileURL(file).href);
   } catch (error) {
-    throw cannotLoad(path, error);
+    throw cannotLoad(file, error);
   }
-  const server = serverOptions(path, exported.server);
+  const server = serverOptions(file, exported.server);
   for (const value of [exported.default, exported.ai]) {
-    if (isInstance(value)) return { server, kind: 'instance', ai: value };
+    if (isInstance(value)) return { file, server, kind: 'instance', ai: value };
     if (typeof value === 'function')
-      return { server, kind: 'function', make: (environment) => make(path, value, environment) };
+      return { file, server, kind: 'function', make: (environment) => make(file, value, environment) };
   }
   const names = Object.keys(exported).join(', ') || 'nothing';
-  throw invalidExport(path, `must export an instance as default or \`ai\`. It exports: ${names}`);
+  throw invalidExport(file, `must export an instance as default or \`ai\`. It exports: ${names}`);
 }
 
 /** Shows a path relative to the current folder, if it is inside. */
@@ -95,11 +96,9 @@ async function make(path: string, made: unknown, environment: AgentsEnvironment)
 
 function serverOptions(path: string, server: unknown): AppOptions {
   if (server === undefined) return {};
-  if (typeof server !== 'object' || server === null)
-    throw invalidExport(path, 'exports a `server` that is not an object of options');
   try {
     checkOptions('`server`', AppOptionsShape, server);
-    return server;
+    return server as AppOptions;
   } catch (cause) {
     const message = `Invalid \`server\` options in ${shownPath(path)}: ${(cause as Error).message}`;
     throw new CommandFailure(EXIT.failure, 'agents-file', message, { cause });
@@ -120,37 +119,19 @@ function invalidExport(path: string, what: string): CommandFailure {
 }
 
 function cannotLoad(path: string, error: unknown): CommandFailure {
-  const { code, message = String(error), stack = '' } = (error ?? {}) as Error & { code?: string };
-  const failure = (text: string, hint?: string) =>
-    new CommandFailure(EXIT.failure, 'agents-file', text, { cause: error, ...defined({ hint }) });
-  const file = shownPath(path);
-  const { place, from } = placeIn(stack, message);
-  const unresolved = `${file} has an unresolved import: ${firstLine(message)}`;
-  if (code === 'ERR_MODULE_NOT_FOUND')
-    return failure(unresolved, 'Install the package or fix the path. Relative imports end in .ts');
-  if (error instanceof SyntaxError && /does not provide an export/.test(message))
-    return failure(`${unresolved}${place}`, 'Fix the name or export it. Import types with `import type`.');
-  const where = from === undefined || from === realpathSync(path) ? file : `${shownPath(from)} (imported by ${file})`;
-  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
-    const hint = 'Node only strips types: enum, namespace and parameter properties do not work.';
-    return failure(`${where} uses unsupported TypeScript syntax: ${message}${place}`, hint);
-  }
-  if (error instanceof SyntaxError || code === 'ERR_INVALID_TYPESCRIPT_SYNTAX')
-    return failure(`${where} has a syntax error: ${message}${place}`);
-  const frame = /\((?:file:\/\/)?([^()\s]+:\d+:\d+)\)|at (?:file:\/\/)?(\/\S+:\d+:\d+)/.exec(stack);
-  const thrown = frame ? `\n    at ${frame[1] ?? frame[2]}` : '';
-  return failure(`${file} failed to load: ${message}${thrown}`);
+  const { code, stack = String(error) } = (error ?? {}) as Error & { readonly code?: string };
+  // Node writes the file, the line and a marker before the message of a syntax error. Its own frames say nothing.
+  const lines = stack.split('\n').filter((line) => line.trim() !== '' && !/^\s+at .*(node:|node_modules)/.test(line));
+  const about = lines.map((line) => `    ${line.replaceAll('file://', '')}`).join('\n');
+  const isMissingName = error instanceof SyntaxError && stack.includes('does not provide an export');
+  const hint = isMissingName ? 'Fix the name or export it. Import types with `import type`.' : LOAD_HINTS[code ?? ''];
+  return new CommandFailure(EXIT.failure, 'agents-file', `${shownPath(path)} failed to load:\n${about}`, {
+    cause: error,
+    ...defined({ hint }),
+  });
 }
 
-const firstLine = (text: string): string => text.split('\n')[0] ?? '';
-
-/** Node writes the location, the line and a marker before the message of a syntax error. */
-function placeIn(stack: string, message: string): { readonly place: string; readonly from: string | undefined } {
-  const before = stack
-    .slice(0, Math.max(0, stack.indexOf(firstLine(message))))
-    .split('\n')
-    .slice(0, -1);
-  const lines = before.map((line) => line.replace(/^file:\/\//, '')).filter((line) => line.trim() !== '');
-  const place = lines.length > 0 ? `\n${lines.map((line) => `    ${line}`).join('\n')}` : '';
-  return { place, from: /^(.+):\d+$/.exec(lines[0] ?? '')?.[1] };
-}
+const LOAD_HINTS: Readonly<Record<string, string>> = {
+  ERR_MODULE_NOT_FOUND: 'Install the package or fix the path. Relative imports end in .ts',
+  ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX: 'Node only strips types: enum, namespace and parameter properties do not work.',
+};

@@ -1,5 +1,5 @@
 // The doctor's checks of this machine: Node, the agents file, the store and the model's API key.
-import type { Page, Store } from 'countersign/store';
+import type { Store } from 'countersign/store';
 import { PROVIDERS } from '../../demo/environment.ts';
 import { checkWrites } from '../../store-writes.ts';
 import type { StoreOptions } from '../commands/options.ts';
@@ -10,86 +10,78 @@ import { type Check, check, clockCheck } from './server-checks.ts';
 import { exists, openStore, shownAddress, storeAddress, storeFile } from './store-address.ts';
 
 export async function checkLocally(options: StoreOptions): Promise<readonly Check[]> {
-  const agents = await checkAgents(options);
+  const { agents, own } = await checkAgents(options);
   // An agents file with its own store is checked with that store, unless another one is named.
-  const hasOwnStore = agents.some(({ name }) => name === 'store');
-  const store = hasOwnStore && options.store === undefined ? [] : await checkStore(options);
-  const kept = store.length === 0 ? agents : agents.filter(({ name }) => name !== 'store');
-  return [check('node', 'ok', `Node ${process.versions.node}`), ...kept, ...store, checkKeys()];
+  const checking = own && options.store === undefined ? checkStore(own.store, own.where) : checkAddress(options);
+  const store = await checking.catch((error: unknown) => [failedStore(error)]);
+  return [check('node', 'ok', `Node ${process.versions.node}`), agents, ...store, checkKeys()];
 }
 
-async function checkAgents(options: StoreOptions): Promise<readonly Check[]> {
-  const name = 'agents';
+type Agents = { readonly agents: Check; readonly own?: { readonly store: Store; readonly where: string } };
+
+async function checkAgents(options: StoreOptions): Promise<Agents> {
+  const said = (status: Check['status'], text: string, fix?: string) => ({
+    agents: check('agents', status, text, fix),
+  });
   try {
     const file = findAgentsFile(options.agents);
-    if (file === undefined) {
-      const fix = 'Create agents.ts. Until then, `countersign dev` serves the demo.';
-      return [check(name, 'unknown', 'no agents file here', fix)];
-    }
+    if (file === undefined)
+      return said('unknown', 'no agents file here', 'Create agents.ts. Until then, `countersign dev` serves the demo.');
     const loaded = await loadAgentsFile(file);
     const path = shownPath(file);
-    if (loaded.kind === 'function') return [check(name, 'ok', `${path} exports a function`)];
+    if (loaded.kind === 'function') return said('ok', `${path} exports a function`);
     const names = [...loaded.ai.agents.keys()].join(', ');
-    if (names === '')
-      return [check(name, 'fail', `${path} defines no agents`, 'Define one with ai.defineAgent({ name, … }).')];
-    return [check(name, 'ok', `${path} defines ${names}`), await checkOwnStore(loaded.ai.runs.store, path)];
+    if (names === '') return said('fail', `${path} defines no agents`, 'Define one with ai.defineAgent({ name, … }).');
+    return {
+      ...said('ok', `${path} defines ${names}`),
+      own: { store: loaded.ai.runs.store, where: `the store in ${path}` },
+    };
   } catch (error) {
-    return [failed(name, error)];
+    const { message, hint } = failureOf(error);
+    return said('fail', message, hint);
   }
 }
 
-async function checkOwnStore(store: Store, path: string): Promise<Check> {
-  try {
-    const page = await store.listInterrupts({ limit: 200 });
-    await checkWrites(store);
-    return check('store', 'ok', `the store in ${path} works, ${pendingText(page)}`);
-  } catch (error) {
-    return failed('store', error);
+async function checkAddress(options: StoreOptions): Promise<readonly Check[]> {
+  const address = storeAddress(options);
+  const file = storeFile(address);
+  if (file !== undefined && !exists(file)) {
+    const isNamed = options.store !== undefined || process.env.COUNTERSIGN_STORE !== undefined;
+    const fix = 'Create it with: countersign migrate, or countersign dev';
+    return [check('store', isNamed ? 'fail' : 'unknown', `${shownPath(file)} does not exist yet`, fix)];
   }
-}
-
-function failed(name: string, error: unknown): Check {
-  const { message, hint } = failureOf(error);
-  return check(name, 'fail', message, hint);
-}
-
-const pendingText = ({ items, cursor }: Page<unknown>): string =>
-  `${items.length}${cursor === null ? '' : ' or more'} pending`;
-
-async function checkStore(options: StoreOptions): Promise<readonly Check[]> {
-  let store: Store | undefined;
+  const store = await openStore(address, 'existing');
   try {
-    const address = storeAddress(options);
-    const file = storeFile(address);
-    if (file !== undefined && !exists(file)) {
-      const isNamed = options.store !== undefined || process.env.COUNTERSIGN_STORE !== undefined;
-      const fix = 'Create it with: countersign migrate, or countersign dev';
-      return [check('store', isNamed ? 'fail' : 'unknown', `${shownPath(file)} does not exist yet`, fix)];
-    }
-    store = await openStore(address, 'existing');
-    const startedAt = performance.now();
-    await store.migrate();
-    const page = await store.listInterrupts({ limit: 200 });
-    await checkWrites(store);
-    const took = durationText(performance.now() - startedAt);
-    const before = Date.now();
-    const now = await store.now();
-    return [
-      check('store', 'ok', `${shownAddress(address)} responds in ${took}, ${pendingText(page)}`),
-      check('tables', 'ok', 'up to date'),
-      // Deadlines use the store's clock, so a difference only affects the times that people see here.
-      clockCheck('the store', Math.abs(now - (before + Date.now()) / 2), 2_000),
-    ];
-  } catch (error) {
-    const { message, details } = failureOf(error);
-    // Tables of a newer version: the store works, and the message says what to do.
-    if (store && details.known !== undefined) return [check('tables', 'fail', message)];
-    const fix = 'Check the address, that the database is running, and that this user may access it.';
-    return [check('store', 'fail', message, fix)];
+    return await checkStore(store, shownAddress(address));
   } finally {
     // A store that failed may fail to close, too.
-    await store?.close().catch(() => undefined);
+    await store.close().catch(() => undefined);
   }
+}
+
+async function checkStore(store: Store, where: string): Promise<readonly Check[]> {
+  const startedAt = performance.now();
+  await store.migrate();
+  const { items, cursor } = await store.listInterrupts({ limit: 200 });
+  await checkWrites(store);
+  const took = durationText(performance.now() - startedAt);
+  const before = Date.now();
+  const now = await store.now();
+  const pending = `${items.length}${cursor === null ? '' : ' or more'} pending`;
+  return [
+    check('store', 'ok', `${where} responds in ${took}, ${pending}`),
+    check('tables', 'ok', 'up to date'),
+    // Deadlines use the store's clock, so a difference only affects the times that people see here.
+    clockCheck('the store', Math.abs(now - (before + Date.now()) / 2), 2_000),
+  ];
+}
+
+function failedStore(error: unknown): Check {
+  const { message, details } = failureOf(error);
+  // Tables of a newer version: the store works, and the message says what to do.
+  if (details.known !== undefined) return check('tables', 'fail', message);
+  const fix = 'Check the address, that the database is running, and that this user may access it.';
+  return check('store', 'fail', message, fix);
 }
 
 /** Prints only the names of keys, never a key. */

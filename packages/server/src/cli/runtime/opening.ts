@@ -60,16 +60,19 @@ async function openBackend(options: BackendOptions, needs: { readonly agents: bo
     if (options.by !== undefined) throw usageFailure('--by does not work with a server: the token says who you are.');
     return serverBackend(url, serverToken(options));
   }
-  const person = personOf(options);
-  const file = options.store !== undefined && !needs.agents ? undefined : findAgentsFile(options.agents);
-  const loaded = file === undefined ? undefined : await loadAgentsFile(file);
-  if (file !== undefined && loaded?.kind === 'instance' && options.store === undefined)
-    return storeBackend({ ai: loaded.ai, where: `the store in ${shownPath(file)}`, person, close: async () => {} });
+  const person = options.by || process.env.USER || process.env.LOGNAME || userInfo().username;
+  const loaded = options.store !== undefined && !needs.agents ? undefined : await loadAgents(options.agents);
+  if (loaded?.kind === 'instance' && options.store === undefined)
+    return storeBackend({ ai: loaded.ai, where: storeOf(loaded), person, close: async () => {} });
   const address = storeAddress(options);
   const store = await openStore(address, 'existing');
-  const ai = await agentsOn(store, loaded);
+  // Nothing is driven here, so a missing model must not keep people from reading and deciding.
+  const definitionsOnly = { store, model: demoModel(), providers: {}, env: process.env };
+  const ai = loaded?.kind === 'function' ? await loaded.make(definitionsOnly) : countersign({ store });
   return storeBackend({ ai, where: shownAddress(address), person, store, close: () => store.close() });
 }
+
+const SLOW_MS = 5_000;
 
 /** Opens the user's agents, or the demo agents, on the chosen store. */
 export async function openAgents(
@@ -79,36 +82,52 @@ export async function openAgents(
   opening: Opening = 'make',
 ): Promise<OpenedAgents> {
   const file = findAgentsFile(named ?? options.agents);
-  const loaded = file === undefined ? undefined : await warningIfSlow(file, output, loadAgentsFile(file));
-  if (file !== undefined && loaded?.kind === 'instance') {
+  // The file may wait for something that never comes.
+  const warn = () => file !== undefined && output.note(`Still loading ${shownPath(file)} …`);
+  const timer = setTimeout(warn, SLOW_MS).unref();
+  try {
+    return await openAgentsOf(file, options, opening);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function openAgentsOf(file: string | undefined, options: StoreOptions, opening: Opening): Promise<OpenedAgents> {
+  const loaded = file === undefined ? undefined : await loadAgentsFile(file);
+  const server = loaded?.server ?? {};
+  if (loaded?.kind === 'instance') {
     if (options.store !== undefined)
       throw usageFailure(
-        `--store has no effect: ${shownPath(file)} has its own store.`,
+        `--store has no effect: ${shownPath(loaded.file)} has its own store.`,
         'To choose the store here, export a function: export default ({ store }) => countersign({ store, … })',
       );
-    void loaded.ai.runs;
-    const where = `the store in ${shownPath(file)}`;
-    return { ai: loaded.ai, where, file, server: loaded.server, model: undefined, close: async () => {} };
+    const { ai } = loaded;
+    void ai.runs;
+    return { ai, where: storeOf(loaded), file, server, model: undefined, close: async () => {} };
   }
   const address = storeAddress(options);
   const store = await openStore(address, opening);
-  const { environment, modelInUse } = await environmentOf(store);
-  const ai =
-    file !== undefined && loaded?.kind === 'function'
-      ? await warningIfSlow(file, output, loaded.make(environment))
-      : demoOn(environment);
+  const { model, providers, name, demo } = await modelFromEnvironment();
+  let isModelUsed = false;
+  const environment: AgentsEnvironment = {
+    store,
+    get model() {
+      isModelUsed = true;
+      return model;
+    },
+    providers,
+    env: process.env,
+  };
+  const ai = loaded ? await loaded.make(environment) : demoOn(environment);
   void ai.runs;
-  const server = loaded?.server ?? {};
-  return { ai, where: shownAddress(address), file, server, model: modelInUse(), close: () => store.close() };
+  const where = shownAddress(address);
+  return { ai, where, file, server, model: isModelUsed ? { name, demo } : undefined, close: () => store.close() };
 }
 
-const SLOW_MS = 5_000;
-
-/** Says so if the file takes long to load: it may wait for something that never comes. */
-async function warningIfSlow<T>(file: string, { note }: Output, loading: Promise<T>): Promise<T> {
-  const warn = () => note(`Still loading ${shownPath(file)} …`);
-  const timer = setTimeout(warn, SLOW_MS).unref();
-  return loading.finally(() => clearTimeout(timer));
+function demoOn({ store, model, providers }: AgentsEnvironment): Countersign {
+  const ai = countersign({ store, model, providers });
+  demoAgents(ai);
+  return ai;
 }
 
 /** Opens a store without agents. */
@@ -117,62 +136,28 @@ export async function openBareStore(options: StoreOptions, opening: Opening): Pr
   return { store: await openStore(address, opening), where: shownAddress(address) };
 }
 
-/** Opens the notes of the store that the agents use. */
-export async function openNotes(
+/** Opens the notes of the store that the agents use, while `work` runs. */
+export async function useNotes(
   options: StoreOptions,
   opening: Opening,
-): Promise<{ readonly notes: Notes; close(): Promise<void> }> {
-  const file = options.store !== undefined ? undefined : findAgentsFile(options.agents);
-  const loaded = file === undefined ? undefined : await loadAgentsFile(file);
-  if (loaded?.kind === 'instance') return { notes: loaded.ai.runs.notes, close: async () => {} };
+  work: (notes: Notes) => Promise<void>,
+): Promise<undefined> {
+  const loaded = options.store !== undefined ? undefined : await loadAgents(options.agents);
+  if (loaded?.kind === 'instance') {
+    await work(loaded.ai.runs.notes);
+    return;
+  }
   const { store } = await openBareStore(options, opening);
-  return { notes: store.notes, close: () => store.close() };
+  try {
+    await work(store.notes);
+  } finally {
+    await store.close();
+  }
 }
 
-function personOf({ by }: BackendOptions): string {
-  const person = by ?? process.env.USER ?? process.env.LOGNAME;
-  return person !== undefined && person !== '' ? person : userInfo().username;
+async function loadAgents(named: string | undefined): Promise<AgentsExport | undefined> {
+  const file = findAgentsFile(named);
+  return file === undefined ? undefined : loadAgentsFile(file);
 }
 
-/** Puts the definitions of the user's file on this store; the agents of an instance are copied by name. */
-async function agentsOn(store: Store, loaded: AgentsExport | undefined): Promise<Countersign> {
-  if (loaded?.kind === 'function') return loaded.make(definitionsOnly(store));
-  const ai = countersign({ store });
-  if (loaded)
-    for (const [name, { definition }] of loaded.ai.agents) {
-      const tools = [...(definition.innerTools?.() ?? new Map()).values()].map((inner) => ({ definition: inner }));
-      // The agent's own limit is unknown here; the worker enforces it.
-      ai.defineAgent({ name, tools, maxTurns: Number.MAX_SAFE_INTEGER });
-    }
-  return ai;
-}
-
-/** Nothing is driven here, so a missing model must not keep people from reading and deciding. */
-const definitionsOnly = (store: Store): AgentsEnvironment => ({
-  store,
-  model: demoModel(),
-  providers: {},
-  env: process.env,
-});
-
-/** Creates what an exported function receives, and notices whether it uses the model. */
-async function environmentOf(store: Store) {
-  const { model, providers, name, demo } = await modelFromEnvironment();
-  let isUsed = false;
-  const environment: AgentsEnvironment = {
-    store,
-    get model() {
-      isUsed = true;
-      return model;
-    },
-    providers,
-    env: process.env,
-  };
-  return { environment, modelInUse: () => (isUsed ? { name, demo } : undefined) };
-}
-
-function demoOn({ store, model, providers }: AgentsEnvironment): Countersign {
-  const ai = countersign({ store, model, providers });
-  demoAgents(ai);
-  return ai;
-}
+const storeOf = ({ file }: AgentsExport): string => `the store in ${shownPath(file)}`;

@@ -22,8 +22,6 @@ const RELOADED = new Set(['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', 
 const DEBOUNCE_MS = 100;
 /** A process that has not stopped by then is killed. Longer than a clean stop waits for a model. */
 const STOP_TIMEOUT_MS = 12_000;
-/** The same for a process that is still loading its file and runs nothing yet. */
-const LOAD_TIMEOUT_MS = 2_000;
 
 export type ReloadOptions = {
   readonly folders: readonly string[];
@@ -38,7 +36,6 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
     let port: number | undefined;
     let isStopping = false;
     let isChanged = false;
-    let codeIfKilled: number = EXIT.failure;
     let timer: NodeJS.Timeout | undefined;
     const changes: (readonly [folder: string, name: string])[] = [];
     /** The files that the serving process loaded; undefined while it loads and after it ended. */
@@ -52,16 +49,12 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
     const stopChild = () => {
       const stopped = child;
       stopped?.kill('SIGTERM');
-      const endAfter = (ms: number, text: string, isDue = () => true) => {
-        setTimeout(() => {
-          if (stopped?.exitCode === null && stopped === child && isDue() && stopped.kill('SIGKILL')) tell(text);
-        }, ms).unref();
-      };
-      endAfter(LOAD_TIMEOUT_MS, 'Stopped a server that was still loading its file.', () => loaded === undefined);
-      endAfter(
-        STOP_TIMEOUT_MS,
-        `The server did not stop within ${STOP_TIMEOUT_MS / 1_000} seconds and was killed. The outcome of a running call is unknown.`,
-      );
+      setTimeout(() => {
+        if (stopped === child && stopped?.kill('SIGKILL'))
+          tell(
+            `The server did not stop within ${STOP_TIMEOUT_MS / 1_000} seconds and was killed. The outcome of a running call is unknown.`,
+          );
+      }, STOP_TIMEOUT_MS).unref();
     };
     /** Ignores files that were not loaded, unless loading failed: agents write files, too. */
     const isRelevant = (folder: string, name: string): boolean => {
@@ -112,24 +105,14 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
         } else if (message.type === 'listening') port = message.port;
         else isUnloadable = true;
       });
-      const ended = (code: number | null, signal: NodeJS.Signals | null) => {
+      started.on('exit', (code, signal) => {
         child = undefined;
         loaded = undefined;
-        if (isStopping) return end(signal === 'SIGKILL' ? codeIfKilled : EXIT.ok);
+        if (isStopping) return end(signal === 'SIGKILL' ? EXIT.failure : EXIT.ok);
         if (isChanged) return start();
-        if (!isUnloadable && port === undefined) return end(code ?? 1);
-        tell(
-          isUnloadable
-            ? 'Waiting for a file change …'
-            : `The server exited (${code ?? 'by a signal'}). Waiting for a file change …`,
-        );
-      };
-      started.on('exit', ended);
-      // For example, Node is being updated, or the system is out of processes.
-      started.on('error', ({ message }) => {
-        if (started.pid !== undefined) return;
-        tell(`Cannot start the server: ${message}.`);
-        ended(EXIT.failure, null);
+        if (!isUnloadable && port === undefined) return end(code ?? EXIT.failure);
+        if (!isUnloadable) tell(`The server exited (${code ?? 'by a signal'}).`);
+        tell('Waiting for a file change …');
       });
     };
 
@@ -137,9 +120,8 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
     for (const [signal, code] of STOP_SIGNALS)
       process.on(signal, () => {
         if (isStopping) {
-          codeIfKilled = code;
           child?.kill('SIGKILL');
-          return;
+          process.exit(code);
         }
         isStopping = true;
         if (!child) return end(EXIT.ok);

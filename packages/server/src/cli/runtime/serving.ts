@@ -73,17 +73,9 @@ function logFor({ json, note, style }: Output): LogSink {
 }
 
 function cannotListen(error: unknown, host: string, port: number): unknown {
-  const { code } = (error ?? {}) as { code?: unknown };
-  const reason = typeof code === 'string' ? LISTEN_ERRORS[code] : undefined;
-  if (reason === undefined) return error;
-  return new CommandFailure(EXIT.failure, 'cannot-listen', `Cannot listen on ${host}:${port}: ${reason}.`, {
+  const { syscall, message } = (error ?? {}) as NodeJS.ErrnoException;
+  if (syscall !== 'listen' && syscall !== 'getaddrinfo') return error;
+  return new CommandFailure(EXIT.failure, 'cannot-listen', `Cannot listen on ${host}:${port}: ${message}.`, {
     hint: 'Choose another port with --port (0 picks a free one), or another address with --host',
   });
 }
-
-const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is in use',
-  EACCES: 'permission denied',
-  EADDRNOTAVAIL: 'this machine does not have that address',
-  ENOTFOUND: 'address not found',
-};
