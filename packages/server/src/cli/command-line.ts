@@ -7,14 +7,14 @@ import { addDev } from './commands/dev.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addInbox } from './commands/inbox.ts';
 import { addMigrate } from './commands/migrate.ts';
-import { type Action, refuseOptionsAsValues } from './commands/options.ts';
+import { type Action, completeOptions } from './commands/options.ts';
 import { addRuns } from './commands/runs.ts';
 import { addServe } from './commands/serve.ts';
 import { addShow } from './commands/show.ts';
 import { addTokens } from './commands/tokens.ts';
 import { addWorker } from './commands/worker.ts';
 import { type CommandFailure, EXIT, type ExitCode, failureOf, usageFailure } from './failure.ts';
-import { createOutput, type Output } from './print/output.ts';
+import { createOutput } from './print/output.ts';
 
 /** Runs one command line. Never throws. */
 export async function runCommandLine(args: readonly string[]): Promise<ExitCode> {
@@ -33,11 +33,14 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return printHelp(program, args, help, error, output);
+    if (error instanceof CommanderError && error.exitCode === 0) {
+      if (!output.json) output.line(help.trimEnd());
+      else if (error.code === 'commander.version') output.document({ version: error.message });
+      else output.document(helpDocument(namedCommand(program, args)));
+      return EXIT.ok;
+    }
     const failure = error instanceof CommanderError ? misuse(program, args, error) : failureOf(error);
     output.failure(failure);
-    if (process.env.DEBUG?.includes('countersign') && failure.cause instanceof Error)
-      process.stderr.write(`${failure.cause.stack}\n`);
     return failure.exitCode;
   }
 }
@@ -70,7 +73,7 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
   for (const add of [addRuns, addShow]) add(program, action);
   program.commandsGroup('Maintain:');
   for (const add of [addDoctor, addMigrate, addTokens]) add(program, action);
-  refuseOptionsAsValues(program);
+  completeOptions(program);
   return program;
 }
 
@@ -84,19 +87,6 @@ Or use a server: --url and --token, or COUNTERSIGN_URL and COUNTERSIGN_TOKEN.
 
 Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found,
             4 conflict (someone decided differently)`;
-
-function printHelp(
-  program: Command,
-  args: readonly string[],
-  help: string,
-  { code, message }: CommanderError,
-  output: Output,
-): ExitCode {
-  if (!output.json) output.line(help.trimEnd());
-  else if (code === 'commander.version') output.document({ version: message });
-  else output.document(helpDocument(namedCommand(program, args)));
-  return EXIT.ok;
-}
 
 /** The help of a command, for programs. */
 function helpDocument(command: Command): object {
@@ -139,8 +129,5 @@ function misuse(program: Command, args: readonly string[], { code, message }: Co
 }
 
 function version(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  return version;
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 }

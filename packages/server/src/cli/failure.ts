@@ -41,45 +41,40 @@ export const usageFailure = (message: string, hint?: string): CommandFailure =>
   new CommandFailure(EXIT.usage, 'usage', message, hint === undefined ? {} : { hint });
 
 /**
- * Turns any error into a failure. Recognizes errors by code, not by class: the user's agents may use another copy of the
+ * Turns any error into a failure, with `more` details. Recognizes errors by code, not by class: the user's agents may use another copy of the
  * library, and a server sends errors as data.
  */
-export function failureOf(error: unknown): CommandFailure {
+export function failureOf(error: unknown, more: { readonly [key: string]: unknown } = {}): CommandFailure {
   if (error instanceof CommandFailure) return error;
   const message = error instanceof Error ? error.message || error.name : String(error);
   const { code, details, problems } = (error ?? {}) as { code?: unknown; details?: unknown; problems?: unknown };
   const known = typeof code === 'string' ? code : 'failed';
-  return new CommandFailure(exitCodeOf(known), known, message, {
+  return new CommandFailure(EXIT_CODES[known] ?? EXIT.failure, known, message, {
     details: {
       ...(typeof details === 'object' && details !== null ? details : {}),
       ...(Array.isArray(problems) && problems.length > 0 && { problems }),
+      ...more,
     },
     ...(HINTS[known] !== undefined && { hint: HINTS[known] }),
     cause: error,
   });
 }
 
-function exitCodeOf(code: string): ExitCode {
-  if (NOT_FOUND.has(code)) return EXIT.notFound;
-  if (CONFLICTS.has(code)) return EXIT.conflict;
-  return USAGE.has(code) ? EXIT.usage : EXIT.failure;
-}
-
-const NOT_FOUND: ReadonlySet<string> = new Set(['unknown-run', 'unknown-interrupt', 'not-found']);
-const CONFLICTS: ReadonlySet<string> = new Set([
-  'already-decided',
-  'outdated-card',
-  'run-exists',
-  'stale-version',
-  'claimed',
-]);
-const USAGE: ReadonlySet<string> = new Set([
-  'invalid-options',
-  'invalid-decision',
-  'invalid-resume',
-  'invalid-request',
-  'not-json',
-]);
+const EXIT_CODES: Readonly<Record<string, ExitCode>> = {
+  'unknown-run': EXIT.notFound,
+  'unknown-interrupt': EXIT.notFound,
+  'not-found': EXIT.notFound,
+  'already-decided': EXIT.conflict,
+  'outdated-card': EXIT.conflict,
+  'run-exists': EXIT.conflict,
+  'stale-version': EXIT.conflict,
+  claimed: EXIT.conflict,
+  'invalid-options': EXIT.usage,
+  'invalid-decision': EXIT.usage,
+  'invalid-resume': EXIT.usage,
+  'invalid-request': EXIT.usage,
+  'not-json': EXIT.usage,
+};
 
 const HINTS: Readonly<Record<string, string>> = {
   'unknown-run': 'List runs with: countersign runs',

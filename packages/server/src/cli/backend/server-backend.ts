@@ -2,13 +2,10 @@
 import type { Decided, DecisionInput, Json } from 'countersign';
 import { allItems } from '../../all-items.ts';
 import { ApiError, type Client, createClient, type Decision } from '../../client/index.ts';
-import { CommandFailure, EXIT, type ExitCode, failureOf } from '../failure.ts';
+import { failureOf } from '../failure.ts';
 import type { Backend } from './backend.ts';
 import { unansweredDecision, unreachableFailure } from './unreachable.ts';
 import { watchedFetch } from './watched-fetch.ts';
-
-/** How often to poll for changes if the server cannot stream. */
-const POLL_EVERY_MS = 2_000;
 
 export async function serverBackend(url: string, token: string | undefined): Promise<Backend> {
   const watchers = new Set<(isConnected: boolean) => void>();
@@ -64,15 +61,11 @@ export async function serverBackend(url: string, token: string | undefined): Pro
   };
 }
 
+/** Ends if the server refuses the stream, as after the token was revoked; every other request says so, too. */
 async function listen(client: Client, signal: AbortSignal, changed: () => void): Promise<void> {
   try {
     for await (const _runId of client.changes({ signal })) changed();
-  } catch {
-    // The server or a proxy does not stream: poll instead.
-    const timer = setInterval(changed, POLL_EVERY_MS);
-    signal.addEventListener('abort', () => clearInterval(timer), { once: true });
-    if (signal.aborted) clearInterval(timer);
-  }
+  } catch {}
 }
 
 const decisionObject = (decision: DecisionInput): Decision =>
@@ -85,26 +78,12 @@ async function withFailures<T>(url: string, response: Promise<T>): Promise<T> {
   } catch (error) {
     const unreachable = unreachableFailure(url, error);
     if (unreachable || !(error instanceof ApiError)) throw unreachable ?? failureOf(error);
-    const { code, message, hint, exitCode } = failureOf(error);
     const { problems = [], settlement } = error.problem ?? {};
-    const list = problems
-      .map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
-      .join('; ');
-    throw new CommandFailure(
-      BY_STATUS.get(error.status) ?? exitCode,
-      code,
-      message.includes(list) ? message : `${message} ${list}`,
-      {
-        ...(hint !== undefined && { hint }),
-        details: { ...(problems.length > 0 && { problems }), ...(settlement !== undefined && { settlement }) },
-        cause: error,
-      },
-    );
+    const list = problems.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': ')).join('; ');
+    const failure = failureOf(error, {
+      ...(problems.length > 0 && { problems }),
+      ...(settlement !== undefined && { settlement }),
+    });
+    throw failure.message.includes(list) ? failure : failure.saying(`${failure.message} ${list}`);
   }
 }
-
-const BY_STATUS: ReadonlyMap<number, ExitCode> = new Map([
-  [404, EXIT.notFound],
-  [409, EXIT.conflict],
-  [422, EXIT.usage],
-]);

@@ -105,15 +105,6 @@ function withPlaceholderTool(card: Card, decision: DecisionInput, store: Store |
 
 function needsSchema(decision: DecisionInput): boolean {
   if (typeof decision === 'string') return false;
-  switch (decision.type) {
-    case 'approve':
-      return decision.edit !== undefined;
-    case 'restart':
-      return decision.replaceInput !== undefined;
-    case 'respond':
-      return true;
-    case 'reject':
-    case 'cancel':
-      return false;
-  }
+  const { type, edit, replaceInput } = decision as { type: string; edit?: unknown; replaceInput?: unknown };
+  return type === 'respond' || edit !== undefined || replaceInput !== undefined;
 }

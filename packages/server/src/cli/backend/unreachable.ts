@@ -20,7 +20,7 @@ export function unreachableFailure(url: string, error: unknown): CommandFailure 
 /** A decision without a response may have been recorded, unless the connection was never made. */
 export function unansweredDecision(error: unknown): unknown {
   if (!(error instanceof CommandFailure) || !(error.code === 'unreachable' || error.code === 'no-server')) return error;
-  if (NEVER_SENT.has(codeOf(error.cause))) return error;
+  if (NEVER_SENT.has(rootOf(error.cause).code)) return error;
   return error.saying(
     `${error.message} The decision may or may not have been recorded. Send it again: it is recorded only once.`,
   );
@@ -28,14 +28,13 @@ export function unansweredDecision(error: unknown): unknown {
 
 const NEVER_SENT: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
-function codeOf(error: unknown): unknown {
-  const { cause, code } = (error ?? {}) as { cause?: unknown; code?: unknown };
-  return cause === undefined ? code : codeOf(cause);
+/** The outer errors only say that fetch failed. */
+function rootOf(error: unknown): { readonly code?: unknown; readonly message?: unknown } {
+  const { cause } = (error ?? {}) as { readonly cause?: unknown };
+  return cause === undefined ? (error ?? {}) : rootOf(cause);
 }
 
-/** Returns the innermost reason: the outer errors only say that fetch failed. */
 export function rootReason(error: unknown): string {
-  const { cause, code, message } = (error ?? {}) as { cause?: unknown; code?: unknown; message?: unknown };
-  if (cause !== undefined) return rootReason(cause);
+  const { code, message } = rootOf(error);
   return typeof message === 'string' && message !== '' ? message.replace(/\.$/, '') : String(code ?? error);
 }

@@ -9,7 +9,7 @@ import { usageFailure } from '../failure.ts';
 import { othersHold, recordedText } from '../print/decision-text.ts';
 import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import { type Action, type BackendOptions, withBackend, withExamples, withJson } from './options.ts';
+import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
 import { parseAnswer, parseJson, readValue } from './value.ts';
 
 const VERBS = ['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'] as const;
@@ -48,7 +48,7 @@ export function addDecide(program: Command, action: Action): void {
     .option('--wait', 'wait until the run pauses again or ends')
     .action(action(decide));
   withExamples(
-    withJson(withBackend(command)),
+    withBackend(command),
     ['countersign decide run_fJ3k:call_9 --approve', 'run the call'],
     ['countersign decide run_fJ3k:call_9 --reject --reason "too expensive"', 'refuse it'],
     [`countersign decide run_fJ3k:call_9 --edit '{"amount": 90}'`, 'run it with a different input'],
@@ -97,23 +97,23 @@ function verbOf(options: DecideOptions): Verb {
   return verb;
 }
 
-async function readOptionValue(verb: Verb, option: string | boolean | undefined): Promise<string> {
-  if (typeof option !== 'string') return '';
+/** Only the card says how to read an answer, so that stays a text. */
+async function readOptionValue(verb: Verb, option: string | boolean | undefined): Promise<unknown> {
+  if (typeof option !== 'string') return undefined;
   const value = await readValue(`--${verb}`, option);
-  if (verb !== 'respond') parseJson(`--${verb}`, value);
-  return value;
+  return verb === 'respond' ? value : parseJson(`--${verb}`, value);
 }
 
-function decisionOf(verb: Verb, value: string, reason: string | undefined, card: Card): DecisionInput {
+function decisionOf(verb: Verb, value: unknown, reason: string | undefined, card: Card): DecisionInput {
   switch (verb) {
     case 'approve':
       return { type: 'approve' };
     case 'edit':
-      return { type: 'approve', edit: parseJson('--edit', value) };
+      return { type: 'approve', edit: value };
     case 'respond':
-      return { type: 'respond', output: parseAnswer('--respond', value, card.answerSchema) };
+      return { type: 'respond', output: parseAnswer('--respond', String(value), card.answerSchema) };
     case 'restart':
-      return { type: 'restart', resumed: parseJson('--restart', value) };
+      return { type: 'restart', resumed: value };
     case 'reject':
     case 'cancel':
       return { type: verb, ...defined({ reason }) };

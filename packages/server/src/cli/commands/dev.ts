@@ -12,7 +12,6 @@ import {
   type StoreOptions,
   withAddress,
   withExamples,
-  withJson,
   withStore,
 } from './options.ts';
 
@@ -38,7 +37,7 @@ export function addDev(program: Command, action: Action): void {
       ),
     );
   withExamples(
-    withJson(withStore(command)),
+    withStore(command),
     ['countersign dev', 'agents.ts in this folder, or the demo'],
     ['countersign dev src/agents.ts --port 4000', 'a different file and port'],
     ['OPENAI_API_KEY=… COUNTERSIGN_MODEL=openai/gpt-5 countersign dev', 'with a real model'],

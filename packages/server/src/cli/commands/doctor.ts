@@ -5,7 +5,7 @@ import type { Output } from '../print/output.ts';
 import { wrap } from '../print/text-width.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import type { Check } from '../runtime/server-checks.ts';
-import { type Action, type BackendOptions, withBackend, withExamples, withJson } from './options.ts';
+import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
 
 export function addDoctor(program: Command, action: Action): void {
   const command = program
@@ -14,7 +14,7 @@ export function addDoctor(program: Command, action: Action): void {
     .description('Checks what runs need and says how to fix what is missing. The exit code is 1 if a check fails.')
     .action(action(diagnose));
   withExamples(
-    withJson(withBackend(command)),
+    withBackend(command),
     ['countersign doctor', 'check this folder'],
     ['countersign doctor --store postgres://localhost/app --json', 'as JSON'],
   );

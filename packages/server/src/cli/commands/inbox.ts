@@ -1,20 +1,13 @@
 // `countersign inbox`: decide pending requests in the terminal, or print them.
 import type { Command } from 'commander';
+import type { Page } from 'countersign/store';
 import { defined } from '../../defined.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 import { cardAge, cardSummary, decisionLine } from '../inbox/card-text.ts';
 import type { Output } from '../print/output.ts';
 import { tableLines } from '../print/table.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import {
-  type Action,
-  type BackendOptions,
-  type PageOptions,
-  withBackend,
-  withExamples,
-  withJson,
-  withPage,
-} from './options.ts';
+import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from './options.ts';
 
 type InboxOptions = BackendOptions &
   PageOptions & {
@@ -45,7 +38,7 @@ export function addInbox(program: Command, action: Action): void {
     .option('--by <person>', 'who decides (default: $USER); a server uses the token instead')
     .action(action(showInbox));
   withExamples(
-    withJson(withBackend(withPage(command))),
+    withBackend(withPage(command)),
     ['countersign inbox', 'decide the requests in this folder'],
     ['countersign inbox --url https://approvals.example.com', 'decide the requests of a server'],
     ['countersign inbox --json | jq -r .items[].id', 'print the ids of pending requests'],
@@ -62,7 +55,7 @@ async function showInbox(output: Output, options: InboxOptions): Promise<undefin
     const order = settled ? ('newest' as const) : undefined;
     const page = await backend.cards({ ...query, limit, ...defined({ settled, order, cursor }) });
     if (output.json) output.document(page);
-    else print(page.items, page.cursor, backend, output, isTerminal);
+    else print(page, backend, output, isTerminal);
   });
 }
 
@@ -81,13 +74,7 @@ async function interactive(backend: Backend, query: CardQuery): Promise<void> {
   }
 }
 
-function print(
-  cards: readonly Card[],
-  cursor: string | null,
-  backend: Backend,
-  output: Output,
-  isTerminal: boolean,
-): void {
+function print({ items: cards, cursor }: Page<Card>, backend: Backend, output: Output, isTerminal: boolean): void {
   const now = Date.now();
   if (cards.length === 0) output.note(`No requests in ${visibleLine(backend.where)}.`);
   for (const card of cards) {

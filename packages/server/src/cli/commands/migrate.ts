@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import { type Action, type StoreOptions, withExamples, withJson, withStore } from './options.ts';
+import { type Action, type StoreOptions, withExamples, withStore } from './options.ts';
 
 type MigrateOptions = StoreOptions & { readonly dryRun?: boolean };
 
@@ -20,7 +20,7 @@ export function addMigrate(program: Command, action: Action): void {
     .option('--dry-run', 'check every paused run against your agents')
     .action(action((output, options: MigrateOptions) => (options.dryRun ? dryRun : migrate)(output, options)));
   withExamples(
-    withJson(withStore(command)),
+    withStore(command),
     ['countersign migrate --store postgres://localhost/app', 'before you start a new version'],
     ['countersign migrate --dry-run --agents agents.ts', 'in CI, before you deploy changed agents'],
   );

@@ -17,9 +17,6 @@ export type AddressOptions = { readonly port: number; readonly host: string; rea
 
 export type PageOptions = { readonly limit: number; readonly cursor?: string };
 
-export const withJson = (command: Command): Command =>
-  command.option('--json', 'print JSON: one document, or one line per event with --follow');
-
 export const withStore = (command: Command): Command =>
   command
     .option('--store <address>', 'sqlite:./file.sqlite or postgres://… (env: COUNTERSIGN_STORE)')
@@ -72,8 +69,10 @@ export function httpUrl(text: string): string {
   throw new InvalidArgumentError('Expected a URL such as https://approvals.example.com.');
 }
 
-/** Rejects an option where a value is missing, as in `--respond --wait`. */
-export function refuseOptionsAsValues(command: Command): void {
+/** Adds `--json` to each command, and rejects an option where a value is missing, as in `--respond --wait`. */
+export function completeOptions(command: Command): void {
+  if (command.commands.length === 0)
+    command.option('--json', 'print JSON: one document, or one line per event with --follow');
   for (const option of command.options) {
     if (!option.required) continue;
     const parse = option.parseArg;
@@ -82,5 +81,5 @@ export function refuseOptionsAsValues(command: Command): void {
       return parse ? parse(text, previous) : text;
     });
   }
-  for (const subcommand of command.commands) refuseOptionsAsValues(subcommand);
+  for (const subcommand of command.commands) completeOptions(subcommand);
 }

@@ -5,15 +5,7 @@ import { roughDuration, timeText } from '../print/moment.ts';
 import type { Output } from '../print/output.ts';
 import { tableLines } from '../print/table.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import {
-  type Action,
-  type BackendOptions,
-  type PageOptions,
-  withBackend,
-  withExamples,
-  withJson,
-  withPage,
-} from './options.ts';
+import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from './options.ts';
 
 const STATUSES = ['running', 'waiting', 'done', 'failed', 'cancelled'] as const;
 
@@ -42,7 +34,7 @@ export function addRuns(program: Command, action: Action): void {
     .option('--started-by <person>', 'only runs that this person started')
     .action(action(listRuns));
   withExamples(
-    withJson(withBackend(withPage(command))),
+    withBackend(withPage(command)),
     ['countersign runs --status waiting', 'runs that wait for a person'],
     ['countersign runs --agent assistant --limit 10 --json', 'ten runs of one agent, as JSON'],
   );

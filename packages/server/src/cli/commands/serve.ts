@@ -9,7 +9,6 @@ import {
   type StoreOptions,
   withAddress,
   withExamples,
-  withJson,
   withStore,
 } from './options.ts';
 
@@ -31,7 +30,7 @@ export function addServe(program: Command, action: Action): void {
     .option('--log-inputs', 'log tool inputs and answers')
     .action(action(survivingLostOutput(serveAgents)));
   withExamples(
-    withJson(withStore(command)),
+    withStore(command),
     ['countersign serve agents.ts --store postgres://localhost/app', 'reachable from this machine only'],
     [
       'countersign serve --host 0.0.0.0 --public-url https://approvals.example.com --json',

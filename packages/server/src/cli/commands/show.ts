@@ -6,7 +6,7 @@ import type { Format, Output } from '../print/output.ts';
 import { padded, widthOf, wrap } from '../print/text-width.ts';
 import { createTimeline, type Entry, offsetText } from '../print/timeline.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import { type Action, type BackendOptions, withBackend, withExamples, withJson } from './options.ts';
+import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
 import { STATUS_COLOURS } from './runs.ts';
 
 export function addShow(program: Command, action: Action): void {
@@ -25,7 +25,7 @@ export function addShow(program: Command, action: Action): void {
       }),
     );
   withExamples(
-    withJson(withBackend(command)),
+    withBackend(command),
     ['countersign show run_fJ3k', 'what happened so far'],
     ['countersign show run_fJ3k --follow --json', 'one line of JSON per event'],
   );

@@ -36,18 +36,11 @@ export function parseJson(option: string, value: string): unknown {
 /** Parses an answer: a string schema takes plain text, any other schema takes JSON. A quoted string works for both. */
 export function parseAnswer(option: string, value: string, schema: JsonSchema | null): unknown {
   const type = schema?.type;
-  const parsed = tryJson(value);
-  if (type === 'string') return typeof parsed === 'string' ? parsed : value;
-  if (parsed !== undefined) return parsed;
-  const takesText = type === undefined || (Array.isArray(type) && type.includes('string'));
-  return takesText ? value : parseJson(option, value);
-}
-
-function tryJson(value: string): unknown {
+  const takesText = type === undefined || [type].flat().includes('string');
   try {
-    return JSON.parse(value);
+    const parsed: unknown = JSON.parse(value);
+    return type === 'string' && typeof parsed !== 'string' ? value : parsed;
   } catch {
-    // The caller decides whether plain text is allowed.
-    return undefined;
+    return takesText ? value : parseJson(option, value);
   }
 }

@@ -5,7 +5,7 @@ import { EXIT, type ExitCode, failureOf } from '../failure.ts';
 import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { STOPPING, stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
-import { type Action, type StoreOptions, wholeNumber, withExamples, withJson, withStore } from './options.ts';
+import { type Action, type StoreOptions, wholeNumber, withExamples, withStore } from './options.ts';
 
 type WorkerOptions = StoreOptions & { readonly concurrency: number };
 
@@ -22,7 +22,7 @@ export function addWorker(program: Command, action: Action): void {
     .option('--concurrency <number>', 'runs to drive at once, 1 to 1000', wholeNumber(1, 1_000), 8)
     .action(action(survivingLostOutput(work)));
   withExamples(
-    withJson(withStore(command)),
+    withStore(command),
     ['countersign worker agents.ts', 'use your agents'],
     ['countersign worker --store postgres://localhost/app --concurrency 32', 'one of several on a shared store'],
   );

@@ -16,24 +16,22 @@ export type Recorded = {
   readonly at: number | null;
 };
 
+const PAST: Readonly<Record<string, string>> = {
+  approve: 'approved',
+  reject: 'rejected',
+  cancel: 'cancelled',
+  respond: 'answered',
+  restart: 'restarted',
+};
+
 /** As in `approved with edited input: amount 90`. */
 export function decisionText(decision: Json | undefined): string {
-  const said = fieldsOf(decision);
-  const because = typeof said.reason === 'string' && said.reason !== '' ? `: ${visibleLine(said.reason)}` : '';
-  switch (said.type) {
-    case 'approve':
-      return said.edit === undefined ? 'approved' : `approved with edited input: ${valueLine(said.edit)}`;
-    case 'reject':
-      return `rejected${because}`;
-    case 'cancel':
-      return `cancelled${because}`;
-    case 'respond':
-      return `answered: ${valueLine(said.output)}`;
-    case 'restart':
-      return said.replaceInput === undefined ? 'restarted' : `restarted with: ${valueLine(said.replaceInput)}`;
-    default:
-      return 'withdrawn';
-  }
+  const { type, reason, edit, output, replaceInput } = fieldsOf(decision);
+  const did = PAST[String(type)] ?? 'withdrawn';
+  if (type === 'approve' && edit !== undefined) return `${did} with edited input: ${valueLine(edit)}`;
+  if (type === 'restart' && replaceInput !== undefined) return `${did} with: ${valueLine(replaceInput)}`;
+  if (type === 'respond') return `${did}: ${valueLine(output)}`;
+  return typeof reason === 'string' && reason !== '' ? `${did}: ${visibleLine(reason)}` : did;
 }
 
 const fieldsOf = (decision: Json | undefined): JsonObject =>
@@ -46,14 +44,6 @@ export function recordedText({ decision, by, channel, note, at }: Recorded): str
   const remark = note === null || note === '' ? '' : `, note: ${visibleLine(note)}`;
   return `${by === null ? 'unknown person' : visibleLine(by)}${through}${when}: ${decisionText(decision)}${remark}`;
 }
-
-const PAST: Readonly<Record<string, string>> = {
-  approve: 'approved',
-  reject: 'rejected',
-  cancel: 'cancelled',
-  respond: 'answered',
-  restart: 'restarted',
-};
 
 /** As in `Bob already rejected this at 1:28 PM. Your decision was not saved.` */
 export function conflictText({ decision, by, channel, at }: Recorded, person: string | undefined): string {

@@ -1,5 +1,5 @@
 // A view of the timeline as lines of text: what happened, who did it, and how long it took.
-import type { Decision, Message, Part } from 'countersign';
+import type { Decision, Json, Message, Part } from 'countersign';
 import { createTimeline as readTimeline, type TimelineEntry } from 'countersign/timeline';
 import type { SequencedEvent } from '../backend/backend.ts';
 import { decisionText } from './decision-text.ts';
@@ -81,9 +81,8 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
 type Result = Extract<TimelineEntry, { type: 'late-result' }>['result'];
 type Asked = Extract<TimelineEntry, { type: 'wait-started' }>['interrupt'];
 
-function resultLine(result: Result): string {
-  return result.type === 'output' ? `gives ${valueLine(result.output)}` : `${result.type}: ${visibleLine(result.text)}`;
-}
+const resultLine = (result: Result): string =>
+  result.type === 'output' ? `gives ${valueLine(result.output)}` : `${result.type}: ${visibleLine(result.text)}`;
 
 const userSaid = ({ content }: Message): Line => ({ who: 'user', what: textOf(content) || '(no text)', tone: 'said' });
 
@@ -107,11 +106,8 @@ function asks(interrupt: Asked): string {
   if (interrupt.kind === 'inside') return KINDS.inside;
   const { kind, payload, risk, expiresAt } = interrupt;
   const message = (payload as { readonly message?: unknown } | null)?.message;
-  const words = [
-    KINDS[kind],
-    ...(risk === undefined ? [] : [`${risk} risk`]),
-    ...(expiresAt === undefined ? [] : [`until ${new Date(expiresAt).toISOString()}`]),
-  ].join(', ');
+  const until = expiresAt && `until ${new Date(expiresAt).toISOString()}`;
+  const words = [KINDS[kind], risk && `${risk} risk`, until].filter(Boolean).join(', ');
   return typeof message === 'string' ? `${words}: ${visibleLine(message)}` : words;
 }
 
@@ -126,16 +122,13 @@ const KINDS = {
 
 function decided(decision: Decision): readonly Omit<Line, 'tookMs'>[] {
   if (decision.type === 'inside') {
-    const notes = (Array.isArray(decision.decided) ? decision.decided : []) as readonly {
-      readonly [key: string]: any;
-    }[];
+    const notes = (decision.decided ?? []) as readonly { readonly [key: string]: any }[];
     if (notes.length === 0) return [{ who: 'someone', what: 'decided for a sub-agent', tone: 'decided' }];
     return notes.map((note) => ({ who: signed(note), what: decisionText(note), tone: 'decided' }));
   }
-  const { by: _by, channel: _channel, note, metadata: _metadata, ...said } = decision;
   // On record the edited input is the input; a decision calls it an edit.
-  const { input, ...rest } = said as { readonly input?: any; readonly type: string };
-  const words = decisionText(input === undefined ? rest : { ...rest, edit: input, replaceInput: input });
+  const { input, note, ...said } = decision as Decision & { readonly input?: any };
+  const words = decisionText({ ...said, edit: input, replaceInput: input } as Json);
   const beside = note === undefined ? '' : `, note: ${visibleLine(note)}`;
   return [{ who: signed(decision), what: `${words}${beside}`, tone: 'decided' }];
 }
