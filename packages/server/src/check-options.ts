@@ -16,24 +16,19 @@ export const aBoolean = option((value) => typeof value === 'boolean', 'must be t
 export const isStrings = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
-/** Throws `invalid-options` for the first fault. `caller` begins the message. */
-export function checkOptions(caller: string, schema: z.ZodObject, options: unknown): void {
+/** Throws `invalid-options` with `details` for the first fault. `caller` begins the message. */
+export function checkOptions(caller: string, schema: z.ZodObject, options: unknown, details: object = {}): void {
+  const refused = (more: object, message: string) =>
+    new UsageError('invalid-options', { ...details, ...more }, message);
   if (typeof options !== 'object' || options === null)
-    throw new UsageError(
-      'invalid-options',
-      {},
-      `${caller} takes an object of options, not ${JSON.stringify(options)}.`,
-    );
+    throw refused({}, `${caller} takes an object of options, not ${JSON.stringify(options)}.`);
   const issues = schema.safeParse(options).error?.issues ?? [];
   const unknown = issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : []));
-  if (unknown.length > 0) throw unknownOptions(caller, unknown, Object.keys(schema.shape));
+  const known = Object.keys(schema.shape).join(', ');
+  if (unknown.length > 0)
+    throw refused({ unknown }, `${caller} has no option ${unknown.join(', ')}. It takes: ${known}.`);
   const [fault] = issues;
   if (!fault) return;
   const name = String(fault.path[0]);
-  throw new UsageError('invalid-options', { option: name }, `\`${name}\` of ${caller} ${fault.message}.`);
-}
-
-function unknownOptions(caller: string, unknown: readonly string[], known: readonly string[]): UsageError {
-  const message = `${caller} has no option ${unknown.join(', ')}. It takes: ${known.join(', ')}.`;
-  return new UsageError('invalid-options', { unknown }, message);
+  throw refused({ option: name }, `\`${name}\` of ${caller} ${fault.message}.`);
 }

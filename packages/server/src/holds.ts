@@ -2,7 +2,7 @@
 import { ConflictError } from 'countersign';
 import type { Note, Notes } from 'countersign/store';
 import { allItems } from './all-items.ts';
-import { type Hold, HoldShape } from './schemas/interrupt.ts';
+import type { Hold } from './schemas/interrupt.ts';
 
 const COLLECTION = 'holds';
 const FIVE_MINUTES = 5 * 60_000;
@@ -57,8 +57,8 @@ export async function removeHold(notes: Notes, interruptId: string): Promise<voi
   await notes.remove(COLLECTION, interruptId);
 }
 
-/** Undefined if it was released or is invalid, as after an edit in the database. */
-const holdIn = ({ value }: Note): Hold | undefined => HoldShape.safeParse(value).data;
+/** Undefined if it was released. */
+const holdIn = ({ value }: Note): Hold | undefined => (value as Hold | typeof RELEASED) ?? undefined;
 
 function refuseOthers(interruptId: string, hold: Hold | undefined, by: string): void {
   if (!hold || hold.by === by) return;

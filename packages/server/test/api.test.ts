@@ -248,20 +248,6 @@ test('a run with more requests than are shown shows the pending ones', async () 
   expect(body.interrupts.filter(({ status }: any) => status === 'pending')).toMatchObject([{ id: oldest }]);
 });
 
-test.each([5, 'bob', {}, { by: 5, until: 'soon' }, { by: 'bob' }, { by: 'bob', until: 1e300 }])(
-  'an invalid hold, such as %j, is ignored',
-  async (value) => {
-    const { as, ai } = await startServer();
-    const ann = await as('ann');
-    const run = await begin(ann, ai, 'pay bob 500');
-    const { id } = run.interrupts[0];
-    await ai.runs.notes.put('holds', id, value);
-    const list = await ann('GET', '/api/v1/interrupts');
-    expect(list.body.items).toMatchObject([{ id, hold: null }]);
-    expect((await ann('POST', `/api/v1/interrupts/${id}/hold`)).body.hold.by).toBe('ann');
-  },
-);
-
 test('a hold refuses other holders, expires, and is released', async () => {
   const { as, ai } = await startServer({ mayDecide: () => true });
   const [ann, bob] = [await as('ann'), await as('bob')];

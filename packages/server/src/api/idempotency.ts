@@ -15,6 +15,8 @@ export const IdempotencyHeaders = z.object({
     .openapi({ description: 'Any string, kept for a day: the same request with the same key acts once.' }),
 });
 
+type KeyedRequest = { readonly key: string; readonly person: string; readonly asked: Json; readonly kept: Json };
+
 export type Remembered = {
   /** The value stored with the first request. */
   readonly kept: Json;
@@ -30,15 +32,7 @@ export type Remembered = {
  * Stores `kept` under the key of this person, or returns the value stored before. Throws `key-reused` if the key came
  * with a different request.
  */
-export async function remember(
-  notes: Notes,
-  {
-    key,
-    person,
-    asked,
-    kept,
-  }: { readonly key: string; readonly person: string; readonly asked: Json; readonly kept: Json },
-): Promise<Remembered> {
+export async function remember(notes: Notes, { key, person, asked, kept }: KeyedRequest): Promise<Remembered> {
   const id = hash([person, key]);
   const fingerprint = hash(asked);
   const { isFirst, before } = await keep(notes, id, { fingerprint, kept });
@@ -66,15 +60,8 @@ async function keep(notes: Notes, id: string, value: Kept): Promise<{ isFirst: b
       return { isFirst: true, before: value };
     const note = await notes.get(COLLECTION, id);
     // Otherwise the key was freed in between.
-    if (note) return { isFirst: false, before: keptIn(note.value, value.kept) };
+    if (note) return { isFirst: false, before: note.value as Kept };
   }
-}
-
-/** An invalid note, as after an edit in the database, matches no request. */
-function keptIn(value: Json, like: Json): Kept {
-  const { fingerprint, kept } = (value ?? {}) as Partial<Kept>;
-  const isOurs = typeof fingerprint === 'string' && kept !== undefined && typeof kept === typeof like;
-  return isOurs ? { fingerprint, kept } : { fingerprint: '', kept: null };
 }
 
 const hash = (value: Json): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');

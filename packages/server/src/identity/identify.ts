@@ -48,15 +48,9 @@ export async function callerOf(
   return person && { person, proof: 'session' };
 }
 
-/** A mistake of the hook is an internal error that the caller does not see. */
 function identified(found: Identified): Person {
-  try {
-    checkIdentified('The result of `identify`', found);
-  } catch (error) {
-    throw error instanceof UsageError
-      ? new UsageError(error.code, { ...error.details, status: 500 }, error.message)
-      : error;
-  }
+  // A mistake of the hook is an internal error that the caller does not see.
+  checkIdentified('The result of `identify`', found, { status: 500 });
   return personOf(found);
 }
 

@@ -1,6 +1,6 @@
 // The caller, a person or a program: their scopes and their reach.
 import { z } from '@hono/zod-openapi';
-import type { Context, Json } from 'countersign';
+import type { Context } from 'countersign';
 import { checkOptions, optionsOf } from '../check-options.ts';
 
 /** The scopes of a caller: start and steer runs, read, decide. */
@@ -34,20 +34,12 @@ export type Identified = {
 
 /** Schemas of the rights that an identity or a token gives. */
 export const RIGHTS = {
-  scopes: z
-    .custom((value) => unknownScopes(value).length === 0, {
-      error: ({ input }) => `must be some of ${SCOPES.join(', ')}, not ${JSON.stringify(unknownScopes(input)[0])}`,
-    })
-    .optional(),
-  reach: z
-    .custom((value) => REACHES.includes(value as Reach), {
-      error: ({ input }) => `must be own or all, not ${JSON.stringify(input)}`,
-    })
-    .optional(),
+  scopes: z.array(z.enum(SCOPES, { error: notSome }), { error: notSome }).optional(),
+  reach: z.enum(REACHES, { error: ({ input }) => `must be own or all, not ${JSON.stringify(input)}` }).optional(),
 };
 
-function unknownScopes(scopes: unknown): readonly unknown[] {
-  return Array.isArray(scopes) ? scopes.filter((scope) => !SCOPES.includes(scope)) : [scopes];
+function notSome({ input }: { readonly input?: unknown }): string {
+  return `must be some of ${SCOPES.join(', ')}, not ${JSON.stringify(input)}`;
 }
 
 const IdentifiedShape = optionsOf<Identified>({
@@ -58,8 +50,8 @@ const IdentifiedShape = optionsOf<Identified>({
 });
 
 /** Throws `invalid-options` for what would give more rights than intended, such as misspelt scopes. */
-export function checkIdentified(caller: string, given: Omit<Identified, 'context'>): void {
-  checkOptions(caller, IdentifiedShape, given);
+export function checkIdentified(caller: string, given: Omit<Identified, 'context'>, details: object = {}): void {
+  checkOptions(caller, IdentifiedShape, given, details);
 }
 
 /** How a caller was identified. Browsers send sessions on their own, so those need an origin check. */
@@ -71,16 +63,6 @@ const ID = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 export function isPersonId(id: unknown): id is string {
   return typeof id === 'string' && ID.test(id);
 }
-
-const StoredShape = z.object({
-  id: z.custom<string>(isPersonId),
-  name: z.string().nullable().default(null),
-  scopes: z.array(z.enum(SCOPES)).readonly().default(SCOPES),
-  reach: z.enum(REACHES).default('own'),
-});
-
-/** Reads a stored identity; undefined if it is invalid, as after an edit in the database. */
-export const identifiedIn = (stored: Json | undefined): Identified | undefined => StoredShape.safeParse(stored).data;
 
 export function personOf({ id, name = null, scopes = SCOPES, reach = 'own', context }: Identified): Person {
   return {

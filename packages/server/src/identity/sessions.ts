@@ -3,7 +3,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type Json, UsageError } from 'countersign';
 import type { Notes } from 'countersign/store';
 import { serialize } from 'hono/utils/cookie';
-import { checkIdentified, type Identified, identifiedIn, isPersonId, type Person, personOf } from './person.ts';
+import { defined } from '../defined.ts';
+import { checkIdentified, type Identified, isPersonId, type Person, personOf } from './person.ts';
 
 const LINKS = 'login-links';
 const SESSIONS = 'sessions';
@@ -16,8 +17,10 @@ export async function createLoginToken(notes: Notes, person: Omit<Identified, 'c
   checkIdentified('loginPath', person);
   if (!isPersonId(person.id))
     throw new UsageError('invalid-options', {}, '`id` of loginPath must be a string of 1 to 200 characters.');
+  const { id, name, scopes, reach } = person;
+  const kept = defined({ id, name, scopes, reach }) as Json;
   const token = randomBytes(32).toString('base64url');
-  await notes.put(LINKS, hashOf(token), keptOf(person), { version: 0, expiresAt: Date.now() + LINK_MS });
+  await notes.put(LINKS, hashOf(token), kept, { version: 0, expiresAt: Date.now() + LINK_MS });
   return token;
 }
 
@@ -36,8 +39,7 @@ export async function takeLogin(notes: Notes, token: string): Promise<string | u
 export async function personOfSession(notes: Notes, secret: string): Promise<Person | undefined> {
   if (!SECRET.test(secret)) return undefined;
   const note = await notes.get(SESSIONS, hashOf(secret));
-  const kept = identifiedIn(note?.value);
-  return kept && personOf(kept);
+  return note && personOf(note.value as Identified);
 }
 
 export async function endSession(notes: Notes, secret: string): Promise<void> {
@@ -65,7 +67,3 @@ export function readCookie({ name }: SessionCookie, header: string | null): stri
 
 /** 256 random bits cannot be guessed, so a plain hash protects against readers of the store. */
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
-
-function keptOf({ id, name = null, scopes, reach }: Omit<Identified, 'context'>): Json {
-  return { id, name, ...(scopes && { scopes }), ...(reach && { reach }) };
-}

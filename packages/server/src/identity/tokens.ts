@@ -5,22 +5,20 @@ import { type Json, UsageError } from 'countersign';
 import type { Notes } from 'countersign/store';
 import { allItems } from '../all-items.ts';
 import { checkOptions, option, optionsOf } from '../check-options.ts';
-import { momentShape } from '../schemas/page.ts';
-import { isPersonId, type Person, personOf, REACHES, type Reach, RIGHTS, SCOPES, type Scope } from './person.ts';
-
-const RecordShape = z.object({
-  id: z.string(),
-  label: z.string(),
-  person: z.custom<string>(isPersonId),
-  scopes: z.array(z.enum(SCOPES)).readonly(),
-  reach: z.enum(REACHES),
-  createdAt: momentShape,
-  expiresAt: momentShape.nullable(),
-});
-const StoredShape = RecordShape.extend({ hash: z.hex().length(64) });
+import { isPersonId, type Person, type Reach, RIGHTS, SCOPES, type Scope } from './person.ts';
 
 /** The stored record of a token, without the token itself: its id, purpose, owner and rights. */
-export type TokenRecord = Readonly<z.infer<typeof RecordShape>>;
+export type TokenRecord = {
+  readonly id: string;
+  readonly label: string;
+  readonly person: string;
+  readonly scopes: readonly Scope[];
+  readonly reach: Reach;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+};
+
+type StoredToken = TokenRecord & { readonly hash: string };
 
 /** The options of a new token. */
 export type NewToken = {
@@ -78,15 +76,17 @@ export async function createToken(
     expiresAt: expiresInMs === undefined ? null : createdAt + expiresInMs,
   };
   const value = { ...record, hash: hashOf(token).toString('hex') } as unknown as Json;
-  const written = await notes.put(COLLECTION, id, value, { version: 0, expiresAt: record.expiresAt });
-  if (!written) throw new UsageError('invalid-options', { id }, 'A token with this id exists. Try again.');
+  await notes.put(COLLECTION, id, value, { version: 0, expiresAt: record.expiresAt });
   return { token, record };
 }
 
 /** Lists every token that has not expired, ordered by id. */
 export async function listTokens(notes: Notes): Promise<readonly TokenRecord[]> {
   const stored = await allItems((from) => notes.list(COLLECTION, { limit: 200, ...from }));
-  return stored.flatMap(({ value }) => storedIn(value)?.record ?? []);
+  return stored.map(({ value }) => {
+    const { hash: _hash, ...record } = value as StoredToken;
+    return record;
+  });
 }
 
 /** Revokes the token with this id. Returns false if it does not exist. */
@@ -101,22 +101,14 @@ export async function personOfToken(notes: Notes, token: string): Promise<Person
   const given = hashOf(token);
   const [, id] = TOKEN.exec(token) ?? [];
   const note = id === undefined ? undefined : await notes.get(COLLECTION, id);
-  const stored = note && storedIn(note.value);
+  const stored = note?.value as StoredToken | undefined;
   // Compared in constant time, also for unknown ids.
   const expected = stored ? Buffer.from(stored.hash, 'hex') : NO_HASH;
   const fits = timingSafeEqual(given, expected);
   if (!fits || !stored) return undefined;
-  const { person, scopes, reach } = stored.record;
-  return personOf({ id: person, scopes, reach });
+  const { person, scopes, reach } = stored;
+  return { id: person, name: null, scopes, reach };
 }
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 const NO_HASH = Buffer.alloc(32);
-
-/** Undefined if it is invalid, as after an edit in the database. */
-function storedIn(value: Json): { readonly hash: string; readonly record: TokenRecord } | undefined {
-  const { data } = StoredShape.safeParse(value);
-  if (!data) return undefined;
-  const { hash, ...record } = data;
-  return { hash, record };
-}

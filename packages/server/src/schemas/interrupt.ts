@@ -2,14 +2,14 @@
 import { z } from '@hono/zod-openapi';
 import type { InterruptCard } from 'countersign/ui';
 import { MessageShape } from './message.ts';
-import { momentShape, nameShape, pageQuery, runIdShape, timeShape } from './page.ts';
+import { nameShape, pageQuery, runIdShape, timeShape } from './page.ts';
 
 export const KINDS = ['approval', 'question', 'interrupt', 'unknown-outcome', 'unavailable'] as const;
 export const OUTCOMES = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
 export const RISKS = ['low', 'medium', 'high'] as const;
 
 export const HoldShape = z
-  .object({ by: z.string(), until: momentShape.openapi({ description: 'In milliseconds.' }) })
+  .object({ by: z.string(), until: z.number().openapi({ description: 'In milliseconds.' }) })
   .openapi('Hold');
 
 /** Shows who is reviewing a request, and until when. It locks nothing. */

@@ -45,8 +45,5 @@ export const nameShape = z
 /** The last millisecond of a date. */
 const LAST_MOMENT = 8_640_000_000_000_000;
 
-/** A stored time. */
-export const momentShape = z.number().max(LAST_MOMENT);
-
 /** A time in a URL. */
 export const timeShape = wholeNumber(0, LAST_MOMENT, { description: 'In milliseconds.' });
