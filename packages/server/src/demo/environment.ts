@@ -36,38 +36,19 @@ export async function modelFromEnvironment(
   load: Load = (name) => import(name),
 ): Promise<ChosenModel> {
   const named = environment.COUNTERSIGN_MODEL;
-  if (named === 'demo') return demo();
-  if (named) return ofProvider(...partsOf(named), load);
-  const entry = PROVIDERS.find(({ key }) => environment[key]);
-  return entry ? ofProvider(entry.name, entry.model, load) : demo();
-}
-
-const demo = (): ChosenModel => ({ model: demoModel(), providers: {}, name: 'demo', demo: true });
-
-function partsOf(named: string): [provider: string, model: string] {
-  const at = named.indexOf('/');
-  if (at > 0 && at < named.length - 1) return [named.slice(0, at), named.slice(at + 1)];
-  throw new UsageError(
-    'unknown-model',
-    { model: named },
-    `COUNTERSIGN_MODEL must be a provider and a model such as openai/gpt-5, or demo, not ${JSON.stringify(named)}.`,
-  );
-}
-
-async function ofProvider(provider: string, model: string, load: Load): Promise<ChosenModel> {
-  const entry = PROVIDERS.find(({ name }) => name === provider);
-  if (!entry)
-    throw new UsageError(
-      'unknown-model',
-      { provider },
-      `COUNTERSIGN_MODEL names the provider ${provider}; known are ${PROVIDERS.map(({ name }) => name).join(', ')}.`,
-    );
-  const loaded = await load(entry.package).catch((cause: unknown) => {
-    const how = `npm install ${entry.package}`;
-    const message = `The model ${provider}/${model} needs ${entry.package}, which is not installed: ${how}`;
-    throw new UsageError('unknown-model', { provider, model }, message, { cause });
+  const keyed = PROVIDERS.find(({ key }) => environment[key]);
+  if (named === 'demo' || (!named && !keyed)) return { model: demoModel(), providers: {}, name: 'demo', demo: true };
+  const model = named || `${keyed?.name}/${keyed?.model}`;
+  const provider = PROVIDERS.find(({ name }) => model.startsWith(`${name}/`));
+  if (!provider) {
+    const known = PROVIDERS.map(({ name }) => name).join(', ');
+    const message = `COUNTERSIGN_MODEL must be demo, or a provider and a model such as openai/gpt-5, not ${model}; known are ${known}.`;
+    throw new UsageError('unknown-model', { model }, message);
+  }
+  const { name, package: packageName } = provider;
+  const loaded = await load(packageName).catch((cause: unknown) => {
+    const message = `The model ${model} needs ${packageName}, which is not installed: npm install ${packageName}`;
+    throw new UsageError('unknown-model', { model }, message, { cause });
   });
-  const found = loaded[entry.name] as Providers[string];
-  const name = `${provider}/${model}`;
-  return { model: name, providers: { [provider]: found }, name, demo: false };
+  return { model, providers: { [name]: loaded[name] as Providers[string] }, name: model, demo: false };
 }

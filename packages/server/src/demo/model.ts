@@ -1,6 +1,6 @@
 // The demo model: needs no key, follows a script, streams word by word, and says that it is not a real model.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Message, Model, ModelChunk, Part } from 'countersign';
+import type { Message, Model, ModelChunk } from 'countersign';
 import { type FinishedCall, type Reply, replyTo, type Situation } from './script.ts';
 
 export type DemoModelOptions = {
@@ -49,22 +49,14 @@ async function stream(
 /** The user's last message and the results of the calls since. */
 function situationOf(messages: readonly Message[], tools: ReadonlySet<string>): Situation {
   const last = messages.findLastIndex(({ role }) => role === 'user');
+  const said = (messages[last]?.content ?? []).flatMap((part) => ('text' in part ? [part.text] : [])).join(' ');
   const since = messages.slice(last + 1).flatMap(({ content }) => content);
-  const inputs = new Map(
-    since.flatMap((part) => ('toolRequest' in part ? [[part.toolRequest.ref, part.toolRequest]] : [])),
-  );
+  const calls = since.flatMap((part) => ('toolRequest' in part ? [part.toolRequest] : []));
   const finished = since.flatMap((part): readonly FinishedCall[] => {
     if (!('toolResponse' in part)) return [];
     const { name: tool, ref, output } = part.toolResponse;
-    const input: unknown = inputs.get(ref)?.input;
-    return [{ tool, input: isRecord(input) ? input : {}, output }];
+    const input = calls.find((call) => call.ref === ref)?.input;
+    return [{ tool, input: (input ?? {}) as FinishedCall['input'], output }];
   });
-  return { said: wordsOf(messages[last]?.content ?? []), finished, tools };
-}
-
-const wordsOf = (content: readonly Part[]): string =>
-  content.flatMap((part) => ('text' in part ? [part.text] : [])).join(' ');
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return { said, finished, tools };
 }

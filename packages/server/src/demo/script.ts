@@ -1,11 +1,9 @@
 // The script of the demo model: rules over the user's last message and the tool results since.
 
+type Fields = Readonly<Record<string, unknown>>;
+
 /** A call with its result. */
-export type FinishedCall = {
-  readonly tool: string;
-  readonly input: Readonly<Record<string, unknown>>;
-  readonly output: unknown;
-};
+export type FinishedCall = { readonly tool: string; readonly input: Fields; readonly output: unknown };
 
 /** The input of the rules. */
 export type Situation = {
@@ -19,7 +17,7 @@ export type Situation = {
 
 export type Reply = {
   readonly text: string;
-  readonly calls: readonly { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }[];
+  readonly calls: readonly { readonly tool: string; readonly input: Fields }[];
 };
 
 /** The same situation gives the same reply. If a tool is missing, the reply says so. */
@@ -29,9 +27,9 @@ export function replyTo(situation: Situation): Reply {
 }
 
 const say = (text: string): Reply => ({ text, calls: [] });
-const ask = (text: string, tool: string, input: Readonly<Record<string, unknown>>): Reply => ({
+const ask = (text: string, tool: string, ...inputs: readonly Fields[]): Reply => ({
   text,
-  calls: [{ tool, input }],
+  calls: inputs.map((input) => ({ tool, input })),
 });
 
 const ABOUT =
@@ -44,113 +42,83 @@ const INVOICES = [
   { to: 'Lantern Hosting', amount: 1450, currency: 'EUR', reference: 'Invoice 2026-044' },
 ];
 
-type Rule = { readonly when: RegExp; readonly reply: (words: RegExpExecArray, said: string) => Reply };
+type Rule = readonly [when: RegExp, reply: (words: Readonly<Record<string, string | undefined>>) => Reply];
 
 const RULES: readonly Rule[] = [
-  {
-    when: /\binvoices\b/i,
-    reply: () => ({
-      text: 'Two invoices are open. Each payment waits for your approval.',
-      calls: INVOICES.map((input) => ({ tool: 'payInvoice', input })),
-    }),
-  },
-  {
-    when: /\b(?:pay|transfer|send)\s+(?<to>[^\d]{1,60}?)\s+(?:€\s*)?(?<amount>\d{1,7}(?:[.,]\d{1,2})?)\s*(?<currency>eur(?:os?)?|usd|dollars?|gbp|pounds?|€|\$|£)?(?:\s+for\s+(?<reference>.{1,80}?))?[.!]?$/iu,
-    reply: ({ groups = {} }) =>
+  [
+    /\binvoices\b/i,
+    () => ask('Two invoices are open. Each payment waits for your approval.', 'payInvoice', ...INVOICES),
+  ],
+  [
+    /\bpay\s+(?<to>[^\d]{1,60}?)\s+(?<amount>\d{1,7}(?:\.\d{1,2})?)\s*(?<currency>euros?|dollars?|pounds?)?(?:\s+for\s+(?<reference>.{1,80}?))?[.!]?$/iu,
+    ({ to, amount, currency = 'euros', reference = 'As agreed' }) =>
       ask('I have prepared the payment. It needs your approval.', 'payInvoice', {
-        to: groups.to,
-        amount: Number((groups.amount ?? '0').replace(',', '.')),
-        currency: currencyOf(groups.currency),
-        reference: groups.reference ?? 'As agreed',
+        to,
+        amount: Number(amount),
+        currency: CURRENCIES[currency.toLowerCase().replace(/s$/, '')],
+        reference,
       }),
-  },
-  {
-    when: /\blunch\b/i,
-    reply: () =>
+  ],
+  [
+    /\blunch\b/i,
+    () =>
       ask('Gladly. Which day do you prefer?', 'askQuestion', {
         question: 'On which day shall the team have lunch?',
         choices: ['Tuesday', 'Wednesday', 'Friday'],
       }),
-  },
-  {
-    when: /\b(?:write|mail|e-mail|tell)\b(?:\s+to)?\s+(?<to>\p{L}{2,30})?(?:\s+(?:that\s+)?(?<what>.{1,200}?))?[.!]?$/iu,
-    reply: ({ groups = {} }) => {
-      const to = groups.to ?? 'Bob';
-      const what = groups.what ?? 'the report is ready';
-      return ask('This is what I would send.', 'sendMail', {
-        to: `${
-          to
-            .toLowerCase()
-            .normalize('NFKD')
-            .replaceAll(/[^a-z]/g, '') || 'team'
-        }@example.com`,
+  ],
+  [
+    /\bwrite\s+to\s+(?<to>[a-z]{2,30})\s+that\s+(?<what>.{1,200}?)[.!]?$/iu,
+    ({ to = '', what = '' }) =>
+      ask('This is what I would send.', 'sendMail', {
+        to: `${to.toLowerCase()}@example.com`,
         subject: capital(what).slice(0, 60),
         body: `Hello ${capital(to)},\n\n${capital(what)}.\n\nBest regards`,
-      });
-    },
-  },
-  {
-    when: /\baccount\b\D{0,20}(?<account>\d{1,10})?/i,
-    reply: ({ groups = {} }) => ask('', 'lookUpAccount', { account: groups.account ?? '4711' }),
-  },
-  { when: /^(?:hi|hello|hey|good (?:morning|evening))\b/i, reply: () => say(`Hello! ${ABOUT}`) },
+      }),
+  ],
+  [/\baccount\b\D{0,20}(?<account>\d{1,10})/i, ({ account }) => ask('', 'lookUpAccount', { account })],
 ];
 
+const CURRENCIES: Readonly<Record<string, string>> = { euro: 'EUR', dollar: 'USD', pound: 'GBP' };
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 function answer(said: string): Reply {
-  for (const { when, reply } of RULES) {
+  for (const [when, reply] of RULES) {
     const words = when.exec(said.trim());
-    if (words) return reply(words, said);
+    if (words) return reply(words.groups ?? {});
   }
   return say(ABOUT);
 }
 
 /** A planned lunch is mailed to the team; every other task ends with a report of its results. */
 function goOn({ said, finished }: Situation): Reply {
-  const [first, ...later] = finished;
-  if (!/\blunch\b/i.test(said) || first?.tool !== 'askQuestion' || typeof first.output !== 'string')
-    return say(finished.map(sentence).join(' '));
-  if (later.length > 0) return say(later.map(sentence).join(' '));
-  return ask(`${first.output} it is. I would tell the team:`, 'sendMail', {
+  const [first] = finished;
+  const day = first?.tool === 'askQuestion' && /\blunch\b/i.test(said) ? first.output : undefined;
+  if (typeof day !== 'string') return say(finished.map(sentence).join(' '));
+  if (finished.length > 1) return say(finished.slice(1).map(sentence).join(' '));
+  return ask(`${day} it is. I would tell the team:`, 'sendMail', {
     to: 'team@example.com',
-    subject: `Team lunch on ${first.output}`,
-    body: `Hello everybody,\n\nour lunch is on ${first.output} at half past twelve.\n\nSee you there`,
+    subject: `Team lunch on ${day}`,
+    body: `Hello everybody,\n\nour lunch is on ${day} at half past twelve.\n\nSee you there`,
   });
 }
 
+/** The output of a call that did not run is a text that says why. */
 function sentence({ tool, input, output }: FinishedCall): string {
-  const result = isRecord(output) ? output : {};
+  const result = (output ?? {}) as Fields;
   switch (tool) {
     case 'payInvoice':
-      return typeof result.receipt === 'string'
-        ? `Paid ${String(result.amount)} ${String(result.currency)} to ${String(result.to)}, receipt ${result.receipt}.`
-        : `Nothing was paid to ${String(input.to)}: ${reasonIn(output)}`;
+      return result.receipt === undefined
+        ? `Nothing was paid to ${input.to}: ${output}`
+        : `Paid ${result.amount} ${result.currency} to ${result.to}, receipt ${result.receipt}.`;
     case 'sendMail':
       return result.sent === true
-        ? `The mail to ${String(result.to)} is on its way.`
-        : `No mail was sent to ${String(input.to)}: ${reasonIn(output)}`;
-    case 'askQuestion':
-      return typeof output === 'string' ? `Understood: ${output}.` : 'Then I leave that open.';
+        ? `The mail to ${result.to} is on its way.`
+        : `No mail was sent to ${input.to}: ${output}`;
     case 'lookUpAccount':
-      return `Account ${String(input.account)} belongs to ${String(result.owner)} and holds ${String(result.balance)} EUR.`;
+      return `Account ${input.account} belongs to ${result.owner} and holds ${result.balance} EUR.`;
     default:
       return `${tool} gave ${JSON.stringify(output)}.`;
   }
 }
-
-function reasonIn(output: unknown): string {
-  if (typeof output === 'string') return output;
-  const { error, reason, text } = isRecord(output) ? output : {};
-  const said = [error, reason, text].find((value) => typeof value === 'string');
-  return typeof said === 'string' ? said : 'it was not approved.';
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function currencyOf(word: string | undefined): string {
-  if (/usd|dollar|\$/i.test(word ?? '')) return 'USD';
-  return /gbp|pound|£/i.test(word ?? '') ? 'GBP' : 'EUR';
-}
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
