@@ -5,14 +5,12 @@ import { type Countersign, UsageError } from 'countersign';
 import type { Context } from 'hono';
 import { requireScope } from '../http/endpoint.ts';
 import type { Caller } from '../identity/identify.ts';
-import type { Hub } from '../live/hub.ts';
 import type { AppOptions } from '../options.ts';
 import { checkWrites } from '../store-writes.ts';
 import type { Measures } from './measures.ts';
 
 export type Health = {
   readonly ai: Countersign;
-  readonly hub: Hub;
   readonly measures: Measures;
   readonly metrics: NonNullable<AppOptions['metrics']>;
   readonly caller: (context: Context) => Promise<Caller>;
@@ -21,7 +19,7 @@ export type Health = {
 
 const STORE_MS = 2_000;
 
-export function mountHealth(app: OpenAPIHono, { ai, hub, measures, metrics, caller, isRetired }: Health): void {
+export function mountHealth(app: OpenAPIHono, { ai, measures, metrics, caller, isRetired }: Health): void {
   app.get('/healthz', () => Response.json({ status: 'ok' }));
   app.get('/readyz', async () => {
     if (isRetired()) return Response.json({ status: 'stopping' }, { status: 503 });
@@ -36,7 +34,6 @@ export function mountHealth(app: OpenAPIHono, { ai, hub, measures, metrics, call
       if (person.reach !== 'all')
         throw new UsageError('not-allowed', { status: 403 }, 'The metrics cover all runs, which you cannot see.');
     }
-    measures.watch(ai, hub);
     const text = await measures.text(ai);
     return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
   });

@@ -1,6 +1,5 @@
 // The metrics of this process, in the text format of Prometheus.
 import type { Countersign } from 'countersign';
-import type { Hub } from '../live/hub.ts';
 
 /** Upper bounds of the latency histogram, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
@@ -9,11 +8,6 @@ const FRESH_MS = 10_000;
 
 /** Reading the store takes at most one part in so many of the time. */
 const SHARE = 20;
-
-/** How many runs are remembered as counted. */
-const REMEMBERED = 10_000;
-/** Greater than any event's number, so that only the record of the run is read. */
-const NO_EVENTS = 2_147_483_647;
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -43,20 +37,13 @@ export class Measures {
   readonly #requests = new Metric('http_requests_total', 'counter', 'Requests, by route and status.');
   readonly #durations = new Metric('http_request_duration_seconds', 'histogram', 'Time until the response began.');
   readonly #started = new Metric('runs_started_total', 'counter', 'Runs started in this process.');
-  readonly #decisions = new Metric(
-    'decisions_total',
-    'counter',
-    'Decisions recorded by this process, by outcome and channel.',
-  );
+  readonly #decisions = new Metric('decisions_total', 'counter', 'Decisions of this process, by outcome and channel.');
   readonly #rested = new Metric(
     'runs_rested_total',
     'counter',
-    'Runs that paused or ended since the first read of these metrics, by status.',
+    'Runs that paused or ended in this process, by status.',
   );
   readonly #streams = new Metric('open_streams', 'gauge', 'Open server-sent event streams.').add({}, 0);
-  /** The version of each run when it was last counted. */
-  readonly #seen = new Map<string, number>();
-  #stopWatching: (() => void) | undefined;
   #store: { readonly until: number; readonly text: Promise<string> } | undefined;
 
   request(method: string, route: string, status: number, seconds: number): void {
@@ -82,20 +69,7 @@ export class Measures {
     this.#streams.add({}, change);
   }
 
-  /** Counts the runs that pause or end from now on, in any process. Further calls change nothing. */
-  watch(ai: Countersign, hub: Hub): void {
-    this.#stopWatching ??= hub.listen((changed) => {
-      if (changed !== 'all') for (const runId of changed) void this.#look(ai, runId).catch(() => undefined);
-    });
-  }
-
-  async #look(ai: Countersign, runId: string): Promise<void> {
-    const loaded = await ai.runs.find(runId, { after: NO_EVENTS });
-    if (!loaded || loaded.run.status === 'running') return;
-    const { status, version } = loaded.run;
-    if (this.#seen.get(runId) === version) return;
-    if (this.#seen.size >= REMEMBERED) this.#seen.clear();
-    this.#seen.set(runId, version);
+  runRested(status: string): void {
     this.#rested.add({ status });
   }
 
@@ -132,11 +106,7 @@ async function storeText(ai: Countersign): Promise<string> {
   const [stats, counts] = await Promise.all([ai.runs.stats({ days: 30 }), ai.runs.store.countRuns()]);
   const runs = new Metric('runs', 'gauge', 'Runs, by status.');
   const waiting = new Metric('interrupts_waiting', 'gauge', 'Pending requests, by tool.');
-  const oldest = new Metric(
-    'oldest_waiting_timestamp_seconds',
-    'gauge',
-    'When the oldest pending request was made; 0 if none.',
-  );
+  const oldest = new Metric('oldest_waiting_timestamp_seconds', 'gauge', 'Time of the oldest pending request, or 0.');
   const settled = new Metric('settled_30d', 'gauge', 'Requests settled in the last 30 days, by tool and outcome.');
   for (const [status, count] of Object.entries(counts)) runs.add({ status }, count);
   oldest.add({}, (stats.oldestWaitingAt ?? 0) / 1000);

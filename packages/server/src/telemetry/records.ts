@@ -1,4 +1,4 @@
-// Counts and logs what this process records: started runs and decisions.
+// Counts and logs what this process records: runs that start and rest, and decisions.
 import type { Countersign } from 'countersign';
 import type { Append } from 'countersign/store';
 import type { Log } from '../log.ts';
@@ -50,6 +50,7 @@ export function watchRecords(ai: Countersign, { measures, log, logInputs }: Reco
 
   return ai.onAppend((append) => {
     started(append);
+    if (append.status !== 'running') measures.runRested(append.status);
     for (const { id, settlement } of append.settled)
       decided(append.runId, id, (settlement ?? {}) as Settlement).catch((error: unknown) =>
         log?.('warn', 'decided', { interruptId: id, runId: append.runId, error }),

@@ -1,4 +1,5 @@
 // A view of the timeline for traces: spans of replies, calls, waits for people, and the run itself.
+import type { Attributes } from '@opentelemetry/api';
 import type { RunStatus, StoredEvent } from 'countersign/store';
 import { createTimeline, type TimelineEntry } from 'countersign/timeline';
 
@@ -13,10 +14,8 @@ export type RunSpan = {
   readonly endSeq: number;
   /** How it ended: a status of the run, a type of result or decision. */
   readonly outcome: string;
-  readonly callId?: string;
-  readonly interruptKind?: string;
-  readonly by?: string;
-  readonly channel?: string;
+  /** What else a trace shows of it. */
+  readonly attributes?: Attributes;
 };
 
 const ENDED: ReadonlySet<RunStatus> = new Set(['done', 'failed', 'cancelled']);
@@ -60,20 +59,21 @@ export class RunSpans {
         const { call, startedAt, result } = entry;
         if (startedAt === null) return undefined;
         const outcome = result?.type ?? 'interrupted';
-        return { ...span, kind: 'tool', name: call.name, startAt: startedAt, outcome, callId: call.id };
+        const attributes = { 'gen_ai.tool.call.id': call.id };
+        return { ...span, kind: 'tool', name: call.name, startAt: startedAt, outcome, attributes };
       }
       case 'wait-ended': {
         const { call, startedAt, interrupt, decision, path } = entry;
         // The call of a sub-agent waits as long as the call inside it, and has this span.
         if (startedAt === null || path.length > 0) return undefined;
-        return {
-          ...span,
-          ...{ kind: 'wait', name: call.name, startAt: startedAt, outcome: decision?.type ?? 'withdrawn' },
-          callId: call.id,
-          ...(interrupt && { interruptKind: interrupt.kind }),
-          ...(decision?.by && { by: decision.by }),
-          ...(decision?.channel && { channel: decision.channel }),
+        const outcome = decision?.type ?? 'withdrawn';
+        const attributes = {
+          'gen_ai.tool.call.id': call.id,
+          'countersign.interrupt.kind': interrupt?.kind,
+          'countersign.decision.by': decision?.by,
+          'countersign.decision.channel': decision?.channel,
         };
+        return { ...span, kind: 'wait', name: call.name, startAt: startedAt, outcome, attributes };
       }
       default:
         return undefined;

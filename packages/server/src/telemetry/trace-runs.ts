@@ -102,12 +102,13 @@ async function advance(ai: Countersign, runId: string, seq: number): Promise<num
 }
 
 function spanExporter({ tracer = trace.getTracer(NAME), meter = metrics.getMeter(NAME) }: TraceOptions) {
-  const seconds = { unit: 's' };
+  const histogram = (kind: RunSpan['kind'], description: string) =>
+    meter.createHistogram(`countersign.${kind}.duration`, { unit: 's', description });
   const durations = {
-    run: meter.createHistogram('countersign.run.duration', { ...seconds, description: 'From start to end.' }),
-    model: meter.createHistogram('countersign.model.duration', { ...seconds, description: 'Replies of models.' }),
-    tool: meter.createHistogram('countersign.tool.duration', { ...seconds, description: 'Calls of tools.' }),
-    wait: meter.createHistogram('countersign.wait.duration', { ...seconds, description: 'Waits for a person.' }),
+    run: histogram('run', 'From start to end.'),
+    model: histogram('model', 'Replies of models.'),
+    tool: histogram('tool', 'Calls of tools.'),
+    wait: histogram('wait', 'Waits for a person.'),
   };
   const decisions = meter.createCounter('countersign.decisions', { description: 'Decisions, by outcome.' });
   return (runId: string, span: RunSpan): void => {
@@ -116,7 +117,7 @@ function spanExporter({ tracer = trace.getTracer(NAME), meter = metrics.getMeter
     durations[kind].record((endAt - startAt) / 1000, labels);
     if (kind === 'wait' && outcome !== 'withdrawn') decisions.add(1, labels);
     const made = tracer.startSpan(
-      TITLES[kind](name),
+      `${TITLES[kind]} ${name}`,
       {
         startTime: startAt,
         kind: kind === 'model' ? SpanKind.CLIENT : SpanKind.INTERNAL,
@@ -131,25 +132,17 @@ function spanExporter({ tracer = trace.getTracer(NAME), meter = metrics.getMeter
   };
 }
 
-const TITLES: Readonly<Record<RunSpan['kind'], (name: string) => string>> = {
-  run: (agent) => `run ${agent}`,
-  model: (agent) => `chat ${agent}`,
-  tool: (tool) => `execute_tool ${tool}`,
-  wait: (tool) => `wait for a person ${tool}`,
-};
+const OPERATIONS = { run: 'invoke_agent', model: 'chat', tool: 'execute_tool', wait: undefined } as const;
 
-function attributesOf(runId: string, { kind, name, outcome, callId, interruptKind, by, channel }: RunSpan): Attributes {
+const TITLES = { run: 'run', model: 'chat', tool: 'execute_tool', wait: 'wait for a person' } as const;
+
+function attributesOf(runId: string, { kind, name, outcome, attributes }: RunSpan): Attributes {
   return {
     'countersign.run.id': runId,
     'countersign.outcome': outcome,
-    ...(kind === 'run' && { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': name }),
-    ...(kind === 'model' && { 'gen_ai.operation.name': 'chat', 'gen_ai.agent.name': name }),
-    ...(kind === 'tool' && { 'gen_ai.operation.name': 'execute_tool' }),
-    ...((kind === 'tool' || kind === 'wait') && { 'gen_ai.tool.name': name }),
-    ...(callId !== undefined && { 'gen_ai.tool.call.id': callId }),
-    ...(interruptKind !== undefined && { 'countersign.interrupt.kind': interruptKind }),
-    ...(by !== undefined && { 'countersign.decision.by': by }),
-    ...(channel !== undefined && { 'countersign.decision.channel': channel }),
+    'gen_ai.operation.name': OPERATIONS[kind],
+    [kind === 'run' || kind === 'model' ? 'gen_ai.agent.name' : 'gen_ai.tool.name']: name,
+    ...attributes,
   };
 }
 
