@@ -1,6 +1,6 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
 import { type Countersign, type RunInterrupt, UsageError } from 'countersign';
-import type { RunRecord } from 'countersign/store';
+import type { Page, RunRecord } from 'countersign/store';
 import { interruptCard } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
 import type { Log } from './log.ts';
@@ -21,6 +21,8 @@ export type Policies = {
 
 /** How many items a policy checks per page. */
 const PAGE_SIZE = 200;
+/** How many owners of runs are cached. */
+const MAX_REFERENCES = 10_000;
 /** How long a read is shared with other streams. */
 const SHARED_MS = 100;
 /** How many items are checked for one page; after that a shorter page is returned, with its cursor. */
@@ -32,7 +34,7 @@ export class Access {
   readonly #ai: Countersign;
   readonly #policies: Policies;
   readonly #log: Log;
-  /** The owner of a run never changes, so it is cached; the oldest entries are dropped. */
+  /** The owner of a run never changes, so it is cached. */
   readonly #references = new Map<string, RunReference>();
   readonly #questionReads: SharedReads<readonly RunInterrupt[]> = new Map();
   readonly #referenceReads: SharedReads<RunReference | undefined> = new Map();
@@ -148,10 +150,7 @@ export class Access {
     const loaded = await this.#ai.runs.find(runId, { after: NO_EVENTS });
     if (!loaded) return undefined;
     const { id, agent, startedBy } = loaded.run;
-    if (this.#references.size >= 10_000) {
-      const [oldest] = this.#references.keys();
-      if (oldest !== undefined) this.#references.delete(oldest);
-    }
+    if (this.#references.size >= MAX_REFERENCES) this.#references.clear();
     const run = { id, agent, startedBy };
     this.#references.set(id, run);
     return run;
@@ -178,8 +177,6 @@ function shared<T>(
 
 const isOwn = (run: Pick<RunReference, 'startedBy'>, person: Person): boolean =>
   person.reach === 'all' || run.startedBy === person.id;
-
-type Page<T> = { readonly items: readonly T[]; readonly cursor: string | null };
 
 /** A page of the items that `keep` lets through. It may be short, even empty, and still have a cursor. */
 export async function keptPage<T, Kept>(

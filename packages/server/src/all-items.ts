@@ -1,6 +1,5 @@
 // Reads a whole list, page by page.
-
-type Page<T> = { readonly items: readonly T[]; readonly cursor: string | null };
+import type { Page } from 'countersign/store';
 
 /** Returns every item. `load` gets the place to continue from, under both names that lists take it by. */
 export async function allItems<T>(

@@ -8,8 +8,8 @@ import { apiEndpoints } from './api/endpoints.ts';
 import type { Services } from './api/services.ts';
 import { checkOptions } from './check-options.ts';
 import { mountEndpoint } from './http/endpoint.ts';
-import { type HostNames, refuseOtherHosts } from './http/host-check.ts';
-import { allowedMethods, methodNotAllowed } from './http/methods.ts';
+import { type HostNames, LOOPBACK, refuseOtherHosts } from './http/host-check.ts';
+import { methodNotAllowed } from './http/methods.ts';
 import { OpenStreams } from './http/open-streams.ts';
 import { isSafeMethod, refuseOtherOrigins } from './http/origin-check.ts';
 import { problemResponse } from './http/problem.ts';
@@ -19,7 +19,7 @@ import type { Identified } from './identity/person.ts';
 import { createLoginToken, type SessionCookie, sessionCookie } from './identity/sessions.ts';
 import { HoldWatch } from './live/hold-watch.ts';
 import { Hub } from './live/hub.ts';
-import { RunEvents } from './live/run-events.ts';
+import { createRunEvents } from './live/run-events.ts';
 import { createLog, type Log } from './log.ts';
 import { type AppOptions, AppOptionsShape } from './options.ts';
 import { DOCS_STYLE, docsPage } from './pages/docs.ts';
@@ -70,8 +70,8 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     access: new Access(ai, options, log),
     hub,
     // An interrupt id starts with the id of its run.
-    holds: new HoldWatch({ notes: ai.runs.notes, changed: (id) => hub.changed(id.slice(0, id.indexOf(':'))) }),
-    runEvents: new RunEvents(ai.runs, hub),
+    holds: new HoldWatch(ai.runs.notes, (id) => hub.changed(id.slice(0, id.indexOf(':')))),
+    followRun: createRunEvents(ai.runs, hub),
     log,
     keepAliveMs: options.keepAliveMs ?? 15_000,
     model: options.model ?? { name: 'unnamed', demo: false },
@@ -79,7 +79,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   const stopRecords = watchRecords(ai, { measures, log: options.log && log, logInputs: options.logInputs ?? false });
   const { notes } = ai.runs;
   const cookieFor = (context: Context): SessionCookie => sessionCookie(publicAddress ?? new URL(context.req.url));
-  const state = { retired: false };
+  let isRetired = false;
 
   async function findCaller(context: Context): Promise<Caller | undefined> {
     const identification = { notes, cookie: cookieFor(context), identify: options.identify };
@@ -136,9 +136,16 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   api.get('/openapi.json', () => Response.json(document));
   api.get('/docs', () => htmlResponse(docsPage(document, 'docs.css')));
   api.get('/docs.css', () => new Response(DOCS_STYLE, { headers: { 'content-type': 'text/css; charset=utf-8' } }));
+  for (const [path, routes] of Map.groupBy(api.routes, (route) => route.path)) {
+    const allowed = routes.map(({ method }) => method);
+    if (!path.includes('*'))
+      api.all(path, ({ req }) => {
+        throw methodNotAllowed(req.method, allowed);
+      });
+  }
   hono.route(BASE, api);
 
-  mountHealth(hono, { ai, hub, measures, metrics, caller, isRetired: () => state.retired });
+  mountHealth(hono, { ai, measures, metrics, caller, isRetired: () => isRetired });
   hono.get('/login', async (context) => {
     // A HEAD request must not use up a sign-in link.
     if (context.req.method === 'HEAD' && context.req.query('token') !== undefined)
@@ -153,9 +160,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
 
   const inbox = createInbox(options.inboxDir, basePath);
   const nothing = ({ req }: Context): never => {
-    // The app may be mounted below a path that its own routes do not include.
-    const path = req.path.slice(Math.max(0, req.path.lastIndexOf(`${BASE}/`)));
-    throw notFound(req.method, req.path, allowedMethods(hono.routes, path));
+    throw new UsageError('not-found', { status: 404 }, `${req.path.slice(0, 200)} not found.`);
   };
   hono.all('/api', nothing);
   hono.all('/api/*', nothing);
@@ -169,7 +174,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     log,
     loginPath: async (person) => `${basePath}/login?token=${await createLoginToken(notes, person)}`,
     retire: () => {
-      state.retired = true;
+      isRetired = true;
     },
     close: () => hub.close(),
     end: stopRecords,
@@ -184,11 +189,6 @@ function stopping(): UsageError {
   );
 }
 
-function notFound(method: string, path: string, allowed: readonly string[]): UsageError {
-  if (allowed.length > 0) return methodNotAllowed(method, allowed);
-  return new UsageError('not-found', { status: 404 }, `${path.slice(0, 200)} not found.`);
-}
-
 /** The path below `basePath`; any other path leads to a 404. */
 function pathBelow(basePath: string, path: string): string {
   if (basePath === '') return path;
@@ -198,7 +198,7 @@ function pathBelow(basePath: string, path: string): string {
 
 function hostNames({ hosts }: AppOptions, publicAddress: URL | undefined): HostNames {
   if (hosts === undefined) return undefined;
-  const names = hosts === 'loopback' ? ['localhost', '127.0.0.1', '[::1]'] : hosts;
+  const names = hosts === 'loopback' ? LOOPBACK : hosts;
   return new Set([...names, ...(publicAddress ? [publicAddress.hostname] : [])]);
 }
 

@@ -1,16 +1,18 @@
 // Serves the app on a Node socket, on this machine only by default, and stops without losing anything.
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import { type Countersign, type Stopped, UsageError, type Worker, type WorkerOptions } from 'countersign';
 import { type App, createApp } from './app.ts';
 import { aBoolean, aNumber, checkOptions, option } from './check-options.ts';
+import { defined } from './defined.ts';
 import { Connections } from './http/connections.ts';
 import { isLoopback } from './http/host-check.ts';
 import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
 import { type AppOptions, AppOptionsShape } from './options.ts';
-import { type TraceOptions, type Tracing, traceRuns } from './telemetry/trace-runs.ts';
+import { type TraceOptions, traceRuns } from './telemetry/trace-runs.ts';
 import { unrecordedText } from './unrecorded.ts';
 
 /** The options of `serve`. */
@@ -74,14 +76,12 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
   checkOptions('serve', ServeOptionsShape, options);
   const { hostname = '127.0.0.1', dev = false } = options;
   // An option that is undefined must not replace a default that protects.
-  const isOfApp = (name: string) => name in AppOptionsShape.shape;
-  const given = Object.entries(options).filter(([name, value]) => isOfApp(name) && value !== undefined);
-  const ofApp: AppOptions = Object.fromEntries(given);
+  const given = Object.entries(defined(options)).filter(([name]) => name in AppOptionsShape.shape);
   const isLocal = isLoopback(hostname);
   const app = createApp(ai, {
     ...(isLocal && { hosts: 'loopback' as const }),
     ...(dev && isLocal && { metrics: 'open' as const }),
-    ...ofApp,
+    ...Object.fromEntries(given),
   });
   const cleanups: (() => unknown)[] = [() => app.end(), () => app.close()];
   try {
@@ -118,11 +118,14 @@ async function start(
   // Streams send comments more often than this, so only a client that does not read is silent.
   server.timeout = options.patienceMs ?? 60_000;
   const connections = new Connections(server);
-  await listening(server, port, hostname);
+  await once(server.listen(port, hostname), 'listening');
   cleanups.push(() => server.close().closeAllConnections());
-  const worker = options.worker === false ? undefined : startWorker(ai, app, options.worker);
+  const onWorkerError = (error: unknown) => app.log('error', 'worker', { error });
+  const worker = options.worker === false ? undefined : ai.runs.work({ onError: onWorkerError, ...options.worker });
   cleanups.push(() => worker?.stop());
-  const tracing = startTracing(ai, app, options.trace);
+  const onTraceError = (error: unknown) => app.log('warn', 'trace', { error });
+  const { trace } = options;
+  const tracing = trace && traceRuns(ai, { onError: onTraceError, ...(trace === true ? {} : trace) });
   cleanups.push(() => tracing?.stop());
   const bound = (server.address() as AddressInfo).port;
   const named = hostname.includes(':') ? `[${hostname}]` : hostname;
@@ -154,26 +157,6 @@ function unreadable(): Response {
   const answer = problemResponse(error);
   addSecurityHeaders(answer.headers, false);
   return answer;
-}
-
-function listening(server: Server, port: number, hostname: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, hostname, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-function startWorker(ai: Countersign, app: App, options: WorkerOptions = {}): Worker {
-  const { onError = (error: unknown) => app.log('error', 'worker', { error }), ...rest } = options;
-  return ai.runs.work({ ...rest, onError });
-}
-
-function startTracing(ai: Countersign, app: App, trace: ServeOptions['trace']): Tracing | undefined {
-  if (trace === undefined) return undefined;
-  return traceRuns(ai, { onError: (error) => app.log('warn', 'trace', { error }), ...(trace === true ? {} : trace) });
 }
 
 type Stopping = {

@@ -20,7 +20,7 @@ const LastEventHeaders = z.object({
 });
 
 export function eventEndpoints(services: Services) {
-  const { ai, access, runEvents, keepAliveMs } = services;
+  const { ai, access, followRun, keepAliveMs } = services;
   return [
     endpoint({
       route: 'GET /runs/{runId}/events',
@@ -50,7 +50,7 @@ export function eventEndpoints(services: Services) {
         await access.readable(runId, person);
         const from = headers['last-event-id'] ?? cursor ?? after;
         if (follow === '1' || wantsStream(request))
-          return eventStream((signal) => runEvents.follow(runId, from, signal), request, keepAliveMs);
+          return eventStream((signal) => followRun(runId, from, signal), request, keepAliveMs);
         const loaded = await ai.runs.store.read(runId, { after: from, limit });
         const items = (loaded?.events ?? []).map((event, index) => ({ ...event, seq: from + index + 1 }));
         const last = items.at(-1)?.seq;

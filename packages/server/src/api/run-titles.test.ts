@@ -1,6 +1,6 @@
 import type { Store } from 'countersign/store';
 import { expect, test } from 'vitest';
-import { RunTitles } from './run-titles.ts';
+import { runTitles } from './run-titles.ts';
 
 test('reading many titles does not block the process, and each is read once', async () => {
   let reads = 0;
@@ -9,16 +9,16 @@ test('reading many titles does not block the process, and each is read once', as
     reads += 1;
     return { events: [{ type: 'user-spoke', messages: [{ role: 'user', content: [{ text: `Pay ${id}` }] }] }] };
   };
-  const titles = new RunTitles({ read } as unknown as Store);
+  const titlesOf = runTitles({ read } as unknown as Store);
   const runs = Array.from({ length: 100 }, (_, index) => ({ id: `run_${index}` }));
   let turns = 0;
   let next = setImmediate(function turn() {
     turns += 1;
     next = setImmediate(turn);
   });
-  expect((await titles.of(runs)).slice(0, 2)).toEqual(['Pay run_0', 'Pay run_1']);
+  expect((await titlesOf(runs)).slice(0, 2)).toEqual(['Pay run_0', 'Pay run_1']);
   clearImmediate(next);
   expect(turns).toBeGreaterThan(50);
-  await titles.of(runs);
+  await titlesOf(runs);
   expect(reads).toBe(100);
 });

@@ -3,7 +3,7 @@ import type { Message } from 'countersign';
 import type { RunRecord, Store } from 'countersign/store';
 
 const MAX_LENGTH = 120;
-/** How many titles are cached; the oldest are dropped. */
+/** How many titles are cached. */
 const MAX_TITLES = 10_000;
 
 /** The first words on one line, or null if the user said nothing. */
@@ -17,36 +17,29 @@ export function titleOf(messages: readonly Message[]): string | null {
   return start.length > MAX_LENGTH ? `${start.slice(0, MAX_LENGTH).join('').trimEnd()}…` : words;
 }
 
-/** Reads the first event of each run, once, because it never changes. */
-export class RunTitles {
-  readonly #store: Store;
-  readonly #known = new Map<string, string | null>();
+/** Returns a function that reads the titles of runs, in their order. Each is read once, because a first event never changes. */
+export function runTitles(
+  store: Store,
+): (runs: readonly Pick<RunRecord, 'id'>[]) => Promise<readonly (string | null)[]> {
+  const known = new Map<string, string | null>();
 
-  constructor(store: Store) {
-    this.#store = store;
-  }
-
-  /** Titles of these runs, in their order. */
-  async of(runs: readonly Pick<RunRecord, 'id'>[]): Promise<readonly (string | null)[]> {
-    const titles: (string | null)[] = [];
-    for (const { id } of runs) {
-      const known = this.#known.get(id);
-      titles.push(known === undefined ? await this.#read(id) : known);
-    }
-    return titles;
-  }
-
-  async #read(id: string): Promise<string | null> {
+  async function read(id: string): Promise<string | null> {
     // SQLite answers synchronously, and a first message may be large: this lets other requests run in between.
     await new Promise(setImmediate);
-    const first = (await this.#store.read(id, { limit: 1 }))?.events[0];
+    const first = (await store.read(id, { limit: 1 }))?.events[0];
     if (first === undefined) return null;
     const title = first.type === 'user-spoke' ? titleOf(first.messages) : null;
-    if (this.#known.size >= MAX_TITLES) {
-      const [oldest] = this.#known.keys();
-      if (oldest !== undefined) this.#known.delete(oldest);
-    }
-    this.#known.set(id, title);
+    if (known.size >= MAX_TITLES) known.clear();
+    known.set(id, title);
     return title;
   }
+
+  return async (runs) => {
+    const titles: (string | null)[] = [];
+    for (const { id } of runs) {
+      const title = known.get(id);
+      titles.push(title === undefined ? await read(id) : title);
+    }
+    return titles;
+  };
 }

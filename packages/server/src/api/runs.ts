@@ -7,14 +7,14 @@ import { endpoint, json } from '../http/endpoint.ts';
 import { pageOf, runIdShape } from '../schemas/page.ts';
 import { CancelShape, RunQueryShape, RunShape, RunSummaryShape, VerifiedShape } from '../schemas/run.ts';
 import { runAnswer, summaryOf } from './run-answer.ts';
-import { RunTitles } from './run-titles.ts';
+import { runTitles } from './run-titles.ts';
 import type { Services } from './services.ts';
 
 const params = z.object({ runId: runIdShape });
 const tag = 'Runs';
 
 export function runEndpoints({ ai, access, log }: Services) {
-  const titles = new RunTitles(ai.runs.store);
+  const titlesOf = runTitles(ai.runs.store);
   return [
     endpoint({
       route: 'GET /runs',
@@ -35,7 +35,7 @@ export function runEndpoints({ ai, access, log }: Services) {
             async (runs: readonly RunRecord[]) => {
               const mayRead = await Promise.all(runs.map((run) => access.mayRead(run, person)));
               const readable = runs.filter((_, index) => mayRead[index]);
-              const found = await titles.of(readable);
+              const found = await titlesOf(readable);
               return readable.map((run, index) => summaryOf(run, found[index] ?? null));
             },
           ),

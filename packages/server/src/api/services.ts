@@ -3,7 +3,7 @@ import type { Countersign } from 'countersign';
 import type { Access } from '../access.ts';
 import type { HoldWatch } from '../live/hold-watch.ts';
 import type { Hub } from '../live/hub.ts';
-import type { RunEvents } from '../live/run-events.ts';
+import type { createRunEvents } from '../live/run-events.ts';
 import type { Log } from '../log.ts';
 
 export type Services = {
@@ -11,7 +11,7 @@ export type Services = {
   readonly access: Access;
   readonly hub: Hub;
   readonly holds: HoldWatch;
-  readonly runEvents: RunEvents;
+  readonly followRun: ReturnType<typeof createRunEvents>;
   readonly log: Log;
   /** How often an idle stream sends a comment. */
   readonly keepAliveMs: number;

@@ -1,11 +1,11 @@
 // GET /stats: numbers for the dashboard.
 import { endpoint, json } from '../http/endpoint.ts';
-import { SharedStats } from '../live/shared-stats.ts';
+import { sharedStats } from '../live/shared-stats.ts';
 import { StatsQueryShape, StatsShape } from '../schemas/stats.ts';
 import type { Services } from './services.ts';
 
 export function statsEndpoints({ ai, hub }: Services) {
-  const stats = new SharedStats(ai.runs, hub.closed);
+  const statsOf = sharedStats(ai.runs, hub.closed);
   return [
     endpoint({
       route: 'GET /stats',
@@ -17,7 +17,7 @@ export function statsEndpoints({ ai, hub }: Services) {
       query: StatsQueryShape,
       answers: { 200: { description: 'The numbers.', shape: StatsShape } },
       handle: async ({ query: { days = 30 }, person }) =>
-        json(await stats.of({ days, ...(person.reach !== 'all' && { startedBy: person.id }) })),
+        json(await statsOf({ days, ...(person.reach !== 'all' && { startedBy: person.id }) })),
     }),
   ];
 }

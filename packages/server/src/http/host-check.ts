@@ -1,7 +1,7 @@
 // Host check against DNS rebinding: a page can point its own host name at this machine.
 import { UsageError } from 'countersign';
 
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+export const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** The allowed host names; undefined for any. */
 export type HostNames = ReadonlySet<string> | undefined;

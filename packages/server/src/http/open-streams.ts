@@ -36,12 +36,12 @@ type OpenStream = Pick<TrackOptions, 'person' | 'isLimited' | 'stillKnown'> & {
 export class OpenStreams {
   readonly #options: OpenStreamsOptions;
   readonly #open = new Set<OpenStream>();
-  readonly #perPerson = new Map<string | undefined, number>();
-  #checking: ReturnType<typeof setInterval> | undefined;
 
   constructor(options: OpenStreamsOptions) {
     this.#options = options;
+    const checking = setInterval(() => this.#check(), options.checkMs).unref();
     options.closed.addEventListener('abort', () => {
+      clearInterval(checking);
       for (const { isLimited, end } of this.#open) if (isLimited) end();
     });
   }
@@ -51,7 +51,8 @@ export class OpenStreams {
     const { limit, limitPerPerson } = this.#options;
     if (this.#open.size >= limit)
       throw new UsageError('too-many-streams', { status: 503 }, 'Too many streams are open. Try again later.');
-    if (person !== undefined && (this.#perPerson.get(person) ?? 0) >= limitPerPerson)
+    const own = [...this.#open].filter((stream) => stream.person === person);
+    if (person !== undefined && own.length >= limitPerPerson)
       throw new UsageError(
         'too-many-streams',
         { status: 429, headers: { 'retry-after': '5' } },
@@ -74,35 +75,23 @@ export class OpenStreams {
     const lifetime = isLimited ? setTimeout(end, closed.aborted ? 0 : lifetimeMs).unref() : undefined;
     const held: OpenStream = { person, isLimited, stillKnown, lifetime, end };
     this.#open.add(held);
-    this.#perPerson.set(person, (this.#perPerson.get(person) ?? 0) + 1);
     measures.stream(1);
-    this.#checking ??= this.#check();
     return new Response(stream, { status, headers });
   }
 
   #ended(held: OpenStream): void {
     if (!this.#open.delete(held)) return;
     clearTimeout(held.lifetime);
-    const left = (this.#perPerson.get(held.person) ?? 1) - 1;
-    if (left > 0) this.#perPerson.set(held.person, left);
-    else this.#perPerson.delete(held.person);
     this.#options.measures.stream(-1);
-    if (this.#open.size > 0) return;
-    clearInterval(this.#checking);
-    this.#checking = undefined;
   }
 
-  #check(): ReturnType<typeof setInterval> {
-    const timer = setInterval(() => {
-      // If the store is unavailable, access is checked again later.
-      for (const { stillKnown, end } of this.#open)
-        stillKnown?.().then(
-          (isKnown) => isKnown || end(),
-          () => undefined,
-        );
-    }, this.#options.checkMs);
-    timer.unref();
-    return timer;
+  #check(): void {
+    // If the store is unavailable, access is checked again later.
+    for (const { stillKnown, end } of this.#open)
+      stillKnown?.().then(
+        (isKnown) => isKnown || end(),
+        () => undefined,
+      );
   }
 }
 

@@ -4,25 +4,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Notes } from 'countersign/store';
 import { holdVersions } from '../holds.ts';
 
-export type HoldWatchOptions = {
-  readonly notes: Notes;
-  /** Called with the interrupt id of each changed hold. */
-  readonly changed: (interruptId: string) => void;
-  readonly lookMs?: number;
-};
-
 const LOOK_MS = 1_000;
 /** Reading takes at most one part in so many of the time, however many holds exist. */
 const SHARE = 20;
 
 export class HoldWatch {
-  readonly #options: HoldWatchOptions;
+  readonly #notes: Notes;
+  readonly #changed: (interruptId: string) => void;
   #followers = 0;
   #stopping = new AbortController();
   #woken = Promise.withResolvers<void>();
 
-  constructor(options: HoldWatchOptions) {
-    this.#options = options;
+  /** Calls `changed` with the interrupt id of each changed hold. */
+  constructor(notes: Notes, changed: (interruptId: string) => void) {
+    this.#notes = notes;
+    this.#changed = changed;
   }
 
   /** Watches holds until the returned function is called. */
@@ -44,19 +40,18 @@ export class HoldWatch {
   }
 
   async #watch(stop: AbortSignal): Promise<void> {
-    const { notes, changed, lookMs = LOOK_MS } = this.#options;
     // At first every hold counts as changed: a new client may have read its list before the hold was taken.
     let known: ReadonlyMap<string, number> = new Map();
     while (!stop.aborted) {
       this.#woken = Promise.withResolvers();
       const startedAt = performance.now();
-      const found = await holdVersions(notes).catch(() => undefined);
+      const found = await holdVersions(this.#notes).catch(() => undefined);
       // If the store is unavailable, the next read finds the change.
       if (found && !stop.aborted) {
-        for (const interruptId of differences(known, found)) changed(interruptId);
+        for (const interruptId of differences(known, found)) this.#changed(interruptId);
         known = found;
       }
-      const ms = Math.max(lookMs, SHARE * (performance.now() - startedAt));
+      const ms = Math.max(LOOK_MS, SHARE * (performance.now() - startedAt));
       const pause = delay(ms, undefined, { signal: stop, ref: false }).catch(() => undefined);
       await Promise.race([this.#woken.promise, pause]);
     }

@@ -4,20 +4,15 @@ import type { Runs } from 'countersign';
 /** Receives the ids of changed runs; `all` means that any run may have changed. */
 export type Listener = (changed: ReadonlySet<string> | 'all') => void;
 
-export type HubOptions = {
-  /** Changes within so many milliseconds are reported together. */
-  readonly gatherMs: number;
-  /** Notifications can get lost, so `all` is reported after so long. */
-  readonly lookMs: number;
-};
-
-const DEFAULTS: HubOptions = { gatherMs: 50, lookMs: 30_000 };
+/** Changes within so many milliseconds are reported together. */
+const GATHER_MS = 50;
+/** Notifications can get lost, so `all` is reported after so long. */
+const LOOK_MS = 30_000;
 /** More changes than this are reported as `all`. */
 const MANY = 1_000;
 
 export class Hub {
   readonly #runs: Runs;
-  readonly #options: HubOptions;
   readonly #listeners = new Set<Listener>();
   readonly #closing = new AbortController();
   #changed = new Set<string>();
@@ -26,9 +21,8 @@ export class Hub {
   #stopWatching: (() => void) | undefined;
   #revision = 0;
 
-  constructor(runs: Runs, options: HubOptions = DEFAULTS) {
+  constructor(runs: Runs) {
     this.#runs = runs;
-    this.#options = options;
   }
 
   /** Fires when the hub closes, which ends all streams. */
@@ -49,7 +43,7 @@ export class Hub {
     this.#listeners.add(listener);
     if (!this.#stopWatching) {
       this.#stopWatching = this.#runs.store.watch((runId) => this.changed(runId));
-      this.#looking = setInterval(() => this.#report('all'), this.#options.lookMs);
+      this.#looking = setInterval(() => this.#report('all'), LOOK_MS);
       this.#looking.unref();
     }
     return () => {
@@ -93,7 +87,7 @@ export class Hub {
   changed(runId: string): void {
     if (this.#listeners.size === 0) return;
     this.#changed.add(runId);
-    this.#gathering ??= setTimeout(() => this.#flush(), this.#options.gatherMs);
+    this.#gathering ??= setTimeout(() => this.#flush(), GATHER_MS);
   }
 
   /** Resolves once all changes so far are reported. */

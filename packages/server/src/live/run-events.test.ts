@@ -2,7 +2,7 @@
 import type { Runs } from 'countersign';
 import { expect, test } from 'vitest';
 import { Hub } from './hub.ts';
-import { RunEvents } from './run-events.ts';
+import { createRunEvents } from './run-events.ts';
 
 const quietHub = () => new Hub({ store: { watch: () => () => undefined } } as unknown as Runs);
 
@@ -13,8 +13,8 @@ test('a long run is read page by page, to its end', async () => {
     reads += 1;
     return { run: { status: 'done', version: recorded.length }, events: recorded.slice(after, after + limit) };
   };
-  const events = new RunEvents({ store: { read } } as unknown as Runs, quietHub());
-  const following = events.follow('run_1', 0, new AbortController().signal);
+  const follow = createRunEvents({ store: { read } } as unknown as Runs, quietHub());
+  const following = follow('run_1', 0, new AbortController().signal);
   expect((await following.next()).value).toMatchObject({ id: 1 });
   expect(reads).toBe(1);
   const rest = await Array.fromAsync(following);
@@ -31,9 +31,9 @@ test('a long run is read page by page, to its end', async () => {
 test('a store that does not answer holds neither a client that left nor a stop', async () => {
   const left = new AbortController();
   const hub = quietHub();
-  const events = new RunEvents({ store: { read: () => new Promise(() => {}) } } as unknown as Runs, hub);
-  const leaving = events.follow('run_1', 0, left.signal).next();
-  const staying = events.follow('run_1', 0, new AbortController().signal).next();
+  const follow = createRunEvents({ store: { read: () => new Promise(() => {}) } } as unknown as Runs, hub);
+  const leaving = follow('run_1', 0, left.signal).next();
+  const staying = follow('run_1', 0, new AbortController().signal).next();
   left.abort();
   expect(await leaving).toEqual({ done: true, value: undefined });
   hub.close();

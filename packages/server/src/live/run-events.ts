@@ -12,24 +12,29 @@ const PAGE = 100;
 
 type Tail = { readonly events: readonly StoredEvent[]; readonly hasMore: boolean; readonly ended: boolean };
 
-export class RunEvents {
-  readonly #runs: Runs;
-  readonly #hub: Hub;
+/** Returns a function that yields every event after `after` as it happens, and `end` when the run has ended. */
+export function createRunEvents(
+  runs: Runs,
+  hub: Hub,
+): (runId: string, after: number, signal: AbortSignal) => AsyncGenerator<ServerEvent> {
   /** Reads in progress, by run, position and the hub's number. */
-  readonly #reading = new Map<string, Promise<Tail | undefined>>();
+  const reading = new Map<string, Promise<Tail | undefined>>();
 
-  constructor(runs: Runs, hub: Hub) {
-    this.#runs = runs;
-    this.#hub = hub;
+  function tailOf(runId: string, from: number): Promise<Tail | undefined> {
+    const key = `${hub.revision}:${from}:${runId}`;
+    const known = reading.get(key);
+    if (known !== undefined) return known;
+    const tail = readTail(runs, runId, from).finally(() => reading.delete(key));
+    reading.set(key, tail);
+    return tail;
   }
 
-  /** Yields every event after `after` as it happens, and `end` when the run has ended. */
-  async *follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
-    const until = AbortSignal.any([signal, this.#hub.closed]);
-    const nextChanges = this.#hub.follow(until);
+  return async function* (runId, after, signal) {
+    const until = AbortSignal.any([signal, hub.closed]);
+    const nextChanges = hub.follow(until);
     let seen = after;
     while (!until.aborted) {
-      const tail = await unlessAborted(this.#tail(runId, seen), until);
+      const tail = await unlessAborted(tailOf(runId, seen), until);
       if (!tail) return;
       for (const event of tail.events) {
         seen += 1;
@@ -43,25 +48,13 @@ export class RunEvents {
       let changed = await nextChanges();
       while (changed !== undefined && changed !== 'all' && !changed.has(runId)) changed = await nextChanges();
     }
-  }
+  };
+}
 
-  #tail(runId: string, from: number): Promise<Tail | undefined> {
-    const key = `${this.#hub.revision}:${from}:${runId}`;
-    const known = this.#reading.get(key);
-    if (known !== undefined) return known;
-    const reading = this.#runs.store
-      .read(runId, { after: from, limit: PAGE })
-      .then((loaded) => {
-        if (!loaded) return undefined;
-        const { run, events } = loaded;
-        return {
-          events,
-          hasMore: events.length > 0 && from + events.length < run.version,
-          ended: ENDED.has(run.status),
-        };
-      })
-      .finally(() => this.#reading.delete(key));
-    this.#reading.set(key, reading);
-    return reading;
-  }
+async function readTail({ store }: Runs, runId: string, from: number): Promise<Tail | undefined> {
+  const loaded = await store.read(runId, { after: from, limit: PAGE });
+  if (!loaded) return undefined;
+  const { run, events } = loaded;
+  const hasMore = events.length > 0 && from + events.length < run.version;
+  return { events, hasMore, ended: ENDED.has(run.status) };
 }

@@ -2,7 +2,7 @@
 import type { Runs } from 'countersign';
 import type { Stats } from 'countersign/store';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { SharedStats } from './shared-stats.ts';
+import { sharedStats } from './shared-stats.ts';
 
 type Pause = { readonly ms: number; readonly signal: AbortSignal; readonly ref: boolean; end(): void };
 const pauses = vi.hoisted((): Pause[] => []);
@@ -30,7 +30,7 @@ function looking(ms: number, fails = false) {
     return { waiting: number } as Stats;
   };
   const closing = new AbortController();
-  return { shared: new SharedStats({ stats } as unknown as Runs, closing.signal), asked, closing };
+  return { statsOf: sharedStats({ stats } as unknown as Runs, closing.signal), asked, closing };
 }
 
 const turn = () => new Promise(setImmediate);
@@ -39,9 +39,9 @@ test.each([
   [100, 400],
   [60_000, 10_000],
 ])('after a computation of %d ms the same is not computed again for %d ms', async (tookMs, pauseMs) => {
-  const { shared, asked } = looking(tookMs);
-  expect(await shared.of({ days: 7 })).toEqual({ waiting: 1 });
-  const [one, two] = [shared.of({ days: 7 }), shared.of({ days: 7 })];
+  const { statsOf, asked } = looking(tookMs);
+  expect(await statsOf({ days: 7 })).toEqual({ waiting: 1 });
+  const [one, two] = [statsOf({ days: 7 }), statsOf({ days: 7 })];
   await turn();
   expect(asked).toHaveLength(1);
   expect(pauses).toMatchObject([{ ms: pauseMs, ref: false }]);
@@ -50,20 +50,20 @@ test.each([
   await turn();
   pauses[1]?.end();
   await turn();
-  expect(await shared.of({ days: 7 })).toEqual({ waiting: 3 });
+  expect(await statsOf({ days: 7 })).toEqual({ waiting: 3 });
 });
 
 test('other days and other runs are separate and do not wait', async () => {
-  const { shared, asked } = looking(100);
+  const { statsOf, asked } = looking(100);
   const queries = [{ days: 7 }, { days: 30 }, { days: 7, startedBy: 'ann' }, { days: 7, startedBy: 'bob' }];
-  await Promise.all(queries.map((query) => shared.of(query)));
+  await Promise.all(queries.map((query) => statsOf(query)));
   expect(asked).toEqual(queries);
 });
 
 test('a failure is reported to all who shared it, and the pause is the same', async () => {
-  const { shared, asked } = looking(100, true);
-  await expect(shared.of({ days: 7 })).rejects.toThrow('Look 1 fails.');
-  const next = shared.of({ days: 7 });
+  const { statsOf, asked } = looking(100, true);
+  await expect(statsOf({ days: 7 })).rejects.toThrow('Look 1 fails.');
+  const next = statsOf({ days: 7 });
   await turn();
   expect(asked).toHaveLength(1);
   pauses[0]?.end();
@@ -71,9 +71,9 @@ test('a failure is reported to all who shared it, and the pause is the same', as
 });
 
 test('a stop ends the pause', async () => {
-  const { shared, closing } = looking(100);
-  await shared.of({ days: 7 });
-  const next = shared.of({ days: 7 });
+  const { statsOf, closing } = looking(100);
+  await statsOf({ days: 7 });
+  const next = statsOf({ days: 7 });
   await turn();
   closing.abort(new Error('closed'));
   expect(await next).toEqual({ waiting: 2 });

@@ -11,44 +11,35 @@ const SHARE = 4;
 /** The longest such pause. */
 const LONGEST_MS = 10_000;
 
-export class SharedStats {
-  readonly #runs: Runs;
-  readonly #closed: AbortSignal;
+export function sharedStats(runs: Runs, closed: AbortSignal): (asked: Asked) => Promise<Stats> {
   /** Computations that have not begun, so their results include everything that current callers have seen. */
-  readonly #next = new Map<string, Promise<Stats>>();
+  const upcoming = new Map<string, Promise<Stats>>();
   /** Resolves when the next computation may begin. */
-  readonly #rest = new Map<string, Promise<void>>();
+  const pauses = new Map<string, Promise<void>>();
 
-  constructor(runs: Runs, closed: AbortSignal) {
-    this.#runs = runs;
-    this.#closed = closed;
-  }
-
-  of(asked: Asked): Promise<Stats> {
-    const key = JSON.stringify([asked.days, asked.startedBy ?? null]);
-    const known = this.#next.get(key);
-    if (known !== undefined) return known;
-    const next = this.#look(key, asked);
-    this.#next.set(key, next);
-    return next;
-  }
-
-  async #look(key: string, asked: Asked): Promise<Stats> {
-    await this.#rest.get(key);
-    this.#next.delete(key);
+  async function compute(key: string, asked: Asked): Promise<Stats> {
+    await pauses.get(key);
+    upcoming.delete(key);
     const startedAt = performance.now();
-    const look = this.#runs.stats(asked);
-    const rest = this.#pause(look, startedAt).then(() => {
-      if (this.#rest.get(key) === rest) this.#rest.delete(key);
+    const computing = runs.stats(asked);
+    const pause = pauseAfter(computing, startedAt).then(() => {
+      if (pauses.get(key) === pause) pauses.delete(key);
     });
-    this.#rest.set(key, rest);
-    return look;
+    pauses.set(key, pause);
+    return computing;
   }
 
-  async #pause(look: Promise<Stats>, startedAt: number): Promise<void> {
-    await look.catch(() => undefined);
+  async function pauseAfter(computing: Promise<Stats>, startedAt: number): Promise<void> {
+    await computing.catch(() => undefined);
     const ms = Math.min(SHARE * (performance.now() - startedAt), LONGEST_MS);
     // A stop ends the pause.
-    await delay(ms, undefined, { ref: false, signal: this.#closed }).catch(() => undefined);
+    await delay(ms, undefined, { ref: false, signal: closed }).catch(() => undefined);
   }
+
+  return (asked) => {
+    const key = JSON.stringify([asked.days, asked.startedBy ?? null]);
+    const known = upcoming.get(key) ?? compute(key, asked);
+    upcoming.set(key, known);
+    return known;
+  };
 }

@@ -8,27 +8,25 @@ export type ApiDocument = Schema;
 const entries = (value: unknown) => Object.entries((value ?? {}) as Readonly<Record<string, Schema>>);
 
 export function docsPage(document: ApiDocument, stylesheet: string): string {
-  const { title, version, description = '' } = document.info;
-  const base = document.servers?.[0]?.url ?? '';
+  const { title, version, description } = document.info;
   const operations = entries(document.paths).flatMap(([path, methods]) =>
-    entries(methods).map(([method, operation]) => {
-      const root = operation.servers?.[0]?.url ?? base;
+    entries(methods).map(([method, operation]): Listed => {
+      const root: string = (operation.servers ?? document.servers)[0].url;
       return { method, path: `${root.replace(/\/$/, '')}${path}`, operation };
     }),
   );
-  const tags = [...new Set(operations.map(({ operation }) => operation.tags?.[0] ?? 'Other'))];
-  const sections = tags.map((tag) => {
-    const own = operations.filter(({ operation }) => (operation.tags?.[0] ?? 'Other') === tag);
-    return `<section><h2>${escaped(tag)}</h2>\n${own.map(operationHtml).join('\n')}</section>`;
-  });
-  const schemas = entries(document.components?.schemas).map(
-    ([name, schema]) =>
-      `<section class="schema" id="${escaped(name)}"><h3>${escaped(name)}</h3>${prose(schema.description)}${fieldsHtml(schema)}</section>`,
+  const sections = [...Map.groupBy(operations, ({ operation }) => operation.tags[0])].map(
+    ([tag, own]) => `<section><h2>${escaped(tag)}</h2>\n${own.map(operationHtml).join('\n')}</section>`,
   );
+  const schemas = entries(document.components.schemas).map(
+    ([name, schema]) =>
+      `<section class="schema" id="${escaped(name)}"><h3>${escaped(name)}</h3><p>${inline(schema.description)}</p>${fieldsHtml(schema)}</section>`,
+  );
+  const links = operations.map((listed) => `<li><a href="#${anchor(listed)}">${headHtml(listed)}</a></li>`);
   return page(
     `${title} ${version}`,
-    `<header><h1>${escaped(title)}</h1><p>Version ${escaped(version)} · <a href="openapi.json">OpenAPI 3.1</a></p>${prose(description)}</header>
-<nav aria-label="Routes"><ul>${operations.map(linkHtml).join('')}</ul></nav>
+    `<header><h1>${escaped(title)}</h1><p>Version ${escaped(version)} · <a href="openapi.json">OpenAPI 3.1</a></p><p>${inline(description)}</p></header>
+<nav aria-label="Routes"><ul>${links.join('')}</ul></nav>
 <main>${sections.join('\n')}
 <h2>Shapes</h2>${schemas.join('\n')}</main>`,
     stylesheet,
@@ -39,64 +37,60 @@ type Listed = { readonly method: string; readonly path: string; readonly operati
 
 const anchor = ({ method, path }: Listed): string => `${method}-${path.replaceAll(/[^\w]+/g, '-')}`;
 
-function linkHtml(listed: Listed): string {
-  const { method, path } = listed;
-  return `<li><a href="#${anchor(listed)}"><span class="${method}">${method.toUpperCase()}</span> ${escaped(path)}</a></li>`;
-}
+const headHtml = ({ method, path }: Listed): string =>
+  `<span class="${method}">${method.toUpperCase()}</span> <code>${escaped(path)}</code>`;
 
 function operationHtml(listed: Listed): string {
-  const { method, path, operation } = listed;
-  const parameters = ((operation.parameters ?? []) as readonly Schema[]).map(
-    ({ name, in: place, required, description, schema }) =>
-      `<tr><td><code>${escaped(name)}</code></td><td>${escaped(place)}${required ? ', required' : ''}</td><td>${typeHtml(schema ?? {})}</td><td>${inline(description ?? schema?.description ?? '')}</td></tr>`,
+  const { summary, description, parameters = [], requestBody, responses } = listed.operation;
+  const contentType = ({ content }: Schema) => typeHtml(entries(content)[0]?.[1].schema);
+  const asked = (parameters as readonly Schema[]).map(({ name, in: place, required, description: about, schema }) =>
+    row(code(name), `${place}${required ? ', required' : ''}`, typeHtml(schema), inline(about ?? schema.description)),
   );
-  const body = entries(operation.requestBody?.content)[0]?.[1].schema;
-  const answers = entries(operation.responses).map(([status, { description = '', content = {} }]) => {
-    const schema = entries(content)[0]?.[1].schema;
-    return `<tr><td><code>${status}</code></td><td>${schema ? typeHtml(schema) : ''}</td><td>${inline(description)}</td></tr>`;
-  });
+  const answers = entries(responses).map(([status, response]) =>
+    row(code(status), contentType(response), inline(response.description)),
+  );
   return `<article id="${anchor(listed)}">
-<h3><span class="${method}">${method.toUpperCase()}</span> <code>${escaped(path)}</code></h3>
-<p><strong>${inline(operation.summary ?? '')}.</strong> ${inline(operation.description ?? '')}</p>
-${parameters.length > 0 ? `<table><caption>Parameters</caption>${parameters.join('')}</table>` : ''}
-${body ? `<p>Body: ${typeHtml(body)}</p>` : ''}
+<h3>${headHtml(listed)}</h3>
+<p><strong>${inline(summary)}.</strong> ${inline(description)}</p>
+${asked.length > 0 ? `<table><caption>Parameters</caption>${asked.join('')}</table>` : ''}
+${requestBody ? `<p>Body: ${contentType(requestBody)}</p>` : ''}
 <table><caption>Answers</caption>${answers.join('')}</table>
 </article>`;
 }
 
-function fieldsHtml(schema: Schema): string {
-  const required = new Set<string>(schema.required ?? []);
-  const rows = entries(schema.properties).map(
-    ([name, field]) =>
-      `<tr><td><code>${escaped(name)}</code>${required.has(name) ? '' : '?'}</td><td>${typeHtml(field)}</td><td>${inline(field.description ?? '')}</td></tr>`,
+function fieldsHtml({ required = [], properties, allOf = [] }: Schema): string {
+  const rows = entries(properties).map(([name, field]) =>
+    row(`${code(name)}${required.includes(name) ? '' : '?'}`, typeHtml(field), inline(field.description)),
   );
-  const parts = ((schema.allOf ?? []) as readonly Schema[]).map((part) =>
+  const parts = (allOf as readonly Schema[]).map((part) =>
     part.$ref ? `<p>All of ${typeHtml(part)}, and:</p>` : fieldsHtml(part),
   );
   return `${parts.join('')}${rows.length > 0 ? `<table>${rows.join('')}</table>` : ''}`;
 }
 
-function typeHtml(schema: Schema): string {
-  const { $ref, enum: values, oneOf, anyOf, type, items } = schema;
-  if (typeof $ref === 'string') {
+function typeHtml(schema: Schema | undefined): string {
+  if (!schema) return '';
+  const { $ref, enum: values, oneOf, anyOf, type, items, properties } = schema;
+  if ($ref) {
     const name = escaped($ref.slice($ref.lastIndexOf('/') + 1));
     return `<a href="#${name}">${name}</a>`;
   }
-  if (Array.isArray(values)) return values.map((value) => `<code>${escaped(JSON.stringify(value))}</code>`).join(' | ');
-  const choices: unknown = oneOf ?? anyOf;
-  if (Array.isArray(choices)) return choices.map(typeHtml).join(' | ');
-  if (type === 'array') return `${typeHtml(items ?? {})}[]`;
-  if (type === 'object' && schema.properties) {
-    const fields = entries(schema.properties);
-    return `{ ${fields.map(([name, field]) => `${escaped(name)}: ${typeHtml(field)}`).join(', ')} }`;
-  }
+  if (values) return values.map((value: unknown) => code(JSON.stringify(value))).join(' | ');
+  if (oneOf || anyOf) return (oneOf ?? anyOf).map(typeHtml).join(' | ');
+  if (type === 'array') return `${typeHtml(items)}[]`;
+  if (type === 'object' && properties)
+    return `{ ${entries(properties)
+      .map(([name, field]) => `${escaped(name)}: ${typeHtml(field)}`)
+      .join(', ')} }`;
   return escaped([type ?? 'any'].flat().join(' | '));
 }
 
-const prose = (text: unknown): string => (typeof text === 'string' && text !== '' ? `<p>${inline(text)}</p>` : '');
+const row = (...cells: readonly string[]): string => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
+
+const code = (text: string): string => `<code>${escaped(text)}</code>`;
 
 /** Text with \`code\` in it. */
-const inline = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+const inline = (text = ''): string => escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 
 export const DOCS_STYLE = `:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
 body { margin: 0 auto; max-width: 64rem; padding: 1.5rem; }

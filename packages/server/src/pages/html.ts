@@ -1,4 +1,5 @@
 // Small pages of the server itself: no scripts, and styles from a file.
+import { html } from 'hono/html';
 
 /** `body` is HTML; pass untrusted text through `escaped`. */
 export function page(title: string, body: string, stylesheet?: string): string {
@@ -18,18 +19,11 @@ ${body}
 `;
 }
 
-export function htmlResponse(html: string, status = 200): Response {
-  return new Response(html, {
+export function htmlResponse(text: string, status = 200): Response {
+  return new Response(text, {
     status,
     headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' },
   });
 }
 
-export function escaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
-}
+export const escaped = (text: string): string => String(html`${text}`);

@@ -14,24 +14,14 @@ export async function login(
   if (token === null) return undefined;
   const secret = await takeLogin(notes, token);
   if (secret === undefined) return htmlResponse(USED, 401);
-  const to = localPath(url.searchParams.get('to'), url) ?? `${basePath}/`;
-  return new Response(null, { status: 303, headers: { location: to, 'set-cookie': setCookie(cookie, secret) } });
+  const headers = { location: `${basePath}/`, 'set-cookie': setCookie(cookie, secret) };
+  return new Response(null, { status: 303, headers });
 }
 
 export async function logout(notes: Notes, cookie: SessionCookie, request: Request): Promise<Response> {
   const secret = readCookie(cookie, request.headers.get('cookie'));
   if (secret !== undefined) await endSession(notes, secret);
   return new Response(null, { status: 204, headers: { 'set-cookie': setCookie(cookie) } });
-}
-
-/** A path of this server, or undefined for anything that could lead elsewhere. */
-export function localPath(to: string | null, here: URL): string | undefined {
-  // Visible ASCII only: browsers drop line breaks and tabs and would see a different URL.
-  if (to === null || !/^\/[\x21-\x7e]*$/.test(to)) return undefined;
-  const url = new URL(to, here.origin);
-  // Checked after dots are resolved: `//` or `/\\` at the start leads to another server.
-  const path = `${url.pathname}${url.search}${url.hash}`;
-  return url.origin === here.origin && /^\/(?![/\\])/.test(path) ? path : undefined;
 }
 
 const USED = page(

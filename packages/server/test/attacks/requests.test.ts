@@ -146,34 +146,6 @@ test('header values with line breaks never reach a response', async () => {
   );
 });
 
-test('a redirect after signing in stays on this server', async () => {
-  const { server } = await startServer({ dev: true });
-  const targets = [
-    '//evil.example',
-    '/\\evil.example',
-    'https://evil.example',
-    'javascript:alert(1)',
-    '/%09/evil.example',
-    '\\\\evil.example',
-    '/\t/evil.example',
-    '///evil.example',
-    'evil.example',
-    '/..//evil.example',
-    '/@evil.example/../..//evil.example',
-  ];
-  for (const to of targets) {
-    const path = await server.app.loginPath({ id: 'dev' });
-    const { status, headers } = await raw(server.port, { path: `${path}&to=${encodeURIComponent(to)}` });
-    expect(status).toBe(303);
-    const location = new URL(headers.get('location') ?? '', `http://localhost:${server.port}`);
-    expect(location.host, to).toBe(`localhost:${server.port}`);
-    expect(headers.get('location'), to).toMatch(/^\/(?![/\\])/);
-  }
-  const path = await server.app.loginPath({ id: 'dev' });
-  const fine = await raw(server.port, { path: `${path}&to=${encodeURIComponent('/runs/x?tab=1')}` });
-  expect(fine.headers.get('location')).toBe('/runs/x?tab=1');
-});
-
 test('a body that arrives too slowly is refused', async () => {
   const { server, tokenFor } = await startServer({ bodyTimeoutMs: 150 });
   const token = await tokenFor('ann');
