@@ -91,24 +91,13 @@ export class CountersignError extends Error {
   }
 }
 
-/** The message of anything that was thrown, even if reading it throws. */
+/** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message || error.name : error);
   } catch {
-    // Its own getters threw.
+    // An object without a prototype has no text.
     return 'something that cannot be read was thrown';
-  }
-}
-
-/** The thrown value, or an error in its place if even `instanceof` would throw on it. */
-export function readableError(error: unknown): unknown {
-  try {
-    // A proxy may throw at this.
-    Object.getPrototypeOf(Object(error));
-    return error;
-  } catch {
-    return new Error(messageOf(error));
   }
 }
 
@@ -155,30 +144,17 @@ export class NotPerformed extends Error {
   override readonly name = 'NotPerformed';
 }
 
-/**
- * Bundlers and reloading servers load this package more than once in a process, and a store of one copy may serve another.
- * So each copy recognizes the errors of the others.
- */
+/** Bundlers load this package more than once in a process, so each copy recognizes the errors of the others. */
 function knownToAllCopies(Class: { readonly prototype: object }, name: string): void {
   const mark = Symbol.for(`countersign.${name}`);
   Object.defineProperty(Class.prototype, mark, { value: true });
   Object.defineProperty(Class, Symbol.hasInstance, {
     value(this: unknown, thrown: unknown): boolean {
+      if (Function.prototype[Symbol.hasInstance].call(this as object, thrown)) return true;
       // Subclasses of users inherit this, but must not match every error of ours.
-      return (
-        Function.prototype[Symbol.hasInstance].call(this as object, thrown) || (this === Class && has(thrown, mark))
-      );
+      return this === Class && typeof thrown === 'object' && thrown !== null && mark in thrown;
     },
   });
-}
-
-function has(thrown: unknown, mark: symbol): boolean {
-  try {
-    return typeof thrown === 'object' && thrown !== null && mark in thrown;
-  } catch {
-    // A proxy that throws is not one of our errors.
-    return false;
-  }
 }
 
 for (const [name, Class] of Object.entries({

@@ -71,10 +71,7 @@ export type Decision = Signed &
     | { readonly type: 'inside'; readonly resume: Json; readonly decided: Json }
   );
 
-/**
- * How a call ended, as the model reads it. `text` stands in for the output.
- * `mayHaveActed`: the tool failed and may still have taken effect.
- */
+/** How a call ended, as the model reads it. `mayHaveActed`: the tool failed and may still have taken effect. */
 export type Result =
   | { readonly type: 'output'; readonly output: Json; readonly metadata?: Metadata }
   | {
@@ -161,46 +158,20 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'run-ended': true,
 };
 
-const KINDS: { readonly [kind in InterruptKind]: true } = {
-  question: true,
-  interrupt: true,
-  approval: true,
-  'unknown-outcome': true,
-  unavailable: true,
-};
+const KINDS: readonly InterruptKind[] = ['question', 'interrupt', 'approval', 'unknown-outcome', 'unavailable'];
+const DECISIONS: readonly Decision['type'][] = ['respond', 'restart', 'approve', 'reject', 'cancel', 'inside'];
+const RESULTS: readonly Result['type'][] = ['output', 'error', 'rejected', 'cancelled'];
 
-/** What a deadline may decide. */
-export const ENDINGS: { readonly [ending in NonNullable<Interrupt['onExpiry']>]: true } = {
-  reject: true,
-  cancel: true,
-  approve: true,
-};
-
-const DECISIONS: { readonly [type in Decision['type']]: true } = {
-  respond: true,
-  restart: true,
-  approve: true,
-  reject: true,
-  cancel: true,
-  inside: true,
-};
-
-const RESULTS: { readonly [type in Result['type']]: true } = {
-  output: true,
-  error: true,
-  rejected: true,
-  cancelled: true,
-};
+export const ENDINGS: readonly NonNullable<Interrupt['onExpiry']>[] = ['reject', 'cancel', 'approve'];
 
 /** False if a later release wrote the event, or used a kind of decision, question or result that this one does not know. */
 export function isKnown(event: RunEvent): boolean {
   if (event.v !== EVENT_VERSION || !Object.hasOwn(TYPES, event.type)) return false;
-  if (event.type === 'decision-made') return Object.hasOwn(DECISIONS, event.decision.type);
-  if (event.type === 'call-settled') return Object.hasOwn(RESULTS, event.result.type);
-  if (event.type !== 'call-interrupted') return true;
-  if (event.interrupt.kind === 'inside') return true;
+  if (event.type === 'decision-made') return DECISIONS.includes(event.decision.type);
+  if (event.type === 'call-settled') return RESULTS.includes(event.result.type);
+  if (event.type !== 'call-interrupted' || event.interrupt.kind === 'inside') return true;
   const { kind, onExpiry } = event.interrupt;
-  return Object.hasOwn(KINDS, kind) && (onExpiry === undefined || Object.hasOwn(ENDINGS, onExpiry));
+  return KINDS.includes(kind) && (onExpiry === undefined || ENDINGS.includes(onExpiry));
 }
 
 export function event<F extends Fact>(fact: F): F & { readonly v: typeof EVENT_VERSION } {

@@ -97,6 +97,17 @@ export function sameJson(a: unknown, b: unknown): boolean {
   return keys.every((key) => Object.hasOwn(right, key) && sameJson(left[key], right[key]));
 }
 
+/** The properties that are not undefined. */
+export function defined<const T extends object>(values: T): Defined<T> {
+  const kept: { [key: string]: unknown } = {};
+  for (const key in values) if (values[key] !== undefined) kept[key] = values[key];
+  return kept as Defined<T>;
+}
+
+type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -107,7 +118,6 @@ function isPlain(value: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Such as `a Response`. */
 function kindOf(value: object): string {
   const name = Object.prototype.toString.call(value).slice('[object '.length, -1);
   return name === 'Object' ? 'an object of a class without fields' : `a ${name}`;

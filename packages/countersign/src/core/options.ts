@@ -7,7 +7,6 @@ export type OptionKind = {
   /** Completes "must be …". */
   readonly is: string;
   readonly fits: (value: unknown) => boolean;
-  /** The option must be given. */
   readonly required?: true;
   /** It may be left out, but not be undefined. */
   readonly neverUndefined?: true;
@@ -35,7 +34,6 @@ export const aSignal: OptionKind = {
 /** A promise would pass for an empty context: gates that look at it would let calls run. */
 export const aContext: OptionKind = { is: 'an object; await a promise first', fits: (value) => !isThenable(value) };
 
-/** Makes the kind of an option that is one of these strings. */
 export function oneOf(...choices: readonly string[]): OptionKind {
   return { is: `one of ${choices.join(', ')}`, fits: (value) => choices.includes(value as string) };
 }
@@ -48,25 +46,20 @@ function wholeNumberUpTo(most?: number): OptionKind {
 
 /** Throws `invalid-options` for unknown options, else for the first value that does not fit. `owner` names the function. */
 export function checkOptions(owner: string, options: unknown, table: AnyTable): void {
-  if (!isObject(options))
-    throw new UsageError(
-      'invalid-options',
-      { given: shown(options) },
-      `${capitalized(owner)} takes an object of options, not ${shown(options)}.`,
-    );
+  if (!isObject(options)) {
+    const message = `${capitalized(owner)} takes an object of options, not ${shown(options)}.`;
+    throw new UsageError('invalid-options', { given: shown(options) }, message);
+  }
   const unknown = unknownOptions(options, table);
   if (unknown)
     throw new UsageError('invalid-options', { unknown: unknown.names }, `${capitalized(owner)} ${unknown.problem}.`);
   const fault = findFault(options, table);
-  if (fault)
-    throw new UsageError(
-      'invalid-options',
-      { field: fault.name },
-      `\`${fault.name}\` of ${owner} must be ${fault.wanted}, not ${fault.found}.`,
-    );
+  if (fault) {
+    const message = `\`${fault.name}\` of ${owner} must be ${fault.wanted}, not ${fault.found}.`;
+    throw new UsageError('invalid-options', { field: fault.name }, message);
+  }
 }
 
-/** Returns the problems of the values, for callers that do not throw. */
 export function optionProblem(options: object, table: AnyTable): string | undefined {
   const fault = findFault(options, table);
   return fault && `${fault.name} must be ${fault.wanted}, not ${fault.found}`;
@@ -79,19 +72,14 @@ export function unknownOptions(
 ): { readonly names: readonly string[]; readonly problem: string } | undefined {
   const names = Object.keys(options).filter((name) => !Object.hasOwn(table, name));
   if (names.length === 0) return undefined;
-  const known = Object.keys(table);
-  const near = [...new Set(names.flatMap((name) => nearest(name, known)))];
-  const hint = near.length > 0 ? `did you mean ${near.join(' or ')}?` : `it takes ${known.join(', ')}`;
-  return { names, problem: `has no option ${names.join(', ')} (${hint})` };
+  return { names, problem: `has no option ${names.join(', ')} (it takes ${Object.keys(table).join(', ')})` };
 }
 
-/** The table without these options. */
 export function without<T extends object, Name extends keyof T>(table: T, ...names: readonly Name[]): Omit<T, Name> {
   const kept = Object.entries(table).filter(([name]) => !(names as readonly string[]).includes(name));
   return Object.fromEntries(kept) as Omit<T, Name>;
 }
 
-/** Throws if a single value does not fit. */
 export function checkValue(name: string, value: unknown, { is, fits }: OptionKind): void {
   if (!fits(value))
     throw new UsageError('invalid-options', { field: name }, `\`${name}\` must be ${is}, not ${shown(value)}.`);
@@ -115,7 +103,7 @@ function findFault(options: object, table: AnyTable): Fault | undefined {
   return undefined;
 }
 
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 100));
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object' && value !== null) return isThenable(value) ? 'a promise' : 'an object';
@@ -123,25 +111,3 @@ function shown(value: unknown): string {
 }
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** Finds the names that share most pairs of letters with the misspelt one. */
-function nearest(name: string, known: readonly string[]): readonly string[] {
-  const own = pairsOf(name);
-  const likeness = (other: string): number => {
-    const pairs = pairsOf(other);
-    return (2 * pairs.filter((pair) => own.includes(pair)).length) / (pairs.length + own.length);
-  };
-  const scored = known.map((other) => ({ other, like: likeness(other) })).filter(({ like }) => like > 0.3);
-  return scored
-    .sort((a, b) => b.like - a.like)
-    .slice(0, 3)
-    .map(({ other }) => other);
-}
-
-function pairsOf(name: string): readonly string[] {
-  const letters = name
-    .toLowerCase()
-    .replace(/[^a-z0-9]/g, '')
-    .slice(0, 64);
-  return [...letters].slice(1).map((letter, index) => `${letters[index]}${letter}`);
-}

@@ -197,7 +197,7 @@ test.each([
   [{ approve: { pay: 'user-approval' } }, '`approve` must be an array'],
   [{ approve: true }, '`approve` must be an array'],
   [{ approve: null }, '`approve` must be an array'],
-  [{ approves: ['pay'] }, '`gate` has no option approves (did you mean approve'],
+  [{ approves: ['pay'] }, '`gate` has no option approves (it takes '],
   [{ needsApproval: ['pay'] }, '`gate` has no option needsApproval ('],
   [{ toolApproval: { pay: 'user-approval' } }, '`gate` has no option toolApproval ('],
 ])('%o would leave a tool without a gate, and is rejected', (options, message) => {

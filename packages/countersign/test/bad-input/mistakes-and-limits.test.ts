@@ -88,10 +88,10 @@ describe('a mistake of the caller is an error that says how to fix it', () => {
     const { interrupts } = await ai.generate({ prompt: 'go', tools: [pay] });
     const told = (given: unknown) => failure((async () => pay.approve(given as ToolRequestPart))());
     expect((await told(interrupts)).message).toContain('a list: decide each of them');
-    expect((await told(Promise.resolve(interrupts[0]))).message).toContain('a promise: await it first');
+    expect((await told(Promise.resolve(interrupts[0]))).message).toContain('not on a promise');
     expect((await told({ id: 'run:call', part: interrupts[0] })).message).toContain('pass its `part`');
     expect((await told(undefined)).message).toContain('not on undefined.');
-    expect((await told(() => interrupts[0])).message).toContain('something of the type function');
+    expect((await told(() => interrupts[0])).message).toContain('not on a function');
   });
 
   test('a decision without the messages it belongs to', async () => {

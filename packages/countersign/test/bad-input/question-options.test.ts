@@ -110,7 +110,7 @@ describe.each([
     const run = await ai.runs.wait(id);
     expect(run.status).toBe('done');
     expect(JSON.stringify(run.messages)).toMatch(
-      /Invalid question options from ask: `interrupt` has no option expireIn \(did you mean expiresIn/,
+      /Invalid question options from ask: `interrupt` has no option expireIn \(it takes expiresIn/,
     );
     await store.close();
   });

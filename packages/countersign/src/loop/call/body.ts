@@ -1,7 +1,7 @@
 // The body of a call: record its start, run it, record its result.
 import type { Call } from '../../core/call.ts';
 import { pendingParts } from '../../core/decide.ts';
-import { CountersignError, messageOf, NotPerformed, readableError } from '../../core/errors.ts';
+import { CountersignError, messageOf, NotPerformed } from '../../core/errors.ts';
 import { copyOf } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
 import type { Driver, Run } from '../run.ts';
@@ -36,8 +36,7 @@ export async function runBody(
     if (asked) await pauseInBody(run, driver, tool, call, boundInput, asked);
     else if (forgotten !== undefined) recordFailure(run, driver, tool, call, new NotAwaited(forgotten));
     else settle(run, call, await bodyResult(tool, call, output));
-  } catch (thrown) {
-    const error = readableError(thrown);
+  } catch (error) {
     const asked = memory.first() ?? (error instanceof InterruptSignal ? { payload: error.payload } : undefined);
     if (asked) return pauseInBody(run, driver, tool, call, boundInput, asked);
     recordFailure(run, driver, tool, call, error);
@@ -51,7 +50,6 @@ class NotAwaited extends Error {
   }
 }
 
-/** Records what became of a body that threw. */
 function recordFailure(run: Run, driver: Driver, tool: ToolDefinition, call: Call, error: unknown): void {
   if (error instanceof LostSignal || error instanceof LeftSignal) return;
   if (error instanceof HeldSignal) {
@@ -73,10 +71,7 @@ function recordFailure(run: Run, driver: Driver, tool: ToolDefinition, call: Cal
   if (driver.onToolError === 'throw') run.failures.push({ call, error });
 }
 
-/**
- * The messages of a sub-agent that refused a decision which only it could check, so that its questions still wait. The error
- * says how far it came; otherwise it has not run.
- */
+/** The messages of a sub-agent that refused a decision which only it could check, so that its questions still wait. */
 function refusedBySubAgent(run: Run, call: Call, error: unknown): readonly Message[] | undefined {
   if (!(error instanceof CountersignError) || call.decided?.decision.type !== 'inside') return undefined;
   if (error.code !== 'invalid-resume' && error.code !== 'already-decided') return undefined;

@@ -2,16 +2,16 @@
 import { type Call, interruptId } from '../../core/call.ts';
 import { pendingParts } from '../../core/decide.ts';
 import { type Bound, event, type InterruptKind } from '../../core/event.ts';
-import { isObject, type Json, type JsonCheck, sameJson, toJson } from '../../core/json.ts';
+import { defined, isObject, type Json, type JsonCheck, sameJson, toJson } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
+import { unknownOptions } from '../../core/options.ts';
 import type { Driver, Run } from '../run.ts';
-import { askOptionsOf, askProblem, unreadOption } from '../tool/ask-options.ts';
+import { ASK_OPTIONS, askOptionsOf, askProblem } from '../tool/ask-options.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { AskOptions } from '../tool/signal.ts';
 import { boundTo } from './bound-input.ts';
 import { failed, failedInBody, settle } from './result.ts';
 
-/** A question that a call puts to a person. */
 type Question = {
   /** The tool that asks; undefined if it is missing here. */
   readonly tool: ToolDefinition | undefined;
@@ -32,24 +32,19 @@ export function ask(
   if (run.isSuperseded(call)) return;
   const options = askOptionsOf(given);
   // A gate may return more than options, which the card shows. In a body, an unknown option is a mistake.
-  const problem = (kind === 'interrupt' ? unreadOption(given) : undefined) ?? askProblem(options);
+  const unknown = kind === 'interrupt' ? unknownOptions(given, ASK_OPTIONS) : undefined;
+  const problem = unknown ? `\`interrupt\` ${unknown.problem}` : askProblem(options);
   if (problem !== undefined) {
     const text = `Invalid question options from ${call.name}: ${problem}.`;
     return settle(run, call, tool && kind === 'interrupt' ? failedInBody(tool, call, text) : failed(text));
   }
   const { expiresIn, onExpiry, remindAfter, labels, risk } = { ...tool?.asks, ...options };
+  const id = interruptId(call.id, call.pauses + 1);
   const now = driver.clock();
-  const interrupt = {
-    id: interruptId(call.id, call.pauses + 1),
-    kind,
-    payload,
-    ...(expiresIn !== undefined && EXPIRES.has(kind) && { expiresAt: now + Math.ceil(expiresIn) }),
-    ...(onExpiry !== undefined && { onExpiry }),
-    ...(remindAfter !== undefined && { remindAt: now + Math.ceil(remindAfter) }),
-    ...(labels !== undefined && { labels }),
-    ...(risk !== undefined && { risk }),
-    ...shownBound(bound, call),
-  };
+  const expiresAt = expiresIn !== undefined && EXPIRES.has(kind) ? now + Math.ceil(expiresIn) : undefined;
+  const remindAt = remindAfter === undefined ? undefined : now + Math.ceil(remindAfter);
+  const waits = defined({ expiresAt, onExpiry, remindAt, labels, risk });
+  const interrupt = { id, kind, payload, ...waits, ...shownBound(bound, call) };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
 }
 
@@ -78,7 +73,7 @@ export function askUnavailable(
 /** A second question about a call keeps the labels and the risk of the first. */
 export function keptOptions({ decided }: Call): AskOptions {
   const { labels, risk } = decided?.interrupt ?? {};
-  return { ...(labels && { labels }), ...(risk && { risk }) };
+  return defined({ labels, risk });
 }
 
 /** For a card: the result of an earlier start that came too late, shortened. */
@@ -121,7 +116,6 @@ function pausedMessages(payload: unknown): readonly Message[] | undefined {
   return pendingParts(messages).length > 0 ? messages : undefined;
 }
 
-/** The sub-agent waits for a decision. */
 export function pauseSubAgent(run: Run, call: Call, messages: readonly Message[]): void {
   const interrupt = { id: interruptId(call.id, call.pauses + 1), kind: 'inside', payload: true } as const;
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt, ...unrecorded(call, messages) }));

@@ -1,17 +1,11 @@
 // How a question waits: its deadline, its reminder, its labels and its risk.
 import { ENDINGS } from '../../core/event.ts';
-import { type OptionKind, type OptionTable, oneOf, optionProblem, unknownOptions } from '../../core/options.ts';
+import { defined } from '../../core/json.ts';
+import { type OptionKind, type OptionTable, oneOf, optionProblem } from '../../core/options.ts';
 import type { AskOptions } from './signal.ts';
 
-/** Picks the options of a question from those of a tool or an approval. */
 export function askOptionsOf({ expiresIn, onExpiry, remindAfter, labels, risk }: AskOptions): AskOptions {
-  return {
-    ...(expiresIn !== undefined && { expiresIn }),
-    ...(onExpiry !== undefined && { onExpiry }),
-    ...(remindAfter !== undefined && { remindAfter }),
-    ...(labels !== undefined && { labels }),
-    ...(risk !== undefined && { risk }),
-  };
+  return defined({ expiresIn, onExpiry, remindAfter, labels, risk });
 }
 
 /** Indexed names are limited: PostgreSQL indexes about 2,700 bytes of one. */
@@ -32,17 +26,11 @@ const someLabels: OptionKind = {
 
 export const ASK_OPTIONS: OptionTable<AskOptions> = {
   expiresIn: aDurationMs,
-  onExpiry: oneOf(...Object.keys(ENDINGS)),
+  onExpiry: oneOf(...ENDINGS),
   remindAfter: aDurationMs,
   labels: someLabels,
   risk: oneOf('low', 'medium', 'high'),
 };
-
-/** Returns which options `interrupt()` does not have, such as a misspelt deadline. */
-export function unreadOption(options: object): string | undefined {
-  const unknown = unknownOptions(options, ASK_OPTIONS);
-  return unknown && `\`interrupt\` ${unknown.problem}`;
-}
 
 /** Returns which option has an invalid value. */
 export function askProblem(options: AskOptions): string | undefined {

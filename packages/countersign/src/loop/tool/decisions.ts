@@ -1,9 +1,9 @@
 // Decisions on interrupts as data, ready to be sent, saved and passed to `resume`.
 import { type DecisionPart, interruptIdOf, type Verb } from '../../core/decide.ts';
 import { UsageError } from '../../core/errors.ts';
-import { isObject } from '../../core/json.ts';
+import { defined, isObject } from '../../core/json.ts';
 import { isToolRequest, type Metadata, type ToolRequestPart, type ToolResponsePart } from '../../core/message.ts';
-import { anything, checkOptions, type OptionTable } from '../../core/options.ts';
+import { anything, checkOptions, type OptionTable, shown } from '../../core/options.ts';
 
 /** The person and channel of a decision, with a note and metadata. */
 export type DecisionOptions = {
@@ -75,12 +75,10 @@ function refusal(
 ): ToolResponsePart {
   const { name, ref } = requestOf(interrupt);
   checkOptions(`\`${verb}\``, options, DECISION_OPTIONS);
-  if (reason !== undefined && typeof reason !== 'string')
-    throw new UsageError(
-      'invalid-decision',
-      { tool: name, ref },
-      `The reason to ${verb} ${name} (${ref}) must be a text.`,
-    );
+  if (reason !== undefined && typeof reason !== 'string') {
+    const message = `The reason to ${verb} ${name} (${ref}) must be a text.`;
+    throw new UsageError('invalid-decision', { tool: name, ref }, message);
+  }
   return {
     toolResponse: { name, ref, output: reason ?? null },
     metadata: { ...address(interrupt), ...signed(verb, options, reason) },
@@ -101,58 +99,38 @@ function refuseLost(verb: 'approve' | 'restart', options: object, change: 'edit'
     throw new UsageError('invalid-decision', { verb }, `\`${change}\` is undefined. Leave it out to change nothing.`);
 }
 
-/** Metadata that a decision keeps, to say which question it was made on. */
-const ADDRESS = ['interrupt', 'interruptKind', 'callId', 'pauses', 'path'] as const;
-
 function rerun<Input>(
   interrupt: ToolRequestPart<Input>,
   edit: Input | undefined,
   said: Metadata,
 ): ToolRequestPart<Input> {
   const { name, ref, input } = requestOf(interrupt);
-  const kept = ADDRESS.filter((key) => interrupt.metadata && key in interrupt.metadata);
-  const metadata = {
-    ...Object.fromEntries(kept.map((key) => [key, interrupt.metadata?.[key]])),
-    ...said,
-    ...(edit !== undefined && { replacedInput: input }),
+  const { interrupt: payload, interruptKind, callId, pauses, path } = interrupt.metadata ?? {};
+  // These say which question the decision was made on.
+  const address = defined({ interrupt: payload, interruptKind, callId, pauses, path });
+  const edited = edit === undefined ? {} : { replacedInput: input };
+  return {
+    toolRequest: { name, ref, input: edit === undefined ? input : edit },
+    metadata: { ...address, ...said, ...edited },
   };
-  return { toolRequest: { name, ref, input: edit === undefined ? input : edit }, metadata };
 }
 
 function address(interrupt: ToolRequestPart): Metadata {
-  const interruptId = interruptIdOf(interrupt);
-  const path = interrupt.metadata?.path;
-  return { ...(interruptId !== undefined && { interruptId }), ...(path !== undefined && { path }) };
+  return defined({ interruptId: interruptIdOf(interrupt), path: interrupt.metadata?.path });
 }
 
 function signed(made: Verb, { by, channel, note, metadata }: DecisionOptions, reason?: string): Metadata {
-  return {
-    decision: {
-      made,
-      ...(by !== undefined && { by }),
-      ...(channel !== undefined && { channel }),
-      ...(note !== undefined && { note }),
-      ...(reason !== undefined && { reason }),
-      ...(metadata !== undefined && { metadata }),
-    },
-  };
+  return { decision: defined({ made, by, channel, note, reason, metadata }) };
 }
 
 export function requestOf(interrupt: DecisionPart): ToolRequestPart['toolRequest'] {
   if (isObject(interrupt) && isToolRequest(interrupt)) return interrupt.toolRequest;
-  throw new UsageError(
-    'invalid-decision',
-    { given: typeof interrupt },
-    `A decision is made on an interrupt of response.interrupts, not on ${foundInstead(interrupt)}.`,
-  );
+  const message = `A decision is made on an interrupt of response.interrupts, not on ${foundInstead(interrupt)}.`;
+  throw new UsageError('invalid-decision', { given: typeof interrupt }, message);
 }
 
-/** Describes a value passed instead of an interrupt, with a guess at the intended call. */
 function foundInstead(given: unknown): string {
-  if (typeof given === 'string')
-    return `the text ${JSON.stringify(given)} (a loop with "for … in" gives indexes: use "for … of")`;
   if (Array.isArray(given)) return 'a list: decide each of them';
-  if (given instanceof Promise) return 'a promise: await it first';
   if (isObject(given) && 'part' in given) return 'a card of a store: pass its `part`, or decide it with runs.decide';
-  return given === null || given === undefined ? String(given) : `something of the type ${typeof given}`;
+  return shown(given);
 }
