@@ -24,10 +24,8 @@ export type Phase =
 /** What a started body records: nothing, whether it has passed its commit point, or each event of its sub-agent. */
 export type Progress = 'unknown' | 'uncommitted' | 'committed' | 'sub-agent';
 
-/** One tool request of the model. */
 export type Call = CallIds & {
   readonly name: string;
-  /** The model's or the provider's metadata. */
   readonly metadata?: Metadata;
   /** The input that runs: the proposed one, or the edited one. */
   readonly input: Json;
@@ -40,7 +38,6 @@ export type Call = CallIds & {
   readonly resumed?: { readonly value: Json };
   /** How often the call has asked; the next interrupt gets the next number. */
   readonly pauses: number;
-  /** How often its body was started. */
   readonly starts: number;
   /** Results of the steps of the body that are done. */
   readonly steps: ReadonlyMap<string, Json>;
@@ -72,12 +69,13 @@ export type Turn = {
   readonly content: readonly Part[];
   /** In the order of the model's calls. */
   readonly calls: readonly Call[];
+  /** The index of each call in `calls`, by its id. */
+  readonly places: ReadonlyMap<string, number>;
   readonly metadata?: Message['metadata'];
   /** Present once a person decided something in this turn. */
   readonly resumed?: Json;
 };
 
-/** A call that failed and may have acted. */
 export type MayHaveActed = { readonly name: string; readonly ref: string; readonly text: string };
 
 export type State = {
@@ -96,18 +94,20 @@ export type State = {
   readonly ended?: { readonly reason: FinishReason; readonly message?: string };
 };
 
-/** A call that nothing has happened to. */
+export function newTurn(content: readonly Part[], calls: readonly Call[]): Turn {
+  return { content, calls, places: new Map(calls.map(({ id }, index) => [id, index])) };
+}
+
 export function newCall(ids: CallIds, name: string, input: Json): Call {
   return { ...ids, name, input, phase: OPEN, pauses: 0, starts: 0, steps: NO_STEPS, approvals: NO_APPROVALS };
 }
 
 const OPEN: Phase = { at: 'open' };
 const NO_APPROVALS: readonly InterruptKind[] = [];
-export const NO_STEPS: ReadonlyMap<string, Json> = new Map();
+const NO_STEPS: ReadonlyMap<string, Json> = new Map();
 
-/** The call of the open turn that has this id. */
 export function callOf({ turn }: State, callId: string): Call | undefined {
-  return turn?.calls.find(({ id }) => id === callId);
+  return turn?.calls[turn.places.get(callId) ?? -1];
 }
 
 /** The call has its result, or its turn is closed: it can no longer change. */

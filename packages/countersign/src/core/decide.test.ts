@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Call, newCall, type SubAgent } from './call.ts';
+import { type Call, newCall, newTurn, type SubAgent } from './call.ts';
 import { matchDecisions, type Resume, readResume } from './decide.ts';
 import type { InterruptKind } from './event.ts';
 import { newState } from './messages/load-messages.ts';
@@ -8,11 +8,7 @@ const open: Call = newCall({ id: 'call', ref: 'agent' }, 'agent', {});
 
 test('a decision inside a call that has not begun does not decide that call', () => {
   const part = { toolRequest: { name: 'pay', ref: 'p', input: {} }, metadata: { path: ['agent'] } };
-  const { matched, leaves, faults } = matchDecisions(
-    { content: [], calls: [open] },
-    readResume({ approve: part }),
-    () => false,
-  );
+  const { matched, leaves, faults } = matchDecisions(newTurn([], [open]), readResume({ approve: part }), () => false);
   expect({ matched, leaves }).toEqual({ matched: [], leaves: [] });
   expect(faults).toEqual([{ where: 'approve[0]', problem: 'pay (p) does not wait for a decision' }]);
 });
@@ -22,14 +18,14 @@ const waits = (kind: InterruptKind): Call['phase'] => ({
   interrupt: { id: 'asked', kind, payload: true },
 });
 const matched = (call: Call, resume: Resume) => {
-  const { matched, faults } = matchDecisions({ content: [], calls: [call] }, readResume(resume), () => false);
+  const { matched, faults } = matchDecisions(newTurn([], [call]), readResume(resume), () => false);
   return { decided: matched.map(({ call, decision }) => [call.id, decision.type]), faults };
 };
 
 /** A payment that waits for a person inside the agent. */
 const pay: Call = { ...open, id: 'inner', ref: 'p', name: 'pay', phase: waits('approval'), pauses: 1 };
 const subAgent: SubAgent = {
-  recorded: { state: { ...newState(), turn: { content: [], calls: [pay] } }, begun: true },
+  recorded: { state: { ...newState(), turn: newTurn([], [pay]) }, begun: true },
 };
 const approves = { toolRequest: { name: 'pay', ref: 'p', input: {} }, metadata: { path: ['agent'] } };
 const agent = { toolRequest: { name: 'agent', ref: 'agent', input: {} } };
@@ -93,17 +89,17 @@ describe('the work grows with the number of decisions, not with its square', () 
 
   test('decisions at the root', () => {
     const { calls, looks } = countedPayments();
-    const { matched, faults } = matchDecisions({ content: [], calls }, readResume(approveAll()), () => false);
+    const { matched, faults } = matchDecisions(newTurn([], calls), readResume(approveAll()), () => false);
     expect([matched.length, faults]).toEqual([count, []]);
     expect(looks()).toBeLessThan(10 * count);
   });
 
   test('decisions in a sub-agent', () => {
     const { calls, looks } = countedPayments();
-    const state = { ...newState(), turn: { content: [], calls } };
+    const state = { ...newState(), turn: newTurn([], calls) };
     const call: Call = { ...open, subAgent: { recorded: { state, begun: true } } };
     const resume = readResume(approveAll(['agent']));
-    const { leaves, matched } = matchDecisions({ content: [], calls: [call] }, resume, () => false);
+    const { leaves, matched } = matchDecisions(newTurn([], [call]), resume, () => false);
     expect([leaves.length, matched.length]).toEqual([count, 1]);
     expect(looks()).toBeLessThan(10 * count);
   });

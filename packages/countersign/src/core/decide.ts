@@ -1,7 +1,7 @@
 // Matches the decisions of callers to the pending interrupts. All faults are found before anything runs.
 import { type Call, interruptId, pendingInterruptId, type Turn } from './call.ts';
 import type { Decision, EditBound } from './event.ts';
-import { isObject, type Json, sameJson, toJson } from './json.ts';
+import { defined, isObject, type Json, sameJson, toJson } from './json.ts';
 import {
   isToolRequest,
   isToolResponse,
@@ -37,7 +37,6 @@ export type Verb = (typeof VERBS)[number];
 /** The decisions of one resumption, each with its kind. */
 export type Decisions = {
   readonly entries: readonly DecisionEntry[];
-  /** The entries without a kind. */
   readonly faults: readonly DecisionFault[];
   readonly metadata?: Metadata;
 };
@@ -73,7 +72,6 @@ function isList(resume: Resume): resume is readonly DecisionPart[] {
   return Array.isArray(resume);
 }
 
-/** The kind that a decision says it is of; undefined if it says none. */
 function verbOf(part: DecisionPart): unknown {
   if (!isDecision(part)) return undefined;
   const { decision, ...metadata } = part.metadata ?? {};
@@ -87,7 +85,6 @@ export type Matched = { readonly call: Call; readonly interruptId: string; reado
 export type Leaf = Matched & { readonly path: readonly Call[]; readonly where: string };
 
 export type DecisionFault = {
-  /** Which entry of `resume`. */
   readonly where: string;
   readonly problem: string;
   /** The call was pending once, and no longer is. */
@@ -97,17 +94,13 @@ export type DecisionFault = {
 };
 
 export type Matching = {
-  /** What to record at the root. */
   readonly matched: readonly Matched[];
   /** Each person's decision, at the root or in a sub-agent. */
   readonly leaves: readonly Leaf[];
   readonly faults: readonly DecisionFault[];
 };
 
-/**
- * `settled` tells whether a `ref` belongs to a call that was settled earlier in the run. `boundOf` gives the input that an
- * edit is bound to, which the decision itself must not say.
- */
+/** `settled`: a call with this ref was settled earlier. `boundOf`: what an edit is bound to, which it must not say itself. */
 export function matchDecisions(
   turn: Turn | undefined,
   decisions: Decisions,
@@ -119,7 +112,6 @@ export function matchDecisions(
   return { ...matching, faults: [...decisions.faults, ...matching.faults] };
 }
 
-/** The input that a recorded edit is bound to. */
 export function recordedBound(_where: string, part: DecisionPart): EditBound | undefined {
   return part?.metadata?.[BOUND] as EditBound | undefined;
 }
@@ -184,7 +176,6 @@ function matchEntries(
   return { matched, leaves, faults };
 }
 
-/** Decisions that end a call. */
 const ENDS: ReadonlySet<Decision['type']> = new Set(['respond', 'reject', 'cancel']);
 
 type Target =
@@ -219,10 +210,6 @@ function findTarget(
     if (phase.at === 'sub-agent-waiting') return { call, interruptId: phase.interruptId, rest: deeper };
     if (phase.at === 'waiting') return { fault: { problem: `${what} is not pending inside ${label(call)}` } };
   }
-  if (phase.at === 'sub-agent-held')
-    return {
-      fault: { problem: `${label(call)} stopped in the middle and continues by itself; it needs no decision` },
-    };
   // `returnToolRequests` handed the call out before its gate was asked: its caller may decide.
   if (phase.at === 'open' && outer === undefined)
     return { call, interruptId: interruptId(call.id, call.pauses + 1), rest: [] };
@@ -254,7 +241,6 @@ export function interruptIdOf(part: DecisionPart): string | undefined {
   return undefined;
 }
 
-/** The refs of the calls around the decided one, from the root inwards. */
 function pathOf(part: DecisionPart): readonly string[] {
   const path = part.metadata?.path;
   return Array.isArray(path) ? path.filter((ref) => typeof ref === 'string') : [];
@@ -276,41 +262,40 @@ function readDecision(
   const made = verbOf(part);
   if (made === undefined ? isToolResponse(part) && verb !== 'respond' : made !== verb)
     return { problem: `${label(call)}: it is a decision to ${String(made ?? 'respond')}, listed under ${verb}` };
-  const type = verb;
-  const by = {
-    ...(typeof said.by === 'string' && { by: said.by }),
-    ...(typeof said.channel === 'string' && { channel: said.channel }),
-    ...(typeof said.note === 'string' && { note: said.note }),
-  };
-  const reason = typeof said.reason === 'string' ? { reason: said.reason } : {};
-  const note = said.metadata === undefined ? { ok: true as const, value: undefined } : toJson(said.metadata);
+  const given = verb === 'respond' ? (metadata.interruptResponse ?? true) : said.metadata;
+  const note = toJson(given);
   if (!note.ok) return { problem: `its metadata is not JSON: ${note.problem}` };
-  const signed = { ...by, ...(note.value !== undefined && { metadata: note.value }) };
-  switch (type) {
+  const signed = defined({
+    by: stringOf(said.by),
+    channel: stringOf(said.channel),
+    note: stringOf(said.note),
+    metadata: given === undefined ? undefined : note.value,
+  });
+  switch (verb) {
     case 'respond': {
       if (!isToolResponse(part)) return { problem: `${label(call)} needs an answer: use respond(interrupt, output)` };
       const output = toJson(part.toolResponse.output);
       if (!output.ok) return { problem: `the answer is not JSON: ${output.problem}` };
-      const given = toJson(metadata.interruptResponse ?? true);
-      if (!given.ok) return { problem: `its metadata is not JSON: ${given.problem}` };
-      return { decision: { type, output: output.value, ...by, metadata: given.value } };
+      return { decision: { type: verb, output: output.value, ...signed } };
     }
     case 'reject':
     case 'cancel':
-      return { decision: { type, ...reason, ...signed } };
+      return { decision: { type: verb, ...defined({ reason: stringOf(said.reason) }), ...signed } };
     case 'restart':
     case 'approve': {
-      if (!isToolRequest(part)) return { problem: `${label(call)}: an answer cannot ${type} it` };
+      if (!isToolRequest(part)) return { problem: `${label(call)}: an answer cannot ${verb} it` };
       const input = decidedInput(part, call);
       if ('problem' in input) return input;
-      const edit = { ...input.edit, ...(bound && { bound }) };
-      if (type === 'approve') return { decision: { type, ...edit, ...signed } };
+      const edit = { ...input.edit, ...defined({ bound }) };
+      if (verb === 'approve') return { decision: { type: verb, ...edit, ...signed } };
       const resumed = toJson('resumed' in metadata ? metadata.resumed : true);
       if (!resumed.ok) return { problem: `the resumed value is not JSON: ${resumed.problem}` };
-      return { decision: { type, resumed: resumed.value, ...edit, ...signed } };
+      return { decision: { type: verb, resumed: resumed.value, ...edit, ...signed } };
     }
   }
 }
+
+const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** A decision is bound to the input it was made on: an edit must be declared, with the input it replaces. */
 function decidedInput(part: ToolRequestPart, call: Call): { edit: { input?: Json } } | { problem: string } {

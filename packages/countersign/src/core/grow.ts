@@ -1,9 +1,6 @@
 // Immutable lists and sets that grow in constant time, so that a turn costs the same in a long run as in a short one.
 
-/**
- * A list whose versions share their storage: appending to the newest version is O(1), appending to an older one copies.
- * No version ever changes.
- */
+/** A list whose versions share their storage and never change: appending to the newest one is O(1). */
 export class GrowList<T> {
   static of<T>(items: readonly T[]): GrowList<T> {
     return new GrowList(items.slice(), items.length);

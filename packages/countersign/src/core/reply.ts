@@ -31,8 +31,8 @@ export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () =>
     if ('toolResponse' in part) return { data: { toolResponse: part.toolResponse } };
     if (!('toolRequest' in part)) return saved(part);
     const id = newId();
-    if (ids.has(id))
-      throw new UsageError('invalid-options', { id }, `newId gave the id ${id} twice; every id must be new.`);
+    if (typeof id !== 'string' || id === '' || ids.has(id))
+      throw new UsageError('invalid-options', { id }, `\`newId\` must give a new string each time, not ${String(id)}.`);
     const given = part.toolRequest.ref;
     const fits = typeof given === 'string' && given !== '' && !used.has(given) && !taken.has(given);
     const ref = fits ? given : unused(id);

@@ -1,7 +1,8 @@
 // The state of a run, and how each event changes it.
-import { type Call, callOf, newCall, pendingInterruptId, type State, type Turn } from './call.ts';
+import { type Call, callOf, newCall, newTurn, pendingInterruptId, type State, type Turn } from './call.ts';
 import { InvariantError, UsageError } from './errors.ts';
 import { type CallIds, type Decision, type Interrupt, type InterruptKind, isKnown, type RunEvent } from './event.ts';
+import { defined } from './json.ts';
 import { isToolRequest, type ToolRequestPart } from './message.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from './messages/turn-messages.ts';
 import {
@@ -20,7 +21,11 @@ export type { State } from './call.ts';
 
 /** Throws a `UsageError` on an event of a later release, here or in a sub-agent. */
 export function fold(state: State, event: RunEvent): State {
-  if (!isKnown(event)) throw unknownEvent(event);
+  if (!isKnown(event)) {
+    const { v: version, type } = event;
+    const message = `The run has an event ${type} of version ${version}, which this release does not know. Update the library.`;
+    throw new UsageError('invalid-history', { version, type }, message);
+  }
   switch (event.type) {
     case 'user-spoke': {
       if (state.turn) return { ...state, queued: [...state.queued, ...event.messages] };
@@ -58,7 +63,7 @@ export function fold(state: State, event: RunEvent): State {
     case 'run-went-on':
       return state;
     case 'run-ended': {
-      const ended = { reason: event.reason, ...(event.message !== undefined && { message: event.message }) };
+      const ended = defined({ reason: event.reason, message: event.message });
       const last = state.history.last;
       if (event.reason !== 'max-turns' || !last) return { ...state, ended };
       // A run that continues from these messages may use `maxTurns` again.
@@ -68,15 +73,6 @@ export function fold(state: State, event: RunEvent): State {
   }
 }
 
-function unknownEvent({ v: version, type }: { readonly v: unknown; readonly type: unknown }): UsageError {
-  return new UsageError(
-    'invalid-history',
-    { version, type },
-    `The run has an event ${String(type)} of version ${String(version)}, which this release does not know. Update the library.`,
-  );
-}
-
-/** The calls of the turn that wait for a person. */
 export function waitingCalls(state: State): readonly Call[] {
   return state.turn?.calls.filter((call) => pendingInterruptId(call) !== undefined) ?? [];
 }
@@ -85,10 +81,7 @@ function foldReply(state: State, reply: RunEvent & { type: 'model-replied' }): S
   const base = {
     ...state,
     turnsUsed: state.turnsUsed + 1,
-    reply: {
-      finishReason: reply.finishReason,
-      ...(reply.finishMessage !== undefined && { finishMessage: reply.finishMessage }),
-    },
+    reply: defined({ finishReason: reply.finishReason, finishMessage: reply.finishMessage }),
   };
   if (reply.calls.length === 0)
     return { ...base, history: state.history.append({ role: 'model', content: reply.content }) };
@@ -96,14 +89,17 @@ function foldReply(state: State, reply: RunEvent & { type: 'model-replied' }): S
   return {
     ...base,
     refs: state.refs.add(reply.calls.map((call) => call.ref)),
-    turn: { content: reply.content, calls: reply.calls.map((ids, index) => requestedCall(ids, requests[index])) },
+    turn: newTurn(
+      reply.content,
+      reply.calls.map((ids, index) => requestedCall(ids, requests[index])),
+    ),
   };
 }
 
 function requestedCall(ids: CallIds, request: ToolRequestPart | undefined): Call {
   if (!request) throw new InvariantError('invariant', { callId: ids.id }, `Call ${ids.id} is not in its reply.`);
-  const call = newCall(ids, request.toolRequest.name, request.toolRequest.input);
-  return request.metadata ? { ...call, metadata: request.metadata } : call;
+  const { toolRequest, metadata } = request;
+  return { ...newCall(ids, toolRequest.name, toolRequest.input), ...defined({ metadata }) };
 }
 
 function startCall(call: Call, { at, inside, commits }: RunEvent & { type: 'call-started' }): Call {
@@ -114,8 +110,8 @@ function startCall(call: Call, { at, inside, commits }: RunEvent & { type: 'call
     ...(inside && { subAgent: { ...started.subAgent, isAgent: true } }),
     phase: {
       at: 'started',
-      ...(at !== undefined && { since: at }),
       progress: inside ? 'sub-agent' : commits ? 'uncommitted' : 'unknown',
+      ...defined({ since: at }),
     },
   };
 }
@@ -181,7 +177,6 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
 
 type RunDecision = Decision & { readonly type: 'restart' | 'approve' };
 
-/** Lets the body run with the approved input. */
 function clear(call: Call, decision: RunDecision, card: Interrupt | undefined, resumed: Call['resumed']): Call {
   const { approvals } = call;
   return {
@@ -199,8 +194,7 @@ function withApprovedInput(
   card: Interrupt | undefined,
 ): Call {
   const proposed = call.edit ? call.edit.proposed : call.input;
-  const edited: Call =
-    input === undefined ? call : { ...call, input, edit: { proposed, ...(by !== undefined && { by }) } };
+  const edited: Call = input === undefined ? call : { ...call, input, edit: defined({ proposed, by }) };
   const binding = input === undefined && card && !card.readAnew ? card : bound;
   if (!binding) return edited;
   const { runsWith = edited.input } = binding;
@@ -209,7 +203,7 @@ function withApprovedInput(
 
 function changeCall(state: State, callId: string, change: (call: Call) => Call): State {
   const turn = openTurn(state);
-  const index = turn.calls.findIndex((call) => call.id === callId);
+  const index = turn.places.get(callId) ?? -1;
   const call = turn.calls[index];
   if (!call) throw new InvariantError('invariant', { callId }, `Call ${callId} is not in the open turn.`);
   return { ...state, turn: { ...turn, calls: turn.calls.with(index, change(call)) } };
@@ -222,7 +216,8 @@ function openTurn(state: State): Turn {
 
 function closeIfSettled(state: State): State {
   const { turn, queued, ...rest } = state;
-  if (!turn?.calls.every((call) => call.phase.at === 'settled')) return state;
+  // From the end, because calls mostly settle in order.
+  if (!turn || turn.calls.findLast((call) => call.phase.at !== 'settled')) return state;
   const failed = turn.calls.flatMap((call) => {
     const result = call.phase.at === 'settled' ? call.phase.result : undefined;
     return result && result.type !== 'output' && result.mayHaveActed

@@ -11,7 +11,6 @@ export function subAgentState(call: Call): State {
   return call.subAgent?.recorded?.state ?? loadMessages(lastPause(call)).state;
 }
 
-/** The messages of the conversation when it last paused. */
 function lastPause({ phase, resumed }: Call): readonly Message[] {
   if (phase.at === 'sub-agent-waiting' || phase.at === 'sub-agent-held') return phase.messages;
   return (resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages ?? [];
@@ -29,8 +28,6 @@ export function hasSubAgent(call: Call): boolean {
   return isSubAgentActive(call) || at === 'sub-agent-held' || at === 'sub-agent-waiting';
 }
 
-// How events change a sub-agent.
-
 /** Whenever the sub-agent is started, it continues with everything that was decided by then. */
 export function startSubAgent(call: Call): Call {
   const { phase, subAgent } = call;
@@ -43,7 +40,6 @@ export function startSubAgent(call: Call): Call {
   return continueWith(call, lastPause(call), resume);
 }
 
-/** Folds the events of the sub-agent in. `fold` is the fold of a run, which a sub-agent also is. */
 export function advanceSubAgent(
   call: Call,
   progress: RunEvent & { type: 'call-went-on' },
@@ -63,7 +59,6 @@ export function subAgentEvents({ inside, at }: RunEvent & { type: 'call-went-on'
   return inside.map((event) => (event.at === undefined && at !== undefined ? { ...event, at } : event));
 }
 
-/** Changes the recorded state of the sub-agent, if there is one. */
 export function changeSubAgent(call: Call, change: (state: State) => State): Call {
   const recorded = call.subAgent?.recorded;
   if (!recorded) return call;
@@ -95,7 +90,6 @@ export function pauseSubAgent(call: Call, interruptId: string, given: readonly M
     : continueWith(paused, messages, resume);
 }
 
-/** Messages that are given replace the recorded events. */
 function withRecordUnless(given: readonly Message[] | undefined, call: Call): Call {
   return given === undefined ? call : forgetRecord(call);
 }
@@ -128,7 +122,6 @@ function continueWith(call: Call, messages: readonly Message[], resume: Json): C
   };
 }
 
-/** What the body of a call gets to continue its sub-agent with. */
 export function resumedWith(messages: readonly Message[], resume?: Json): NonNullable<Call['resumed']> {
   return { value: { messages, ...(resume !== undefined && { resume }) } as unknown as Json };
 }
@@ -167,26 +160,21 @@ function openRefs({ turn }: State, path: readonly string[]): readonly string[] {
   });
 }
 
-// Questions that wait, and decisions on them.
-
 /** The questions that wait in a conversation and in its sub-agents, with the `path` that leads to them. */
 export function waitingParts(state: State, path: readonly string[]): readonly ToolRequestPart[] {
   return (state.turn?.calls ?? []).flatMap((call) => {
-    const own = call.phase.at === 'waiting' ? [withPath(requestPart(call), path)] : [];
-    return [...own, ...waitingInSubAgent(call, path)];
+    const inside = waitingInSubAgent(call, path);
+    if (call.phase.at !== 'waiting') return inside;
+    const part = requestPart(call);
+    return [path.length > 0 ? { ...part, metadata: { ...part.metadata, path } } : part, ...inside];
   });
 }
 
-/** The questions of the sub-agent that are not decided. */
 export function waitingInSubAgent(call: Call, path: readonly string[]): readonly ToolRequestPart[] {
   if (!isSubAgentActive(call) && call.phase.at !== 'sub-agent-waiting') return [];
   const deeper = [...path, call.ref];
   const decided = decidedRefs(call);
   return waitingParts(subAgentState(call), deeper).filter((part) => !decided.has(refsOf(part, deeper.length)));
-}
-
-function withPath(part: ToolRequestPart, path: readonly string[]): ToolRequestPart {
-  return path.length > 0 ? { ...part, metadata: { ...part.metadata, path } } : part;
 }
 
 /** Decided questions whose decisions are not part of the recorded conversation yet, as `refsOf` gives them. */
@@ -197,7 +185,6 @@ export function decidedRefs({ phase, subAgent }: Call): ReadonlySet<string> {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** The decisions that the sub-agent has not begun to continue with. */
 function pendingDecisions({ recorded, decisions }: SubAgent = {}): readonly Json[] {
   const { now, later = [] } = decisions ?? {};
   return now === undefined || recorded?.begun ? later : [now, ...later];
@@ -212,13 +199,9 @@ export function decisionRefs(resume: Json): readonly string[] {
 
 /** The refs that lead to a call, and its own, as one string, without the first `skipped` of them. */
 export function refsOf(part: ToolRequestPart | ToolResponsePart, skipped = 0): string {
-  return JSON.stringify(pathTo(part).slice(skipped));
-}
-
-function pathTo(part: ToolRequestPart | ToolResponsePart): readonly string[] {
-  const { path } = (part.metadata ?? {}) as { readonly path?: unknown };
+  const { path } = part.metadata ?? {};
   const { ref } = 'toolRequest' in part ? part.toolRequest : part.toolResponse;
-  return [...(Array.isArray(path) ? path : []), ref];
+  return JSON.stringify([...(Array.isArray(path) ? path : []), ref].slice(skipped));
 }
 
 /** The messages of a sub-agent that refused its decisions, with new ids for those questions. */
@@ -248,8 +231,6 @@ function withNextPause(
   });
   return messages.with(at, { ...open, content });
 }
-
-// Doubt: calls that were started and have no result.
 
 /** The call, or one in its sub-agent, was started and has no result, and no person is asked about it yet. */
 export function isUnaskedDoubt(call: Call): boolean {

@@ -8,6 +8,7 @@ import {
   type RunEvent,
   type SubAgentPause,
 } from './event.ts';
+import { defined } from './json.ts';
 import { isToolRequest, type Message, type Part } from './message.ts';
 
 /** An event with the time at which it was recorded, in milliseconds. */
@@ -68,10 +69,7 @@ export function timelineOf(events: readonly TimedEvent[]): readonly TimelineEntr
   return events.flatMap(createTimeline());
 }
 
-/**
- * Reads the events of one run in order and gives the entries that each adds, so that a run can also be followed. Events of a
- * later version add none.
- */
+/** Reads the events of one run in order, for example as it goes on, and returns the entries that each adds. */
 export function createTimeline(): (event: TimedEvent) => readonly TimelineEntry[] {
   const run = new Conversation([]);
   let seq = 0;
@@ -85,7 +83,6 @@ export function createTimeline(): (event: TimedEvent) => readonly TimelineEntry[
 type OpenCall = TimelineCall & {
   startedAt?: number | undefined;
   wait?: { readonly at: number; readonly interrupt: Interrupt | SubAgentPause } | undefined;
-  /** The sub-agent's conversation. */
   readonly conversation: Conversation;
 };
 
@@ -144,7 +141,7 @@ class Conversation {
       case 'run-ended':
         return [
           ...[...this.#calls.values()].flatMap(withdrawn),
-          { type: 'run-ended', reason: event.reason, ...(event.message !== undefined && { message: event.message }) },
+          defined({ type: 'run-ended', reason: event.reason, message: event.message }),
         ];
       case 'step-done':
         return [{ type: 'step-done', call: named(this.#call(event.callId)), step: event.step }];
@@ -203,8 +200,7 @@ function endedWait(call: OpenCall, decision?: Decision): NewEntry {
     type: 'wait-ended',
     call: named(call),
     startedAt: wait?.at ?? null,
-    ...(wait && { interrupt: wait.interrupt }),
-    ...(decision && { decision }),
+    ...defined({ interrupt: wait?.interrupt, decision }),
   };
 }
 

@@ -1,7 +1,7 @@
 // A turn as messages: writes its calls at a pause and after it, and reads them back.
-import { type Call, interruptId, newCall, type Phase, type Turn } from '../call.ts';
+import { type Call, interruptId, newCall, newTurn, type Phase, type Turn } from '../call.ts';
 import type { Bound, Decision, Interrupt, InterruptKind, Result } from '../event.ts';
-import { isObject, type Json } from '../json.ts';
+import { defined, isObject, type Json } from '../json.ts';
 import {
   isToolRequest,
   type Message,
@@ -21,92 +21,54 @@ export const QUEUED_KEY = 'queued';
 export const STORED_KEY = 'storedRun';
 
 /** Metadata keys that only the engine writes on a request; a model's values under them are dropped. */
-const ENGINE_KEYS: ReadonlySet<string> = new Set([
-  'callId',
-  'interrupt',
-  'interruptKind',
-  'expiresAt',
-  'onExpiry',
-  'remindAt',
-  'labels',
-  'risk',
-  'runsWith',
-  'readAnew',
-  'pauses',
-  'inner',
-  'path',
-  'steps',
-  'started',
-  'cleared',
-  'resumed',
-  'replacedInput',
-  'editedBy',
-  'interruptId',
-  'interruptResponse',
-  'outcome',
-  'mayHaveActed',
-  'resolvedInterrupt',
-  'decision',
-  'earlierDecisions',
-  'passed',
-  'pendingOutput',
-  'pendingOutcome',
-  'pendingMetadata',
-]);
+const ENGINE_KEYS: ReadonlySet<string> = new Set(
+  `callId interrupt interruptKind expiresAt onExpiry remindAt labels risk runsWith readAnew pauses inner path steps
+  started cleared resumed replacedInput editedBy interruptId interruptResponse outcome mayHaveActed
+  resolvedInterrupt decision earlierDecisions passed pendingOutput pendingOutcome pendingMetadata`.split(/\s+/),
+);
 
-/** The metadata without the engine's keys. */
 export function foreignMetadata(metadata: Metadata | undefined): Metadata | undefined {
   if (!metadata) return undefined;
-  const keys = Object.keys(metadata);
-  if (!keys.some((key) => ENGINE_KEYS.has(key))) return keys.length > 0 ? metadata : undefined;
-  const kept = keys.filter((key) => !ENGINE_KEYS.has(key)).map((key) => [key, metadata[key]]);
-  return kept.length > 0 ? Object.fromEntries(kept) : undefined;
+  return unlessEmpty(Object.fromEntries(Object.entries(metadata).filter(([key]) => !ENGINE_KEYS.has(key))));
+}
+
+function unlessEmpty(metadata: Metadata): Metadata | undefined {
+  return Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 
 /** The model's message of an open turn. Reading it back gives the same turn. */
 export function openMessage(turn: Turn, storedIn?: string): Message {
-  const metadata = {
-    ...turn.metadata,
-    ...(turn.resumed !== undefined && { resumed: turn.resumed }),
-    ...(storedIn !== undefined && { [STORED_KEY]: storedIn }),
-  };
-  return {
-    role: 'model',
-    content: withRequests(turn, messageMetadata),
-    ...(Object.keys(metadata).length > 0 && { metadata }),
-  };
+  const metadata = unlessEmpty({ ...turn.metadata, ...defined({ resumed: turn.resumed, [STORED_KEY]: storedIn }) });
+  return defined({ role: 'model', content: withRequests(turn, messageMetadata), metadata });
 }
 
 /** The two messages of a settled turn: the model's reply, and the results in the order of its calls. */
 export function closeTurn(turn: Turn): readonly [Message, Message] {
-  const responses = turn.calls.map((call) => responsePart(call));
+  const { metadata, resumed } = turn;
   return [
-    { role: 'model', content: withRequests(turn, decidedMetadata), ...(turn.metadata && { metadata: turn.metadata }) },
-    {
-      role: 'tool',
-      content: responses,
-      ...(turn.resumed !== undefined && { metadata: { resumed: turn.resumed } }),
-    },
+    defined({ role: 'model', content: withRequests(turn, decidedMetadata), metadata }),
+    defined({ role: 'tool', content: turn.calls.map(responsePart), metadata: unlessEmpty(defined({ resumed })) }),
   ];
 }
 
-/** The request of one call as it stands in the open message. */
 export function requestPart(call: Call, metadata: (call: Call) => Metadata = openMetadata): ToolRequestPart {
-  const all = { ...call.metadata, ...metadata(call) };
-  return {
-    toolRequest: { name: call.name, ref: call.ref, input: call.input },
-    ...(Object.keys(all).length > 0 && { metadata: all }),
-  };
+  const { name, ref, input } = call;
+  return defined({
+    toolRequest: { name, ref, input },
+    metadata: unlessEmpty({ ...call.metadata, ...metadata(call) }),
+  });
 }
 
 export function responsePart(call: Call): ToolResponsePart {
   if (call.phase.at !== 'settled') throw new TypeError(`Call ${call.id} is not settled.`);
-  const { result } = call.phase;
-  const metadata = { ...responseMetadata(result), ...(call.phase.isPending && { source: 'pending' }) };
-  return {
-    toolResponse: { name: call.name, ref: call.ref, output: outputOf(result) },
-    ...(Object.keys(metadata).length > 0 && { metadata }),
+  const { result, isPending } = call.phase;
+  const metadata = {
+    ...result.metadata,
+    ...(result.type !== 'output' && { outcome: result.type, ...acted(result) }),
+    ...(isPending && { source: 'pending' }),
   };
+  const toolResponse = { name: call.name, ref: call.ref, output: outputOf(result) };
+  return defined({ toolResponse, metadata: unlessEmpty(metadata) });
 }
 
 function withRequests(turn: Turn, metadata: (call: Call) => Metadata): readonly Part[] {
@@ -125,25 +87,23 @@ function messageMetadata(call: Call): Metadata {
 }
 
 function openMetadata(call: Call): Metadata {
+  const { id, ref, phase, steps, pauses, resumed, runsWith } = call;
+  if (phase.at === 'settled') return { ...decidedMetadata(call), ...phaseMetadata(phase) };
   return {
     ...decidedMetadata(call),
-    ...(call.phase.at !== 'settled' && call.id !== call.ref && { callId: call.id }),
-    ...(call.phase.at !== 'settled' && call.steps.size > 0 && { steps: Object.fromEntries(call.steps) }),
-    ...writePauses(call),
-    ...(call.phase.at !== 'settled' && call.resumed && { resumed: call.resumed.value }),
-    ...phaseMetadata(call.phase),
-    ...(isUnderWay(call.phase) && call.runsWith !== undefined && { runsWith: call.runsWith }),
+    ...(id !== ref && { callId: id }),
+    ...(steps.size > 0 && { steps: Object.fromEntries(steps) }),
+    // Omits the number that reading back assumes.
+    ...(pauses !== (phase.at === 'waiting' ? 1 : 0) && { pauses }),
+    ...(resumed && { resumed: resumed.value }),
+    ...phaseMetadata(phase),
+    ...(isUnderWay(phase) && runsWith !== undefined && { runsWith }),
   };
 }
 
 /** The call was approved, or needed no approval, and has neither asked nor ended. */
 function isUnderWay({ at }: Phase): boolean {
   return at === 'cleared' || at === 'started' || at === 'sub-agent-waiting';
-}
-
-/** Omits the number that reading back assumes: 1 for a call that waits, 0 for any other. */
-function writePauses({ phase, pauses }: Call): Metadata {
-  return phase.at === 'settled' || pauses === (phase.at === 'waiting' ? 1 : 0) ? {} : { pauses };
 }
 
 function phaseMetadata(phase: Phase): Metadata {
@@ -165,14 +125,9 @@ function phaseMetadata(phase: Phase): Metadata {
         ...waitOf(phase.interrupt),
       };
     case 'settled': {
-      const metadata = phase.result.metadata;
-      return {
-        pendingOutput: outputOf(phase.result),
-        ...(phase.result.type !== 'output' && {
-          pendingOutcome: { type: phase.result.type, ...(mayHaveActed(phase.result) && { mayHaveActed: true }) },
-        }),
-        ...(metadata && { pendingMetadata: metadata }),
-      };
+      const { result } = phase;
+      const outcome = result.type === 'output' ? undefined : { type: result.type, ...acted(result) };
+      return defined({ pendingOutput: outputOf(result), pendingOutcome: outcome, pendingMetadata: result.metadata });
     }
   }
 }
@@ -182,14 +137,8 @@ export function waitOf(
   given: Partial<Interrupt>,
 ): Pick<Interrupt, 'expiresAt' | 'onExpiry' | 'remindAt' | 'labels' | 'risk'> & Bound {
   const { expiresAt, onExpiry, remindAt, labels, risk, runsWith, readAnew } = given;
-  return {
-    ...(readAnew ? { readAnew } : runsWith !== undefined && { runsWith }),
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(onExpiry !== undefined && { onExpiry }),
-    ...(remindAt !== undefined && { remindAt }),
-    ...(labels !== undefined && { labels }),
-    ...(risk !== undefined && { risk }),
-  };
+  const bound: Bound = readAnew ? { readAnew } : defined({ runsWith });
+  return { ...bound, ...defined({ expiresAt, onExpiry, remindAt, labels, risk }) };
 }
 
 /** Kinds that the message names; without a name, the tool's body asked. */
@@ -200,14 +149,13 @@ function decidedMetadata(call: Call): Metadata {
   if (!call.decided) return {};
   const { interrupt, decision, earlier } = call.decided;
   const { edit } = call;
-  const said = isPlain(decision) ? undefined : decisionMetadata(decision);
-  return {
-    ...(interrupt && { resolvedInterrupt: interrupt.payload }),
-    ...(edit && { replacedInput: edit.proposed }),
-    ...(edit?.by !== undefined && { editedBy: edit.by }),
-    ...(said && { decision: said }),
-    ...(earlier.length > 0 && { earlierDecisions: earlier }),
-  };
+  return defined({
+    resolvedInterrupt: interrupt?.payload,
+    replacedInput: edit?.proposed,
+    editedBy: edit?.by,
+    decision: isPlain(decision) ? undefined : decisionMetadata(decision),
+    earlierDecisions: earlier.length > 0 ? earlier : undefined,
+  });
 }
 
 /** An unsigned answer or restart, which the other keys already describe. */
@@ -217,47 +165,27 @@ function isPlain(decision: Decision): boolean {
   return by === undefined && channel === undefined && note === undefined && !('input' in decision);
 }
 
-/** The note of a decision in the messages. */
 export function decisionMetadata(decision: Decision): Metadata {
   if (decision.type === 'inside') return { type: 'inside', decided: decision.decided };
   if (isPlain(decision)) return { type: decision.type };
-  const edited = 'input' in decision;
-  const { by, channel, note } = decision;
+  const { by, channel, note, metadata } = decision;
+  const type = 'input' in decision ? 'edit' : decision.type;
   const reason = 'reason' in decision ? decision.reason : undefined;
-  return {
-    type: edited ? 'edit' : decision.type,
-    ...(by !== undefined && { by }),
-    ...(channel !== undefined && { channel }),
-    ...(note !== undefined && { note }),
-    ...(reason !== undefined && { reason }),
-    ...(decision.metadata !== undefined && { metadata: decision.metadata }),
-  };
+  return defined({ type, by, channel, note, reason, metadata });
 }
 
 function outputOf(result: Result): Json {
   return result.type === 'output' ? result.output : result.text;
 }
 
-function responseMetadata(result: Result): Metadata {
-  return {
-    ...result.metadata,
-    ...(result.type !== 'output' && { outcome: result.type }),
-    ...(mayHaveActed(result) && { mayHaveActed: true }),
-  };
-}
-
-const mayHaveActed = (result: Result): boolean => result.type !== 'output' && result.mayHaveActed === true;
+const acted = ({ mayHaveActed }: { mayHaveActed?: true }): Metadata => (mayHaveActed ? { mayHaveActed } : {});
 
 /** Reads a turn back from the model's message and the answers that followed it. */
 export function readTurn(message: Message, answers: ReadonlyMap<string, ToolResponsePart>): Turn {
   const calls = message.content.filter(isToolRequest).map((part) => readCall(part, answers.get(part.toolRequest.ref)));
   const { resumed, [STORED_KEY]: _stored, ...metadata } = message.metadata ?? {};
-  return {
-    content: message.content,
-    calls,
-    ...(Object.keys(metadata).length > 0 && { metadata }),
-    ...(resumed !== undefined && { resumed: resumed as Json }),
-  };
+  const turn = newTurn(message.content, calls);
+  return { ...turn, ...defined({ metadata: unlessEmpty(metadata), resumed: resumed as Json | undefined }) };
 }
 
 function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): Call {
@@ -266,19 +194,16 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
   const id = typeof metadata.callId === 'string' ? metadata.callId : ref;
   const pauses = typeof metadata.pauses === 'number' ? metadata.pauses : 'interrupt' in metadata ? 1 : 0;
   const { editedBy: by } = metadata;
-  const decided = readDecided(metadata);
-  const foreign = foreignMetadata(part.metadata);
   const phase = answer ? answered(answer) : readPhase(metadata, id, pauses);
   return {
     ...newCall({ id, ref }, name, input as Json),
     phase,
     pauses,
-    ...(foreign && { metadata: foreign }),
+    ...defined({ metadata: foreignMetadata(part.metadata), decided: readDecided(metadata) }),
     ...('replacedInput' in metadata && {
       edit: { proposed: metadata.replacedInput as Json, ...(typeof by === 'string' && { by }) },
     }),
     ...('resumed' in metadata && { resumed: { value: metadata.resumed as Json } }),
-    ...(decided && { decided }),
     ...(Array.isArray(metadata.passed) && { approvals: metadata.passed as readonly InterruptKind[] }),
     ...(isObject(metadata.steps) && { steps: new Map(Object.entries(metadata.steps as Record<string, Json>)) }),
     ...(isUnderWay(phase) && 'runsWith' in metadata && { runsWith: metadata.runsWith as Json }),
@@ -309,43 +234,35 @@ function readPhase(metadata: Metadata, id: string, pauses: number): Phase {
 }
 
 function readPending(metadata: Metadata): Result {
-  const output = metadata.pendingOutput as Json;
-  const outcome = metadata.pendingOutcome;
-  const kept = isObject(metadata.pendingMetadata) ? { metadata: metadata.pendingMetadata } : {};
-  return isObject(outcome)
-    ? notOutput(outcome.type, output, outcome.mayHaveActed, kept)
-    : { type: 'output', output, ...kept };
+  const { pendingOutput, pendingOutcome, pendingMetadata } = metadata;
+  const { type, mayHaveActed } = isObject(pendingOutcome) ? pendingOutcome : {};
+  return readResult(pendingOutput as Json, type, mayHaveActed, isObject(pendingMetadata) ? pendingMetadata : {});
 }
 
 function answered(answer: ToolResponsePart): Phase {
   const { outcome, mayHaveActed, ...rest } = answer.metadata ?? {};
   const output = (answer.toolResponse.output ?? null) as Json;
-  const kept = Object.keys(rest).length > 0 ? { metadata: rest } : {};
-  return {
-    at: 'settled',
-    result:
-      outcome === undefined ? { type: 'output', output, ...kept } : notOutput(outcome, output, mayHaveActed, kept),
-  };
+  return { at: 'settled', result: readResult(output, outcome, mayHaveActed, rest) };
 }
 
-function notOutput(said: unknown, output: Json, acted: unknown, kept: { metadata?: Metadata }): Result {
+/** `outcome` is absent if the call returned. */
+function readResult(output: Json, outcome: unknown, mayHaveActed: unknown, given: Metadata): Result {
+  const metadata = defined({ metadata: unlessEmpty(given) });
+  if (outcome === undefined) return { type: 'output', output, ...metadata };
   const text = typeof output === 'string' ? output : JSON.stringify(output);
-  const type = said === 'rejected' || said === 'cancelled' ? said : 'error';
-  return { type, text, ...(acted === true && { mayHaveActed: true }), ...kept };
+  const type = outcome === 'rejected' || outcome === 'cancelled' ? outcome : 'error';
+  return { type, text, ...(mayHaveActed === true && { mayHaveActed }), ...metadata };
 }
 
 function readDecided(metadata: Metadata): Call['decided'] {
-  const said = metadata.decision;
-  const hasAsked = 'resolvedInterrupt' in metadata;
-  if (!hasAsked && !isObject(said)) return undefined;
+  const { resolvedInterrupt, decision: said, earlierDecisions } = metadata;
+  if (resolvedInterrupt === undefined && !isObject(said)) return undefined;
+  // An edit was an approval with another input.
+  const made = isObject(said) && said.type === 'edit' ? { ...said, type: 'approve', input: null } : said;
+  const interrupt = { id: '', kind: 'interrupt', payload: resolvedInterrupt as Json } as const;
   return {
-    ...(hasAsked && { interrupt: { id: '', kind: 'interrupt', payload: metadata.resolvedInterrupt as Json } }),
-    decision: isObject(said) ? readSaid(said) : { type: 'restart', resumed: true },
-    earlier: Array.isArray(metadata.earlierDecisions) ? (metadata.earlierDecisions as readonly Metadata[]) : [],
+    ...(resolvedInterrupt !== undefined && { interrupt }),
+    decision: isObject(made) ? (made as Decision) : { type: 'restart', resumed: true },
+    earlier: Array.isArray(earlierDecisions) ? (earlierDecisions as readonly Metadata[]) : [],
   };
-}
-
-/** Reads that note back; an edit was an approval with another input. */
-function readSaid(said: Record<string, unknown>): Decision {
-  return (said.type === 'edit' ? { ...said, type: 'approve', input: null } : said) as Decision;
 }

@@ -1,4 +1,5 @@
 // The policy of a decision: asked with what would run, from the same read that the decision is recorded on.
+import { newTurn } from '../../core/call.ts';
 import type { Leaf, Matched } from '../../core/decide.ts';
 import { UsageError } from '../../core/errors.ts';
 import { event, type InterruptKind } from '../../core/event.ts';
@@ -63,7 +64,7 @@ const RUNS: ReadonlySet<string> = new Set(['approve', 'restart']);
 
 /** What the body gets, read from the same fold that the recorded decision goes through. */
 function inputAfter({ call, interruptId, decision }: Matched): Json {
-  const asked = { ...newState(), turn: { content: [], calls: [call] } };
+  const asked = { ...newState(), turn: newTurn([], [call]) };
   const made = event({ type: 'decision-made', callId: call.id, interruptId, decision, resumed: true });
   const { input, runsWith = input } = fold(asked, made).turn?.calls[0] ?? call;
   return runsWith;
