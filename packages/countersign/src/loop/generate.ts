@@ -4,6 +4,7 @@ import type { State } from '../core/call.ts';
 import { CountersignError, messageOf, ProviderError, UsageError, withMessages } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { GrowList } from '../core/grow.ts';
+import { defined } from '../core/json.ts';
 import type { Message, ToolRequestPart } from '../core/message.ts';
 import { type Loaded, loadMessages, messagesOf } from '../core/messages/load-messages.ts';
 import { type Limits, next } from '../core/next.ts';
@@ -21,9 +22,8 @@ import {
 import { readOutput } from './output.ts';
 import { GenerateResponse } from './response.ts';
 import { applyDecisions, cancelOpenCalls, checkResume } from './resume.ts';
-import type { Driver, Run } from './run.ts';
+import { Run } from './run.ts';
 import type { SubAgentRecord } from './sink.ts';
-import { StatelessRun } from './stateless-run.ts';
 import { StoredRun } from './stored-run.ts';
 import type { Chunk } from './stream/chunk.ts';
 import { ChunkStream } from './stream/chunk-stream.ts';
@@ -39,10 +39,11 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
 ): Promise<GenerateResponse<InferOutput<O>, Interrupt>> {
   const options = readOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
-  const driver = driverOfSubAgent(
-    prepareDriver(settings, options, schema, subAgent ? 'leave-out' : 'refuse'),
-    subAgent,
-  );
+  const driver = {
+    ...prepareDriver(settings, options, schema, subAgent ? 'leave-out' : 'refuse'),
+    // Inside a stored run, the clock and the stop signal of that run apply.
+    ...(subAgent && defined({ clock: subAgent.clock, worker: subAgent.worker })),
+  };
   const { state, spoken, storedIn } = subAgent?.past
     ? recorded(subAgent.past, options)
     : loadMessages(withSystem(options));
@@ -50,7 +51,9 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   const known = subAgent ? undefined : { tools: driver.tools, defined: settings.tools };
   const resume = decisionsOf(options);
   const { matched: decisions } = await checkResume(state, resume, known);
-  const says = [...spoken, ...promptOf(options)];
+  const { prompt } = options;
+  const says =
+    prompt === undefined ? spoken : [...spoken, { role: 'user', content: partsOf(prompt, 'prompt') } as const];
   const { whilePending = 'cancel' } = options;
   // A user who only speaks cancels the open calls, so that none of them can run here.
   const goesOn = decisions.length > 0 || says.length === 0 || whilePending !== 'cancel';
@@ -58,7 +61,7 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   if (state.history.length === 0 && !state.turn && says.length === 0)
     throw new UsageError('invalid-options', {}, 'Nothing to generate from. Pass `prompt` or `messages`.');
 
-  const run = subAgent ? new StoredRun(state, subAgent.sink, driver) : new StatelessRun(state, driver);
+  const run = subAgent ? new StoredRun(state, subAgent.sink, driver) : new Run(state, driver);
   run.onLate = subAgent?.late;
   applyDecisions(run, decisions, resume.metadata);
   hear(run, says, whilePending, new Set(decisions.map(({ call }) => call.id)));
@@ -93,17 +96,6 @@ function goesOnInStore(runId: string): UsageError {
   return new UsageError('invalid-options', { runId }, message);
 }
 
-function promptOf({ prompt }: GenerateOptions): readonly Message[] {
-  return prompt === undefined ? [] : [{ role: 'user', content: partsOf(prompt, 'prompt') }];
-}
-
-/** Inside a stored run, the clock and the stop signal of that run apply. */
-function driverOfSubAgent(driver: Driver, subAgent: SubAgentRecord | undefined): Driver {
-  if (!subAgent) return driver;
-  const { clock, worker } = subAgent;
-  return { ...driver, clock, ...(worker && { worker }) };
-}
-
 function rests(state: State, limits: Limits): boolean {
   const step = next(state, limits).do;
   return step === 'wait' || step === 'finish';
@@ -116,7 +108,6 @@ export type GenerateStream<Output = any, Interrupt extends ToolRequestPart = Too
   readonly response: Promise<GenerateResponse<Output, Interrupt>>;
 };
 
-/** Runs any generation with its chunks as a stream. */
 export function streamed<
   Options extends { readonly onChunk?: (chunk: Chunk) => void },
   Output,
@@ -148,11 +139,8 @@ function refuseMissingTools(state: State, tools: ReadonlyMap<string, ToolDefinit
   if (missing.length === 0) return;
   const names = missing.map((call) => `${call.name} (${call.ref})`).join(', ');
   const details = { tools: missing.map((call) => call.name) };
-  throw new UsageError(
-    'unknown-tool',
-    details,
-    `A person approved ${names}, but it is not among the tools of this call. Add it to \`tools\`.`,
-  );
+  const message = `A person approved ${names}, but it is not among the tools of this call. Add it to \`tools\`.`;
+  throw new UsageError('unknown-tool', details, message);
 }
 
 /** Records what the user says. Pending calls are cancelled, except those in `kept`. `by` identifies the user. */
@@ -168,11 +156,8 @@ export function hear(
   const undecided = turn?.calls.filter((call) => run.isUndecided(call)) ?? [];
   if (undecided.length > 0 && whilePending === 'refuse') {
     const names = undecided.map((call) => `${call.name} (${call.ref})`).join(', ');
-    throw new UsageError(
-      'decision-pending',
-      { pending: undecided.map((call) => call.ref) },
-      `Decide ${names} before the user speaks again.`,
-    );
+    const message = `Decide ${names} before the user speaks again.`;
+    throw new UsageError('decision-pending', { pending: undecided.map((call) => call.ref) }, message);
   }
   if (whilePending === 'cancel') cancelOpenCalls(run, kept, by);
   run.record(event({ type: 'user-spoke', messages: says }));

@@ -1,6 +1,6 @@
 // A run in progress, and the driver that it runs with.
 import type { Call } from '../core/call.ts';
-import type { RunEvent } from '../core/event.ts';
+import { event, type RunEvent } from '../core/event.ts';
 import { copyOf } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { Limits } from '../core/next.ts';
@@ -12,7 +12,6 @@ import type { Context, ToolDefinition } from './tool/definition.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** The model, tools and settings of a run. None of them are stored. */
 export type Driver = {
   readonly model: Model;
   readonly tools: ReadonlyMap<string, ToolDefinition>;
@@ -28,27 +27,24 @@ export type Driver = {
   readonly onEvent?: (event: RunEvent) => void;
   /** `tell`: a tool that throws is a result for the model. */
   readonly onToolError: 'tell' | 'throw';
-  /** The time in milliseconds. */
   readonly clock: () => number;
   /** Absent where no worker drives the run, but its caller. */
   readonly worker?: Worker;
 };
 
-/** A failure that the caller must hear of. */
 export type CallFailure = { readonly call: Call; readonly error: unknown };
 
 type Listeners = Pick<Driver, 'emit' | 'onEvent'>;
 
 /**
- * A run in progress: its state, which only events change. `StatelessRun` lives in this process until its caller keeps the
- * messages. `StoredRun` shares a store with other writers. The loop asks the abstract methods where the two differ.
+ * A run in progress: its state, which only events change. It lives in this process until its caller, its only writer, keeps
+ * the messages. A `StoredRun` shares a store with other writers and overrides the methods where the two differ.
  */
-export abstract class Run {
+export class Run {
   state: State;
   usage: Usage | undefined;
   /** They end the run for now; nothing is lost. */
   readonly failures: CallFailure[] = [];
-  /** Replies of the model in this `generate`. */
   replies = 0;
   /** Receives events that come after the run was closed here, such as the result of a slow tool. */
   onLate: ((events: readonly RunEvent[]) => void) | undefined;
@@ -56,41 +52,58 @@ export abstract class Run {
   readonly #emit: Driver['emit'];
   readonly #onEvent: Driver['onEvent'];
 
-  constructor(state: State, { emit, onEvent }: Listeners) {
+  constructor(state: State, { emit, onEvent }: Listeners = {}) {
     this.state = state;
     this.#emit = emit;
     this.#onEvent = onEvent;
   }
 
   /** Records the start of the body. Returns false if the start cannot become durable. */
-  abstract start(tool: ToolDefinition, call: Call, driver: Driver): MaybePromise<boolean>;
+  start({ commits }: ToolDefinition, call: Call, _driver: Driver): MaybePromise<boolean> {
+    this.record(event({ type: 'call-started', callId: call.id, ...(commits && { commits }) }));
+    return true;
+  }
 
   /** The started call, or undefined if its body must not run. Run the body right after, without awaiting anything. */
-  abstract begun(call: Call): Call | undefined;
+  begun(call: Call): Call | undefined {
+    return call;
+  }
 
   /** Throws a `LostSignal` if the body of the call must not do anything more. */
-  abstract checkHold(call: Call): MaybePromise<void>;
+  checkHold(_call: Call): MaybePromise<void> {}
 
   /** Another writer has recorded the result of the call, which stands. */
-  abstract isSuperseded(call: Call): boolean;
+  isSuperseded(_call: Call): boolean {
+    return false;
+  }
 
-  /** An approved call waits while its tool is missing or rejects its input, instead of failing. */
-  abstract waitsForTool(call: Call): boolean;
+  /** An approved call waits while its tool is missing or rejects its input. Without a store, `generate` has refused it. */
+  waitsForTool(_call: Call): boolean {
+    return false;
+  }
 
   /** A message of the user does not cancel the call, because a person has decided it. */
-  abstract keepsDecision(call: Call): boolean;
+  keepsDecision(_call: Call): boolean {
+    return false;
+  }
 
   /** A person has yet to decide the call, or something inside it. */
-  abstract isUndecided(call: Call): boolean;
+  isUndecided({ phase }: Call): boolean {
+    return phase.at !== 'settled' && phase.at !== 'cleared';
+  }
 
   /** Where the sub-agent of this call records its events; undefined if only its messages are kept. */
-  abstract subAgentRecord(call: Call, driver: Driver): SubAgentRecord | undefined;
+  subAgentRecord(_call: Call, _driver: Driver): SubAgentRecord | undefined {
+    return undefined;
+  }
 
   /** The messages of a sub-agent whose questions are asked again, because it refused the decisions on them. */
-  abstract askAgain(messages: readonly Message[], call: Call): readonly Message[];
+  askAgain(messages: readonly Message[], _call: Call): readonly Message[] {
+    return messages;
+  }
 
   /** Takes events that the run has folded in. */
-  protected abstract write(events: readonly RunEvent[]): void;
+  protected write(_events: readonly RunEvent[]): void {}
 
   get isClosed(): boolean {
     return this.#isClosed;
@@ -102,18 +115,18 @@ export abstract class Run {
       this.onLate?.(events);
       return;
     }
-    const folded = events.map((event) => {
+    const folded = events.map((recorded) => {
       const before = this.state;
-      this.state = fold(before, event);
-      return { event, before, after: this.state };
+      this.state = fold(before, recorded);
+      return { recorded, before, after: this.state };
     });
     // Before the listeners, which may throw.
     this.write(events);
-    for (const { event, before, after } of folded) {
+    for (const { recorded, before, after } of folded) {
       // A copy, so that a listener cannot change the record.
-      this.#onEvent?.(copyOf(event));
+      this.#onEvent?.(copyOf(recorded));
       if (this.#emit)
-        for (const chunk of eventChunks(event, before, after, Math.max(0, this.replies - 1))) this.#emit(chunk);
+        for (const chunk of eventChunks(recorded, before, after, Math.max(0, this.replies - 1))) this.#emit(chunk);
     }
   }
 
@@ -130,14 +143,7 @@ export abstract class Run {
 
 function addUsage(total: Usage | undefined, more: Usage | undefined): Usage | undefined {
   if (!total || !more) return total ?? more;
-  const sum = (a: number | undefined, b: number | undefined) => (a === undefined ? b : a + (b ?? 0));
-  const reasoningTokens = sum(total.reasoningTokens, more.reasoningTokens);
-  const cachedInputTokens = sum(total.cachedInputTokens, more.cachedInputTokens);
-  return {
-    inputTokens: total.inputTokens + more.inputTokens,
-    outputTokens: total.outputTokens + more.outputTokens,
-    totalTokens: total.totalTokens + more.totalTokens,
-    ...(reasoningTokens !== undefined && { reasoningTokens }),
-    ...(cachedInputTokens !== undefined && { cachedInputTokens }),
-  };
+  const names = Object.keys({ ...total, ...more }) as (keyof Usage)[];
+  const sums = names.map((name) => [name, (total[name] ?? 0) + (more[name] ?? 0)]);
+  return Object.fromEntries(sums) as Usage;
 }

@@ -9,7 +9,7 @@ import { loadMessages, messagesOf } from '../../src/core/messages/load-messages.
 import { fold } from '../../src/core/state.ts';
 import { drive } from '../../src/loop/drive.ts';
 import { applyDecisions, checkResume } from '../../src/loop/resume.ts';
-import { StatelessRun } from '../../src/loop/stateless-run.ts';
+import { Run } from '../../src/loop/run.ts';
 
 type World = { readonly effects: string[]; readonly tools: readonly Tool[] };
 
@@ -86,7 +86,7 @@ const start: Message[] = [{ role: 'user', content: [{ text: 'go' }] }];
 /** Records the events of a whole run with its pause and decisions, each with the number of effects so far. */
 async function recordRun(world: World): Promise<readonly { event: RunEvent; effects: number }[]> {
   const recorded: { event: RunEvent; effects: number }[] = [];
-  class Recorder extends StatelessRun {
+  class Recorder extends Run {
     override record(...events: readonly RunEvent[]) {
       for (const event of events) recorded.push({ event, effects: world.effects.length });
       super.record(...events);
