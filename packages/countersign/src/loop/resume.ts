@@ -22,10 +22,7 @@ export { DEADLINE } from '../core/event.ts';
 
 type Tools = ReadonlyMap<string, ToolDefinition>;
 
-/**
- * Throws one error with every fault unless each decision is on a pending interrupt and fits the `known` tools. Without
- * `known`, the decisions were checked before they were recorded.
- */
+/** Throws one error with every fault. Without `known` tools, the decisions were checked before they were recorded. */
 export async function checkResume(
   state: State,
   decisions: Decisions,
@@ -43,10 +40,7 @@ export async function checkResume(
 
 const NO_EDITS: ReadonlyMap<string, EditBound> = new Map();
 
-/**
- * Binds an edit to what the schema makes of it now, whatever a later version would make of it. The same holds for a call
- * that `returnToolRequests` handed out.
- */
+/** Binds edits, and calls that `returnToolRequests` handed out, to what the schema makes of their input now. */
 async function boundEdits(leaves: readonly Leaf[], tools: Tools): Promise<ReadonlyMap<string, EditBound>> {
   const bounds = new Map<string, EditBound>();
   for (const { call, decision, path, where } of leaves) {
@@ -105,14 +99,7 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
     case 'respond':
       return { type: 'output', output: decision.output, metadata: { interruptResponse: decision.metadata ?? true } };
     case 'reject':
-      return {
-        type: 'rejected',
-        ...refusal(
-          call,
-          isByDeadline(decision) ? 'was rejected, because its deadline passed' : 'was rejected by a person',
-          decision.reason,
-        ),
-      };
+      return { type: 'rejected', ...refusal(call, rejectedBy(decision), decision.reason) };
     case 'cancel':
       return { type: 'cancelled', ...refusal(call, 'was cancelled', decision.reason) };
     case 'restart':
@@ -121,6 +108,9 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
       return undefined;
   }
 }
+
+const rejectedBy = (decision: Decision): string =>
+  isByDeadline(decision) ? 'was rejected, because its deadline passed' : 'was rejected by a person';
 
 /** Says explicitly that nothing ran: a model mistakes a vague refusal for success. */
 function refusal(call: Call, verb: string, reason: string | undefined): { text: string; mayHaveActed?: true } {
@@ -151,10 +141,7 @@ function hadBegun({ steps, resumed, decided, approvals }: Call): boolean {
   return decided.interrupt === undefined || !ASKED_BEFORE.has(decided.interrupt.kind);
 }
 
-/** Questions that come before the body. */
 const ASKED_BEFORE: ReadonlySet<InterruptKind> = new Set(['approval', 'question']);
-
-const isQuestion = ({ phase }: Call): boolean => phase.at === 'waiting' && phase.interrupt.kind === 'question';
 
 const CONSEQUENCE: Readonly<Record<InterruptKind | 'sub-agent', string>> = {
   approval: 'It did not run.',
@@ -171,38 +158,24 @@ const WITHOUT_TOOL = 'add it to the tools of the call or of the agent, or reject
 async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<readonly DecisionFault[]> {
   const { call, decision, where, path } = leaf;
   if (decision.type === 'reject' || decision.type === 'cancel') return [];
-  let available = tools;
+  let available: Tools | undefined = tools;
   for (const outer of path) {
-    const deeper = available.get(outer.name)?.innerTools?.();
+    available = available?.get(outer.name)?.innerTools?.();
     // The body of a tool may call `generate` with tools that only it knows; it checks their decisions itself.
-    if (!deeper) return outer.subAgent?.recorded ? checkWithout(outer.name, leaf, defined) : [];
-    available = deeper;
+    if (!available && !outer.subAgent?.recorded) return [];
   }
   // An answer runs nothing, so its tool need not be available to the model.
-  const tool = available.get(call.name) ?? (decision.type === 'respond' ? defined.get(call.name) : undefined);
+  const tool = available?.get(call.name) ?? (decision.type === 'respond' ? defined.get(call.name) : undefined);
   // A person can say how a call ended even if its tool is missing.
   if (!tool && decision.type === 'respond' && isInDoubt(call)) return [];
   if (!tool) return [{ where, problem: `the tool ${call.name} is not available here; ${WITHOUT_TOOL}` }];
   if (decision.type === 'respond')
     return misfits(tool.output, decision.output, where, `the answer to ${call.name} (${call.ref})`);
   // Also if a tool has since replaced the question.
-  if (!tool.body || isQuestion(call))
+  if (!tool.body || (call.phase.at === 'waiting' && call.phase.interrupt.kind === 'question'))
     return [{ where, problem: `${call.name} (${call.ref}) is a question and has nothing to run; use respond` }];
   if (decision.type === 'inside' || decision.input === undefined) return [];
   return misfits(tool.input, decision.input, where, `the edited input of ${call.name} (${call.ref})`);
-}
-
-/** The agent is missing. When it is back, it continues with these decisions and does not check them again. */
-async function checkWithout(agent: string, leaf: Leaf, defined: Tools): Promise<readonly DecisionFault[]> {
-  const { call, decision, where } = leaf;
-  const what = `${call.name} (${call.ref})`;
-  if (decision.type === 'respond') {
-    const tool = defined.get(call.name);
-    if (tool) return misfits(tool.output, decision.output, where, `the answer to ${what}`);
-    if (isInDoubt(call)) return [];
-  } else if (!('input' in decision) && !isQuestion(call)) return [];
-  const problem = `a decision on ${what} cannot be checked, because the agent ${agent} is not available here; ${WITHOUT_TOOL}`;
-  return [{ where, problem }];
 }
 
 /** The schema gets a copy, so that it cannot change the decision. */
@@ -222,7 +195,6 @@ async function misfits(
   }
 }
 
-/** One error lists every fault. */
 export function invalidResume(faults: readonly DecisionFault[]): UsageError | ConflictError {
   const list = faults.map(({ where, problem }) => `${where}: ${problem}`).join('; ');
   const message = `These decisions do not match the pending interrupts, and nothing ran. ${list}.`;

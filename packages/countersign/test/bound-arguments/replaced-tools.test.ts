@@ -49,32 +49,39 @@ const plain =
     return ai.defineAgent({ name: 'root', tools: [helper], model: script([[ask('helper')]]) });
   };
 
-test.each(['by the new version', 'by the old version'])(
-  'a decision %s inside a sub-agent does not run the tool that replaced it',
-  async (by) => {
-    const { open, takeOver, effects } = world();
-    const one = open(agent(effects));
-    const { id } = await one.root.start('Go');
-    await one.runs.settled();
-    const card = only(await waiting(one.runs));
-    if (by === 'by the old version') await one.runs.decide(card.id, 'approve', { drive: false });
-    const two = await takeOver(id, plain(effects));
-    if (by === 'by the new version') await two.runs.decide(card.id, 'approve');
-    await two.runs.settled();
-    const changed = only(await waiting(two.runs));
-    expect(changed).toMatchObject({ tool: 'helper', kind: 'unavailable' });
-    // Approving that runs nothing either.
-    await two.runs.decide(changed.id, 'approve');
-    await two.runs.settled();
-    expect(effects).toEqual([]);
-    // The sub-agent is back, and uses the decision made inside it.
-    const three = open(agent(effects));
-    await three.runs.decide(only(await waiting(three.runs)).id, 'approve');
-    await three.runs.settled();
-    expect((await three.runs.get(id)).status).toBe('done');
-    expect(effects).toEqual(['pay']);
-  },
-);
+test('an approval inside a sub-agent does not run the tool that replaced it', async () => {
+  const { open, takeOver, effects } = world();
+  const one = open(agent(effects));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, 'approve', { drive: false });
+  const two = await takeOver(id, plain(effects));
+  await two.runs.settled();
+  const changed = only(await waiting(two.runs));
+  expect(changed).toMatchObject({ tool: 'helper', kind: 'unavailable' });
+  // Approving that runs nothing either.
+  await two.runs.decide(changed.id, 'approve');
+  await two.runs.settled();
+  expect(effects).toEqual([]);
+  // The sub-agent is back, and uses the decision made inside it.
+  const three = open(agent(effects));
+  await three.runs.decide(only(await waiting(three.runs)).id, 'approve');
+  await three.runs.settled();
+  expect((await three.runs.get(id)).status).toBe('done');
+  expect(effects).toEqual(['pay']);
+});
+
+test('an approval inside a sub-agent that a tool has replaced is rejected', async () => {
+  const { open, takeOver, effects } = world();
+  const one = open(agent(effects));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const card = only(await waiting(one.runs));
+  const two = await takeOver(id, plain(effects));
+  await expect(two.runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'invalid-resume' });
+  expect(only(await waiting(two.runs)).id).toBe(card.id);
+  expect(effects).toEqual([]);
+});
 
 test('a tool that replaced a failed sub-agent does not run in its place', async () => {
   const { open, effects } = world();

@@ -121,7 +121,7 @@ test('rejecting a removed sub-agent that already acted does not tell the model t
   await one.runs.settled();
   expect(effects).toEqual(['paid']);
   const two = open(version('no helper'));
-  await two.runs.decide(only(await waiting(two.runs)).id, 'approve');
+  await two.runs.decide(only(await waiting(two.runs)).id, 'reject');
   await two.runs.settled();
   await two.runs.decide(only(await waiting(two.runs)).id, 'reject');
   await two.runs.settled();
@@ -351,7 +351,7 @@ test.each(['nothing else', 'a question beside it'])(
     await one.runs.settled();
     const [first, second] = (await waiting(one.runs)).filter(({ tool }) => tool === 'pay');
     const two = open(version('no deputy'));
-    await two.runs.decide(first?.id ?? '', 'approve');
+    await two.runs.decide(first?.id ?? '', 'reject');
     await two.runs.settled();
     const gone = only((await waiting(two.runs)).filter(({ tool }) => tool === 'deputy'));
     const rejected = justBefore(
