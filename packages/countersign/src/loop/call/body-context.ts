@@ -1,7 +1,7 @@
 // The context that the body of a call, and its gate, get beside the input.
 import { type Call, isOver } from '../../core/call.ts';
 import { event, type RunEvent } from '../../core/event.ts';
-import { copyOf, toJson } from '../../core/json.ts';
+import { copyOf, defined, toJson } from '../../core/json.ts';
 import { requestPart } from '../../core/messages/turn-messages.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ApprovalContext, SubAgentContext, ToolContext } from '../tool/definition.ts';
@@ -21,7 +21,7 @@ export function bodyContext(
     interrupt,
     resumed: phase.at === 'sub-agent-held' ? { messages: phase.messages } : call.resumed && copyOf(call.resumed.value),
     step: stepsOf(run, call, unbegun),
-    commitPoint: commitPointOf(run, call),
+    commitPoint: () => quietlyLost(note(run, call, event({ type: 'call-committed', callId: call.id }))),
     signal: driver.signal ?? NEVER,
     callId: call.id,
     idempotencyKey: call.id,
@@ -36,26 +36,11 @@ export const approvalContext = (driver: Driver, call: Call): ApprovalContext => 
   signal: driver.signal ?? NEVER,
 });
 
-/** A signal that never fires, for runs without an abort signal. */
 const NEVER = new AbortController().signal;
-
-function commitPointOf(run: Run, call: Call): ToolContext['commitPoint'] {
-  const commit = async () => {
-    note(run, call, event({ type: 'call-committed', callId: call.id }));
-    await run.checkHold(call);
-  };
-  return () => quietlyLost(commit());
-}
 
 export function subAgentContext(run: Run, driver: Driver, call: Call): SubAgentContext {
   const { signal, emit } = driver;
-  const record = run.subAgentRecord(call, driver);
-  return {
-    ref: call.ref,
-    ...(signal && { signal }),
-    ...(emit && { emit }),
-    ...(record && { record }),
-  };
+  return defined({ ref: call.ref, signal, emit, record: run.subAgentRecord(call, driver) });
 }
 
 function stepsOf(run: Run, call: Call, unbegun: Set<string>): ToolContext['step'] {
@@ -77,8 +62,7 @@ function stepsOf(run: Run, call: Call, unbegun: Set<string>): ToolContext['step'
     const output = toJson(await work());
     if (!output.ok)
       throw new TypeError(`The result of step ${step} of tool ${call.name} is not JSON: ${output.problem}.`);
-    note(run, call, event({ type: 'step-done', callId: call.id, step, output: output.value }));
-    await run.checkHold(call);
+    await note(run, call, event({ type: 'step-done', callId: call.id, step, output: output.value }));
     return copyOf(output.value) as never;
   };
   return (name, work) => quietlyLost(once(name, work));
@@ -95,8 +79,9 @@ function quietlyLost<T>(doing: Promise<T>): Promise<T> {
   return given;
 }
 
-/** Records an event of the body, unless the call already has its result. */
-function note(run: Run, { id, name }: Call, noted: RunEvent): void {
-  if (isOver(run.state, id)) throw new LostSignal(name);
+/** Records an event of the body, unless the call already has its result. Resolves once it is durable. */
+async function note(run: Run, call: Call, noted: RunEvent): Promise<void> {
+  if (isOver(run.state, call.id)) throw new LostSignal(call.name);
   run.record(noted);
+  await run.checkHold(call);
 }

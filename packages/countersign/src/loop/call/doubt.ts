@@ -7,8 +7,7 @@ import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition, Verified } from '../tool/definition.ts';
 import { runBody } from './body.ts';
 import { boundTo, validInput } from './bound-input.ts';
-import { changedKind } from './changed-tool.ts';
-import { mayRunAgain } from './gate.ts';
+import { changedKind, mayRunAgain } from './gate.ts';
 import { ask, keptOptions, lateResult } from './pause.ts';
 import { outputResult, settle } from './result.ts';
 

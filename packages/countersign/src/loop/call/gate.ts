@@ -7,9 +7,10 @@ import { askGate, requestPayload } from '../tool/ask-gate.ts';
 import type { Approval, ToolDefinition } from '../tool/definition.ts';
 import { approvalContext } from './body-context.ts';
 import { runsWithOf, type ValidInput, validInput } from './bound-input.ts';
-import { isUnasked } from './changed-tool.ts';
 import { ask, askUnavailable, asPayload } from './pause.ts';
 import { failed, settle } from './result.ts';
+
+type Accepted = ValidInput & { readonly ok: true };
 
 /** Resolves to what the body gets, or to undefined if the call must not run now: it waits, or has its result. */
 export async function passGate(
@@ -17,18 +18,17 @@ export async function passGate(
   driver: Driver,
   tool: ToolDefinition,
   call: Call,
-): Promise<(ValidInput & { readonly ok: true }) | undefined> {
-  const asksNow = isNew(call) && (!tool.body || tool.needsApproval !== false);
-  const passed = asksNow ? await askFirst(run, driver, tool, call) : call;
-  if (!passed) return undefined;
-  const input = await validInput(tool, passed);
-  if (!input.ok) {
-    await refuseInput(run, driver, tool, call, input.text);
+): Promise<Accepted | undefined> {
+  const input = await acceptedInput(run, driver, tool, call);
+  if (!input) return undefined;
+  if (isNew(call) && !tool.body) {
+    await askQuestion(run, driver, tool, call, input.value);
     return undefined;
   }
-  const asksLate = !isNew(call) && isUnasked(tool, call);
-  if (asksLate && !(await askApproval(run, driver, tool, call))) return undefined;
-  return input;
+  if (!isUnasked(tool, call)) return input;
+  const passed = await askApproval(run, driver, tool, call, input.value);
+  // Parsed again, because the gate may have changed its copy.
+  return passed && acceptedInput(run, driver, tool, passed);
 }
 
 /** No person was asked about the call, and no sub-agent has begun in it. */
@@ -43,30 +43,23 @@ export async function mayRunAgain(driver: Driver, tool: ToolDefinition, call: Ca
   return input.ok && (await askGate(tool, input.value, approvalContext(driver, call))) === false;
 }
 
-/** Undefined if a person is asked; otherwise the call, bound to the input that its gate has seen. */
-async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Call): Promise<Call | undefined> {
-  if (tool.body) return askApproval(run, driver, tool, call);
-  const input = await validInput(tool, call);
-  if (!input.ok) {
-    settle(run, call, failed(input.text));
-    return undefined;
-  }
-  const payload = asPayload(await requestPayload(tool, input.value));
+async function askQuestion(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<void> {
+  const payload = asPayload(await requestPayload(tool, input));
   if (payload.ok) ask(run, driver, call, { tool, kind: 'question', payload: payload.value });
   else settle(run, call, failed(`The requestMetadata of ${call.name} is not JSON: ${payload.problem}.`));
-  return undefined;
 }
 
-/** The gate gets its own copy of the input, so that it cannot change the input of the body. */
-async function askApproval(run: Run, driver: Driver, tool: ToolDefinition, call: Call): Promise<Call | undefined> {
-  const input = await validInput(tool, call);
-  if (!input.ok) {
-    await refuseInput(run, driver, tool, call, input.text);
-    return undefined;
-  }
+/** Undefined if a person is asked; otherwise the call, bound to the input that its gate has seen. */
+async function askApproval(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  input: unknown,
+): Promise<Call | undefined> {
   // Before the gate, which may change its copy.
-  const bound = await runsWithOf(tool, call, input.value);
-  const approval = await askGate(tool, input.value, approvalContext(driver, call));
+  const bound = await runsWithOf(tool, call, input);
+  const approval = await askGate(tool, input, approvalContext(driver, call));
   if (approval === false) return heldTo(call, bound);
   const options = approval === true ? {} : approval;
   ask(run, driver, call, { tool, kind: 'approval', payload: approvalPayload(run, call, approval), options, bound });
@@ -90,10 +83,37 @@ function approvalPayload(run: Run, call: Call, approval: Approval | true): Json 
   return isObject(payload) ? { ...payload, mayHaveActed: warnings } : { mayHaveActed: warnings };
 }
 
-/** If the call waits for its tool, its card shows what the schema makes of the input now. */
-async function refuseInput(run: Run, driver: Driver, tool: ToolDefinition, call: Call, message: string): Promise<void> {
-  if (!run.waitsForTool(call)) return settle(run, call, failed(message));
-  const { runsWith: _approved, ...asked } = call;
-  const now = await validInput(tool, asked);
-  askUnavailable(run, driver, tool, call, message, now.ok ? await runsWithOf(tool, asked, now.value) : {});
+/** Undefined if the schema rejects the input; the call then has its result or waits for its tool. */
+async function acceptedInput(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+): Promise<Accepted | undefined> {
+  const input = await validInput(tool, call);
+  if (input.ok) return input;
+  if (run.waitsForTool(call)) {
+    // The card shows what the schema makes of the input now.
+    const { runsWith: _approved, ...asked } = call;
+    const now = await validInput(tool, asked);
+    askUnavailable(run, driver, tool, call, input.text, now.ok ? await runsWithOf(tool, asked, now.value) : {});
+  } else settle(run, call, failed(input.text));
+  return undefined;
+}
+
+/** Says how the tool has changed its kind since then; undefined if it has not. */
+export function changedKind({ name, body, innerTools }: ToolDefinition, call: Call): string | undefined {
+  if (!body) return `${name} is now a question and has nothing to run.`;
+  const { approvals, subAgent, phase } = call;
+  // Only tools have a gate or ask for themselves; an agent asks in its own conversation.
+  const wasTool = approvals.includes('approval') || approvals.includes('interrupt');
+  if (innerTools) return wasTool ? `${name} was a tool when it was approved, and is now an agent.` : undefined;
+  // Only agents record their events as they happen, and only agents are held in the middle.
+  const wasAgent = subAgent?.recorded !== undefined || subAgent?.isAgent === true || phase.at === 'sub-agent-held';
+  return wasAgent ? `${name} was an agent when it started, and is now a tool.` : undefined;
+}
+
+/** The tool has a gate, and no person has passed the call through it: at most a question of the body was answered. */
+function isUnasked({ needsApproval }: ToolDefinition, { approvals }: Call): boolean {
+  return needsApproval !== false && approvals.every((kind) => kind === 'interrupt');
 }

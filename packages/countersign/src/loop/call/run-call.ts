@@ -4,8 +4,7 @@ import { messageOf } from '../../core/errors.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { runBody } from './body.ts';
-import { changedKind } from './changed-tool.ts';
-import { isNew, passGate } from './gate.ts';
+import { changedKind, isNew, passGate } from './gate.ts';
 import { askUnavailable } from './pause.ts';
 import { failed, settle } from './result.ts';
 
