@@ -135,7 +135,7 @@ export class Countersign<C extends Context = Context> {
       maxTurns,
       retry: retry === false ? false : withDefaults(DEFAULT_RETRY, retry),
       tools: this.#tools,
-      newId: checkedIds(newId),
+      newId,
       sleep,
       random: Math.random,
       clock,
@@ -243,12 +243,10 @@ export class Countersign<C extends Context = Context> {
   async #generate<O extends SchemaInput, Interrupt extends ToolRequestPart>(
     options: string | GenerateOptions<O>,
   ): Promise<GenerateResponse<InferOutput<O>, Interrupt>> {
-    if (typeof options === 'object' && options?.runId !== undefined)
-      throw new UsageError(
-        'invalid-options',
-        { runId: options.runId },
-        '`runId` belongs to agents. Use generate or chat of the agent whose run it is.',
-      );
+    if (typeof options === 'object' && options?.runId !== undefined) {
+      const message = '`runId` belongs to agents. Use generate or chat of the agent whose run it is.';
+      throw new UsageError('invalid-options', { runId: options.runId }, message);
+    }
     return generate(this.#settings, options);
   }
 
@@ -308,12 +306,10 @@ export class Countersign<C extends Context = Context> {
 
   async #fromFolder(name: string, options: { readonly variant?: string }): Promise<PromptDefinition> {
     const directory = this.#promptDir;
-    if (directory === undefined)
-      throw new UsageError(
-        'unknown-prompt',
-        { prompt: name },
-        `No prompt ${name} is defined, and there is no promptDir to look in.`,
-      );
+    if (directory === undefined) {
+      const message = `No prompt ${name} is defined, and there is no promptDir to look in.`;
+      throw new UsageError('unknown-prompt', { prompt: name }, message);
+    }
     this.#folder ??= import('./prompts/index.ts').then(({ createPromptFolder }) => createPromptFolder(directory));
     return (await this.#folder).load(name, options);
   }
@@ -354,16 +350,6 @@ function randomId(): string {
   }
   next += ID_BYTES;
   return `call_${drawn.toString('base64url', next - ID_BYTES, next)}`;
-}
-
-/** An id that is not a proper string would never be found again. */
-function checkedIds(newId: () => unknown): () => string {
-  return () => {
-    const id = newId();
-    if (typeof id === 'string' && id !== '' && id.isWellFormed() && !id.includes('\0')) return id;
-    const given = typeof id === 'string' ? JSON.stringify(id) : `something of the type ${typeof id}`;
-    throw new UsageError('invalid-options', { option: 'newId' }, `\`newId\` must give a text each time, not ${given}.`);
-  };
 }
 
 /** An abort clears the timer, so that it does not keep the process alive. */

@@ -64,7 +64,6 @@ export type StartOptions<C extends Context = Context> = {
   readonly by?: string;
 };
 
-/** How an agent reaches the store. */
 export type Starter = (
   defaults: GenerateOptions,
   input: StartInput,
@@ -183,7 +182,6 @@ function agentTool(
   };
 }
 
-/** Starts the conversation of the sub-agent, or continues it. */
 async function continueSubAgent(
   run: Generate,
   ctx: ToolContext,

@@ -91,12 +91,10 @@ const CHAT_OPTIONS: OptionTable<ChatOptions> = without(
 );
 
 function sendOptions(given: Content | SendOptions): SendOptions {
-  if (typeof given !== 'string' && (typeof given !== 'object' || given === null))
-    throw new UsageError(
-      'invalid-options',
-      { given: typeof given },
-      '`send` takes a text, parts or an object of options.',
-    );
+  if (typeof given !== 'string' && (typeof given !== 'object' || given === null)) {
+    const message = '`send` takes a text, parts or an object of options.';
+    throw new UsageError('invalid-options', { given: typeof given }, message);
+  }
   const isContent = typeof given === 'string' || Array.isArray(given) || PART_KEYS.some((key) => key in given);
   return isContent ? { prompt: given as Content } : (given as SendOptions);
 }

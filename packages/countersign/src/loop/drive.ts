@@ -21,13 +21,12 @@ export async function drive(run: Run, driver: Driver): Promise<void> {
         await callModel(run, driver);
         break;
       case 'run-calls':
-        await Promise.all(step.calls.map((call) => orAborted(runCall(run, driver, call), driver, call.name)));
+      case 'settle-doubt': {
+        const act = step.do === 'run-calls' ? runCall : settleDoubt;
+        await Promise.all(step.calls.map((call) => orAborted(act(run, driver, call), driver, call.name)));
         if (run.failures.length > 0) return;
         break;
-      case 'settle-doubt':
-        await Promise.all(step.calls.map((call) => orAborted(settleDoubt(run, driver, call), driver, call.name)));
-        if (run.failures.length > 0) return;
-        break;
+      }
       case 'stop':
         return run.record(event({ type: 'run-ended', reason: step.reason }));
       case 'wait':
@@ -60,14 +59,9 @@ async function callModel(run: Run, driver: Driver): Promise<void> {
     answered();
   }
   if (!Array.isArray(reply?.content))
-    throw new ProviderError(
-      'provider-failed',
-      { model: model.name },
-      `The model ${model.name} gave a reply without content.`,
-      {
-        retryable: false,
-      },
-    );
+    throw new ProviderError('provider-failed', { model: model.name }, `The model ${model.name} gave no content.`, {
+      retryable: false,
+    });
   run.countReply(reply.usage);
   run.record(...replyEvents(reply, run.state.refs, driver.newId));
 }
@@ -87,10 +81,7 @@ function untilGivenUp({ signal, worker }: Driver): { readonly signal?: AbortSign
   return { signal: left.signal, answered };
 }
 
-/**
- * An abort does not wait for a tool that ignores it. It waits for a sub-agent, which stops by itself and keeps its
- * finished work.
- */
+/** An abort does not wait for a tool that ignores it, but for a sub-agent, which stops by itself and keeps its work. */
 function orAborted(work: Promise<void>, { signal, tools, worker }: Driver, name: string): Promise<void> {
   if (!signal || tools.get(name)?.innerTools) return work;
   return untilAborted(work, signal).catch(() => worker?.onLeft(work));

@@ -88,11 +88,9 @@ export type Settings = {
   readonly newId: () => string;
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   readonly random: () => number;
-  /** The time in milliseconds. */
   readonly clock: () => number;
 };
 
-/** Reads the options of `generate`; a string is a prompt. */
 export function readOptions<O extends SchemaInput>(given: string | GenerateOptions<O>): GenerateOptions<O> {
   const options = typeof given === 'string' ? { prompt: given } : given;
   checkOptions('`generate`', options, GENERATE_OPTIONS);
@@ -179,11 +177,8 @@ function toolChoiceOf(
 ): ToolChoice {
   if (typeof toolChoice !== 'object' || tools.has(toolChoice.tool)) return toolChoice;
   if (unknown === 'leave-out') return 'auto';
-  throw new UsageError(
-    'unknown-tool',
-    { tool: toolChoice.tool },
-    `toolChoice names ${toolChoice.tool}, which is not among the tools.`,
-  );
+  const message = `toolChoice names ${toolChoice.tool}, which is not among the tools.`;
+  throw new UsageError('unknown-tool', { tool: toolChoice.tool }, message);
 }
 
 export function withSystem({ messages = [], system }: GenerateOptions): readonly Message[] {
@@ -201,30 +196,25 @@ export function partsOf(content: Content, where: string): readonly Part[] {
   throw new UsageError('invalid-options', { option: where }, `\`${where}\` must be a text, a part or a list of parts.`);
 }
 
-/** Returns the value as JSON, for the record and the model. */
 export function jsonOf<T>(said: T, where: string): T {
   const json = toJson(said);
   if (json.ok) return json.value as T;
   throw new UsageError('not-json', { option: where }, `\`${where}\` is not JSON: ${json.problem}.`);
 }
 
-/** The decisions of `resume` and `toolResponses`. */
 export function decisionsOf({ resume = {}, toolResponses }: GenerateOptions): Decisions {
-  if (!isObject(resume) && !Array.isArray(resume))
-    throw new UsageError(
-      'invalid-options',
-      {},
-      '`resume` must be a list of decisions, or an object with respond, restart, approve, reject or cancel.',
-    );
+  if (!isObject(resume) && !Array.isArray(resume)) {
+    const message =
+      '`resume` must be a list of decisions, or an object with respond, restart, approve, reject or cancel.';
+    throw new UsageError('invalid-options', {}, message);
+  }
   if ('toolRequest' in resume || 'toolResponse' in resume)
     throw new UsageError('invalid-options', {}, '`resume` is a single decision. Put it in a list: resume: [decision].');
   const unknown = Array.isArray(resume) ? [] : Object.keys(resume).filter((key) => !RESUME_KEYS.includes(key));
-  if (unknown.length > 0)
-    throw new UsageError(
-      'invalid-resume',
-      { unknown },
-      `\`resume\` has ${unknown.join(', ')}, which is not a kind of decision. Use ${VERBS.join(', ')}. Nothing ran.`,
-    );
+  if (unknown.length > 0) {
+    const message = `\`resume\` has ${unknown.join(', ')}, which is not a kind of decision. Use ${VERBS.join(', ')}. Nothing ran.`;
+    throw new UsageError('invalid-resume', { unknown }, message);
+  }
   return readResume(resume as Resume, toolResponses);
 }
 

@@ -4,6 +4,9 @@ import { type Message, textOf } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { Schema } from './tool/schema.ts';
 
+/** Some models wrap JSON in a fence although they were asked for JSON alone. */
+const FENCED = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/;
+
 /** Returns null until the run has a final reply. An error carries `messages` to continue from. */
 export async function readOutput(
   state: State,
@@ -14,41 +17,18 @@ export async function readOutput(
   const finished = !state.turn && !state.ended && last?.role === 'model' && state.reply?.finishReason === 'stop';
   if (!schema || !finished) return null;
   const text = textOf(last.content);
-  const parsed = parse(text);
-  const checked = 'problem' in parsed ? misfit(parsed.problem) : await check(schema, parsed.value);
-  if (checked.ok) return checked.value;
-  throw new ProviderError(
-    'invalid-output',
-    { messages: messages(), problems: checked.problems, text: text.slice(0, 500) },
-    `The final reply does not fit the output schema: ${checked.problems.join('; ')}.`,
-    { retryable: true, cause: checked.cause },
-  );
-}
-
-/** A schema that throws, for example in a lookup, must not lose the messages. */
-async function check(schema: Schema, value: unknown): Promise<Checked> {
+  const invalid = (problems: readonly string[], cause?: unknown) => {
+    const message = `The final reply does not fit the output schema: ${problems.join('; ')}.`;
+    const details = { messages: messages(), problems, text: text.slice(0, 500) };
+    return new ProviderError('invalid-output', details, message, { retryable: true, cause });
+  };
   try {
-    return await schema.validate(value);
-  } catch (cause) {
-    if (cause instanceof CountersignError) throw cause;
-    return misfit(`it could not be checked, as the schema threw: ${messageOf(cause)}`, cause);
-  }
-}
-
-type Checked =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly problems: readonly string[]; readonly cause?: unknown };
-
-const misfit = (problem: string, cause?: unknown): Checked => ({ ok: false, problems: [problem], cause });
-
-/** Some models wrap JSON in a fence although they were asked for JSON alone. */
-const FENCED = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/;
-
-function parse(text: string): { readonly value: unknown } | { readonly problem: string } {
-  const body = FENCED.exec(text)?.[1] ?? text;
-  try {
-    return { value: JSON.parse(body) };
+    const checked = await schema.validate(JSON.parse(FENCED.exec(text)?.[1] ?? text));
+    if (checked.ok) return checked.value;
+    throw invalid(checked.problems);
   } catch (error) {
-    return { problem: `it is not JSON (${(error as Error).message})` };
+    if (error instanceof CountersignError) throw error;
+    if (error instanceof SyntaxError) throw invalid([`it is not JSON (${error.message})`]);
+    throw invalid([`it could not be checked, as the schema threw: ${messageOf(error)}`], error);
   }
 }

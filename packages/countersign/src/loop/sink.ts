@@ -2,7 +2,6 @@
 import type { State } from '../core/call.ts';
 import type { RunEvent } from '../core/event.ts';
 
-/** Where the events of a stored run go. */
 export type Sink = {
   /** Takes events that the run has folded in; they become durable in this order. */
   write(events: readonly RunEvent[]): void;
@@ -14,7 +13,6 @@ export type Sink = {
 
 /** The process that drives stored runs, which may have to stop in the middle of one. */
 export type Worker = {
-  /** True if the run should be left to another worker. */
   isStopping(): boolean;
   /** Calls `giveUp` once a stopping process no longer waits for models. Returns how to unsubscribe. */
   onGiveUp(giveUp: () => void): () => void;

@@ -82,7 +82,7 @@ describe('rule 1: ids', () => {
     expect(outputs(done.messages)).toEqual(['answer 0', 'answer 1', 'answer 2']);
   });
 
-  test.each([undefined, null, Number.NaN, {}, Promise.resolve('id'), '', 'a\0b', '\ud800'])(
+  test.each([undefined, null, Number.NaN, {}, Promise.resolve('id'), ''])(
     'an id that is none is refused: %j',
     async (id) => {
       const model = scriptedModel([calls({ name: 'ask' }), calls({ name: 'ask' })]);

@@ -10,8 +10,7 @@ export class ChunkStream implements AsyncIterableIterator<Chunk> {
 
   push(chunk: Chunk): void {
     if (this.#end) return;
-    // Usually one reader waits, and `pop` is cheaper than `shift`.
-    const waiting = this.#waiting.length > 1 ? this.#waiting.shift() : this.#waiting.pop();
+    const waiting = this.#waiting.shift();
     if (waiting) waiting.resolve({ value: chunk, done: false });
     else this.#chunks.push(chunk);
   }

@@ -44,44 +44,33 @@ export function modelChunk(chunk: ModelChunk, index: number): Chunk {
   }
 }
 
-/**
- * The chunks of one event; `before` and `after` are the states around it. They hold copies, so that a listener that changes
- * a chunk does not change the run.
- */
+/** The chunks of one event, with the states around it. They hold copies, so that a listener cannot change the run. */
 export function eventChunks(event: RunEvent, before: State, after: State, index: number): readonly Chunk[] {
+  const asks = { role: 'model', index, text: '' } as const;
+  const answers = { role: 'tool', index, text: '' } as const;
   switch (event.type) {
     case 'model-replied':
-      return event.content
-        .filter(isToolRequest)
-        .map(copyOf)
-        .map((part) => ({
-          type: 'tool-request',
-          role: 'model',
-          index,
-          content: [part],
-          text: '',
-          toolRequest: part.toolRequest,
-        }));
+      return event.content.filter(isToolRequest).map((request) => {
+        const part = copyOf(request);
+        return { ...asks, type: 'tool-request', content: [part], toolRequest: part.toolRequest };
+      });
     case 'call-interrupted': {
       const call = callOf(after, event.callId);
       if (!call || event.interrupt.kind === 'inside') return [];
       const part = copyOf(requestPart(call));
-      return [{ type: 'interrupt', role: 'model', index, content: [part], text: '', interrupt: part }];
+      return [{ ...asks, type: 'interrupt', content: [part], interrupt: part }];
     }
     case 'decision-made': {
       const call = callOf(before, event.callId);
       if (!call || event.decision.type === 'inside') return [];
       const { ref, name } = call;
-      const decision = copyOf(event.decision);
-      return [{ type: 'decision', role: 'tool', index, content: [], text: '', ref, name, decision }];
+      return [{ ...answers, type: 'decision', content: [], ref, name, decision: copyOf(event.decision) }];
     }
     case 'call-settled': {
       const call = callOf(before, event.callId);
       if (!call) return [];
       const part = copyOf(responsePart({ ...call, phase: { at: 'settled', result: event.result } }));
-      return [
-        { type: 'tool-response', role: 'tool', index, content: [part], text: '', toolResponse: part.toolResponse },
-      ];
+      return [{ ...answers, type: 'tool-response', content: [part], toolResponse: part.toolResponse }];
     }
     case 'user-spoke':
     case 'call-started':

@@ -2,7 +2,6 @@
 import { messageOf } from '../../core/errors.ts';
 import type { Approval, ApprovalContext, ToolDefinition } from './definition.ts';
 
-/** Returns what a question shows beside its input. */
 export async function requestPayload({ requestMetadata }: ToolDefinition, input: unknown): Promise<unknown> {
   return typeof requestMetadata === 'function' ? await requestMetadata(input) : requestMetadata;
 }

@@ -137,23 +137,17 @@ export interface Tool<Input = any, Output = any> {
 }
 
 /** What the loop knows about a tool. */
-export type ToolDefinition = {
+export type ToolDefinition = Pick<ToolConfig<any, any>, 'verify' | 'settlesWithin'> & {
   readonly name: string;
   readonly input: Schema;
   readonly output: Schema;
-  /** What models get. */
   readonly spec: () => ToolSpec;
   /** Without a body the call is a question, and the answer is its result. */
   readonly body?: (input: any, ctx: ToolContext, subAgent: SubAgentContext) => unknown;
   readonly needsApproval: boolean | ((input: any, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
   readonly idempotent: boolean;
   readonly commits: boolean;
-  readonly verify?: (
-    input: any,
-    ctx: { readonly idempotencyKey: string; readonly context: Context },
-  ) => MaybePromise<Verified>;
   readonly requestMetadata?: unknown;
-  readonly settlesWithin?: number;
   /** How its questions wait, unless the question itself says. */
   readonly asks: AskOptions;
   readonly metadata: Metadata;
@@ -166,7 +160,6 @@ export type UnknownNames = 'refuse' | 'leave-out';
 
 /** How the conversation of a sub-agent is aborted, streamed and recorded. */
 export type SubAgentContext = {
-  /** The ref of the call that the sub-agent answers. */
   readonly ref: string;
   /** Absent where the run is not stored. */
   readonly record?: SubAgentRecord;

@@ -40,9 +40,6 @@ export async function callDirectly(
 }
 
 function notFitting(what: 'input' | 'output', tool: string, { problems }: Validation & { ok: false }): UsageError {
-  return new UsageError(
-    'invalid-options',
-    { tool, problems },
-    `The ${what} of tool ${tool} does not fit its schema: ${problems.join('; ')}.`,
-  );
+  const message = `The ${what} of tool ${tool} does not fit its schema: ${problems.join('; ')}.`;
+  return new UsageError('invalid-options', { tool, problems }, message);
 }

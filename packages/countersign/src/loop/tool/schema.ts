@@ -1,9 +1,8 @@
 // One interface for schemas of any vendor: zod and other Standard Schemas, and plain JSON Schema.
 import { Validator } from '@cfworker/json-schema';
 import { UsageError } from '../../core/errors.ts';
-import { isObject } from '../../core/json.ts';
+import { isObject, toJson } from '../../core/json.ts';
 import type { JsonSchema } from '../../models/model.ts';
-import { silentSchema } from './json-keywords.ts';
 
 /** The part of the Standard Schema interface that we use; zod, valibot, arktype and others have it. */
 export type StandardSchema<Input = any, Output = any> = {
@@ -52,7 +51,6 @@ export type Schema = {
   readonly validate: (value: unknown) => Validation | Promise<Validation>;
 };
 
-/** Accepts any JSON. */
 export const ANYTHING: Schema = { json: () => ({}), validate: (value) => ({ ok: true, value }) };
 
 /** Wraps a schema. `json` is the JSON Schema for models, for schemas that cannot produce it. */
@@ -72,6 +70,35 @@ function holdsStandard(value: unknown, seen: Set<unknown>): boolean {
   seen.add(value);
   return Object.values(value).some((inner) => isStandard(inner) || holdsStandard(inner, seen));
 }
+
+/** Why it cannot be meant as JSON Schema: validators ignore unknown keywords, so it could accept everything. */
+function silentSchema(schema: { readonly [key: string]: unknown }): string | undefined {
+  const json = toJson(schema);
+  if (!json.ok) return `JSON Schema is JSON, and this is not: ${json.problem}`;
+  const keys = Object.keys(schema);
+  if (keys.length === 0 || keys.some((key) => isKeyword(key, schema[key]))) return undefined;
+  return `no JSON Schema keyword found among ${keys.join(', ')}. Properties go into { type: 'object', properties }`;
+}
+
+/** A plain keyword with an object as its value is a property that has the same name. */
+function isKeyword(key: string, value: unknown): boolean {
+  return WITH_SCHEMAS.has(key) || (PLAIN.has(key) && !isObject(value));
+}
+
+const words = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
+
+const WITH_SCHEMAS = words(`
+  $defs definitions $vocabulary allOf anyOf oneOf not if then else dependentSchemas dependentRequired dependencies
+  properties patternProperties additionalProperties unevaluatedProperties propertyNames items prefixItems additionalItems
+  unevaluatedItems contains contentSchema const default example discriminator
+`);
+
+const PLAIN = words(`
+  $schema $id id $ref $anchor $dynamicRef $dynamicAnchor $recursiveRef $recursiveAnchor $comment type enum required
+  minProperties maxProperties minContains maxContains minItems maxItems uniqueItems minimum maximum exclusiveMinimum
+  exclusiveMaximum multipleOf minLength maxLength pattern format contentEncoding contentMediaType title description
+  examples deprecated readOnly writeOnly nullable
+`);
 
 function isStandard(schema: unknown): schema is StandardSchema {
   // arktype's schemas are functions.
@@ -163,11 +190,8 @@ function toJsonSchema(schema: StandardSchema, where: string): JsonSchema {
   }
   // An app may use zod 3, 4.0 or 4.1, which cannot give it.
   const update = vendor === 'zod' ? ' Use zod 4.2 or later, such as the `z` of countersign; or pass it' : ' Pass it';
-  throw new UsageError(
-    'unusable-schema',
-    { where, vendor },
-    `${where} is a ${vendor} schema that cannot give its JSON Schema.${update} beside the schema as inputJsonSchema or outputJsonSchema.`,
-  );
+  const message = `${where} is a ${vendor} schema that cannot give its JSON Schema.${update} beside the schema as inputJsonSchema or outputJsonSchema.`;
+  throw new UsageError('unusable-schema', { where, vendor }, message);
 }
 
 function jsonSchema(schema: JsonSchema, where: string): Schema {
@@ -191,7 +215,6 @@ function jsonSchema(schema: JsonSchema, where: string): Schema {
   };
 }
 
-/** Keywords that only collect the errors of others. */
 const GATHERING: ReadonlySet<string> = new Set([
   'properties',
   'items',

@@ -2,7 +2,6 @@
 // on the way cannot undo it.
 import type { Message } from '../../core/message.ts';
 
-/** Marks a value returned by `interrupt.ask()`. */
 const ASKED: unique symbol = Symbol('countersign.asked');
 
 export type Asked = { readonly [ASKED]: true; readonly payload: unknown };
@@ -80,15 +79,13 @@ export type InterruptMemory = { readonly interrupt: InterruptFunction; first(): 
 /** An `interrupt` function for one execution of a body; the first interrupt is the one that counts. */
 export function rememberInterrupts(toolName: string): InterruptMemory {
   let first: FirstInterrupt | undefined;
-  const interrupt = ((payload?: unknown, options?: AskOptions): never => {
-    first ??= { payload, ...(options && { options }) };
-    throw new InterruptSignal(payload, toolName);
-  }) as InterruptFunction;
   const ask: InterruptFunction['ask'] = (payload, options) => {
     first ??= { payload, ...(options && { options }) };
     return { [ASKED]: true, payload };
   };
-  const firstOne = (): FirstInterrupt | undefined => first;
-  interrupt.ask = ask;
-  return { interrupt, first: firstOne };
+  const interrupt = (payload?: unknown, options?: AskOptions): never => {
+    ask(payload, options);
+    throw new InterruptSignal(payload, toolName);
+  };
+  return { interrupt: Object.assign(interrupt, { ask }), first: () => first };
 }

@@ -1,6 +1,6 @@
 // Makes tools: what the model may call, and the questions that pause its loop.
 import { messageOf, UsageError } from '../../core/errors.ts';
-import { copyOf, isObject } from '../../core/json.ts';
+import { copyOf, defined, isObject } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
 import { askOptionsOf } from './ask-options.ts';
@@ -23,8 +23,7 @@ export function interrupt<I extends SchemaInput, O extends SchemaInput>(
   config: InterruptConfig<I, O>,
 ): Tool<InferInput<I>, InferInput<O>> {
   const definition = define(config as ToolConfig<I, O>, undefined, QUESTION_OPTIONS);
-  const { requestMetadata } = config;
-  return makeTool({ ...definition, ...(requestMetadata !== undefined && { requestMetadata }) });
+  return makeTool({ ...definition, requestMetadata: config.requestMetadata });
 }
 
 function define<I extends SchemaInput, O extends SchemaInput>(
@@ -33,7 +32,7 @@ function define<I extends SchemaInput, O extends SchemaInput>(
   table: Parameters<typeof checkToolConfig>[2],
 ): ToolDefinition {
   checkToolConfig(config, body, table);
-  const { name, description, needsApproval = false, settlesWithin } = config;
+  const { name, description, needsApproval = false, verify, settlesWithin } = config;
   const input = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
   let spec: ToolSpec | undefined;
   return {
@@ -44,12 +43,10 @@ function define<I extends SchemaInput, O extends SchemaInput>(
       spec ??= { name, description: description ?? '', inputSchema: objectSchema(input.json()) };
       return spec;
     },
-    ...(body && { body }),
+    ...defined({ body, verify, settlesWithin }),
     needsApproval,
     idempotent: config.idempotent === true,
     commits: config.commits === true,
-    ...(config.verify && { verify: config.verify }),
-    ...(settlesWithin !== undefined && { settlesWithin }),
     asks: askOptionsOf(config),
     metadata: config.metadata ?? {},
   };
@@ -65,38 +62,34 @@ function objectSchema(schema: JsonSchema): JsonSchema {
   return Object.keys(schema).length === 0 ? { type: 'object' } : schema;
 }
 
-/** Wraps a definition in what users call. */
 export function makeTool<Input, Output>(definition: ToolDefinition): Tool<Input, Output> {
   const { name } = definition;
+  const own =
+    <Rest extends readonly unknown[], Part>(decide: (part: ToolRequestPart, ...rest: Rest) => Part) =>
+    (part: ToolRequestPart, ...rest: Rest): Part => {
+      checkOwn(name, part);
+      return decide(part, ...rest);
+    };
   const call = (input: Input, options: DirectCallOptions = {}) =>
     callDirectly(definition, input, options) as Promise<Output>;
   const methods = Object.assign(call, {
     is: (asked: unknown) =>
       isObject(asked) && (isObject(asked.toolRequest) ? asked.toolRequest.name : asked.tool) === name,
-    respond(part: ToolRequestPart, output: Output, options?: DecisionOptions) {
-      checkOwn(name, part);
+    respond: own((part, output: Output, options?: DecisionOptions) => {
       checkFits(definition.output, output, `The answer to ${name}`, part);
       return respond(part, output, options);
-    },
-    restart(part: ToolRequestPart, resumed?: unknown, options: DecisionOptions & { replaceInput?: Input } = {}) {
-      checkOwn(name, part);
+    }),
+    restart: own((part, resumed?: unknown, options: DecisionOptions & { replaceInput?: Input } = {}) => {
       if (options?.replaceInput !== undefined)
         checkFits(definition.input, options.replaceInput, `The new input of ${name}`, part);
       return restart(part, resumed, options);
-    },
-    approve(part: ToolRequestPart, options: DecisionOptions & { edit?: Input } = {}) {
-      checkOwn(name, part);
+    }),
+    approve: own((part, options: DecisionOptions & { edit?: Input } = {}) => {
       if (options?.edit !== undefined) checkFits(definition.input, options.edit, `The edited input of ${name}`, part);
       return approve(part, options);
-    },
-    reject(part: ToolRequestPart, reason?: string, options?: DecisionOptions) {
-      checkOwn(name, part);
-      return reject(part, reason, options);
-    },
-    cancel(part: ToolRequestPart, reason?: string, options?: DecisionOptions) {
-      checkOwn(name, part);
-      return cancel(part, reason, options);
-    },
+    }),
+    reject: own(reject),
+    cancel: own(cancel),
   });
   return Object.defineProperties(methods, {
     name: { value: name, enumerable: true },
@@ -124,9 +117,6 @@ function checkFits(schema: Schema, value: unknown, what: string, part: ToolReque
   // An asynchronous schema is checked when the decision is passed to `resume`, and may throw then.
   if (checked instanceof Promise) return void checked.catch(() => undefined);
   if (checked.ok) return;
-  throw new UsageError(
-    'invalid-decision',
-    { tool: name, ref, problems: checked.problems },
-    `${what} (${ref}) does not fit its schema: ${checked.problems.join('; ')}.`,
-  );
+  const message = `${what} (${ref}) does not fit its schema: ${checked.problems.join('; ')}.`;
+  throw new UsageError('invalid-decision', { tool: name, ref, problems: checked.problems }, message);
 }

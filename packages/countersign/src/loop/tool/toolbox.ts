@@ -20,10 +20,7 @@ export type Registry = ReadonlyMap<string, ToolDefinition>;
 
 const NO_TOOLS: ReadonlyMap<string, ToolDefinition> = new Map();
 
-/**
- * Finds tools by name. A stored run leaves unknown names out, and only their calls wait; elsewhere an unknown name is an
- * error.
- */
+/** Finds tools by name. A stored run leaves unknown names out, and only their calls wait; elsewhere they are an error. */
 export function findTools(
   given: readonly ToolInput[] | undefined,
   registry: Registry,
@@ -36,12 +33,10 @@ export function findTools(
   for (const [index, input] of given.entries()) {
     if (unknown === 'leave-out' && typeof input === 'string' && !registry.has(input)) continue;
     const definition = find(input, index, registry);
-    if (tools.has(definition.name))
-      throw new UsageError(
-        'duplicate-tool',
-        { tool: definition.name },
-        `Two of the tools have the name ${definition.name}; the model could not tell them apart. Rename one.`,
-      );
+    if (tools.has(definition.name)) {
+      const message = `Two of the tools have the name ${definition.name}; the model could not tell them apart. Rename one.`;
+      throw new UsageError('duplicate-tool', { tool: definition.name }, message);
+    }
     tools.set(definition.name, definition);
   }
   return tools;
@@ -56,11 +51,8 @@ function find(input: ToolInput, index: number, registry: Registry): ToolDefiniti
   }
   const definition = input?.definition;
   if (definition && typeof definition.name === 'string') return definition;
-  throw new UsageError(
-    'invalid-options',
-    { index },
-    `tools[${index}] is ${input === undefined ? 'undefined' : 'no tool'}. Pass what defineTool, defineInterrupt or defineAgent gave, or a name.`,
-  );
+  const message = `tools[${index}] is ${input === undefined ? 'undefined' : 'no tool'}. Pass what defineTool, defineInterrupt or defineAgent gave, or a name.`;
+  throw new UsageError('invalid-options', { index }, message);
 }
 
 /** Refuses an agent that is its own sub-agent: it would call itself forever. */
@@ -73,11 +65,8 @@ export function refuseCircles(
     if (!innerTools) continue;
     if (trail.includes(name)) {
       const circle = [...trail, name].join(' → ');
-      throw new UsageError(
-        'circular-agents',
-        { circle: [...trail, name] },
-        `These agents call each other in a circle: ${circle}.`,
-      );
+      const message = `These agents call each other in a circle: ${circle}.`;
+      throw new UsageError('circular-agents', { circle: [...trail, name] }, message);
     }
     refuseCircles(innerTools(unknown), [...trail, name], unknown);
   }
