@@ -1,6 +1,8 @@
 // Tests run on the sources. Type tests (*.test-d.ts) are not run: `tsc -b` checks them through tsconfig.test.json.
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
+import TestOrder from './scripts/test-order.mjs';
 
 const source = (path: string): string => fileURLToPath(new URL(`packages/countersign/src/${path}`, import.meta.url));
 const server = (path: string): string => fileURLToPath(new URL(`packages/server/src/${path}`, import.meta.url));
@@ -45,6 +47,7 @@ export default defineConfig({
       },
     ],
     globalSetup: ['scripts/test-servers.mjs'],
+    sequence: { sequencer: TestOrder },
     // One more than the cores of the smallest machine: many tests wait for a browser, a process or a lease.
     maxWorkers: 3,
     // Timeouts are for tests that hang, not for a busy machine.

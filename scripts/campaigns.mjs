@@ -16,6 +16,7 @@ const CAMPAIGNS = [
   'packages/countersign/test/rules/random-scenarios.test.ts',
   'packages/countersign/test/ai-sdk/attacks-v7.test.ts',
   'packages/server/test/fuzz/fuzz.test.ts',
+  'packages/server/test/many.test.ts',
 ];
 
 const words = process.argv.slice(2);

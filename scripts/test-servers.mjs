@@ -1,5 +1,7 @@
 // Vitest's global setup: one PostgreSQL and one Chromium for all test files of `npm test`. When you run a few files by
 // hand, each file starts its own, and only if it needs one.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { chromiumPath } from './chromium.mjs';
@@ -16,8 +18,17 @@ export default async function setup() {
   });
   process.env.COUNTERSIGN_TEST_POSTGRES = String(postgres.port);
   process.env.COUNTERSIGN_TEST_BROWSER = browser.wsEndpoint();
+  buildNextApp();
   return async () => {
     await browser.close();
     await postgres.stop();
   };
+}
+
+/** Builds the Next.js app of the tests beside the first test files. A test that comes too early waits; one finds what failed. */
+function buildNextApp() {
+  const build = join(import.meta.dirname, '../examples/nextjs-chat/test/build.ts');
+  spawn(process.execPath, ['--eval', `(await import(${JSON.stringify(build)})).buildApp()`, '--input-type=module'], {
+    stdio: 'ignore',
+  });
 }

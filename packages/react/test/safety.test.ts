@@ -170,11 +170,11 @@ const showAll = (): Promise<number> =>
 test.for<[string, InterruptCard['input']]>([
   ['plain text', { text: 'word '.repeat(60_000) }],
   ['a right-to-left text', { text: 'שלום '.repeat(40_000) }],
-  ['a text with hidden characters', { text: 'a\u200B'.repeat(40_000) }],
-  ['emoji joined to nothing', { text: '👩\u200D'.repeat(20_000) }],
-  ['thousands of right-to-left texts', { list: Array.from({ length: 9_000 }, (_, index) => ({ index, t: 'שלום' })) }],
-  ['thousands of names', Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`é${index}`, index]))],
-  ['a very long name', { ['a\u200B'.repeat(40_000)]: 1 }],
+  ['a text with hidden characters', { text: 'a\u200B'.repeat(20_000) }],
+  ['emoji joined to nothing', { text: '👩\u200D'.repeat(12_000) }],
+  ['thousands of right-to-left texts', { list: Array.from({ length: 3_000 }, (_, index) => ({ index, t: 'שלום' })) }],
+  ['thousands of names', Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`é${index}`, index]))],
+  ['a very long name', { ['a\u200B'.repeat(20_000)]: 1 }],
 ])('a card with %s shows the first part, says how much is left, and shows it on request', async ([, input]) => {
   await show(page, chat([card({ input })]));
   const warning = page.locator('[data-countersign="not-all-shown"]');

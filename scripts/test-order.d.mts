@@ -1,0 +1,4 @@
+import type { BaseSequencer } from 'vitest/node';
+
+declare const TestOrder: typeof BaseSequencer;
+export default TestOrder;
