@@ -72,7 +72,7 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
     },
   ],
   'every page is the first': [
-    'once each, page by page',
+    'newest first when asked, each once',
     (store) => ({ listInterrupts: ({ after: _, ...query }) => store.listInterrupts(query) }),
   ],
   'every page of the notes is the first': [

@@ -6,7 +6,6 @@ import {
   addition,
   type Check,
   claim,
-  codesOf,
   countDone,
   creation,
   LONG_MS,
@@ -74,10 +73,9 @@ export function claimContract(check: Check): void {
   check('an append by another caller is a stale version to the holder of the claim', async ({ store }) => {
     await store.append(creation('run', claim('take', 'me')));
     await store.append(addition('run', 1));
-    const appends = Array.from({ length: 10 }, () => store.append(addition('run', 2, claim('hold', 'me'))));
-    strictEqual(await countDone(appends, 'stale-version'), 1);
+    await leavesNothing(store, addition('run', 1, claim('hold', 'me')), 'stale-version');
     // Without the claim, its loss is reported first.
-    deepStrictEqual(await codesOf([store.append(addition('run', 1, claim('enter', 'other')))]), ['claim-lost']);
+    await leavesNothing(store, addition('run', 1, claim('enter', 'other')), 'claim-lost');
   });
 
   for (const how of ['take', 'enter', 'pass', 'hold', 'release'] as const) {
@@ -125,18 +123,6 @@ export function claimContract(check: Check): void {
     strictEqual((await store.due(10)).length, 5);
   });
 
-  check('when a claim lapses, the run is due and can be claimed', async ({ store, advance }) => {
-    // A clock that cannot be set does not stop at this moment.
-    if (advance === undefined) return;
-    await store.append(creation('run', claim('take', 'me', 100)));
-    await advance(99);
-    deepStrictEqual(await store.due(10), []);
-    strictEqual(await store.claim('run', 'other', LONG_MS), undefined);
-    await advance(1);
-    deepStrictEqual(await store.due(10), ['run']);
-    strictEqual((await store.claim('run', 'other', LONG_MS))?.run.version, 1);
-  });
-
   check('a running run without a holder is due', async (subject) => {
     const { store } = subject;
     await store.append(creation('held', claim('take', 'me')));
@@ -149,7 +135,6 @@ export function claimContract(check: Check): void {
     await store.release('held', 'me');
     await store.claim('lapsed', 'me', LONG_MS);
     await store.append(addition('free', 1, { status: 'done' }));
-    deepStrictEqual(await store.due(10), ['held']);
     await store.append(addition('waiting', 1, { status: 'running', ...claim('take', 'me') }));
     deepStrictEqual(await store.due(10), ['held']);
     await store.append(addition('waiting', 2, { status: 'running', ...claim('release', 'me') }));
@@ -159,22 +144,20 @@ export function claimContract(check: Check): void {
   check('a waiting or failed run is due from its wake time on, unless it is held', async (subject) => {
     const { store } = subject;
     const now = await store.now();
-    const [past, later] = [{ wakeAt: now - 5 }, { wakeAt: now + LONG_MS }];
     for (const status of ['waiting', 'failed'] as const) {
-      await store.append(creation(`new ${status}`, { status, ...past }));
-      await store.append(creation(`old ${status}`, { wakeAt: now - 9 }));
+      await store.append(creation(`new ${status}`, { status, wakeAt: now - 5 }));
+      await store.append(creation(`old ${status}`));
       await store.append(addition(`old ${status}`, 1, { status, wakeAt: now - 9 }));
-      for (const wakeAt of [later.wakeAt, null]) {
-        await store.append(creation(`${status} until ${wakeAt}`, { status, wakeAt }));
-        await store.append(creation(`${status} changed to ${wakeAt}`, { status, ...past }));
-        await store.append(addition(`${status} changed to ${wakeAt}`, 1, { status, wakeAt }));
+      for (const wakeAt of [now + LONG_MS, null]) {
+        await store.append(creation(`${status} ${wakeAt}`, { status, wakeAt: now - 5 }));
+        await store.append(addition(`${status} ${wakeAt}`, 1, { status, wakeAt }));
       }
       const due = await store.due(10);
       deepStrictEqual(due, [`old ${status}`, `new ${status}`]);
       for (const runId of due) await store.claim(runId, 'me', LONG_MS);
       deepStrictEqual(await store.due(10), []);
     }
-    await store.append(creation('ended', { status: 'done', ...past }));
+    await store.append(creation('ended', { status: 'done', wakeAt: now - 5 }));
     await store.append(creation('soon', { status: 'waiting', wakeAt: (await store.now()) + LAPSE_MS }));
     await pass(subject, LAPSE_MS);
     deepStrictEqual(await store.due(10), ['soon']);

@@ -7,14 +7,13 @@ import {
   type Check,
   claim,
   codesOf,
-  countDone,
   creation,
   ids,
   interrupt,
   LONG_MS,
+  leavesNothing,
   listed,
   pass,
-  refused,
   settling,
 } from './check.ts';
 import { listenTo, until } from './watch.ts';
@@ -36,24 +35,22 @@ export function deleteContract(check: Check): void {
     strictEqual(await store.delete('two'), true);
     strictEqual(await store.delete('two'), false);
     strictEqual(await store.read('two'), undefined);
-    strictEqual(await store.read('two', { after: 0, limit: 1 }), undefined);
     strictEqual(await store.claim('two', 'me', LONG_MS), undefined);
     strictEqual(await store.renew('two', 'me', LONG_MS), false);
     deepStrictEqual(await Promise.all(['one', 'twofold'].map((id) => store.read(id))), others);
     deepStrictEqual(ids((await store.listRuns({ limit: 10, order: 'oldest' })).items), ['one', 'twofold']);
     for (const kind of ['settled', 'pending']) {
       strictEqual(await store.interrupt(`two.${kind}`), undefined);
-      const queries = [{}, { label: 'money' }, { search: 'tool' }];
-      for (const query of [...queries, ...(kind === 'settled' ? [{ outcome: 'approved' } as const] : [])]) {
+      for (const query of [{}, { label: 'money' }, { search: 'tool' }]) {
         const found = await listed(store, { settled: kind === 'settled', ...query });
         deepStrictEqual(found, [`one.${kind}`, `twofold.${kind}`], JSON.stringify(query));
       }
       deepStrictEqual(await listed(store, { settled: kind === 'settled', runId: 'two' }), []);
     }
-    deepStrictEqual(await store.countRuns(), { running: 0, waiting: 0, done: 2, failed: 0, cancelled: 0 });
+    strictEqual((await store.countRuns()).done, 2);
     const { decided, waiting } = await store.stats({ since: 0 });
     deepStrictEqual([decided, waiting], [2, 2]);
-    const reminders = ids((await store.takeReminders(2, LONG_MS)).map((taken) => taken.interrupt));
+    const reminders = ids((await store.takeReminders(9, LONG_MS)).map((taken) => taken.interrupt));
     deepStrictEqual([...reminders].sort(), ['one.pending', 'twofold.pending']);
     deepStrictEqual(await store.due(10), []);
   });
@@ -85,15 +82,10 @@ export function deleteContract(check: Check): void {
   check('the id of a deleted run cannot be used again', async ({ store }) => {
     await endedRun(store, 'run');
     await store.delete('run');
-    await refused(store.append(creation('run')), 'run-deleted');
     const opened = [interrupt('run.settled', 'run')];
-    const again = Array.from({ length: 10 }, () => store.append(creation('run', { opened })));
-    strictEqual(await countDone(again, 'run-deleted'), 0);
-    for (const version of [0, 1, 2]) await refused(store.append(addition('run', version)), 'stale-version');
-    await refused(store.append(addition('run', 2, claim('enter', 'me'))), 'stale-version');
-    strictEqual(await store.read('run'), undefined);
-    strictEqual(await store.interrupt('run.settled'), undefined);
-    await store.append(creation('other', { opened: [interrupt('other.settled', 'other')] }));
+    await leavesNothing(store, creation('run', { opened }), 'run-deleted', ['run.settled']);
+    for (const version of [0, 2]) await leavesNothing(store, addition('run', version), 'stale-version');
+    await leavesNothing(store, addition('run', 2, claim('enter', 'me')), 'stale-version');
   });
 
   check('a run is deleted or continued, never both', async ({ store, another }) => {

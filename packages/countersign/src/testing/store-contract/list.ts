@@ -30,39 +30,25 @@ function card(input: Json, payload: Json = null): Json {
 }
 
 export function listContract(check: Check): void {
-  check('interrupts come oldest first, newest first when asked', async ({ store }) => {
-    for (const [id, createdAt] of Object.entries({ d: 40, a: 10, e: 50, c: 30, b: 20 })) {
-      await pausedRun(store, `run-${id}`, [interrupt(id, `run-${id}`, { createdAt })]);
+  check('interrupts come oldest first, newest first when asked, each once', async ({ store }) => {
+    const times = { d: 40, a: 10, e: 50, c: 30, b: 20, f: 50, g: 50 };
+    for (const [id, createdAt] of Object.entries(times)) {
+      const fields = { createdAt, labels: ['all'], card: card('word') };
+      await pausedRun(store, `run-${id}`, [interrupt(id, `run-${id}`, fields)]);
     }
-    const find = async (query: Partial<InterruptQuery>) => (await listed(store, query, 2)).join('');
-    strictEqual(await find({}), 'abcde');
-    strictEqual(await find({ order: 'newest' }), 'edcba');
-    strictEqual(await find({ createdAfter: 20 }), 'cde');
+    const find = async (query: Partial<InterruptQuery>, limit = 2) => (await listed(store, query, limit)).join('');
+    for (const query of [{}, { label: 'all' }, { search: 'word' }]) {
+      for (const limit of [1, 2, 7, 9]) {
+        strictEqual(await find(query, limit), 'abcdefg');
+        strictEqual(await find({ ...query, order: 'newest' }, limit), 'gfedcba');
+      }
+    }
+    strictEqual(await find({ createdAfter: 20 }), 'cdefg');
     strictEqual(await find({ createdBefore: 40 }), 'abc');
     strictEqual(await find({ createdAfter: 10, createdBefore: 50, order: 'newest' }), 'dcb');
-  });
-
-  check('a page ends with a cursor exactly when another one follows', async ({ store }) => {
-    const opened = ['a', 'b', 'c', 'd'].map((id) => interrupt(id, 'run'));
-    await pausedRun(store, 'run', opened);
-    for (const [limit, expected] of [[1, 1, 1, 1], [2, 2], [3, 1], [4]].entries()) {
-      const pages = await pagesOf((after) => store.listInterrupts({ limit: limit + 1, ...after }));
-      const lengths = pages.map(({ length }) => length);
-      deepStrictEqual(lengths, expected);
-    }
-  });
-
-  check('interrupts of the same millisecond are listed once each, page by page', async ({ store }) => {
-    const names = Array.from({ length: 25 }, (_, index) => `i${(index * 7) % 25}`);
-    const given = { createdAt: 7, labels: ['all'], card: card('word') };
-    const opened = names.map((id) => interrupt(id, 'run', given));
-    await pausedRun(store, 'run', opened);
-    for (const query of [{}, { label: 'all' }, { search: 'word' }]) {
-      for (const limit of [1, 4, 24]) {
-        const oldest = await listed(store, query, limit);
-        deepStrictEqual(byName(oldest), byName(names));
-        deepStrictEqual(await listed(store, { ...query, order: 'newest' }, limit), [...oldest].reverse());
-      }
+    // A page ends with a cursor exactly when another one follows.
+    for (const [limit, pages] of [1, 2, 6, 7].map((size) => [size, Math.ceil(7 / size)])) {
+      strictEqual((await pagesOf((after) => store.listInterrupts({ limit: limit ?? 1, ...after }))).length, pages);
     }
   });
 
@@ -105,30 +91,24 @@ export function listContract(check: Check): void {
       [{ kind: 'question' }, 'bd'],
       [{ risk: 'high' }, 'ad'],
       [{ label: 'blue' }, 'ab'],
-      [{ label: 'red' }, 'ad'],
       [{ label: 'green' }, ''],
-      [{ startedBy: 'ann' }, 'ab'],
       [{ startedBy: "o'neil" }, 'cd'],
       [{ startedBy: 'an' }, ''],
-      [{ startedBy: 'ann', label: 'red' }, 'a'],
-      [{ search: 'word' }, 'acd'],
-      [{ search: 'word', startedBy: 'ann' }, 'a'],
-      [{ search: 'word', tool: 'ask' }, ''],
+      [{ search: 'word', startedBy: 'ann', label: 'red' }, 'a'],
       [{ search: 'word', agent: 'judge', kind: 'question', risk: 'high', runId: 'two' }, 'd'],
       [{ search: 'word', label: 'red', createdBefore: 4 }, 'a'],
-      [{ search: 'word', createdAfter: 1, order: 'newest' }, 'dc'],
-      [{ label: 'blue', tool: 'ask', agent: 'clerk', kind: 'question', risk: 'low', runId: 'one' }, 'b'],
       [{ runId: 'two', tool: 'pay', kind: 'approval', createdAfter: 2, createdBefore: 4 }, 'c'],
     ];
+    const look = async (query: Partial<InterruptQuery>, expected: string): Promise<void> =>
+      strictEqual((await listed(store, query, 1)).join(''), expected, text(query));
     for (const [query, expected] of table) {
-      for (const limit of [1, 9]) strictEqual((await listed(store, query, limit)).join(''), expected, text(query));
-      deepStrictEqual(await listed(store, { ...query, settled: true }), [], text(query));
+      await look(query, expected);
+      await look({ ...query, settled: true }, '');
     }
     await store.append(addition('one', 1, settling(null, 'a', 'b')));
     for (const [query, expected] of table) {
-      strictEqual((await listed(store, query, 1)).join(''), expected.replace(/[ab]/g, ''), text(query));
-      const settled = await listed(store, { ...query, settled: true }, 1);
-      strictEqual(settled.join(''), expected.replace(/[cd]/g, ''), text(query));
+      await look(query, expected.replace(/[ab]/g, ''));
+      await look({ ...query, settled: true }, expected.replace(/[cd]/g, ''));
     }
   });
 
@@ -162,9 +142,7 @@ export function listContract(check: Check): void {
     };
     for (const [expected, words] of Object.entries(searches)) {
       for (const search of words.split('|')) {
-        for (const limit of [1, 9]) strictEqual((await listed(store, { search }, limit)).join(''), expected, search);
-        const newest = await listed(store, { search, order: 'newest' });
-        strictEqual([...newest].reverse().join(''), expected, search);
+        strictEqual((await listed(store, { search })).join(''), expected, search);
       }
     }
     await refused(store.listInterrupts({ limit: 1, search: 'x'.repeat(501) }), 'invalid-options');
@@ -191,9 +169,7 @@ export function listContract(check: Check): void {
       lateApproved: by({ type: 'approve' }, late),
       namesake: by({ type: 'reject' }, { by: 'deadline' }),
     };
-    const opened = [...Object.keys(settlements), 'pending'].map((id, createdAt) =>
-      interrupt(id, 'run', { createdAt, labels: ['all'] }),
-    );
+    const opened = [...Object.keys(settlements), 'pending'].map((id, createdAt) => interrupt(id, 'run', { createdAt }));
     await pausedRun(store, 'run', opened);
     const settled = Object.entries(settlements).map(([id, settlement]) => ({ id, settlement }));
     await store.append(addition('run', 1, { settled }));
@@ -206,14 +182,12 @@ export function listContract(check: Check): void {
       expired: ['late', 'lateApproved'],
     };
     for (const [outcome, found] of Object.entries(outcomes) as [InterruptOutcome, readonly string[]][]) {
-      for (const query of [{}, { label: 'all' }, { runId: 'run' }, { search: 'tool' }, { tool: 'none' }]) {
-        const expected = 'tool' in query ? [] : found;
-        const asked = { ...query, outcome };
-        deepStrictEqual(await listed(store, { ...asked, settled: true }, 2), expected, text(asked));
-        deepStrictEqual(await listed(store, asked), [], `pending: ${text(asked)}`);
+      for (const query of [{}, { runId: 'run', order: 'newest' }] as const) {
+        const expected = query.order === 'newest' ? [...found].reverse() : found;
+        deepStrictEqual(await listed(store, { ...query, outcome, settled: true }, 2), expected, outcome);
       }
-      const newest = await listed(store, { outcome, settled: true, order: 'newest' }, 1);
-      deepStrictEqual(newest, [...found].reverse());
+      deepStrictEqual(await listed(store, { outcome, settled: true, tool: 'none' }), []);
+      deepStrictEqual(await listed(store, { outcome }), [], `pending: ${outcome}`);
     }
   });
 

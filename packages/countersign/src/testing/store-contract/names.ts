@@ -14,44 +14,61 @@ import {
   settling,
 } from './check.ts';
 
-/** They differ in case, in spaces, or in the form or width of a letter. The last has characters that databases escape. */
-const NAMES = [
-  ...['name', 'Name', 'NAME', 'name ', ' name', 'namé', 'name\u0301', 'nam\u212f', 'ｎame', ''],
-  'é 汉字 👩‍👩‍👧 "quoted" \\ \' $1 \n%',
+/** They differ in case, in spaces, or in the form or width of a letter. */
+const SIMILAR = ['name', 'Name', 'NAME', 'name ', ' name', 'namé', 'name\u0301', 'nam\u212f', 'ｎame'];
+
+/** A store could misread these. */
+const ODD = [
+  ...`NULL null {} {"a","b"} " "" \\ \\" ' $1 , ä€😀 \\n \u2028 %s ? -- [null] \u007f`.split(' '),
+  ...['', 'a\nb', '\n', '\r\n', '\t', ' ', 'x'.repeat(3_000)],
 ];
 
 export function namesContract(check: Check): void {
-  check('runs and interrupts with nearly the same names are kept apart', async ({ store }) => {
-    for (const name of NAMES) {
+  check('runs and interrupts with odd or nearly the same names are kept apart, even at once', async ({ store }) => {
+    const creations = [...SIMILAR, ...ODD].map((name, index) => {
       const runId = `run ${name}`;
-      strictEqual(await store.read(runId), undefined, runId);
-      strictEqual(await store.interrupt(`q ${name}`), undefined, runId);
-      await refused(store.append(addition(runId, 1)), 'stale-version');
-      const fields = { agent: name, tool: name, kind: name, labels: [name], digest: name };
-      const create = { id: runId, agent: name, startedBy: name };
-      await store.append(creation(runId, { create, hash: name, opened: [interrupt(`q ${name}`, runId, fields)] }));
-    }
-    for (const name of NAMES) {
-      const runId = `run ${name}`;
-      const { run, events } = await load(store, runId);
-      deepStrictEqual([run.id, run.agent, run.startedBy, run.hash, events.length], [runId, name, name, name, 1]);
-      const kept = await store.interrupt(`q ${name}`);
-      deepStrictEqual([kept?.runId, kept?.agent, kept?.tool], [runId, name, name]);
-      deepStrictEqual([kept?.kind, kept?.labels, kept?.startedBy, kept?.digest], [name, [name], name, name]);
-      for (const query of [{ agent: name }, { startedBy: name }]) {
-        deepStrictEqual(ids((await store.listRuns({ ...query, limit: 20 })).items), [runId], JSON.stringify(query));
+      // Each run has one or two interrupts, and every second one has labels.
+      const asked = [`q ${name}`, `more ${name}`].slice(index % 2);
+      const fields = {
+        agent: name,
+        tool: name,
+        kind: name,
+        digest: name,
+        labels: index % 2 === 0 ? [name, 'all'] : [],
+      };
+      return creation(runId, {
+        ...{ create: { id: runId, agent: name, startedBy: index % 3 === 0 ? null : name }, hash: name, outcome: name },
+        opened: asked.map((id) => interrupt(id, runId, { ...fields, createdAt: index, card: { name } })),
+      });
+    });
+    await Promise.all(creations.map((append) => store.append(append)));
+    for (const { runId, create, hash, events, opened } of creations) {
+      const { run, events: stored } = await load(store, runId);
+      deepStrictEqual([run.agent, run.startedBy, run.hash, run.outcome], [hash, create?.startedBy, hash, hash]);
+      deepStrictEqual(stored, events);
+      for (const asked of opened) {
+        const pending = { ...asked, startedBy: create?.startedBy, settledAt: null, settlement: null };
+        deepStrictEqual(await store.interrupt(asked.id), pending);
       }
-      const queries = [...[{ agent: name }, { startedBy: name }, { tool: name }], { kind: name }, { label: name }];
-      for (const query of [...queries, { runId }]) {
-        deepStrictEqual(await listed(store, query, 20), [`q ${name}`], JSON.stringify(query));
+      deepStrictEqual(ids((await store.listRuns({ agent: hash, limit: 9 })).items), [runId]);
+      for (const query of [{ agent: hash }, { tool: hash }, { kind: hash }, { runId }]) {
+        deepStrictEqual(await listed(store, query), ids(opened), JSON.stringify(query));
       }
+      const labelled = opened.filter(({ labels }) => labels.length > 0);
+      deepStrictEqual(await listed(store, { label: hash }), ids(labelled), hash);
     }
-    await store.append(addition('run name', 1, settling('so', 'q name')));
-    deepStrictEqual(await listed(store, { settled: true }, 20), ['q name']);
+    const additions = creations.map(({ runId, hash, opened }) =>
+      addition(runId, 1, settling({ name: hash }, ...ids(opened))),
+    );
+    await Promise.all(additions.map((append) => store.append(append)));
+    for (const { id, card } of creations.flatMap(({ opened }) => opened)) {
+      deepStrictEqual((await store.interrupt(id))?.settlement, card);
+    }
+    deepStrictEqual(await listed(store, { label: 'all' }), []);
   });
 
   check('a claim is held by one token, not by similar ones', async ({ store }) => {
-    const [mine = '', ...others] = NAMES;
+    const [mine = '', ...others] = SIMILAR;
     await store.append(creation('run', claim('take', mine)));
     for (const token of others) {
       strictEqual(await store.claim('run', token, LONG_MS), undefined, token);
@@ -63,17 +80,11 @@ export function namesContract(check: Check): void {
   });
 
   check('notes with nearly the same collection or key are different notes', async ({ store: { notes } }) => {
-    const names = NAMES.filter((name) => name !== '');
-    for (const name of names) {
+    for (const name of SIMILAR) {
       strictEqual(await notes.put(name, 'key', name, { version: 0 }), true, name);
       strictEqual(await notes.put('all', name, name, { version: 0 }), true, name);
     }
-    for (const name of names) {
-      strictEqual((await notes.get(name, 'key'))?.value, name);
-      strictEqual((await notes.get('all', name))?.value, name);
-      strictEqual((await notes.list(name, { limit: 20 })).items.length, 1);
-    }
-    const found = await notes.getMany('all', names);
-    deepStrictEqual(new Map(found.map(({ key, value }) => [key, value])), new Map(names.map((name) => [name, name])));
+    for (const name of SIMILAR) strictEqual((await notes.get(name, 'key'))?.value, name);
+    for (const { key, value } of await notes.getMany('all', SIMILAR)) strictEqual(value, key);
   });
 }

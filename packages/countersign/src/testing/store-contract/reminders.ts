@@ -1,7 +1,7 @@
 // The store contract: a due reminder goes to one caller, and comes again until it is confirmed.
-import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, strictEqual } from 'node:assert/strict';
 import type { Store } from '../../runs/port/store.ts';
-import { addition, type Check, creation, interrupt, LONG_MS, listed, pass, pausedRun, settling } from './check.ts';
+import { addition, type Check, creation, interrupt, LONG_MS, pass, pausedRun, settling } from './check.ts';
 
 /** After this a lease of 1 ms has lapsed, even after many attempts. */
 const LAPSE_MS = 80;
@@ -16,21 +16,14 @@ export function remindersContract(check: Check): void {
   check('a reminder is taken when it is due, the longest due first', async (subject) => {
     const { store } = subject;
     const now = await store.now();
-    const times = {
-      late: now - 5,
-      never: null,
-      later: now + LONG_MS,
-      soon: now + 200,
-      latest: now - 9,
-      early: now - 2,
-    };
+    const times = { late: now - 5, never: null, later: now + LONG_MS, soon: now + 200, latest: now - 9 };
     const opened = Object.entries(times).map(([id, remindAt]) => interrupt(id, 'run', { remindAt }));
     await pausedRun(store, 'run', opened);
-    deepStrictEqual(await take(store, LONG_MS, 2), ['latest 1', 'late 1']);
+    deepStrictEqual(await take(store, LONG_MS, 1), ['latest 1']);
     const next = await take(store);
     await pass(subject, 200);
     // On a slow machine, `soon` was due already.
-    deepStrictEqual([...next, ...(await take(store))], ['early 1', 'soon 1']);
+    deepStrictEqual([...next, ...(await take(store))], ['late 1', 'soon 1']);
     deepStrictEqual(await take(store), []);
   });
 
@@ -39,15 +32,9 @@ export function remindersContract(check: Check): void {
     const create = { id: 'run', agent: 'agent', startedBy: 'ann' };
     await store.append(creation('run', { create, status: 'waiting', opened: [interrupt('question', 'run', shown)] }));
     const before = await store.interrupt('question');
-    ok(before !== undefined);
     deepStrictEqual(await store.takeReminders(1, LONG_MS), [{ interrupt: before, attempt: 1 }]);
-    deepStrictEqual(await store.interrupt('question'), before);
     await store.reminded('question');
-    deepStrictEqual((await store.listInterrupts({ limit: 5 })).items, [before]);
-    await store.append(addition('run', 1, settling('so', 'question')));
-    const settled = await store.interrupt('question');
-    ok(settled?.settledAt != null);
-    deepStrictEqual({ ...settled, settledAt: null }, { ...before, settlement: 'so' });
+    deepStrictEqual(await store.interrupt('question'), before);
   });
 
   check('settled and expired interrupts have no reminders', async (subject) => {
@@ -104,11 +91,6 @@ export function remindersContract(check: Check): void {
     await pass(subject, LAPSE_MS);
     for (const id of ['one', 'one', 'none', 'not there']) await store.reminded(id);
     deepStrictEqual(await take(store, 1), ['two 2']);
-    await store.append(addition('run', 1, settling('so', 'two')));
-    await store.reminded('two');
-    strictEqual((await store.interrupt('two'))?.settlement, 'so');
-    await pass(subject, LAPSE_MS);
-    deepStrictEqual(await take(store), []);
   });
 
   check('with many concurrent callers each reminder goes to one', async ({ store, another }) => {
@@ -126,7 +108,7 @@ export function remindersContract(check: Check): void {
     const { store, another } = subject;
     const other = (await another?.()) ?? store;
     const all = Array.from({ length: 30 }, (_, index) => `run-${index}`);
-    const ask = (runId: string) => [interrupt(`${runId}-a`, runId, { remindAt: 7, labels: ['red'] })];
+    const ask = (runId: string) => [interrupt(`${runId}-a`, runId, { remindAt: 7 })];
     await Promise.all(all.map((runId) => pausedRun(store, runId, ask(runId))));
     const settle = (runId: string) =>
       store.append(addition(runId, 1, { ...settling(runId, `${runId}-a`), status: 'done' }));
@@ -135,8 +117,6 @@ export function remindersContract(check: Check): void {
     };
     await Promise.all(all.flatMap((runId) => [remind(), settle(runId), remind()]));
     for (const runId of all) strictEqual((await store.interrupt(`${runId}-a`))?.settlement, runId);
-    strictEqual((await listed(store, { label: 'red', settled: true }, 50)).length, 30);
-    deepStrictEqual(await listed(store, { label: 'red' }), []);
     await pass(subject, LAPSE_MS);
     deepStrictEqual(await take(store), []);
   });

@@ -27,20 +27,14 @@ export function statsContract(check: Check): void {
   check('runs are counted by their current status', async ({ store }) => {
     const none = { running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
     deepStrictEqual(await store.countRuns(), none);
-    await store.append(creation('a', { status: 'running' }));
-    await store.append(creation('b', { status: 'running' }));
-    await store.append(creation('c', { status: 'done' }));
-    deepStrictEqual(await store.countRuns(), { ...none, running: 2, done: 1 });
-    await store.append(addition('a', 1, { status: 'waiting' }));
-    await store.append(addition('b', 1, { status: 'running' }));
-    // One run continues, the other fails.
-    await store.append(addition('c', 1, { status: 'running' }));
-    await store.append(addition('b', 2, { status: 'failed' }));
-    deepStrictEqual(await store.countRuns(), { ...none, running: 1, waiting: 1, failed: 1 });
-    await store.append(addition('a', 2, { status: 'cancelled' }));
-    await store.append(creation('d', { status: 'waiting' }));
-    await refused(store.append(creation('d', { status: 'done' })), 'run-exists');
-    deepStrictEqual(await store.countRuns(), { ...none, running: 1, waiting: 1, failed: 1, cancelled: 1 });
+    for (const runId of ['a', 'b', 'c', 'd']) await store.append(creation(runId));
+    deepStrictEqual(await store.countRuns(), { ...none, running: 4 });
+    for (const [runId, status] of Object.entries({ a: 'waiting', b: 'done', c: 'failed', d: 'done' } as const)) {
+      await store.append(addition(runId, 1, { status }));
+    }
+    await store.append(addition('d', 2, { status: 'running' }));
+    await refused(store.append(creation('d', { status: 'cancelled' })), 'run-exists');
+    deepStrictEqual(await store.countRuns(), { ...none, running: 1, waiting: 1, done: 1, failed: 1 });
   });
 
   check('pending interrupts are counted by tool, with the oldest', async ({ store }) => {
@@ -91,23 +85,21 @@ export function statsContract(check: Check): void {
 
   check('only interrupts settled in the period, in runs of the given starter, are counted', async (subject) => {
     const { store } = subject;
-    const approve = { decision: { type: 'approve' } };
-    await settle(store, [{ tool: 'pay', tookMs: 10, settlement: approve }], 'ann');
+    const approved = [{ tool: 'pay', tookMs: 10, settlement: { decision: { type: 'approve' } } }];
+    await settle(store, approved, 'ann');
     const between = (await store.now()) + 1;
     await pass(subject, 10);
-    await settle(store, [{ tool: 'pay', tookMs: 10, settlement: approve }], 'bob');
-    await settle(store, [{ tool: 'pay', tookMs: 10, settlement: approve }]);
+    await settle(store, approved, 'bob');
+    await settle(store, approved);
     const now = await store.now();
-    const decided = async (query: object): Promise<number> =>
-      (await store.stats({ since: 0, now, ...query })).tools.reduce((sum, { approved }) => sum + approved, 0);
+    const decided = async (query: object): Promise<number> => (await store.stats({ since: 0, now, ...query })).decided;
     const [ann, later] = [{ startedBy: 'ann' }, { since: between }];
     const counts = await Promise.all(
       [{}, later, { now: between }, ann, { ...ann, ...later }, { startedBy: 'carl' }].map(decided),
     );
     deepStrictEqual(counts, [3, 2, 1, 1, 0, 0]);
-    const waiting = [interrupt('w', 'waits')];
     const create = { id: 'waits', agent: 'agent', startedBy: 'bob' };
-    await store.append(creation('waits', { create, opened: waiting }));
+    await store.append(creation('waits', { create, opened: [interrupt('w', 'waits')] }));
     strictEqual((await store.stats({ since: now, startedBy: 'bob' })).waiting, 1);
     strictEqual((await store.stats({ since: now, startedBy: 'ann' })).waiting, 0);
   });

@@ -66,13 +66,8 @@ export function watchContract(check: Check): void {
     }
   });
 
-  check('the time of the store does not go back', async ({ store }) => {
-    let last = await store.now();
-    for (let count = 0; count < 20; count += 1) {
-      const now = await store.now();
-      ok(Number.isInteger(now) && now >= last);
-      last = now;
-    }
+  check('the time of the store is in whole milliseconds', async ({ store }) => {
+    ok(Number.isSafeInteger(await store.now()));
   });
 
   check('migrate and close can be called twice', async ({ store }) => {
