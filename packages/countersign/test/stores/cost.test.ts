@@ -6,9 +6,8 @@ import { describe, expect, test } from 'vitest';
 import type { InterruptQuery, RunStatus } from '../../src/runs/port/store.ts';
 import { tablesIn } from '../../src/stores/postgres/schema.ts';
 import { postgresStatements } from '../../src/stores/postgres/statements.ts';
-import { interruptsSql } from '../../src/stores/sql/list-query.ts';
-import { SQLITE_DIALECT } from '../../src/stores/sqlite/dialect.ts';
-import { DUE_REMINDERS } from '../../src/stores/sqlite/reminders.ts';
+import { interruptsSql, runsSql } from '../../src/stores/sql/list-query.ts';
+import { DUE_REMINDERS, SQLITE_DIALECT } from '../../src/stores/sqlite/statements.ts';
 import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
@@ -247,11 +246,11 @@ describe.runIf(postgres)('on PostgreSQL', () => {
   });
 
   test('a first page reads as little of 100,000 pending interrupts as of 1,000', { timeout: 60_000 }, async () => {
-    const { dialect, runs } = postgresStatements(tablesIn(undefined));
+    const { dialect } = postgresStatements(tablesIn(undefined));
     const lists = [
       ...FIRST_PAGES.map((query) => interruptsSql({ ...query, limit: 50 }, dialect)),
-      runs({ limit: 50 }),
-      runs({ status: 'waiting', agent: 'agent', limit: 50 }),
+      runsSql({ limit: 50 }, dialect),
+      runsSql({ status: 'waiting', agent: 'agent', limit: 50 }, dialect),
     ];
     for (const count of [1_000, 100_000]) {
       const url = await freshDatabase();
@@ -287,7 +286,7 @@ test('on SQLite each page is read along an index, in its order', async () => {
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
     expect(plan[0]?.detail, JSON.stringify(query)).toMatch(/USING INDEX countersign_interrupt_run /);
   }
-  const due = database.prepare(`EXPLAIN QUERY PLAN ${DUE_REMINDERS}`).all(1, 1, 5);
+  const due = database.prepare(`EXPLAIN QUERY PLAN ${DUE_REMINDERS}`).all(1, 5);
   expect(due.map(({ detail }) => detail)).toEqual([
     expect.stringMatching(/USING INDEX countersign_interrupt_reminder/),
   ]);

@@ -1,6 +1,6 @@
 // The SQLite store fulfils the store contract, on a file and in memory.
 import { readFileSync } from 'node:fs';
-import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
 import { storeContract } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -44,30 +44,6 @@ describe('sqliteStore in memory', () => {
         time += ms;
       };
       return { store, advance, close: () => store.close() };
-    },
-    { describe, test },
-  );
-});
-
-describe('sqliteStore on a Node that returns rows as objects only', () => {
-  storeContract(
-    async () => {
-      const setReturnArrays = Object.getOwnPropertyDescriptor(StatementSync.prototype, 'setReturnArrays');
-      if (setReturnArrays !== undefined) Reflect.deleteProperty(StatementSync.prototype, 'setReturnArrays');
-      let time = 1_800_000_000_000;
-      const store = sqliteStore({ path: ':memory:', now: () => time });
-      return {
-        store,
-        advance: (ms) => {
-          time += ms;
-        },
-        close: async () => {
-          await store.close();
-          if (setReturnArrays !== undefined) {
-            Object.defineProperty(StatementSync.prototype, 'setReturnArrays', setReturnArrays);
-          }
-        },
-      };
     },
     { describe, test },
   );

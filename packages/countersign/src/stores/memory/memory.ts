@@ -20,21 +20,12 @@ import type {
   StoredEvent,
   TakenReminder,
 } from '../../runs/port/store.ts';
-import { monotoneClock } from '../rules/clock.ts';
+import { type Claim, claimAfter, mayTake, takeClaim } from '../rules/claim.ts';
 import { dueAfter, MOST_DOUBLINGS } from '../rules/due.ts';
 import { createNotes } from '../rules/notes.ts';
 import { hasOutcome, outcomeOf } from '../rules/outcomes.ts';
 import { makePage, type Order, type Place, readEventLimit, readPageRequest } from '../rules/page.ts';
-import {
-  checkAppend,
-  claimLost,
-  isLost,
-  notPending,
-  openedTwice,
-  runDeleted,
-  runExists,
-  staleVersion,
-} from '../rules/refusals.ts';
+import { checkAppend, refusalOf } from '../rules/refusals.ts';
 import { searchTextOf, searchWords } from '../rules/search-text.ts';
 import { readStatsQuery, statsOf } from '../rules/stats.ts';
 import { createWatchers, type Watchers } from '../rules/watchers.ts';
@@ -45,10 +36,9 @@ import { memoryStats } from './stats.ts';
 /** Keeps runs in memory: nothing to start, nothing left when the process ends. `now` is the clock, in milliseconds. */
 export function memoryStore(options: { readonly now?: () => number } = {}): Store {
   checkOptions('`memoryStore`', options, { now: anything });
-  return new MemoryStore(monotoneClock(options.now));
+  const { now = Date.now } = options;
+  return new MemoryStore(() => Math.floor(now()));
 }
-
-type Claim = { readonly token: string; readonly until: number };
 
 /** A run in memory, with its events as JSON texts. */
 type KeptRun = Place & {
@@ -59,6 +49,9 @@ type KeptRun = Place & {
   /** Since when, or from when on, the run is due. */
   dueAt: number | null;
 };
+
+/** Runs in these statuses can be deleted. */
+const ENDED: ReadonlySet<RunStatus> = new Set(['done', 'cancelled']);
 
 type KeptInterrupt = Place & { readonly record: InterruptRecord; readonly searchText: string };
 
@@ -89,7 +82,13 @@ class MemoryStore implements Store {
     checkAppend(append);
     const { runId, claim } = append;
     const before = this.#runs.get(runId);
-    this.#refuse(append, before);
+    const stored = {
+      run: before && { version: before.record.version, claim: before.claim },
+      isInterrupt: (id: string) => this.#interrupts.has(id),
+      isPending: (id: string) => this.#isPending(id, runId),
+    };
+    const refusal = refusalOf(append, this.#deleted.has(runId) ? { ...stored, run: 'deleted' } : stored, this.#now());
+    if (refusal) throw refusal;
     // Once the JSON is copied, nothing can fail.
     const now = this.#now();
     const { startedBy = null } = before?.record ?? append.create ?? {};
@@ -102,7 +101,7 @@ class MemoryStore implements Store {
 
     const dueAt = dueAfter(append, before && { status: before.record.status, dueAt: before.dueAt }, now);
     const place = { createdAt: now, seq: ++this.#made };
-    const run = before ?? { ...place, id: runId, record, events: [], claim: undefined, dueAt };
+    const run: KeptRun = before ?? { ...place, id: runId, record, events: [], claim: undefined, dueAt };
     if (before === undefined) {
       this.#runs.set(runId, run);
       this.#sortedRuns.add(run);
@@ -110,8 +109,7 @@ class MemoryStore implements Store {
     run.record = record;
     run.dueAt = dueAt;
     for (const event of events) run.events.push(event);
-    if (claim?.how === 'release' || claim?.how === 'pass') run.claim = undefined;
-    else if (claim !== undefined && mayTake(run, claim.token, now)) run.claim = lease(claim.token, now, claim.leaseMs);
+    run.claim = claimAfter(append, run.claim, now);
     for (const interrupt of opened) this.#open(interrupt);
     for (const { id, settlement } of settled) this.#settle(id, settlement, now);
     this.#watchers.notify(runId);
@@ -126,7 +124,7 @@ class MemoryStore implements Store {
 
   async delete(runId: string): Promise<boolean> {
     const run = this.#runs.get(runId);
-    if (run === undefined || !isOver(run.record.status) || !mayTake(run, '', this.#now())) return false;
+    if (run === undefined || !ENDED.has(run.record.status) || !mayTake('', run.claim, this.#now())) return false;
     this.#deleted.add(runId);
     this.#runs.delete(runId);
     this.#sortedRuns.remove(run);
@@ -143,15 +141,15 @@ class MemoryStore implements Store {
   async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
     const run = this.#runs.get(runId);
     const now = this.#now();
-    if (run === undefined || !mayTake(run, token, now)) return undefined;
-    run.claim = lease(token, now, leaseMs);
+    if (run === undefined || !mayTake(token, run.claim, now)) return undefined;
+    run.claim = takeClaim(token, leaseMs, now);
     return load(run, 0, MOST_PAGE_EVENTS);
   }
 
   async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
     const run = this.#runs.get(runId);
     if (run?.claim?.token !== token) return false;
-    run.claim = lease(token, this.#now(), leaseMs);
+    run.claim = takeClaim(token, leaseMs, this.#now());
     return true;
   }
 
@@ -189,7 +187,7 @@ class MemoryStore implements Store {
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
     const found = collect(this.#sortedRuns, query.order ?? 'newest', query, ({ record }) => isAskedRun(record, query));
-    return makePage(found, query, recordOf, placeOf);
+    return makePage(found, query, recordOf, (place) => place);
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
@@ -198,7 +196,7 @@ class MemoryStore implements Store {
     const isFound = ({ record, searchText }: KeptInterrupt): boolean =>
       isAskedInterrupt(record, query) && words.every((word) => searchText.includes(word));
     const found = collect(list, query.order ?? 'oldest', query, isFound);
-    return makePage(found, query, recordOf, placeOf);
+    return makePage(found, query, recordOf, (place) => place);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
@@ -214,13 +212,8 @@ class MemoryStore implements Store {
 
   async stats(query: StatsQuery): Promise<Stats> {
     const request = readStatsQuery(query, this.#now());
-    return statsOf(
-      memoryStats(
-        [...this.#interrupts.values()].map(({ record }) => record),
-        request,
-      ),
-      request,
-    );
+    const records = [...this.#interrupts.values()].map(({ record }) => record);
+    return statsOf(memoryStats(records, request), request);
   }
 
   async now(): Promise<number> {
@@ -237,28 +230,9 @@ class MemoryStore implements Store {
     await this.#watchers.clear();
   }
 
-  #refuse(append: Append, run: KeptRun | undefined): void {
-    const { runId, claim } = append;
-    if (append.create !== undefined) {
-      if (run !== undefined) throw runExists(runId);
-      if (this.#deleted.has(runId)) throw runDeleted(runId);
-    } else {
-      if (run === undefined) throw staleVersion(append, undefined);
-      if (claim !== undefined && isLost(claim, run.claim, this.#now())) throw claimLost(runId, claim.token);
-      if (run.record.version !== append.expectedVersion) throw staleVersion(append, run.record.version);
-    }
-    const opened = new Set<string>();
-    for (const { id } of append.opened) {
-      if (this.#interrupts.has(id) || opened.has(id)) throw openedTwice(runId, id);
-      opened.add(id);
-    }
-    const settled = new Set<string>();
-    for (const { id } of append.settled) {
-      const interrupt = this.#interrupts.get(id)?.record;
-      const waits = interrupt?.runId === runId && interrupt.settledAt === null && !settled.has(id);
-      if (!waits) throw notPending(runId, id);
-      settled.add(id);
-    }
+  #isPending(id: string, runId: string): boolean {
+    const record = this.#interrupts.get(id)?.record;
+    return record?.runId === runId && record.settledAt === null;
   }
 
   #open(record: InterruptRecord): void {
@@ -288,18 +262,6 @@ function recordAfter(append: Append, before: RunRecord | undefined, now: number)
   const { agent = '', startedBy = null, createdAt } = before ?? { ...create, createdAt: now };
   const version = append.expectedVersion + events.length;
   return { id, agent, status, version, hash, startedBy, createdAt, updatedAt: now, wakeAt, outcome };
-}
-
-function isOver(status: RunStatus): boolean {
-  return status === 'done' || status === 'cancelled';
-}
-
-function mayTake({ claim }: KeptRun, token: string, now: number): boolean {
-  return claim === undefined || claim.token === token || claim.until <= now;
-}
-
-function lease(token: string, now: number, leaseMs: number): Claim {
-  return { token, until: now + leaseMs };
 }
 
 function load({ record, events }: KeptRun, after: number, limit: number): LoadedRun {
@@ -351,10 +313,6 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
 
 function recordOf<T>({ record }: { readonly record: T }): T {
   return copy(record);
-}
-
-function placeOf({ createdAt, seq }: Place): Place {
-  return { createdAt, seq };
 }
 
 function fits<T>(value: T, asked: T | undefined): boolean {

@@ -1,26 +1,13 @@
 // Appends on PostgreSQL: any number of them to different runs is one statement, which compares the versions itself.
-import { eventsText } from '../../runs/port/chain.ts';
-import type { Append } from '../../runs/port/store.ts';
-import { outcomeOf } from '../rules/outcomes.ts';
-import { searchTextOf } from '../rules/search-text.ts';
+import type { EncodedAppend } from '../sql/encode.ts';
 import { asOneRow, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { type Statement, statement } from './pool.ts';
 import type { Tables } from './schema.ts';
 
-/** `watched`: whether another process watches; null if the statement did not ask. */
-export type AppendedRow = { readonly id: string; readonly claimed: boolean; readonly watched: boolean | null };
+/** `watched`: whether another process watches. */
+export type AppendedRow = { readonly id: string; readonly claimed: boolean; readonly watched: boolean };
 
 export type Prepared = { readonly statement: Statement; readonly values: unknown[] };
-
-/** An append as rows of values. Later changes of the caller's objects do not reach it. */
-export type EncodedAppend = {
-  readonly runId: string;
-  readonly run: Values<typeof RUN>;
-  readonly opened: readonly Values<typeof OPENED>[];
-  readonly settled: readonly Values<typeof SETTLED>[];
-};
-
-type Values<Columns> = { readonly [name in keyof Columns]: string | number | null };
 
 /**
  * The columns of the lists that travel to the database. A `line` is text without line ends: a list of them travels as
@@ -70,67 +57,21 @@ const SETTLED = {
   expired: 'int',
 } as const;
 
-export function encodeAppend(append: Append): EncodedAppend {
-  const { runId, create, claim, events, opened, settled } = append;
-  return {
-    runId,
-    run: {
-      run_id: runId,
-      expected: append.expectedVersion,
-      added: events.length,
-      settles: settled.length,
-      events: eventsText(events),
-      hash: append.hash,
-      status: append.status,
-      wake_at: append.wakeAt,
-      outcome: JSON.stringify(append.outcome),
-      how: claim?.how ?? null,
-      token: claim?.token ?? null,
-      lease_ms: claim === undefined ? null : Math.ceil(claim.leaseMs),
-      agent: create?.agent ?? null,
-      started_by: create?.startedBy ?? null,
-    },
-    opened: opened.map((interrupt) => ({
-      run_id: runId,
-      id: interrupt.id,
-      agent: interrupt.agent,
-      tool: interrupt.tool,
-      kind: interrupt.kind,
-      risk: interrupt.risk,
-      digest: interrupt.digest,
-      created_at: interrupt.createdAt,
-      expires_at: interrupt.expiresAt,
-      remind_at: interrupt.remindAt,
-      labels: interrupt.labels.length === 0 ? null : JSON.stringify(interrupt.labels),
-      search_text: searchTextOf(interrupt),
-      card: JSON.stringify(interrupt.card),
-    })),
-    settled: settled.map(({ id, settlement }) => {
-      const { outcome, edited, expired } = outcomeOf(settlement);
-      const flags = { edited: Number(edited), expired: Number(expired) };
-      return { run_id: runId, id, settlement: JSON.stringify(settlement), outcome, ...flags };
-    }),
-  };
-}
-
 /** What the appends of a statement do: a statement has no parts that none of its appends needs. */
 type Parts = {
   readonly creates: boolean;
   readonly changes: boolean;
   readonly opens: boolean;
   readonly settles: boolean;
-  readonly asksWatched: boolean;
 };
 
 /**
  * Makes the statement for appends to different runs. It answers with one row for each append that happened. An append
  * without a row was refused and has changed nothing, while the others happened. If the statement fails, none happened.
  */
-export type PrepareAppend = (appends: readonly EncodedAppend[], asksWatched: boolean) => Prepared;
-
-export function appendStatements(tables: Tables, watcherId: number): PrepareAppend {
+export function appendStatements(tables: Tables, watcherId: number): (appends: readonly EncodedAppend[]) => Prepared {
   const known = new Map<string, Statement>();
-  return (appends, asksWatched) => {
+  return (appends) => {
     const runs = appends.map(({ run }) => run);
     const opened = appends.flatMap((append) => append.opened);
     const settled = appends.flatMap((append) => append.settled);
@@ -139,16 +80,15 @@ export function appendStatements(tables: Tables, watcherId: number): PrepareAppe
       changes: runs.some(({ agent }) => agent === null),
       opens: opened.length > 0,
       settles: settled.length > 0,
-      asksWatched,
     };
     const key = Object.values(parts).join();
     const made = known.get(key) ?? statement(appendText(tables, parts));
     known.set(key, made);
     const values = [
+      watcherId,
       ...valuesOf(RUN, runs),
       ...(parts.opens ? valuesOf(OPENED, opened) : []),
       ...(parts.settles ? valuesOf(SETTLED, settled) : []),
-      ...(asksWatched ? [watcherId] : []),
     ];
     return { statement: made, values };
   };
@@ -157,7 +97,7 @@ export function appendStatements(tables: Tables, watcherId: number): PrepareAppe
 type Columns = { readonly [name: string]: ColumnType };
 
 /** One value for each column: the list of what all rows have there. */
-function valuesOf<C extends Columns>(columns: C, rows: readonly Values<C>[]): unknown[] {
+function valuesOf<C extends Columns>(columns: C, rows: readonly { readonly [name in keyof C]: unknown }[]): unknown[] {
   return Object.entries(columns).map(([name, type]) => {
     const list = rows.map((row) => row[name as keyof C]);
     return type === 'line' ? list.map((line) => line ?? '').join('\n') : list;
@@ -175,13 +115,11 @@ function rowsSql(columns: Columns, first: number): string {
 }
 
 function appendText(tables: Tables, parts: Parts): string {
-  const { creates, changes, opens, settles, asksWatched } = parts;
-  const size = (columns: Columns): number => Object.keys(columns).length;
-  const openedFrom = 1 + size(RUN);
-  const settledFrom = openedFrom + (opens ? size(OPENED) : 0);
-  const watcher = `$${settledFrom + (settles ? size(SETTLED) : 0)}::bigint`;
+  const { creates, changes, opens, settles } = parts;
+  const openedFrom = 2 + Object.keys(RUN).length;
+  const settledFrom = openedFrom + (opens ? Object.keys(OPENED).length : 0);
   const steps = [
-    `given AS MATERIALIZED (${rowsSql(RUN, 1)})`,
+    `given AS MATERIALIZED (${rowsSql(RUN, 2)})`,
     opens && `opening AS MATERIALIZED (${rowsSql(OPENED, openedFrom)})`,
     settles && `settling AS MATERIALIZED (${rowsSql(SETTLED, settledFrom)})`,
     settles && `pending AS MATERIALIZED (${countingPending(tables)})`,
@@ -194,7 +132,7 @@ function appendText(tables: Tables, parts: Parts): string {
   ];
   return `WITH ${steps.filter(Boolean).join(', ')}
     SELECT w.id, coalesce(w.claim_token = g.token, false) AS claimed,
-      ${asksWatched ? isWatchedByOthers(tables.watcher, watcher) : 'NULL::bool'} AS watched
+      ${isWatchedByOthers(tables.watcher, '$1::bigint')} AS watched
     FROM written w JOIN given g ON g.run_id = w.id`;
 }
 

@@ -22,29 +22,32 @@ import type {
 } from '../../runs/port/store.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
-import { checkAppend, isStorable, openedTwice } from '../rules/refusals.ts';
+import { checkAppend, isStorable, openedTwice, refusalOf } from '../rules/refusals.ts';
 import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type Watchers } from '../rules/watchers.ts';
-import { interruptsSql } from '../sql/list-query.ts';
-import { type ReminderRow, remindersOf } from '../sql/reminders.ts';
+import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
+import { interruptsSql, runsSql } from '../sql/list-query.ts';
 import {
   type CountRow,
   countsOf,
+  DELETED,
   type InterruptRow,
   interruptOf,
   type LoadedRow,
   loadedOf,
   pageOfInterrupts,
   pageOfRuns,
+  type ReminderRow,
   type RunRow,
+  remindersOf,
 } from '../sql/rows.ts';
 import { statsSql } from '../sql/stats-query.ts';
-import { type AppendedRow, appendStatements, type EncodedAppend, encodeAppend, type Prepared } from './append.ts';
+import { type AppendedRow, appendStatements, type Prepared } from './append.ts';
 import { type Batches, createBatches } from './batches.ts';
 import { connectTo, type OwnPool } from './connect.ts';
 import { hasAnswered, postgresFailure, violatedConstraint } from './failure.ts';
 import { PostgresNotes } from './notes.ts';
-import { checkOptions, missingAddress } from './options.ts';
+import { checkOptions } from './options.ts';
 import {
   ask,
   closedError,
@@ -54,9 +57,8 @@ import {
   run,
   type Statement,
 } from './pool.ts';
-import { postgresRefusal, type RefusalRow } from './refusal.ts';
 import { migratePostgres, type Tables, tablesIn } from './schema.ts';
-import { type DeletedRow, postgresStatements, type Statements } from './statements.ts';
+import { postgresStatements, type RefusalRow, type Statements } from './statements.ts';
 import { connectIfSpare, PostgresAnnouncer, watchPostgres } from './watch.ts';
 
 export type { PostgresClient, PostgresPool, PostgresResult } from './pool.ts';
@@ -86,10 +88,9 @@ export type PostgresStoreOptions = {
  */
 export function postgresStore(options: string | PostgresPool | PostgresStoreOptions): Store {
   if (typeof options === 'string') return postgresStore({ url: options });
-  if (!isObject(options)) throw missingAddress(options);
-  if ('query' in options) return postgresStore({ pool: options });
+  if (isObject(options) && 'query' in options) return postgresStore({ pool: options as PostgresPool });
   checkOptions(options);
-  return new PostgresStore(options);
+  return new PostgresStore(options as PostgresStoreOptions);
 }
 
 class PostgresStore implements Store {
@@ -121,7 +122,7 @@ class PostgresStore implements Store {
     this.notes = createNotes(new PostgresNotes((statement, values) => this.#rows(statement, values), this.#tables));
     const prepareAppend = appendStatements(this.#tables, this.#watcherId);
     // Sorted by id: every process locks the runs in this order.
-    this.#append = this.#batched((appends) => prepareAppend(appends, this.#announcer.asksWatched()));
+    this.#append = this.#batched(prepareAppend);
     this.#read = this.#batched((readings) => {
       const runIds = readings.map(({ runId }) => runId);
       const [after, limits] = [readings.map(({ after }) => after), readings.map(({ limit }) => limit)];
@@ -171,7 +172,7 @@ class PostgresStore implements Store {
   }
 
   async delete(runId: string): Promise<boolean> {
-    const [row] = await this.#rows<DeletedRow>(this.#sql.delete, [runId, this.#watcherId]);
+    const [row] = await this.#rows<{ readonly watched: boolean }>(this.#sql.delete, [runId, this.#watcherId]);
     if (row !== undefined) this.#changed(runId, row);
     return row !== undefined;
   }
@@ -205,9 +206,8 @@ class PostgresStore implements Store {
   }
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
-    const { text, values } = this.#sql.runs(query);
-    const rows = await this.#rows<RunRow>({ text }, [...values]);
-    return pageOfRuns(rows, query);
+    const { text, values } = runsSql(query, this.#sql.dialect);
+    return pageOfRuns(await this.#rows<RunRow>({ text }, [...values]), query);
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
@@ -217,7 +217,7 @@ class PostgresStore implements Store {
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
     const [row] = await this.#rows<InterruptRow>(this.#sql.interrupt, [id]);
-    return row === undefined ? undefined : interruptOf(row);
+    return row && interruptOf(row);
   }
 
   async countRuns(): Promise<RunCounts> {
@@ -340,12 +340,18 @@ class PostgresStore implements Store {
   async #refusalOf(append: Append): Promise<Error> {
     const ids = append.settled.map(({ id }) => id);
     const [row] = await this.#rows<RefusalRow>(this.#sql.refusal, [append.runId, ids]);
-    return postgresRefusal(append, row) ?? postgresFailure(new Error('others wrote at the same time'));
+    const claim = row?.token == null ? undefined : { token: row.token, until: row.until };
+    const stored = {
+      run: row?.version === DELETED.version ? ('deleted' as const) : row && { version: row.version, claim },
+      isInterrupt: () => false,
+      isPending: (id: string) => row?.waiting.includes(id) ?? false,
+    };
+    return refusalOf(append, stored, row?.now ?? 0) ?? postgresFailure(new Error('others wrote at the same time'));
   }
 
-  #changed(runId: string, { watched }: { readonly watched: boolean | null }): void {
+  #changed(runId: string, { watched }: { readonly watched: boolean }): void {
     this.#watchers.notify(runId);
-    this.#announcer.appended(runId, watched);
+    if (watched) this.#announcer.announce(runId);
   }
 }
 

@@ -1,45 +1,48 @@
 // The statements of the Postgres store, except `append`. Numbers come out as float8, which `pg` reads as numbers.
-import { MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
-import type { RunQuery } from '../../runs/port/store.ts';
+import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import { MOST_DOUBLINGS } from '../rules/due.ts';
-import type { Dialect, Sql } from '../sql/list-query.ts';
-import { REMINDER_DUE_AT, REMINDER_IS_OPEN } from '../sql/reminders.ts';
-import { DELETED, EXISTS, INTERRUPT_COLUMNS, pageOfBatches, RUN_COLUMNS } from '../sql/rows.ts';
-import { runsSql } from '../sql/runs-query.ts';
+import type { Dialect } from '../sql/list-query.ts';
+import { DELETED, EXISTS, INTERRUPT_COLUMNS, REMINDER_DUE_AT, REMINDER_IS_OPEN, RUN_COLUMNS } from '../sql/rows.ts';
 import { asOneRow, IS_FREE, isOf, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
-import { type Statement, statement } from './pool.ts';
+import { statement } from './pool.ts';
 import type { Tables } from './schema.ts';
 
-type Name =
-  | 'read'
-  | 'readSeveral'
-  | 'delete'
-  | 'claim'
-  | 'renew'
-  | 'release'
-  | 'due'
-  | 'takeReminders'
-  | 'reminded'
-  | 'interrupt'
-  | 'countRuns'
-  | 'now'
-  | 'refusal';
+export type Statements = ReturnType<typeof postgresStatements>;
 
-export type Statements = { readonly dialect: Dialect; readonly runs: (query: RunQuery) => Sql } & {
-  readonly [name in Name]: Statement;
+/** The row that `refusal` selects. `waiting`: which of the interrupts to be settled are pending in this run. */
+export type RefusalRow = {
+  readonly version: number;
+  readonly token: string | null;
+  readonly until: number;
+  readonly now: number;
+  readonly waiting: readonly string[];
 };
 
-/** What `delete` answers. */
-export type DeletedRow = { readonly watched: boolean };
-
-export function postgresStatements({ run, event, interrupt, watcher }: Tables): Statements {
-  const batches = (after: string, limit: string): string => {
-    const rows = `SELECT events, version FROM ${event} WHERE run_seq = r.seq AND version > ${after} ORDER BY version`;
-    return `${pageOfBatches(`${rows} LIMIT ${limit}`, 'string_agg', "E'\\n'")} AS batches`;
-  };
+export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
+  // The rows of events that fill a page, at least one.
+  const batches = (after: string, limit: string): string => `(
+    SELECT string_agg(version || ',' || events, E'\\n' ORDER BY version) FROM (
+      SELECT version, events,
+        sum(octet_length(events)) OVER (ORDER BY version ROWS UNBOUNDED PRECEDING) - octet_length(events) AS size_before
+      FROM (
+        SELECT version, events FROM ${event} WHERE run_seq = r.seq AND version > ${after} ORDER BY version LIMIT ${limit}
+      ) b
+    ) p WHERE size_before < ${FULL_PAGE_SIZE}
+  ) AS batches`;
   const openedBy = (runs: string): string => `i.id = ANY (ARRAY(
     SELECT unnest(e.opened) FROM ${runs} JOIN ${event} e ON e.run_seq = r.seq WHERE e.opened IS NOT NULL))`;
+  const dialect: Dialect = {
+    runs: run,
+    runColumns: RUN_FIELDS,
+    interrupts: interrupt,
+    interruptColumns: INTERRUPT_FIELDS,
+    value: (index) => `$${index}`,
+    hasLabel: (label) => `${label} = ANY (i.labels)`,
+    contains: (text, word) => `strpos(${text}, ${word}) > 0`,
+    ofRun: (runId) => `${openedBy(`(SELECT seq FROM ${run} WHERE id = ${runId}) r`)} AND ${isOf(runId)}`,
+  };
   return {
+    dialect,
     read: statement(
       `SELECT ${RUN_FIELDS}, ${batches('$2::int', '$3::int')} FROM ${run} r WHERE r.id = $1 AND r.${EXISTS}`,
     ),
@@ -92,15 +95,6 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables): 
         SELECT s.id FROM unnest($2::text[]) s (id) JOIN ${interrupt} i ON i.id = s.id
         WHERE ${asOneRow('length(s.id)')} AND ${isPendingIn('$1')}
       ) AS waiting FROM ${run} r WHERE r.id = $1`),
-    runs: (query) => runsSql(query, { columns: RUN_FIELDS, runs: run, value: (index) => `$${index}` }),
-    dialect: {
-      columns: INTERRUPT_FIELDS,
-      interrupts: interrupt,
-      value: (index) => `$${index}`,
-      hasLabel: (label) => `${label} = ANY (i.labels)`,
-      contains: (text, word) => `strpos(${text}, ${word}) > 0`,
-      ofRun: (runId) => `${openedBy(`(SELECT seq FROM ${run} WHERE id = ${runId}) r`)} AND ${isOf(runId)}`,
-    },
   };
 }
 

@@ -20,10 +20,10 @@ export type WatchConnection = {
 /** How long a process counts as watching after it last said so. */
 const WATCH_LEASE_MS = 60_000;
 const RENEW_MS = 20_000;
-/** How long appends rely on the last answer to whether someone watches. */
-const ASKED_MS = 100;
 /** How long ids are collected before they are announced together. */
 const COLLECT_MS = 5;
+/** Announced by a watcher to find out whether it hears itself. */
+const TEST = '';
 const LONGEST_WAIT_MS = 5_000;
 const POLL_MS = 500;
 /** How long to poll where notifications do not arrive, before listening again. */
@@ -36,8 +36,6 @@ const ANSWER_MS = 10_000;
 const POLL_SHARE = 20;
 /** An append has the time of its start, but is visible only when durable: looking back finds those in between. */
 const LOOK_BACK_MS = 3_000;
-/** PostgreSQL accepts payloads below 8,000 bytes. */
-const PAYLOAD_BYTES = 7_800;
 
 /**
  * Announces appends to other processes. Not within the append, because PostgreSQL serializes the commits of notifying
@@ -47,35 +45,12 @@ export class PostgresAnnouncer {
   readonly #connection: WatchConnection;
   #runIds = new Set<string>();
   #announcing: Promise<void> | undefined;
-  #watched = false;
-  /** When the first append was sent that asks and is not answered yet. */
-  #askedAt: number | undefined;
-  #askAgainAt = 0;
 
   constructor(connection: WatchConnection) {
     this.#connection = connection;
   }
 
-  /** Whether the next appends have to ask if others watch. */
-  asksWatched(): boolean {
-    const now = performance.now();
-    if (now < this.#askAgainAt) return false;
-    this.#askedAt ??= now;
-    return true;
-  }
-
-  /** `watched`: the answer, if the append asked. */
-  appended(runId: string, watched: boolean | null): void {
-    if (watched !== null) {
-      this.#watched = watched;
-      // Counted from the question, because the answer may have taken long.
-      if (this.#askedAt !== undefined) this.#askAgainAt = this.#askedAt + ASKED_MS;
-      this.#askedAt = undefined;
-    }
-    if (this.#watched) this.#announce(runId);
-  }
-
-  #announce(runId: string): void {
+  announce(runId: string): void {
     this.#runIds.add(runId);
     this.#announcing ??= this.#announceSoon();
   }
@@ -97,11 +72,10 @@ export class PostgresAnnouncer {
   }
 }
 
-/** Without ids, only the announcing process itself takes notice. */
+/** A payload is the number of the announcing process and the id of a run; `TEST` instead of an id is for that process itself. */
 async function announce({ pool, tables, watcherId }: WatchConnection, runIds: readonly string[]): Promise<void> {
-  const payloads = runIds.length === 0 ? [payloadOf(watcherId, [])] : payloadsOf(watcherId, runIds);
-  const text = 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload';
-  await ask(await pool(), text, [channelOf(tables), payloads], ANSWER_MS);
+  const text = "SELECT pg_notify($1, $2 || ' ' || run_id) FROM unnest($3::text[]) AS run_id";
+  await ask(await pool(), text, [channelOf(tables), String(watcherId), runIds], ANSWER_MS);
 }
 
 /** Calls `changed` soon after another process appends to a run. */
@@ -177,9 +151,10 @@ async function listen(
   const { promise: heard, resolve: hear } = Promise.withResolvers<void>();
   client.on('error', end);
   client.on('end', end);
-  client.on('notification', ({ payload }) => {
-    if (payload === payloadOf(watcherId, [])) hear();
-    for (const runId of runIdsFromOthers(payload, watcherId)) changed(runId);
+  client.on('notification', ({ payload = '' }) => {
+    const [from, ...runId] = payload.split(' ');
+    if (from !== String(watcherId)) changed(runId.join(' '));
+    else if (runId.join(' ') === TEST) hear();
   });
   stop.addEventListener('abort', () => end(), { once: true });
   if (stop.aborted) end();
@@ -193,11 +168,9 @@ async function listen(
     await say(`LISTEN ${quoted(channelOf(tables))}`);
     await say(`DELETE FROM ${tables.watcher} WHERE until <= ${NOW}`);
     await say(renewWatch);
-    // By then all appending processes have asked.
-    await Promise.race([over, pause(ASKED_MS + ASKED_MS / 2, stop)]);
     await lookBack();
     // On another connection: on this one, the notification would come with the answer.
-    await announce(connection, []);
+    await announce(connection, [TEST]);
     const hears = await Promise.race([heard.then(() => true), over.then(() => true), pause(HEAR_MS, stop)]);
     if (hears !== true) return stop.aborted;
     // By then, appends that did not know of this watcher have finished.
@@ -236,40 +209,6 @@ function channelOf({ schema }: Tables): string {
   if (schema === undefined) return 'countersign';
   const name = `countersign:${schema}`;
   return Buffer.byteLength(name) <= 63 ? name : `countersign:${shortHash(schema)}`;
-}
-
-/** Lists of ids after the announcer's number, none too long for PostgreSQL. */
-function payloadsOf(watcherId: number, runIds: readonly string[]): readonly string[] {
-  const payloads: string[] = [];
-  let open: string[] = [];
-  let bytes = 0;
-  for (const runId of runIds) {
-    const size = Buffer.byteLength(JSON.stringify(runId)) + 1;
-    if (bytes + size > PAYLOAD_BYTES && open.length > 0) {
-      payloads.push(payloadOf(watcherId, open));
-      open = [];
-      bytes = 0;
-    }
-    if (size > PAYLOAD_BYTES) continue;
-    open.push(runId);
-    bytes += size;
-  }
-  if (open.length > 0) payloads.push(payloadOf(watcherId, open));
-  return payloads;
-}
-
-function payloadOf(watcherId: number, runIds: readonly string[]): string {
-  return JSON.stringify([watcherId, ...runIds]);
-}
-
-/** Skips our own appends, and payloads that are not ours. */
-function runIdsFromOthers(payload: string | undefined, watcherId: number): readonly string[] {
-  try {
-    const [from, ...runIds] = JSON.parse(payload ?? '[]');
-    return from === watcherId ? [] : runIds.filter((runId: unknown) => typeof runId === 'string');
-  } catch {
-    return [];
-  }
 }
 
 async function pause(ms: number, stop: AbortSignal): Promise<void> {

@@ -42,10 +42,8 @@ export function makePage<Found, T extends object>(
   return { items: mapValid(onPage, itemOf), cursor: isLast ? null : writeCursor(placeOf(last)) };
 }
 
-/** A row that someone edited may have a time that no cursor can hold: the next page starts at the nearest. */
 function writeCursor({ createdAt, seq }: Place): string {
-  const time = Math.max(-Number.MAX_SAFE_INTEGER, Math.min(createdAt, Number.MAX_SAFE_INTEGER));
-  return Buffer.from(JSON.stringify([time, seq])).toString('base64url');
+  return Buffer.from(JSON.stringify([createdAt, seq])).toString('base64url');
 }
 
 function readCursor(cursor: string): Place {

@@ -1,19 +1,50 @@
 // Why stores refuse an append: mistakes that every store finds before it writes, and conflicts with stored runs.
 import { ConflictError, InvariantError, UsageError } from '../../core/errors.ts';
 import type { Append } from '../../runs/port/store.ts';
+import { type Claim, isLost } from './claim.ts';
 
-export function runExists(runId: string): ConflictError {
+/** What a store has when an append arrives. */
+export type Stored = {
+  readonly run: { readonly version: number; readonly claim: Claim | undefined } | 'deleted' | undefined;
+  readonly isInterrupt: (id: string) => boolean;
+  /** Whether the interrupt is pending in this run. */
+  readonly isPending: (id: string) => boolean;
+};
+
+/** Why the append is refused; undefined if it is not. */
+export function refusalOf(append: Append, { run, isInterrupt, isPending }: Stored, now: number): Error | undefined {
+  const { runId, create, claim, opened, settled } = append;
+  if (create !== undefined) {
+    if (run !== undefined) return run === 'deleted' ? runDeleted(runId) : runExists(runId);
+  } else {
+    if (run === undefined || run === 'deleted') return staleVersion(append, undefined);
+    if (claim !== undefined && isLost(claim, run.claim, now)) return claimLost(runId, claim.token);
+    if (run.version !== append.expectedVersion) return staleVersion(append, run.version);
+  }
+  const taken = firstWrong(opened, isInterrupt);
+  if (taken !== undefined) return openedTwice(runId, taken);
+  const gone = firstWrong(settled, (id) => !isPending(id));
+  return gone === undefined ? undefined : notPending(runId, gone);
+}
+
+/** The first id that is wrong, or was named before. */
+function firstWrong(items: readonly { readonly id: string }[], isWrong: (id: string) => boolean): string | undefined {
+  const named = new Set<string>();
+  return items.find(({ id }) => named.size === named.add(id).size || isWrong(id))?.id;
+}
+
+function runExists(runId: string): ConflictError {
   return new ConflictError('run-exists', { runId }, `Run ${runId} already exists. Get it by its id.`);
 }
 
 /** Starting a deleted run again could do all its work a second time. */
-export function runDeleted(runId: string): ConflictError {
+function runDeleted(runId: string): ConflictError {
   const message = `Run ${runId} was deleted, and its id cannot be used again. Start a run with a new id.`;
   return new ConflictError('run-deleted', { runId }, message);
 }
 
 /** `version` is the run's current one; undefined if the run does not exist. */
-export function staleVersion({ runId, expectedVersion }: Append, version: number | undefined): ConflictError {
+function staleVersion({ runId, expectedVersion }: Append, version: number | undefined): ConflictError {
   const now = version === undefined ? 'it does not exist' : `it is at version ${version}`;
   return new ConflictError(
     'stale-version',
@@ -22,23 +53,12 @@ export function staleVersion({ runId, expectedVersion }: Append, version: number
   );
 }
 
-export function claimLost(runId: string, token: string): ConflictError {
+function claimLost(runId: string, token: string): ConflictError {
   const message = `Run ${runId} is no longer claimed by ${token}. Nothing was written; leave it to the worker that holds it.`;
   return new ConflictError('claim-lost', { runId, token }, message);
 }
 
-/** Whether an append that needs the claim is refused, given who holds it now. */
-export function isLost(
-  { how, token }: NonNullable<Append['claim']>,
-  held: { readonly token: string; readonly until: number } | undefined,
-  now: number,
-): boolean {
-  if (how === 'take' || held?.token === token) return false;
-  const isFree = held === undefined || held.until <= now;
-  return !(isFree && (how === 'enter' || how === 'pass'));
-}
-
-export function notPending(runId: string, interruptId: string): InvariantError {
+function notPending(runId: string, interruptId: string): InvariantError {
   const message = `Interrupt ${interruptId} of run ${runId} cannot be settled: it is not pending. Nothing was written.`;
   return new InvariantError('invariant', { runId, interruptId }, message);
 }

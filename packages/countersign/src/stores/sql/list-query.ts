@@ -1,14 +1,18 @@
-// The list of interrupts as SQL that both SQL stores understand: pages by key, read along one index.
-import type { InterruptOutcome, InterruptQuery } from '../../runs/port/store.ts';
+// The lists of runs and interrupts as SQL that both SQL stores understand: pages by key, read along one index.
+import type { InterruptOutcome, InterruptQuery, RunQuery } from '../../runs/port/store.ts';
 import { readPageRequest } from '../rules/page.ts';
 import { searchWords } from '../rules/search-text.ts';
+import { EXISTS } from './rows.ts';
 
 export type Sql = { readonly text: string; readonly values: readonly (string | number)[] };
 
 export type Dialect = {
-  /** The columns of an interrupt `i`, as `InterruptRow` names them. */
-  readonly columns: string;
+  readonly runs: string;
+  /** The columns of a run `r`, as `RunRow` names them. */
+  readonly runColumns: string;
   readonly interrupts: string;
+  /** The columns of an interrupt `i`, as `InterruptRow` names them. */
+  readonly interruptColumns: string;
   /** How the value number `index`, counted from 1, is written. */
   readonly value: (index: number) => string;
   /** True if the interrupt `i` has the label. */
@@ -18,6 +22,23 @@ export type Dialect = {
   /** True if the interrupt `i` belongs to the run, written so that only the run's interrupts are read. */
   readonly ofRun: (runId: string) => string;
 };
+
+/** Selects one row more than the page holds, in the order of creation. */
+export function runsSql(query: RunQuery, dialect: Dialect): Sql {
+  const { after, limit } = readPageRequest(query);
+  const values: (string | number)[] = [];
+  const value = (item: string | number): string => dialect.value(values.push(item));
+  const oldest = query.order === 'oldest';
+  const conditions = [`r.${EXISTS}`];
+  const filters = { status: query.status, agent: query.agent, started_by: query.startedBy };
+  for (const [column, wanted] of Object.entries(filters)) {
+    if (wanted !== undefined) conditions.push(opaque(`r.${column} = ${value(wanted)}`));
+  }
+  if (after !== undefined) conditions.push(`r.seq ${oldest ? '>' : '<'} ${value(after.seq)}`);
+  const text = `SELECT ${dialect.runColumns} FROM ${dialect.runs} r WHERE ${conditions.join(' AND ')}
+    ORDER BY r.seq ${oldest ? 'ASC' : 'DESC'} LIMIT ${value(limit + 1)}`;
+  return { text, values };
+}
 
 /** Selects one row more than the page holds. */
 export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
@@ -50,7 +71,7 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
     conditions.push(query.settled === true ? opaque(outcomeSql(query.outcome)) : 'FALSE');
   if (query.runId !== undefined) conditions.push(dialect.ofRun(value(query.runId)));
 
-  const text = `SELECT ${dialect.columns} FROM ${dialect.interrupts} i WHERE ${conditions.join(' AND ')}
+  const text = `SELECT ${dialect.interruptColumns} FROM ${dialect.interrupts} i WHERE ${conditions.join(' AND ')}
     ORDER BY i.created_at ${direction}, i.seq ${direction} LIMIT ${value(limit + 1)}`;
   return { text, values };
 }

@@ -1,7 +1,7 @@
 // The rows that both SQL stores have, and the records that they stand for. JSON is stored as text, byte for byte.
 import { isObject, type Json } from '../../core/json.ts';
 import { UNREADABLE } from '../../runs/port/chain.ts';
-import { FULL_PAGE_SIZE } from '../../runs/port/page.ts';
+import { mapValid } from '../../runs/port/skip-invalid.ts';
 import type {
   InterruptQuery,
   InterruptRecord,
@@ -13,6 +13,7 @@ import type {
   RunRecord,
   RunStatus,
   StoredEvent,
+  TakenReminder,
 } from '../../runs/port/store.ts';
 import { makePage } from '../rules/page.ts';
 import { readRow } from '../rules/read-row.ts';
@@ -31,20 +32,11 @@ export type RunRow = {
   readonly outcome: string;
 };
 
-/** `batches`: what `BATCH` gives of each append, one per line, oldest first; null if there are none. */
+/**
+ * `batches`: a line for each append, oldest first, with the version of the run after it, a comma, and the JSON array of its
+ * events; null if there are none.
+ */
 export type LoadedRow = RunRow & { readonly batches: string | null };
-
-/** Of a row of events: the version of the run after it, and the JSON array of the events. */
-const BATCH = "version || ',' || events";
-
-/** `rows` selects the version and the events of batches in their order. Joins those that fill a page, at least one. */
-export const pageOfBatches = (rows: string, join: 'string_agg' | 'group_concat', lineEnd: string): string => `(
-    SELECT ${join}(${BATCH}, ${lineEnd} ORDER BY version) FROM (
-      SELECT version, events,
-        sum(octet_length(events)) OVER (ORDER BY version ROWS UNBOUNDED PRECEDING) - octet_length(events) AS size_before
-      FROM (${rows}) b
-    ) p WHERE size_before < ${FULL_PAGE_SIZE}
-  )`;
 
 export type InterruptRow = {
   readonly seq: number;
@@ -84,6 +76,19 @@ export const EXISTS = 'version >= 0';
 export const isFree = (now: string, run = ''): string =>
   `(${run}claim_token IS NULL OR ${run}claim_until IS NULL OR ${run}claim_until <= ${now})`;
 
+/** Written as the index has it: the request is pending and its reminder was not confirmed. */
+export const REMINDER_IS_OPEN = 'remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL';
+
+export const REMINDER_DUE_AT = 'coalesce(reminder_due_at, remind_at)';
+
+export type ReminderRow = InterruptRow & { readonly attempt: number };
+
+/** Sorts them, since databases return them in any order. */
+export function remindersOf(rows: readonly ReminderRow[]): readonly TakenReminder[] {
+  const taken = mapValid(rows, (row) => ({ interrupt: interruptOf(row), attempt: row.attempt }));
+  return [...taken].sort((a, b) => (a.interrupt.remindAt ?? 0) - (b.interrupt.remindAt ?? 0));
+}
+
 /** How many runs have this status. */
 export type CountRow = { readonly status: RunStatus; readonly count: number };
 
@@ -95,10 +100,7 @@ export function countsOf(rows: readonly CountRow[]): RunCounts {
 
 /** Throws if the row cannot be read. */
 export function runOf(row: RunRow): RunRecord {
-  return readRow('run', row.id, () => {
-    for (const number of [row.version, row.created_at, row.updated_at, row.wake_at]) safeOrNull(number);
-    return recordOf(row, JSON.parse(row.outcome));
-  });
+  return readRow('run', row.id, () => recordOf(row, JSON.parse(row.outcome)));
 }
 
 function recordOf(row: RunRow, outcome: Json): RunRecord {
@@ -127,24 +129,14 @@ export function interruptOf(row: InterruptRow): InterruptRecord {
     kind: row.kind,
     risk: row.risk,
     labels: row.labels === null ? [] : JSON.parse(row.labels),
-    createdAt: safe(row.created_at),
-    expiresAt: safeOrNull(row.expires_at),
-    remindAt: safeOrNull(row.remind_at),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    remindAt: row.remind_at,
     card: JSON.parse(row.card),
     digest: row.digest,
-    settledAt: safeOrNull(row.settled_at),
+    settledAt: row.settled_at,
     settlement: row.settlement === null ? null : JSON.parse(row.settlement),
   }));
-}
-
-/** A database holds larger integers than JavaScript; the store never writes them. */
-function safe(number: number): number {
-  if (Number.isSafeInteger(number)) return number;
-  throw new RangeError(`${number} is not a safe integer`);
-}
-
-function safeOrNull(number: number | null): number | null {
-  return number === null ? null : safe(number);
 }
 
 /** Runs are listed in the order of their numbers alone. */

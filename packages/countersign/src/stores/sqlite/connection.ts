@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, ProviderError } from '../../core/errors.ts';
 import { isBusy, isOfFile, mayBeRepaired, movedFile, sqliteFailure, twoNames } from './failure.ts';
-import { type FilePlace, isSamePlace, otherNameOf, placeOfFile, placesBeside } from './file.ts';
+import { type FilePlace, isSamePlace, otherNameOf, placesOf } from './file.ts';
 import { isMigratedSqlite, migrateSqlite } from './schema.ts';
 
 export type SqliteOptions = { readonly path: string; readonly now: () => number; readonly busyTimeoutMs: number };
@@ -12,10 +12,10 @@ export type SqliteOptions = { readonly path: string; readonly now: () => number;
 export type Job<T> = (prepare: Prepare) => T;
 
 /**
- * Compiles each text once, for rows as objects, or as arrays for `valuesOf`, which cost half. Statements that write use
- * `get`, which costs less than `run`; `run` is for the number of a row that was just added.
+ * Compiles each text once. Statements that write use `get`, which costs less than `run`; `run` is for the number of a row
+ * that was just added.
  */
-export type Prepare = (text: string, rows?: 'arrays') => StatementSync;
+export type Prepare = (text: string) => StatementSync;
 
 type QueuedJob = {
   readonly job: Job<unknown>;
@@ -34,10 +34,8 @@ const IN_A_ROW = 32;
 export class SqliteConnection {
   readonly #options: SqliteOptions;
   #database: DatabaseSync | undefined;
-  /** The open file, and after the first write its log and locks; empty for a database in memory. */
+  /** The open file, its log and its locks; empty for a database in memory. */
   #places: readonly FilePlace[] = [];
-  /** False on disks that do not support WAL mode. */
-  #isLogged = true;
   #statements = new Map<string, StatementSync>();
   #migrated: Promise<void> | undefined;
   /** The connection whose tables are up to date. */
@@ -45,6 +43,8 @@ export class SqliteConnection {
   #queue: QueuedJob[] = [];
   #draining: Promise<void> | undefined;
   #comeAlone = true;
+  /** How many of the queued jobs must run alone, because their group failed. */
+  #alone = 0;
   #inARow = 0;
   #closed = false;
 
@@ -68,6 +68,20 @@ export class SqliteConnection {
     } catch (error) {
       throw this.#failure(error);
     }
+  }
+
+  /** Reads with several statements that see the file at the same moment. */
+  readAtOnce<T>(job: Job<T>): Promise<T> {
+    return this.read((prepare) => {
+      // A write that waits for its turn may have begun one.
+      if (this.#open().isTransaction) return job(prepare);
+      prepare('BEGIN').get();
+      try {
+        return job(prepare);
+      } finally {
+        prepare('COMMIT').get();
+      }
+    });
   }
 
   /** Runs the job in a transaction, together with others that are queued. Resolves once it is durable. */
@@ -94,13 +108,11 @@ export class SqliteConnection {
     this.#database = undefined;
   }
 
-  readonly #prepare: Prepare = (text, rows) => {
+  readonly #prepare: Prepare = (text) => {
     const database = this.#open();
     let statement = this.#statements.get(text);
     if (statement === undefined) {
       statement = database.prepare(text);
-      // Node has it since version 24.
-      if (rows === 'arrays') statement.setReturnArrays?.(true);
       this.#statements.set(text, statement);
     }
     return statement;
@@ -115,16 +127,15 @@ export class SqliteConnection {
     const database = new DatabaseSync(path);
     try {
       database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
-      const mode = (text: string) => database.prepare(text).get()?.journal_mode;
-      this.#isLogged = mode('PRAGMA journal_mode') === 'wal' || mode('PRAGMA journal_mode = WAL') === 'wal';
+      if (database.prepare('PRAGMA journal_mode').get()?.journal_mode !== 'wal')
+        database.prepare('PRAGMA journal_mode = WAL').get();
       database.exec('PRAGMA synchronous = FULL');
     } catch (error) {
       database.close();
       throw error;
     }
     this.#statements = new Map();
-    const place = placeOfFile(path);
-    this.#places = place === undefined ? [] : [place];
+    this.#places = [];
     this.#database = database;
     return database;
   }
@@ -139,6 +150,8 @@ export class SqliteConnection {
       await this.#begin();
       this.#commit(() => migrateSqlite(this.#open(), path, now()));
     }
+    // Whoever has read the tables has created the log and the locks, unless the disk does not support them.
+    this.#places = placesOf(path);
     this.#upToDate = database ?? this.#open();
   }
 
@@ -174,35 +187,23 @@ export class SqliteConnection {
     try {
       const begun = this.#begin();
       if (begun !== undefined) await begun;
-      jobs = this.#queue.splice(0, GROUP);
+      jobs = this.#queue.splice(0, this.#alone > 0 ? 1 : GROUP);
+      this.#alone = Math.max(0, this.#alone - 1);
       this.#comeAlone = jobs.length === 1;
       this.#writeTogether(jobs);
     } catch (error) {
-      // One job's mistake must not fail the others.
-      if (jobs.length > 1 && !isOfFile(error)) await this.#writeEach(jobs);
-      // All jobs that were queued have waited for the same lock.
-      else this.#reject(jobs.length > 0 ? jobs : this.#queue.splice(0, waiting), error);
-    }
-    this.#draining = this.#queue.length > 0 ? this.#drainSoon() : undefined;
-  }
-
-  async #writeEach(jobs: readonly QueuedJob[]): Promise<void> {
-    for (const [index, one] of jobs.entries()) {
-      try {
-        const begun = this.#begin();
-        if (begun !== undefined) await begun;
-        this.#writeTogether([one]);
-      } catch (error) {
-        // A problem with the file fails the others as well, without making each of them wait for it.
-        if (isOfFile(error)) return this.#reject(jobs.slice(index), error);
-        this.#reject([one], error);
+      if (jobs.length > 1 && !isOfFile(error)) {
+        // One job's mistake must not fail the others.
+        this.#queue.unshift(...jobs);
+        this.#alone = jobs.length;
+      } else {
+        // All jobs that were queued have waited for the same lock.
+        const failed = jobs.length > 0 ? jobs : this.#queue.splice(0, waiting);
+        const failure = this.#failure(error);
+        for (const { reject } of failed) reject(failure);
       }
     }
-  }
-
-  #reject(jobs: readonly QueuedJob[], error: unknown): void {
-    const failure = this.#failure(error);
-    for (const { reject } of jobs) reject(failure);
+    this.#draining = this.#queue.length > 0 ? this.#drainSoon() : undefined;
   }
 
   /** Runs in the open transaction. If a job throws anything but a refusal, none of them has happened. */
@@ -243,29 +244,14 @@ export class SqliteConnection {
       const begin = this.#prepare('BEGIN IMMEDIATE');
       this.#checkPlaces();
       begin.get();
-      const [place, ...beside] = this.#places;
-      if (place !== undefined && beside.length === 0) this.#findBeside(place);
       return undefined;
     });
   }
 
   /** Throws if the file was replaced or deleted: no other process would see later writes. */
   #checkPlaces(): void {
-    const { path } = this.#options;
-    const index = this.#places.findIndex((place) => !isSamePlace(place));
-    if (index >= 0) throw movedFile(path, index === 0 ? undefined : this.#places[index]?.path);
-  }
-
-  /** Must run in a transaction: only then the log and the locks exist for sure. */
-  #findBeside(place: FilePlace): void {
-    if (!this.#isLogged) return;
-    try {
-      this.#places = [place, ...placesBeside(place)];
-      this.#checkPlaces();
-    } catch (error) {
-      this.#database?.exec('ROLLBACK');
-      throw error;
-    }
+    const moved = this.#places.find((place) => !isSamePlace(place));
+    if (moved !== undefined) throw movedFile(this.#options.path, moved.path);
   }
 
   /** Retries while another process writes, without blocking this one. */
@@ -304,11 +290,6 @@ export class SqliteConnection {
     }
     return sqliteFailure(error, this.#options.path);
   }
-}
-
-/** The values of a row, in the order of the columns. Older versions of Node return an object. */
-export function valuesOf<Values extends readonly unknown[]>(row: unknown): Values {
-  return (Array.isArray(row) ? row : Object.values(row as object)) as unknown as Values;
 }
 
 function closedError(path: string): ProviderError {

@@ -24,7 +24,7 @@ export function sqliteFailure(error: unknown, path: string): CountersignError {
   const code = resultCode(error);
   const known = code === undefined ? undefined : KNOWN.get(code);
   const said = error instanceof Error ? error.message : String(error);
-  const what = (known?.what ?? whatOf(error, said)).replace('%', () => path);
+  const what = (known?.what ?? whatOf(said)).replace('%', () => path);
   return new ProviderError('store-failed', { path, sqliteCode: code ?? null }, `${what} (${said}).`, {
     cause: error,
     retryable: known?.retryable ?? false,
@@ -34,24 +34,15 @@ export function sqliteFailure(error: unknown, path: string): CountersignError {
 const OTHER_TABLES =
   'The tables in % are not those of Countersign, or some are missing; choose another file, or restore a backup';
 
-const CHANGED_NUMBER =
-  'A number in % is out of range: someone edited the database, or the disk damaged it. Restore it from a backup';
-
-function whatOf(error: unknown, said: string): string {
-  // Node refuses integers that JavaScript cannot hold.
-  if ((error as { code?: unknown } | undefined)?.code === 'ERR_OUT_OF_RANGE') return CHANGED_NUMBER;
-  return isOfTables(said) ? OTHER_TABLES : 'The store % failed';
-}
-
 /** SQLite has one code for all mistakes in a statement. */
-function isOfTables(said: string): boolean {
-  return /^no such (table|column)|^(table|view|index) .* already exists/.test(said);
+function whatOf(said: string): string {
+  const isOfTables = /^no such (table|column)|^(table|view|index) .* already exists/.test(said);
+  return isOfTables ? OTHER_TABLES : 'The store % failed';
 }
 
-/** The open file, or the one `beside` it, is no longer the one at its path. Only a restart of the process helps. */
-export function movedFile(path: string, beside?: string): ProviderError {
-  const then = beside === undefined ? 'put the right file in place, and restart them' : 'then restart them';
-  const message = `${beside ?? path} was replaced or deleted while this process had ${beside === undefined ? 'it' : path} open. Nothing was written. Stop all processes that use it, ${then}.`;
+/** One of the open files is no longer the one at its path. Only a restart of the process helps. */
+export function movedFile(path: string, moved: string): ProviderError {
+  const message = `${moved} was replaced or deleted while this process used the database ${path}. Nothing was written. Stop all processes that use it, put the right files in place, and restart them.`;
   return new ProviderError('store-failed', { path }, message, { retryable: false });
 }
 

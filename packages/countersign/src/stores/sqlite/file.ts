@@ -1,30 +1,26 @@
 // Recognizes the files of a database, to notice when one is deleted or replaced.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
 
 export type FilePlace = { readonly path: string; readonly device: bigint; readonly inode: bigint };
 
-/** Undefined if there is no such file, as for `:memory:`. */
-export function placeOfFile(path: string): FilePlace | undefined {
-  if (path === ':memory:') return undefined;
-  // The process may change its working directory later.
-  const absolute = resolve(path);
-  const found = lookAt(absolute);
-  return found === undefined || found === 'unknown' ? undefined : { path: absolute, ...found };
-}
-
 /**
- * The log and the locks of a database in WAL mode, which exist while it is open. Writes to a deleted log are lost with the
- * process, and a process that creates new ones writes at the same time.
+ * The file, its log and its locks, as far as they exist. Writes to a deleted log are lost with the process, and a process
+ * that creates a new one writes at the same time.
  */
-export function placesBeside({ path }: FilePlace): readonly FilePlace[] {
-  return ['-wal', '-shm'].map((end) => {
-    const beside = `${realpathSync(path)}${end}`;
-    return placeOfFile(beside) ?? { path: beside, device: NOWHERE, inode: NOWHERE };
+export function placesOf(path: string): readonly FilePlace[] {
+  if (path === ':memory:' || path.startsWith('file:')) return [];
+  const target = realpathSync(path);
+  return [path, `${target}-wal`, `${target}-shm`].flatMap((each) => {
+    const found = statSync(each, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? [] : [{ path: each, device: found.dev, inode: found.ino }];
   });
 }
 
-const NOWHERE = -1n;
+/** Whether the path still leads to this file. Takes some microseconds. */
+export function isSamePlace({ path, device, inode }: FilePlace): boolean {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found?.dev === device && found.ino === inode;
+}
 
 /**
  * How the file could be open under a second name, if it can. The log and the locks are beside the name used, so processes
@@ -52,23 +48,5 @@ function mountPoints(): readonly string[] {
   } catch {
     // Not Linux.
     return [];
-  }
-}
-
-/** Whether the path still leads to this file. Takes some microseconds. */
-export function isSamePlace({ path, device, inode }: FilePlace): boolean {
-  const found = lookAt(path);
-  if (found === 'unknown') return true;
-  return found !== undefined && found.device === device && found.inode === inode;
-}
-
-/** Undefined if the file does not exist. */
-function lookAt(path: string): Omit<FilePlace, 'path'> | 'unknown' | undefined {
-  try {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return found && { device: found.dev, inode: found.ino };
-  } catch {
-    // The folder is no longer accessible: SQLite reports that itself.
-    return 'unknown';
   }
 }

@@ -21,14 +21,11 @@ export class SqliteNotes implements NoteRows {
   async put(collection: string, key: string, { value, version, expiresAt }: NewNote): Promise<boolean> {
     return this.#connection.write((prepare) => {
       const now = this.#now();
-      const before = prepare(GET).get(collection, JSON.stringify([key]), now) as NoteRow | undefined;
-      if (version !== null && version !== (before?.version ?? 0)) return false;
-      prepare(PUT).get(collection, key, value, expiresAt);
       if (now >= this.#sweptAt + SWEEP_EVERY_MS) {
         this.#sweptAt = now;
         prepare(SWEEP).get(now, SWEEP_MOST);
       }
-      return true;
+      return prepare(PUT).get(collection, key, value, expiresAt, version, now) !== undefined;
     });
   }
 
@@ -52,7 +49,10 @@ const GET = `SELECT ${NOTE} FROM countersign_note
 const LIST = `SELECT ${NOTE} FROM countersign_note WHERE collection = ? AND key > ? AND ${LIVE} ORDER BY key LIMIT ?`;
 
 /** Replaces the old row, whose number is never used again. */
-const PUT = 'INSERT OR REPLACE INTO countersign_note (collection, key, value, expires_at) VALUES (?, ?, ?, ?)';
+const PUT = `INSERT OR REPLACE INTO countersign_note (collection, key, value, expires_at) SELECT ?1, ?2, ?3, ?4
+  WHERE ?5 IS NULL OR ?5 = coalesce((
+    SELECT version FROM countersign_note WHERE collection = ?1 AND key = ?2 AND (expires_at IS NULL OR expires_at > ?6)
+  ), 0) RETURNING version`;
 
 const REMOVE = `DELETE FROM countersign_note WHERE collection = ? AND key = ? AND ${LIVE} RETURNING version`;
 

@@ -1,9 +1,8 @@
 // The entry point `countersign/sqlite`: runs in one file, by Node's own SQLite. Several processes may share the file.
 import { resolve } from 'node:path';
-import { UsageError } from '../../core/errors.ts';
-import { anything, checkOptions, type OptionTable } from '../../core/options.ts';
+import { aFunction, checkOptions, type OptionTable } from '../../core/options.ts';
 import type { Notes } from '../../runs/port/notes.ts';
-import { MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
+import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type { Stats, StatsQuery } from '../../runs/port/stats.ts';
 import type {
   Append,
@@ -19,35 +18,46 @@ import type {
   Store,
   TakenReminder,
 } from '../../runs/port/store.ts';
-import { monotoneClock } from '../rules/clock.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
 import { checkAppend, isStorable } from '../rules/refusals.ts';
 import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type StopListening, type Watchers } from '../rules/watchers.ts';
-import { interruptsSql, type Sql } from '../sql/list-query.ts';
-import { remindersOf } from '../sql/reminders.ts';
+import { interruptsSql, runsSql, type Sql } from '../sql/list-query.ts';
 import {
   type CountRow,
   countsOf,
-  EXISTS,
   type InterruptRow,
   interruptOf,
-  isFree,
+  type LoadedRow,
   loadedOf,
   pageOfInterrupts,
   pageOfRuns,
+  type ReminderRow,
   type RunRow,
+  remindersOf,
 } from '../sql/rows.ts';
-import { runsSql } from '../sql/runs-query.ts';
 import { statsSql } from '../sql/stats-query.ts';
 import { sqliteAppend } from './append.ts';
 import { type Job, SqliteConnection } from './connection.ts';
-import { sqliteDelete } from './delete.ts';
-import { interruptFields, RUNS_DIALECT, SQLITE_DIALECT } from './dialect.ts';
 import { SqliteNotes } from './notes.ts';
-import { readRun } from './read.ts';
-import { confirmReminder, isReminderDue, takeReminders } from './reminders.ts';
+import {
+  CHANGES,
+  CLAIM,
+  COUNT_RUNS,
+  DELETABLE,
+  DELETIONS,
+  DUE,
+  DUE_REMINDERS,
+  EVENTS,
+  INTERRUPT,
+  RELEASE,
+  REMINDED,
+  RENEW,
+  RUN,
+  SQLITE_DIALECT,
+  TAKE_REMINDERS,
+} from './statements.ts';
 
 /** Options of `sqliteStore`. */
 export type SqliteStoreOptions = {
@@ -64,21 +74,19 @@ export type SqliteStoreOptions = {
  * call resolves, its writes are on disk.
  */
 export function sqliteStore(options: string | SqliteStoreOptions): Store {
-  const given = (typeof options === 'string' ? { path: options } : options) ?? {};
-  const { path, busyTimeoutMs = 10_000, now } = given;
-  // SQLite takes an empty path for a temporary file.
-  if (typeof path !== 'string' || path === '')
-    throw new UsageError('invalid-options', { field: 'path' }, 'sqliteStore needs the path of its file.');
+  const given = typeof options === 'string' ? { path: options } : options;
   checkOptions('`sqliteStore`', given, SQLITE_OPTIONS);
-  // With NaN, it would wait forever.
-  if (!Number.isFinite(busyTimeoutMs) || busyTimeoutMs < 0) {
-    const message = `\`busyTimeoutMs\` of sqliteStore must be a number of milliseconds, not ${String(busyTimeoutMs)}.`;
-    throw new UsageError('invalid-options', { field: 'busyTimeoutMs' }, message);
-  }
-  return new SqliteStore(fullPath(path), monotoneClock(now), busyTimeoutMs);
+  const { path, busyTimeoutMs = 10_000, now = Date.now } = given;
+  return new SqliteStore(fullPath(path), () => Math.floor(now()), busyTimeoutMs);
 }
 
-const SQLITE_OPTIONS: OptionTable<SqliteStoreOptions> = { path: anything, busyTimeoutMs: anything, now: anything };
+const SQLITE_OPTIONS: OptionTable<SqliteStoreOptions> = {
+  // SQLite takes an empty path for a temporary file.
+  path: { is: 'the path of its file', fits: (value) => typeof value === 'string' && value !== '', required: true },
+  // With NaN, it would wait forever.
+  busyTimeoutMs: { is: 'a number of milliseconds', fits: (value) => Number.isFinite(value) && Number(value) >= 0 },
+  now: aFunction,
+};
 
 /** The process may change its working directory before the file is opened again. */
 function fullPath(path: string): string {
@@ -110,13 +118,17 @@ class SqliteStore implements Store {
   async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
     if (!isStorable(runId)) return undefined;
     const most = readEventLimit(limit);
-    const row = await this.#connection.read(readRun(runId, after, most));
+    const row = await this.#connection.readAtOnce(readRun(runId, after, most));
     return row && loadedOf(row, after, most);
   }
 
   async delete(runId: string): Promise<boolean> {
     if (!isStorable(runId)) return false;
-    const deleted = await this.#connection.write(sqliteDelete(runId, this.#now));
+    const deleted = await this.#connection.write((prepare) => {
+      const run = prepare(DELETABLE).get(runId, this.#now());
+      if (run !== undefined) for (const text of DELETIONS) prepare(text).get(Number(run.seq));
+      return run !== undefined;
+    });
     if (deleted) this.#watchers.notify(runId);
     return deleted;
   }
@@ -125,7 +137,7 @@ class SqliteStore implements Store {
     if (!isStorable(runId)) return undefined;
     const row = await this.#connection.write((prepare) => {
       const now = this.#now();
-      const claimed = prepare(CLAIM).get(token, now + Math.ceil(leaseMs), runId, token, now);
+      const claimed = prepare(CLAIM).get(token, now + Math.ceil(leaseMs), runId, now);
       return claimed && readRun(runId, 0, MOST_PAGE_EVENTS)(prepare);
     });
     return row && loadedOf(row, 0, MOST_PAGE_EVENTS);
@@ -143,31 +155,30 @@ class SqliteStore implements Store {
 
   async due(limit: number, agents?: readonly string[]): Promise<readonly string[]> {
     const names = agents === undefined ? null : JSON.stringify(agents);
-    return this.#connection.read((prepare) => {
-      const now = this.#now();
-      return prepare(DUE)
-        .all(now, now, names, names, limit)
-        .map(({ id }) => String(id));
-    });
+    const rows = await this.#connection.read((prepare) => prepare(DUE).all(this.#now(), names, limit));
+    return rows.map(({ id }) => String(id));
   }
 
+  /** Asks first whether any reminder is due, because a write locks the file for others. */
   async takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]> {
-    const isDue = await this.#connection.read(isReminderDue(this.#now));
-    return isDue ? remindersOf(await this.#connection.write(takeReminders(limit, leaseMs, this.#now))) : [];
+    const due = await this.#connection.read((prepare) => prepare(DUE_REMINDERS).get(this.#now(), 1));
+    if (due === undefined) return [];
+    const rows = await this.#connection.write((prepare) =>
+      prepare(TAKE_REMINDERS).all(this.#now(), limit, Math.ceil(leaseMs)),
+    );
+    return remindersOf(rows as unknown as readonly ReminderRow[]);
   }
 
   async reminded(interruptId: string): Promise<void> {
-    await this.#connection.write(confirmReminder(interruptId, this.#now));
+    await this.#connection.write((prepare) => prepare(REMINDED).get(this.#now(), interruptId));
   }
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
-    const rows = await this.#connection.read(allOf<RunRow>(runsSql(query, RUNS_DIALECT)));
-    return pageOfRuns(rows, query);
+    return pageOfRuns(await this.#rows<RunRow>(runsSql(query, SQLITE_DIALECT)), query);
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
-    const rows = await this.#connection.read(allOf<InterruptRow>(interruptsSql(query, SQLITE_DIALECT)));
-    return pageOfInterrupts(rows, query);
+    return pageOfInterrupts(await this.#rows<InterruptRow>(interruptsSql(query, SQLITE_DIALECT)), query);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
@@ -177,12 +188,12 @@ class SqliteStore implements Store {
   }
 
   async countRuns(): Promise<RunCounts> {
-    return countsOf(await this.#connection.read(allOf<CountRow>(COUNT_RUNS)));
+    return countsOf(await this.#rows<CountRow>({ text: COUNT_RUNS, values: [] }));
   }
 
   async stats(query: StatsQuery): Promise<Stats> {
     const request = readStatsQuery(query, this.#now());
-    return statsOf(await this.#connection.read(allOf<StatsRow>(statsSql(request, SQLITE_DIALECT))), request);
+    return statsOf(await this.#rows<StatsRow>(statsSql(request, SQLITE_DIALECT)), request);
   }
 
   async now(): Promise<number> {
@@ -200,6 +211,10 @@ class SqliteStore implements Store {
   async close(): Promise<void> {
     await this.#watchers.clear();
     await this.#connection.close();
+  }
+
+  async #rows<Row>({ text, values }: Sql): Promise<readonly Row[]> {
+    return this.#connection.read((prepare) => prepare(text).all(...values) as unknown as readonly Row[]);
   }
 
   /** Events are only ever added, so those after the last one seen are new. */
@@ -224,30 +239,20 @@ class SqliteStore implements Store {
   }
 }
 
-const CLAIM = `UPDATE countersign_run SET claim_token = ?, claim_until = ?
-  WHERE id = ? AND ${EXISTS} AND (claim_token = ? OR ${isFree('?')})
-  RETURNING seq`;
-
-const RENEW = 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim_token = ? RETURNING seq';
-
-const RELEASE = 'UPDATE countersign_run SET claim_token = NULL, claim_until = NULL WHERE id = ? AND claim_token = ?';
-
-const DUE = `SELECT id FROM countersign_run
-  WHERE due_at <= ? AND ${isFree('?')}
-    AND (? IS NULL OR agent IN (SELECT value FROM json_each(?))) ORDER BY due_at LIMIT ?`;
-
-const INTERRUPT = `SELECT ${interruptFields('i')} FROM countersign_interrupt i WHERE id = ?`;
-
-const COUNT_RUNS: Sql = {
-  text: 'SELECT status, count(*) AS count FROM countersign_run GROUP BY status',
-  values: [],
-};
-
-const CHANGES = `SELECT e.seq, r.id FROM countersign_event e JOIN countersign_run r ON r.seq = e.run_seq
-  WHERE e.seq > ? ORDER BY e.seq`;
-
-function allOf<Row>({ text, values }: Sql): Job<readonly Row[]> {
-  return (prepare) => prepare(text).all(...values) as unknown as readonly Row[];
+/** The run with a page of at most `limit` batches of events after the first `after`; undefined if it does not exist. */
+function readRun(runId: string, after: number, limit: number): Job<LoadedRow | undefined> {
+  return (prepare) => {
+    const run = prepare(RUN).get(runId) as RunRow | undefined;
+    if (run === undefined) return undefined;
+    const batches: string[] = [];
+    let size = 0;
+    for (const { version, events } of prepare(EVENTS).iterate(run.seq, after, limit)) {
+      batches.push(`${version},${events}`);
+      size += String(events).length;
+      if (size >= FULL_PAGE_SIZE) break;
+    }
+    return { ...run, batches: batches.length === 0 ? null : batches.join('\n') };
+  };
 }
 
 /** 0 before the tables exist. */
@@ -260,8 +265,5 @@ const lastEvent: Job<number> = (prepare) => {
 const readDataVersion: Job<number> = (prepare) => Number(prepare('PRAGMA data_version').get()?.data_version);
 
 function changesAfter(seen: number): Job<readonly { readonly seq: number; readonly id: string }[]> {
-  return (prepare) =>
-    prepare(CHANGES)
-      .all(seen)
-      .map(({ seq, id }) => ({ seq: Number(seq), id: String(id) }));
+  return (prepare) => prepare(CHANGES).all(seen) as unknown as readonly { readonly seq: number; readonly id: string }[];
 }

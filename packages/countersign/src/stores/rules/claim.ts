@@ -1,0 +1,26 @@
+// Who holds a run, and who may take it.
+import type { Append } from '../../runs/port/store.ts';
+
+export type Claim = { readonly token: string; readonly until: number };
+
+/** True if `token` holds the claim already, or nobody does. */
+export function mayTake(token: string, held: Claim | undefined, now: number): boolean {
+  return held === undefined || held.token === token || held.until <= now;
+}
+
+export function takeClaim(token: string, leaseMs: number, now: number): Claim {
+  return { token, until: now + Math.ceil(leaseMs) };
+}
+
+/** Whether an append that needs the claim is refused, given who holds it now. */
+export function isLost({ how, token }: NonNullable<Append['claim']>, held: Claim | undefined, now: number): boolean {
+  if (how === 'take' || held?.token === token) return false;
+  return !((how === 'enter' || how === 'pass') && mayTake(token, held, now));
+}
+
+/** The claim after an append that is not refused. */
+export function claimAfter({ claim }: Append, held: Claim | undefined, now: number): Claim | undefined {
+  if (claim === undefined) return held;
+  if (claim.how === 'release' || claim.how === 'pass') return undefined;
+  return mayTake(claim.token, held, now) ? takeClaim(claim.token, claim.leaseMs, now) : held;
+}

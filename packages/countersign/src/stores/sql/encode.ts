@@ -1,0 +1,51 @@
+// An append as rows of values, for both SQL stores. JSON is stored as text, byte for byte.
+import { eventsText } from '../../runs/port/chain.ts';
+import type { Append } from '../../runs/port/store.ts';
+import { outcomeOf } from '../rules/outcomes.ts';
+import { searchTextOf } from '../rules/search-text.ts';
+
+export type EncodedAppend = ReturnType<typeof encodeAppend>;
+
+/** Later changes of the caller's objects do not reach the rows. */
+export function encodeAppend(append: Append) {
+  const { runId, create, claim, events, opened, settled } = append;
+  return {
+    runId,
+    run: {
+      run_id: runId,
+      expected: append.expectedVersion,
+      added: events.length,
+      settles: settled.length,
+      events: eventsText(events),
+      hash: append.hash,
+      status: append.status,
+      wake_at: append.wakeAt,
+      outcome: JSON.stringify(append.outcome),
+      how: claim?.how ?? null,
+      token: claim?.token ?? null,
+      lease_ms: claim === undefined ? null : Math.ceil(claim.leaseMs),
+      agent: create?.agent ?? null,
+      started_by: create?.startedBy ?? null,
+    },
+    opened: opened.map((interrupt) => ({
+      run_id: runId,
+      id: interrupt.id,
+      agent: interrupt.agent,
+      tool: interrupt.tool,
+      kind: interrupt.kind,
+      risk: interrupt.risk,
+      digest: interrupt.digest,
+      created_at: interrupt.createdAt,
+      expires_at: interrupt.expiresAt,
+      remind_at: interrupt.remindAt,
+      labels: interrupt.labels.length === 0 ? null : JSON.stringify(interrupt.labels),
+      search_text: searchTextOf(interrupt),
+      card: JSON.stringify(interrupt.card),
+    })),
+    settled: settled.map(({ id, settlement }) => {
+      const { outcome, edited, expired } = outcomeOf(settlement);
+      const flags = { edited: Number(edited), expired: Number(expired) };
+      return { run_id: runId, id, settlement: JSON.stringify(settlement), outcome, ...flags };
+    }),
+  };
+}
