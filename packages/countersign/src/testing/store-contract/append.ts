@@ -175,20 +175,6 @@ export function appendContract(check: Check): void {
     strictEqual(await store.read('new'), undefined);
   });
 
-  check('an interrupt is pending from the append that opens it to the one that settles it', async ({ store }) => {
-    const fields = { tool: 'pay', kind: 'question', risk: 'high', labels: ['b', 'a', 'b'], createdAt: 5 } as const;
-    const opened = interrupt('question', 'run', { ...fields, expiresAt: 8, remindAt: 7, card: { to: ['ann'] } });
-    await pausedRun(store, 'run', [opened, interrupt('other', 'run')]);
-    const pending = { ...opened, startedBy: null, settledAt: null, settlement: null };
-    deepStrictEqual(await store.interrupt('question'), pending);
-    const before = await store.now();
-    await store.append(addition('run', 1, settling({ by: 'ann' }, 'question')));
-    const settledAt = (await store.interrupt('question'))?.settledAt ?? -1;
-    deepStrictEqual(await store.interrupt('question'), { ...pending, settledAt, settlement: { by: 'ann' } });
-    ok(settledAt >= before);
-    strictEqual((await store.interrupt('other'))?.settledAt, null);
-  });
-
   check('an append that cannot open or settle an interrupt leaves nothing at all', async ({ store }) => {
     await pausedRun(store, 'run', [interrupt('one', 'run'), interrupt('two', 'run')]);
     await pausedRun(store, 'other', [interrupt('foreign', 'other')]);

@@ -1,7 +1,7 @@
 // The store contract: lists come in pages, with each matching item once.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import type { Json } from '../../core/json.ts';
-import type { InterruptOutcome, InterruptQuery, RunQuery, Store } from '../../runs/port/store.ts';
+import type { InterruptOutcome, InterruptQuery, RunQuery } from '../../runs/port/store.ts';
 import {
   addition,
   type Check,
@@ -16,12 +16,6 @@ import {
   refused,
   settling,
 } from './check.ts';
-
-async function runs(store: Store, query: Partial<RunQuery>, limit = 3): Promise<readonly string[]> {
-  return ids((await pagesOf((after) => store.listRuns({ limit, ...query, ...after }))).flat());
-}
-
-const byName = (names: readonly string[]): readonly string[] => [...names].sort();
 
 /** A card with the fields that a search covers, and some that it does not. */
 function card(input: Json, payload: Json = null): Json {
@@ -75,10 +69,7 @@ export function listContract(check: Check): void {
     const opened = Object.entries(all).map(([id, given], index) =>
       interrupt(id, given.runId ?? 'one', { ...given, createdAt: index + 1 }),
     );
-    for (const [id, startedBy] of [
-      ['one', 'ann'],
-      ['two', "o'neil"],
-    ] as const) {
+    for (const [id, startedBy] of Object.entries({ one: 'ann', two: "o'neil" })) {
       const own = opened.filter(({ runId }) => runId === id);
       await store.append(creation(id, { create: { id, agent: 'agent', startedBy }, opened: own, status: 'waiting' }));
     }
@@ -113,32 +104,28 @@ export function listContract(check: Check): void {
   });
 
   check('requests are found by the words in them', async ({ store }) => {
-    const money = card({ to: 'ann.lee@example.com', amount: 12_000.5, lines: [{ text: 'MÜLLER & Söhne' }] });
     const all: Readonly<Record<string, Partial<OpenedInterrupt>>> = {
-      a: { tool: 'send_email', agent: 'Clerk', labels: ['needs-legal', 'EMEA'], card: money },
-      b: {
-        tool: 'transferMoney',
-        card: card({ iban: 'DE89-3704', amount: 42 }, { message: 'Müller’s “invoice”?', n: [7] }),
+      a: {
+        tool: 'send_email',
+        agent: 'Clerk',
+        labels: ['EMEA'],
+        card: card({ to: 'ann.lee@example.com', n: 12_000.5 }),
       },
+      b: { card: card({ lines: [{ text: 'MÜLLER & Söhne' }] }, { message: 'Müller’s “invoice”?' }) },
       c: { card: card('plain text', 'Really, Ann?') },
-      d: { card: card(null, true) },
-      e: { card: { question: 'unknown form' } },
-      f: { card: card({ text: `\u0000 \ud800 \\u0000 ann ${'long '.repeat(9_000)}` }) },
-      g: { tool: '漢字', card: card({ deep: deep(400, '東京 tower') }) },
+      d: { card: { question: 'unknown form' } },
+      e: { card: card({ text: `\u0000 \ud800 \\u0000 ann ${'long '.repeat(9_000)}` }) },
     };
     const opened = Object.entries(all).map(([id, given], createdAt) => interrupt(id, 'run', { ...given, createdAt }));
     await pausedRun(store, 'run', opened);
     const searches: Readonly<Record<string, string>> = {
-      abcdefg: '|  ',
-      a: 'email|send_email|_email|clerk|legal emea|com lee example|lee@exam|ann.lee@example.com|12000.5|2000|söhne',
-      b: 'MÜLL invo|transfer|money|DE89-3704|42|7',
-      ab: 'müller',
-      abcf: 'an',
-      acf: 'ann|ANN|nn',
+      abcde: '|  ',
+      a: 'send_email|_email|clerk emea|com lee example|lee@exam|12000.5|2000',
+      b: 'MÜLL invo|söhne',
+      ace: 'ann|ANN|nn',
       c: 'plain\ttext|plain ann',
-      f: 'long',
-      g: '漢|東京 tow',
-      '': `– !?|emea nothing|muller|sohn|100%|hidden|toolRequest|unknown|it's|"quoted" * NOT (`,
+      e: 'long',
+      '': `– !?|emea nothing|muller|100%|hidden|toolRequest|unknown|it's|"quoted" * NOT (`,
     };
     for (const [expected, words] of Object.entries(searches)) {
       for (const search of words.split('|')) {
@@ -193,26 +180,25 @@ export function listContract(check: Check): void {
 
   check('runs come newest first, oldest first when asked, each once', async (subject) => {
     const { store } = subject;
-    const statuses = ['running', 'waiting', 'done', 'failed', 'cancelled', 'done', 'running'] as const;
-    const names = statuses.map((_, index) => `run-${index + 1}`);
-    for (const [index, id] of names.entries()) {
-      const create = { id, agent: `agent-${(index + 1) % 2}`, startedBy: index > 2 ? 'ann' : null };
-      await store.append(creation(id, { create, status: statuses[index] ?? 'done' }));
-      // Every third run shares its millisecond with the next.
-      if (index % 3 !== 2) await pass(subject, 2);
+    const statuses = ['running', 'waiting', 'done', 'failed', 'done'] as const;
+    for (const [index, status] of statuses.entries()) {
+      const id = `${index}`;
+      const create = { id, agent: `agent-${index % 2}`, startedBy: index > 2 ? 'ann' : null };
+      await store.append(creation(id, { create, status }));
+      await pass(subject, 2);
     }
-    const newest = await runs(store, {}, 2);
-    deepStrictEqual(byName(newest), byName(names));
-    deepStrictEqual(await runs(store, { order: 'oldest' }, 2), [...newest].reverse());
-    strictEqual(newest.at(-1), 'run-1');
-    deepStrictEqual(byName(await runs(store, { status: 'done' }, 1)), ['run-3', 'run-6']);
-    deepStrictEqual(byName(await runs(store, { agent: 'agent-1' }, 1)), ['run-1', 'run-3', 'run-5', 'run-7']);
-    deepStrictEqual(byName(await runs(store, { startedBy: 'ann', status: 'running' }, 1)), ['run-7']);
-    deepStrictEqual(await runs(store, { startedBy: 'bob' }), []);
-    await store.append(addition('run-1', 1, { status: 'failed' }));
-    deepStrictEqual(byName(await runs(store, { status: 'failed' }, 1)), ['run-1', 'run-4']);
-    const [first] = (await store.listRuns({ status: 'failed', order: 'oldest', limit: 1 })).items;
-    deepStrictEqual(first, (await store.read('run-1'))?.run);
+    const find = async (query: Partial<RunQuery>): Promise<string> =>
+      ids((await pagesOf((after) => store.listRuns({ limit: 2, ...query, ...after }))).flat()).join('');
+    strictEqual(await find({}), '43210');
+    strictEqual(await find({ order: 'oldest' }), '01234');
+    strictEqual(await find({ status: 'done' }), '42');
+    strictEqual(await find({ agent: 'agent-0', limit: 1 }), '420');
+    strictEqual(await find({ startedBy: 'ann', status: 'failed' }), '3');
+    strictEqual(await find({ startedBy: 'bob' }), '');
+    await store.append(addition('0', 1, { status: 'failed' }));
+    strictEqual(await find({ status: 'failed' }), '30');
+    const [first] = (await store.listRuns({ order: 'oldest', limit: 1 })).items;
+    deepStrictEqual(first, (await store.read('0'))?.run);
   });
 
   check('a page of no items, or after an unknown cursor, is refused', async ({ store }) => {
@@ -226,12 +212,6 @@ export function listContract(check: Check): void {
       await refused(store.listInterrupts(query), 'invalid-options');
     }
   });
-}
-
-function deep(levels: number, bottom: string): Json {
-  let value: Json = bottom;
-  for (let level = 0; level < levels; level += 1) value = { inner: [value] };
-  return value;
 }
 
 function text(query: object): string {

@@ -29,16 +29,12 @@ export function namesContract(check: Check): void {
       const runId = `run ${name}`;
       // Each run has one or two interrupts, and every second one has labels.
       const asked = [`q ${name}`, `more ${name}`].slice(index % 2);
-      const fields = {
-        agent: name,
-        tool: name,
-        kind: name,
-        digest: name,
-        labels: index % 2 === 0 ? [name, 'all'] : [],
-      };
+      const labels = index % 2 === 0 ? [name, 'all', name] : [];
+      const times = { createdAt: index, expiresAt: index % 2 === 0 ? null : index, remindAt: index };
+      const fields = { agent: name, tool: name, kind: name, risk: 'high', digest: name, labels, ...times } as const;
       return creation(runId, {
         ...{ create: { id: runId, agent: name, startedBy: index % 3 === 0 ? null : name }, hash: name, outcome: name },
-        opened: asked.map((id) => interrupt(id, runId, { ...fields, createdAt: index, card: { name } })),
+        opened: asked.map((id) => interrupt(id, runId, { ...fields, card: { name } })),
       });
     });
     await Promise.all(creations.map((append) => store.append(append)));
@@ -57,12 +53,15 @@ export function namesContract(check: Check): void {
       const labelled = opened.filter(({ labels }) => labels.length > 0);
       deepStrictEqual(await listed(store, { label: hash }), ids(labelled), hash);
     }
+    const before = await store.now();
     const additions = creations.map(({ runId, hash, opened }) =>
       addition(runId, 1, settling({ name: hash }, ...ids(opened))),
     );
     await Promise.all(additions.map((append) => store.append(append)));
     for (const { id, card } of creations.flatMap(({ opened }) => opened)) {
-      deepStrictEqual((await store.interrupt(id))?.settlement, card);
+      const { settlement, settledAt } = (await store.interrupt(id)) ?? {};
+      deepStrictEqual(settlement, card);
+      ok((settledAt ?? -1) >= before);
     }
     deepStrictEqual(await listed(store, { label: 'all' }), []);
   });

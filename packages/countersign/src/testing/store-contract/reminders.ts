@@ -1,5 +1,5 @@
 // The store contract: a due reminder goes to one caller, and comes again until it is confirmed.
-import { deepStrictEqual, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual } from 'node:assert/strict';
 import type { Store } from '../../runs/port/store.ts';
 import { addition, type Check, creation, interrupt, LONG_MS, pass, pausedRun, settling } from './check.ts';
 
@@ -102,22 +102,5 @@ export function remindersContract(check: Check): void {
     for (let more = await take(store); more.length > 0 && taken.length <= all.length; more = await take(store))
       taken.push(...more);
     deepStrictEqual(taken.sort(), all.map(({ id }) => `${id} 1`).sort());
-  });
-
-  check('taking, confirming and deciding at the same time do not disturb each other', async (subject) => {
-    const { store, another } = subject;
-    const other = (await another?.()) ?? store;
-    const all = Array.from({ length: 30 }, (_, index) => `run-${index}`);
-    const ask = (runId: string) => [interrupt(`${runId}-a`, runId, { remindAt: 7 })];
-    await Promise.all(all.map((runId) => pausedRun(store, runId, ask(runId))));
-    const settle = (runId: string) =>
-      store.append(addition(runId, 1, { ...settling(runId, `${runId}-a`), status: 'done' }));
-    const remind = async (): Promise<void> => {
-      for (const taken of await other.takeReminders(5, 1)) await other.reminded(taken.interrupt.id);
-    };
-    await Promise.all(all.flatMap((runId) => [remind(), settle(runId), remind()]));
-    for (const runId of all) strictEqual((await store.interrupt(`${runId}-a`))?.settlement, runId);
-    await pass(subject, LAPSE_MS);
-    deepStrictEqual(await take(store), []);
   });
 }

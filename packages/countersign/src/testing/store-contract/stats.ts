@@ -5,25 +5,12 @@ import type { SettledCounts } from '../../runs/port/stats.ts';
 import type { Store } from '../../runs/port/store.ts';
 import { addition, type Check, creation, interrupt, pass, refused } from './check.ts';
 
-const DAY_MS = 86_400_000;
 const NOTHING: SettledCounts = { approved: 0, rejected: 0, answered: 0, cancelled: 0 };
 
 /** An interrupt, and how long it took to be settled. */
 type Question = { readonly tool: string; readonly tookMs: number; readonly settlement: Json };
 
 export function statsContract(check: Check): void {
-  check('without interrupts all counts are 0', async ({ store }) => {
-    // The clock of a store may start at 0.
-    const now = Math.max(await store.now(), 2 * DAY_MS);
-    const waiting = { waiting: 0, oldestWaitingAt: null };
-    const { days, ...counts } = await store.stats({ since: now - DAY_MS, now });
-    deepStrictEqual(counts, { ...waiting, decided: 0, medianMs: null, p95Ms: null, tools: [] });
-    deepStrictEqual(days, [
-      { day: dayOf(now - DAY_MS), ...NOTHING },
-      { day: dayOf(now), ...NOTHING },
-    ]);
-  });
-
   check('runs are counted by their current status', async ({ store }) => {
     const none = { running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
     deepStrictEqual(await store.countRuns(), none);
@@ -53,14 +40,13 @@ export function statsContract(check: Check): void {
   });
 
   check('settled interrupts are counted by outcome, by tool and by day', async ({ store }) => {
-    const decision = (type: string, more: object = {}): Json => ({ decision: { type, ...more }, by: 'ann', at: 1 });
-    const strange = '\u0000 \ud800 \\u0000 "decision":{"type":"reject"}';
+    const decision = (type: string): Json => ({ decision: { type }, by: 'ann', at: 1 });
     await settle(store, [
       { tool: 'pay', tookMs: 1_000, settlement: decision('approve') },
-      { tool: 'pay', tookMs: 9_000, settlement: decision('restart', { resumed: strange }) },
-      { tool: 'pay', tookMs: 3_000, settlement: decision('reject', { reason: strange }) },
-      { tool: 'pay', tookMs: 99_000, settlement: { withdrawn: true, at: 1, note: strange } },
-      { tool: 'ask', tookMs: 2_000, settlement: decision('respond', { output: strange }) },
+      { tool: 'pay', tookMs: 9_000, settlement: decision('restart') },
+      { tool: 'pay', tookMs: 3_000, settlement: decision('reject') },
+      { tool: 'pay', tookMs: 99_000, settlement: { withdrawn: true, at: 1 } },
+      { tool: 'ask', tookMs: 2_000, settlement: decision('respond') },
       { tool: 'ask', tookMs: 4_000, settlement: decision('cancel') },
       { tool: 'old', tookMs: 5_000, settlement: null },
     ]);
@@ -104,13 +90,15 @@ export function statsContract(check: Check): void {
     strictEqual((await store.stats({ since: now, startedBy: 'ann' })).waiting, 0);
   });
 
-  check('every day is listed, and a period that starts in the future is refused', async ({ store }) => {
+  check('every day is listed, even without interrupts', async ({ store }) => {
     const now = Date.UTC(2026, 2, 1, 12);
-    const { days } = await store.stats({ since: Date.UTC(2026, 1, 26, 23, 59), now });
+    const { days, ...counts } = await store.stats({ since: Date.UTC(2026, 1, 27, 23, 59), now });
+    const listed = ['2026-02-27', '2026-02-28', '2026-03-01'];
     deepStrictEqual(
-      days.map(({ day }) => day),
-      ['2026-02-26', '2026-02-27', '2026-02-28', '2026-03-01'],
+      days,
+      listed.map((day) => ({ day, ...NOTHING })),
     );
+    deepStrictEqual(counts, { waiting: 0, oldestWaitingAt: null, decided: 0, medianMs: null, p95Ms: null, tools: [] });
     for (const since of [now + 1, -1, 0.5, Number.NaN]) await refused(store.stats({ since, now }), 'invalid-options');
   });
 }
@@ -127,10 +115,6 @@ async function settle(store: Store, questions: readonly Question[], startedBy: s
     await store.append(creation(id, { create, opened: [interrupt(`${id}-question`, id, { tool, createdAt })] }));
     await store.append(addition(id, 1, { settled: [{ id: `${id}-question`, settlement }] }));
   }
-}
-
-function dayOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
 }
 
 /** Allows for a clock that cannot be set. */
