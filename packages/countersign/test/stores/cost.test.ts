@@ -7,7 +7,7 @@ import type { InterruptQuery, RunStatus } from '../../src/runs/port/store.ts';
 import { tablesIn } from '../../src/stores/postgres/schema.ts';
 import { postgresStatements } from '../../src/stores/postgres/statements.ts';
 import { interruptsSql, runsSql } from '../../src/stores/sql/list-query.ts';
-import { DUE_REMINDERS, SQLITE_DIALECT } from '../../src/stores/sqlite/statements.ts';
+import { SQL, SQLITE_DIALECT } from '../../src/stores/sqlite/statements.ts';
 import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
@@ -286,7 +286,7 @@ test('on SQLite each page is read along an index, in its order', async () => {
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
     expect(plan[0]?.detail, JSON.stringify(query)).toMatch(/USING INDEX countersign_interrupt_run /);
   }
-  const due = database.prepare(`EXPLAIN QUERY PLAN ${DUE_REMINDERS}`).all(1, 5);
+  const due = database.prepare(`EXPLAIN QUERY PLAN ${SQL.dueReminders}`).all(1, 5);
   expect(due.map(({ detail }) => detail)).toEqual([
     expect.stringMatching(/USING INDEX countersign_interrupt_reminder/),
   ]);

@@ -1,24 +1,16 @@
 // The store in the memory of this process, for tests and for runs that need not outlive it.
-import type { Json } from '../../core/json.ts';
 import { anything, checkOptions } from '../../core/options.ts';
-import type { Notes } from '../../runs/port/notes.ts';
 import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
-import type { Stats, StatsQuery } from '../../runs/port/stats.ts';
 import type {
   Append,
-  Appended,
   InterruptQuery,
   InterruptRecord,
   LoadedRun,
-  Page,
-  ReadOptions,
-  RunCounts,
   RunQuery,
   RunRecord,
   RunStatus,
   Store,
   StoredEvent,
-  TakenReminder,
 } from '../../runs/port/store.ts';
 import { type Claim, claimAfter, mayTake, takeClaim } from '../rules/claim.ts';
 import { dueAfter, MOST_DOUBLINGS } from '../rules/due.ts';
@@ -28,16 +20,15 @@ import { makePage, type Order, type Place, readEventLimit, readPageRequest } fro
 import { checkAppend, refusalOf } from '../rules/refusals.ts';
 import { searchTextOf, searchWords } from '../rules/search-text.ts';
 import { readStatsQuery, statsOf } from '../rules/stats.ts';
-import { createWatchers, type Watchers } from '../rules/watchers.ts';
+import { createWatchers } from '../rules/watchers.ts';
 import { MemoryNotes } from './notes.ts';
-import { SortedList } from './sorted-list.ts';
 import { memoryStats } from './stats.ts';
 
 /** Keeps runs in memory: nothing to start, nothing left when the process ends. `now` is the clock, in milliseconds. */
 export function memoryStore(options: { readonly now?: () => number } = {}): Store {
   checkOptions('`memoryStore`', options, { now: anything });
   const { now = Date.now } = options;
-  return new MemoryStore(() => Math.floor(now()));
+  return storeWith(() => Math.floor(now()));
 }
 
 /** A run in memory, with its events as JSON texts. */
@@ -58,203 +49,180 @@ type KeptInterrupt = Place & { readonly record: InterruptRecord; readonly search
 /** When a reminder is due next, and how often it was taken. */
 type KeptReminder = { readonly dueAt: number; readonly attempts: number };
 
-class MemoryStore implements Store {
-  readonly #now: () => number;
-  readonly #runs = new Map<string, KeptRun>();
-  readonly #sortedRuns = new SortedList<KeptRun>();
-  readonly #deleted = new Set<string>();
-  readonly #interrupts = new Map<string, KeptInterrupt>();
-  readonly #waiting = new SortedList<KeptInterrupt>();
-  readonly #settled = new SortedList<KeptInterrupt>();
+function storeWith(clock: () => number): Store {
+  const runs = new Map<string, KeptRun>();
+  const deleted = new Set<string>();
+  const interrupts = new Map<string, KeptInterrupt>();
   /** Of pending interrupts whose reminder was not confirmed. */
-  readonly #reminders = new Map<string, KeptReminder>();
+  const reminders = new Map<string, KeptReminder>();
+  const watchers = createWatchers();
   /** How many runs and interrupts were created. Numbers are never used again. */
-  #made = 0;
-  readonly #watchers: Watchers = createWatchers();
-  readonly notes: Notes;
+  let made = 0;
 
-  constructor(now: () => number) {
-    this.#now = now;
-    this.notes = createNotes(new MemoryNotes(now));
+  function open(record: InterruptRecord): void {
+    made += 1;
+    interrupts.set(record.id, { createdAt: record.createdAt, seq: made, record, searchText: searchTextOf(record) });
+    if (record.remindAt !== null) reminders.set(record.id, { dueAt: record.remindAt, attempts: 0 });
   }
 
-  async append(append: Append): Promise<Appended> {
-    checkAppend(append);
-    const { runId, claim } = append;
-    const before = this.#runs.get(runId);
-    const stored = {
-      run: before && { version: before.record.version, claim: before.claim },
-      isInterrupt: (id: string) => this.#interrupts.has(id),
-      isPending: (id: string) => this.#isPending(id, runId),
-    };
-    const refusal = refusalOf(append, this.#deleted.has(runId) ? { ...stored, run: 'deleted' } : stored, this.#now());
-    if (refusal) throw refusal;
-    // Once the JSON is copied, nothing can fail.
-    const now = this.#now();
-    const { startedBy = null } = before?.record ?? append.create ?? {};
-    const events = append.events.map((event) => JSON.stringify(event));
-    const opened = append.opened.map((interrupt) =>
-      copy({ ...interrupt, startedBy, settledAt: null, settlement: null }),
-    );
-    const settled = append.settled.map(({ id, settlement }) => ({ id, settlement: copy(settlement) }));
-    const record = copy(recordAfter(append, before?.record, now));
-
-    const dueAt = dueAfter(append, before && { status: before.record.status, dueAt: before.dueAt }, now);
-    const place = { createdAt: now, seq: ++this.#made };
-    const run: KeptRun = before ?? { ...place, id: runId, record, events: [], claim: undefined, dueAt };
-    if (before === undefined) {
-      this.#runs.set(runId, run);
-      this.#sortedRuns.add(run);
-    }
-    run.record = record;
-    run.dueAt = dueAt;
-    for (const event of events) run.events.push(event);
-    run.claim = claimAfter(append, run.claim, now);
-    for (const interrupt of opened) this.#open(interrupt);
-    for (const { id, settlement } of settled) this.#settle(id, settlement, now);
-    this.#watchers.notify(runId);
-    return { claimed: claim !== undefined && run.claim?.token === claim.token };
-  }
-
-  async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
-    const run = this.#runs.get(runId);
-    const most = readEventLimit(limit);
-    return run && load(run, after, most);
-  }
-
-  async delete(runId: string): Promise<boolean> {
-    const run = this.#runs.get(runId);
-    if (run === undefined || !ENDED.has(run.record.status) || !mayTake('', run.claim, this.#now())) return false;
-    this.#deleted.add(runId);
-    this.#runs.delete(runId);
-    this.#sortedRuns.remove(run);
-    for (const [id, interrupt] of this.#interrupts) {
-      if (interrupt.record.runId !== runId) continue;
-      this.#interrupts.delete(id);
-      this.#reminders.delete(id);
-      (interrupt.record.settledAt === null ? this.#waiting : this.#settled).remove(interrupt);
-    }
-    this.#watchers.notify(runId);
-    return true;
-  }
-
-  async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
-    const run = this.#runs.get(runId);
-    const now = this.#now();
-    if (run === undefined || !mayTake(token, run.claim, now)) return undefined;
-    run.claim = takeClaim(token, leaseMs, now);
-    return load(run, 0, MOST_PAGE_EVENTS);
-  }
-
-  async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
-    const run = this.#runs.get(runId);
-    if (run?.claim?.token !== token) return false;
-    run.claim = takeClaim(token, leaseMs, this.#now());
-    return true;
-  }
-
-  async release(runId: string, token: string): Promise<void> {
-    const run = this.#runs.get(runId);
-    if (run?.claim?.token === token) run.claim = undefined;
-  }
-
-  async due(limit: number, agents?: readonly string[]): Promise<readonly string[]> {
-    const now = this.#now();
-    const due: { readonly id: string; readonly dueAt: number }[] = [];
-    for (const { id, record, dueAt, claim } of this.#runs.values()) {
-      if (agents !== undefined && !agents.includes(record.agent)) continue;
-      if (dueAt !== null && dueAt <= now && (claim === undefined || claim.until <= now)) due.push({ id, dueAt });
-    }
-    due.sort((a, b) => a.dueAt - b.dueAt);
-    return due.slice(0, limit).map(({ id }) => id);
-  }
-
-  async takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]> {
-    const now = this.#now();
-    const due = [...this.#reminders].filter(([id, { dueAt }]) => dueAt <= now && !this.#hasExpired(id, now));
-    due.sort(([, a], [, b]) => a.dueAt - b.dueAt);
-    return due.slice(0, limit).flatMap(([id, { attempts }]) => {
-      const pauseMs = Math.ceil(leaseMs) * 2 ** Math.min(attempts, MOST_DOUBLINGS);
-      this.#reminders.set(id, { dueAt: now + pauseMs, attempts: attempts + 1 });
-      const interrupt = this.#interrupts.get(id);
-      return interrupt === undefined ? [] : [{ interrupt: recordOf(interrupt), attempt: attempts + 1 }];
-    });
-  }
-
-  async reminded(interruptId: string): Promise<void> {
-    this.#reminders.delete(interruptId);
-  }
-
-  async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
-    const found = collect(this.#sortedRuns, query.order ?? 'newest', query, ({ record }) => isAskedRun(record, query));
-    return makePage(found, query, recordOf, (place) => place);
-  }
-
-  async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
-    const list = query.settled === true ? this.#settled : this.#waiting;
-    const words = searchWords(query.search);
-    const isFound = ({ record, searchText }: KeptInterrupt): boolean =>
-      isAskedInterrupt(record, query) && words.every((word) => searchText.includes(word));
-    const found = collect(list, query.order ?? 'oldest', query, isFound);
-    return makePage(found, query, recordOf, (place) => place);
-  }
-
-  async interrupt(id: string): Promise<InterruptRecord | undefined> {
-    const interrupt = this.#interrupts.get(id);
-    return interrupt === undefined ? undefined : recordOf(interrupt);
-  }
-
-  async countRuns(): Promise<RunCounts> {
-    const counts = { running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
-    for (const { record } of this.#runs.values()) counts[record.status] += 1;
-    return counts;
-  }
-
-  async stats(query: StatsQuery): Promise<Stats> {
-    const request = readStatsQuery(query, this.#now());
-    const records = [...this.#interrupts.values()].map(({ record }) => record);
-    return statsOf(memoryStats(records, request), request);
-  }
-
-  async now(): Promise<number> {
-    return this.#now();
-  }
-
-  watch(changed: (runId: string) => void): () => void {
-    return this.#watchers.add(changed);
-  }
-
-  async migrate(): Promise<void> {}
-
-  async close(): Promise<void> {
-    await this.#watchers.clear();
-  }
-
-  #isPending(id: string, runId: string): boolean {
-    const record = this.#interrupts.get(id)?.record;
+  const isPending = (id: string, runId: string): boolean => {
+    const record = interrupts.get(id)?.record;
     return record?.runId === runId && record.settledAt === null;
-  }
+  };
 
-  #open(record: InterruptRecord): void {
-    const interrupt = { createdAt: record.createdAt, seq: ++this.#made, record, searchText: searchTextOf(record) };
-    this.#interrupts.set(record.id, interrupt);
-    this.#waiting.add(interrupt);
-    if (record.remindAt !== null) this.#reminders.set(record.id, { dueAt: record.remindAt, attempts: 0 });
-  }
+  return {
+    notes: createNotes(new MemoryNotes(clock)),
 
-  #hasExpired(id: string, now: number): boolean {
-    return (this.#interrupts.get(id)?.record.expiresAt ?? Number.POSITIVE_INFINITY) <= now;
-  }
+    async append(append) {
+      checkAppend(append);
+      const { runId, claim } = append;
+      const now = clock();
+      const before = runs.get(runId);
+      const stored = {
+        run: deleted.has(runId) ? 'deleted' : before && { version: before.record.version, claim: before.claim },
+        isInterrupt: (id: string) => interrupts.has(id),
+        isPending: (id: string) => isPending(id, runId),
+      } as const;
+      const refusal = refusalOf(append, stored, now);
+      if (refusal) throw refusal;
+      // Once the JSON is copied, nothing can fail.
+      const { startedBy = null } = before?.record ?? append.create ?? {};
+      const events = append.events.map((event) => JSON.stringify(event));
+      const opened = append.opened.map((interrupt) =>
+        copy({ ...interrupt, startedBy, settledAt: null, settlement: null }),
+      );
+      const settled = append.settled.map(({ id, settlement }) => ({ id, settlement: copy(settlement) }));
+      const record = copy(recordAfter(append, before?.record, now));
 
-  #settle(id: string, settlement: Json, now: number): void {
-    const waiting = this.#interrupts.get(id);
-    if (waiting === undefined) return;
-    const interrupt = { ...waiting, record: { ...waiting.record, settledAt: now, settlement } };
-    this.#interrupts.set(id, interrupt);
-    this.#reminders.delete(id);
-    this.#waiting.remove(waiting);
-    this.#settled.add(interrupt);
-  }
+      const dueAt = dueAfter(append, before && { status: before.record.status, dueAt: before.dueAt }, now);
+      made += 1;
+      const run: KeptRun = before ?? {
+        createdAt: now,
+        seq: made,
+        id: runId,
+        record,
+        events: [],
+        claim: undefined,
+        dueAt,
+      };
+      runs.set(runId, run);
+      run.record = record;
+      run.dueAt = dueAt;
+      for (const event of events) run.events.push(event);
+      run.claim = claimAfter(append, run.claim, now);
+      for (const interrupt of opened) open(interrupt);
+      for (const { id, settlement } of settled) {
+        const pending = interrupts.get(id) as KeptInterrupt;
+        interrupts.set(id, { ...pending, record: { ...pending.record, settledAt: now, settlement } });
+        reminders.delete(id);
+      }
+      watchers.notify(runId);
+      return { claimed: claim !== undefined && run.claim?.token === claim.token };
+    },
+
+    async read(runId, { after = 0, limit } = {}) {
+      const run = runs.get(runId);
+      const most = readEventLimit(limit);
+      return run && load(run, after, most);
+    },
+
+    async delete(runId) {
+      const run = runs.get(runId);
+      if (run === undefined || !ENDED.has(run.record.status) || !mayTake('', run.claim, clock())) return false;
+      deleted.add(runId);
+      runs.delete(runId);
+      for (const [id, { record }] of interrupts) {
+        if (record.runId !== runId) continue;
+        interrupts.delete(id);
+        reminders.delete(id);
+      }
+      watchers.notify(runId);
+      return true;
+    },
+
+    async claim(runId, token, leaseMs) {
+      const run = runs.get(runId);
+      if (run === undefined || !mayTake(token, run.claim, clock())) return undefined;
+      run.claim = takeClaim(token, leaseMs, clock());
+      return load(run, 0, MOST_PAGE_EVENTS);
+    },
+
+    async renew(runId, token, leaseMs) {
+      const run = runs.get(runId);
+      if (run?.claim?.token !== token) return false;
+      run.claim = takeClaim(token, leaseMs, clock());
+      return true;
+    },
+
+    async release(runId, token) {
+      const run = runs.get(runId);
+      if (run?.claim?.token === token) run.claim = undefined;
+    },
+
+    async due(limit, agents) {
+      const now = clock();
+      const due: { readonly id: string; readonly dueAt: number }[] = [];
+      for (const { id, record, dueAt, claim } of runs.values()) {
+        if (agents !== undefined && !agents.includes(record.agent)) continue;
+        if (dueAt !== null && dueAt <= now && (claim === undefined || claim.until <= now)) due.push({ id, dueAt });
+      }
+      due.sort((a, b) => a.dueAt - b.dueAt);
+      return due.slice(0, limit).map(({ id }) => id);
+    },
+
+    async takeReminders(limit, leaseMs) {
+      const now = clock();
+      const due = [...reminders].flatMap(([id, { dueAt, attempts }]) => {
+        const { record } = interrupts.get(id) as KeptInterrupt;
+        return dueAt <= now && (record.expiresAt ?? Infinity) > now ? [{ record, dueAt, attempt: attempts + 1 }] : [];
+      });
+      due.sort((a, b) => a.dueAt - b.dueAt);
+      return due.slice(0, limit).map(({ record, attempt }) => {
+        const pauseMs = Math.ceil(leaseMs) * 2 ** Math.min(attempt - 1, MOST_DOUBLINGS);
+        reminders.set(record.id, { dueAt: now + pauseMs, attempts: attempt });
+        return { interrupt: copy(record), attempt };
+      });
+    },
+
+    async reminded(interruptId) {
+      reminders.delete(interruptId);
+    },
+
+    async listRuns(query) {
+      const asked = [...runs.values()].filter(({ record }) => isAskedRun(record, query));
+      return makePage(inOrder(asked, query.order ?? 'newest', query), query, recordOf, (place) => place);
+    },
+
+    async listInterrupts(query) {
+      const words = searchWords(query.search);
+      const asked = [...interrupts.values()].filter(
+        ({ record, searchText }) => isAskedInterrupt(record, query) && words.every((word) => searchText.includes(word)),
+      );
+      return makePage(inOrder(asked, query.order ?? 'oldest', query), query, recordOf, (place) => place);
+    },
+
+    async interrupt(id) {
+      const interrupt = interrupts.get(id);
+      return interrupt && recordOf(interrupt);
+    },
+
+    async countRuns() {
+      const counts = { running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
+      for (const { record } of runs.values()) counts[record.status] += 1;
+      return counts;
+    },
+
+    async stats(query) {
+      const request = readStatsQuery(query, clock());
+      const records = [...interrupts.values()].map(({ record }) => record);
+      return statsOf(memoryStats(records, request), request);
+    },
+
+    now: async () => clock(),
+    watch: (changed) => watchers.add(changed),
+    migrate: async () => undefined,
+    close: () => watchers.clear(),
+  };
 }
 
 function recordAfter(append: Append, before: RunRecord | undefined, now: number): RunRecord {
@@ -275,20 +243,16 @@ function load({ record, events }: KeptRun, after: number, limit: number): Loaded
   return { run: copy(record), events: page };
 }
 
-/** One item more than the page holds, to know whether another page follows. */
-function collect<T extends Place>(
-  list: SortedList<T>,
+/** The items behind the cursor, in this order. */
+function inOrder<T extends Place>(
+  items: T[],
   order: Order,
-  query: { readonly after?: string; readonly limit: number },
-  isAsked: (item: T) => boolean,
-): T[] {
-  const { after, limit } = readPageRequest(query);
-  const found: T[] = [];
-  for (const item of list.walk(order, after)) {
-    if (isAsked(item)) found.push(item);
-    if (found.length > limit) break;
-  }
-  return found;
+  query: Parameters<typeof readPageRequest>[0],
+): readonly T[] {
+  const { after } = readPageRequest(query);
+  const direction = order === 'oldest' ? 1 : -1;
+  const compare = (a: Place, b: Place): number => direction * (a.createdAt - b.createdAt || a.seq - b.seq);
+  return items.filter((item) => after === undefined || compare(item, after) > 0).sort(compare);
 }
 
 function isAskedRun(run: RunRecord, { status, agent, startedBy }: RunQuery): boolean {
@@ -298,6 +262,7 @@ function isAskedRun(run: RunRecord, { status, agent, startedBy }: RunQuery): boo
 function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): boolean {
   const { createdBefore = Number.POSITIVE_INFINITY, createdAfter = Number.NEGATIVE_INFINITY, label, outcome } = query;
   return (
+    (interrupt.settledAt !== null) === (query.settled === true) &&
     fits(interrupt.runId, query.runId) &&
     fits(interrupt.agent, query.agent) &&
     fits(interrupt.tool, query.tool) &&

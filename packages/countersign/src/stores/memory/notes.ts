@@ -1,11 +1,10 @@
 // The rows of notes in the memory of this process.
-import { type NewNote, type NoteRow, type NoteRows, SWEEP_EVERY_MS } from '../rules/notes.ts';
+import type { NewNote, NoteRow, NoteRows } from '../rules/notes.ts';
 
 export class MemoryNotes implements NoteRows {
   readonly #now: () => number;
   readonly #collections = new Map<string, Map<string, NoteRow>>();
   #lastVersion = 0;
-  #sweptAt = Number.NEGATIVE_INFINITY;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -21,7 +20,6 @@ export class MemoryNotes implements NoteRows {
     this.#collections.set(collection, rows);
     this.#lastVersion += 1;
     rows.set(key, { key, value, version: this.#lastVersion, expires_at: expiresAt });
-    this.#sweep();
     return true;
   }
 
@@ -43,10 +41,8 @@ export class MemoryNotes implements NoteRows {
     return row !== undefined && isLive(row, this.#now()) ? row : undefined;
   }
 
-  #sweep(): void {
+  async sweep(): Promise<void> {
     const now = this.#now();
-    if (now < this.#sweptAt + SWEEP_EVERY_MS) return;
-    this.#sweptAt = now;
     for (const [collection, rows] of this.#collections) {
       for (const [key, row] of rows) if (!isLive(row, now)) rows.delete(key);
       if (rows.size === 0) this.#collections.delete(collection);

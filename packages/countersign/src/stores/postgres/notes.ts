@@ -1,5 +1,5 @@
 // The rows of notes in PostgreSQL, each call one statement.
-import { type NewNote, type NoteRow, type NoteRows, SWEEP_EVERY_MS, SWEEP_MOST } from '../rules/notes.ts';
+import type { NewNote, NoteRow, NoteRows } from '../rules/notes.ts';
 import { NOW } from './expressions.ts';
 import { type Statement, statement } from './pool.ts';
 import type { Tables } from './schema.ts';
@@ -9,7 +9,6 @@ type Rows = (statement: Statement, values: unknown[]) => Promise<readonly any[]>
 export class PostgresNotes implements NoteRows {
   readonly #rows: Rows;
   readonly #sql: ReturnType<typeof noteStatements>;
-  #sweptAt = Number.NEGATIVE_INFINITY;
 
   constructor(rows: Rows, tables: Tables) {
     this.#rows = rows;
@@ -21,7 +20,6 @@ export class PostgresNotes implements NoteRows {
   }
 
   async put(collection: string, key: string, { value, version, expiresAt }: NewNote): Promise<boolean> {
-    await this.#sweep();
     const write = version === null || version === 0 ? this.#sql.add : this.#sql.change;
     return (await this.#rows(write, [collection, key, value, expiresAt, version])).length > 0;
   }
@@ -34,12 +32,8 @@ export class PostgresNotes implements NoteRows {
     return this.#rows(this.#sql.list, [collection, after, limit]);
   }
 
-  /** By the clock of this process: it only limits how often this happens. */
-  async #sweep(): Promise<void> {
-    const now = performance.now();
-    if (now < this.#sweptAt + SWEEP_EVERY_MS) return;
-    this.#sweptAt = now;
-    await this.#rows(this.#sql.sweep, [SWEEP_MOST]);
+  async sweep(limit: number): Promise<void> {
+    await this.#rows(this.#sql.sweep, [limit]);
   }
 }
 

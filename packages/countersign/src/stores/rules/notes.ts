@@ -31,14 +31,16 @@ export type NoteRows = {
   remove(collection: string, key: string): Promise<boolean>;
   /** Rows with keys after `after`, in the byte order of the keys. */
   list(collection: string, after: string, limit: number): Promise<readonly NoteRow[]>;
+  /** Removes expired notes, at most `limit`, so that a write does not wait long. */
+  sweep(limit: number): Promise<void>;
 };
 
 /** How often a process that writes notes removes expired ones. */
-export const SWEEP_EVERY_MS = 60_000;
-/** How many are removed at once, so that a write does not wait long. */
-export const SWEEP_MOST = 1_000;
+const SWEEP_EVERY_MS = 60_000;
+const SWEEP_MOST = 1_000;
 
 export function createNotes(rows: NoteRows): Notes {
+  let sweepAt = 0;
   return {
     async get(collection, key) {
       checkNames(collection, key);
@@ -47,7 +49,12 @@ export function createNotes(rows: NoteRows): Notes {
     },
     async put(collection, key, value, options) {
       checkNames(collection, key);
-      return rows.put(collection, key, encode(value, options));
+      const note = encode(value, options);
+      if (performance.now() >= sweepAt) {
+        sweepAt = performance.now() + SWEEP_EVERY_MS;
+        await rows.sweep(SWEEP_MOST);
+      }
+      return rows.put(collection, key, note);
     },
     async remove(collection, key) {
       checkNames(collection, key);

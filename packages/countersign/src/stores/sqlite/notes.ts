@@ -1,11 +1,10 @@
 // The rows of notes in a SQLite file. Each write is a new row, and its number is the version.
-import { type NewNote, type NoteRow, type NoteRows, SWEEP_EVERY_MS, SWEEP_MOST } from '../rules/notes.ts';
+import type { NewNote, NoteRow, NoteRows } from '../rules/notes.ts';
 import type { SqliteConnection } from './connection.ts';
 
 export class SqliteNotes implements NoteRows {
   readonly #connection: SqliteConnection;
   readonly #now: () => number;
-  #sweptAt = Number.NEGATIVE_INFINITY;
 
   constructor(connection: SqliteConnection, now: () => number) {
     this.#connection = connection;
@@ -19,14 +18,9 @@ export class SqliteNotes implements NoteRows {
   }
 
   async put(collection: string, key: string, { value, version, expiresAt }: NewNote): Promise<boolean> {
-    return this.#connection.write((prepare) => {
-      const now = this.#now();
-      if (now >= this.#sweptAt + SWEEP_EVERY_MS) {
-        this.#sweptAt = now;
-        prepare(SWEEP).get(now, SWEEP_MOST);
-      }
-      return prepare(PUT).get(collection, key, value, expiresAt, version, now) !== undefined;
-    });
+    return this.#connection.write(
+      (prepare) => prepare(PUT).get(collection, key, value, expiresAt, version, this.#now()) !== undefined,
+    );
   }
 
   async remove(collection: string, key: string): Promise<boolean> {
@@ -36,6 +30,10 @@ export class SqliteNotes implements NoteRows {
   async list(collection: string, after: string, limit: number): Promise<readonly NoteRow[]> {
     const rows = await this.#connection.read((prepare) => prepare(LIST).all(collection, after, this.#now(), limit));
     return rows as unknown as readonly NoteRow[];
+  }
+
+  async sweep(limit: number): Promise<void> {
+    await this.#connection.write((prepare) => prepare(SWEEP).get(this.#now(), limit));
   }
 }
 

@@ -24,46 +24,35 @@ export const SQLITE_DIALECT: Dialect = {
   contains: (text, word) => `instr(${text}, ${word}) > 0`,
 };
 
-export const RUN = `SELECT ${RUN_COLUMNS.join(', ')} FROM countersign_run WHERE id = ? AND ${EXISTS}`;
-
-export const EVENTS = `SELECT version, events FROM countersign_event
-  WHERE run_seq = ? AND version > ? ORDER BY version LIMIT ?`;
-
-export const CLAIM = `UPDATE countersign_run SET claim_token = ?1, claim_until = ?2
-  WHERE id = ?3 AND ${EXISTS} AND (claim_token = ?1 OR ${isFree('?4')}) RETURNING seq`;
-
-export const RENEW = 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim_token = ? RETURNING seq';
-
-export const RELEASE = `UPDATE countersign_run SET claim_token = NULL, claim_until = NULL
-  WHERE id = ? AND claim_token = ?`;
-
-export const DUE = `SELECT id FROM countersign_run
-  WHERE due_at <= ?1 AND ${isFree('?1')} AND (?2 IS NULL OR agent IN (SELECT value FROM json_each(?2)))
-  ORDER BY due_at LIMIT ?3`;
-
 /** The reminders that can be taken now, the longest due first. */
-export const DUE_REMINDERS = `SELECT seq FROM countersign_interrupt
+const DUE_REMINDERS = `SELECT seq FROM countersign_interrupt
   WHERE ${REMINDER_IS_OPEN} AND ${REMINDER_DUE_AT} <= ?1 AND (expires_at IS NULL OR expires_at > ?1)
   ORDER BY ${REMINDER_DUE_AT} LIMIT ?2`;
 
 const ATTEMPTS = 'coalesce(reminder_attempts, 0)';
 
-export const TAKE_REMINDERS = `UPDATE countersign_interrupt SET reminder_attempts = ${ATTEMPTS} + 1,
-    reminder_due_at = ?1 + ?3 * (1 << min(${ATTEMPTS}, ${MOST_DOUBLINGS}))
-  WHERE seq IN (${DUE_REMINDERS})
-  RETURNING ${INTERRUPT_COLUMNS.join(', ')}, reminder_attempts AS attempt`;
-
-export const REMINDED = `UPDATE countersign_interrupt SET reminded_at = ? WHERE id = ? AND ${REMINDER_IS_OPEN}`;
-
-export const INTERRUPT = `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_interrupt WHERE id = ?`;
-
-export const COUNT_RUNS = 'SELECT status, count(*) AS count FROM countersign_run GROUP BY status';
-
-export const CHANGES = `SELECT e.seq, r.id FROM countersign_event e JOIN countersign_run r ON r.seq = e.run_seq
-  WHERE e.seq > ? ORDER BY e.seq`;
-
-export const DELETABLE = `SELECT seq FROM countersign_run
-  WHERE id = ? AND status IN ('done', 'cancelled') AND ${isFree('?')}`;
+export const SQL = {
+  run: `SELECT ${RUN_COLUMNS.join(', ')} FROM countersign_run WHERE id = ? AND ${EXISTS}`,
+  events: 'SELECT version, events FROM countersign_event WHERE run_seq = ? AND version > ? ORDER BY version LIMIT ?',
+  claim: `UPDATE countersign_run SET claim_token = ?1, claim_until = ?2
+    WHERE id = ?3 AND ${EXISTS} AND (claim_token = ?1 OR ${isFree('?4')}) RETURNING seq`,
+  renew: 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim_token = ? RETURNING seq',
+  release: 'UPDATE countersign_run SET claim_token = NULL, claim_until = NULL WHERE id = ? AND claim_token = ?',
+  due: `SELECT id FROM countersign_run
+    WHERE due_at <= ?1 AND ${isFree('?1')} AND (?2 IS NULL OR agent IN (SELECT value FROM json_each(?2)))
+    ORDER BY due_at LIMIT ?3`,
+  dueReminders: DUE_REMINDERS,
+  takeReminders: `UPDATE countersign_interrupt SET reminder_attempts = ${ATTEMPTS} + 1,
+      reminder_due_at = ?1 + ?3 * (1 << min(${ATTEMPTS}, ${MOST_DOUBLINGS}))
+    WHERE seq IN (${DUE_REMINDERS})
+    RETURNING ${INTERRUPT_COLUMNS.join(', ')}, reminder_attempts AS attempt`,
+  reminded: `UPDATE countersign_interrupt SET reminded_at = ? WHERE id = ? AND ${REMINDER_IS_OPEN}`,
+  interrupt: `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_interrupt WHERE id = ?`,
+  countRuns: 'SELECT status, count(*) AS count FROM countersign_run GROUP BY status',
+  changes: `SELECT e.seq, r.id FROM countersign_event e JOIN countersign_run r ON r.seq = e.run_seq
+    WHERE e.seq > ? ORDER BY e.seq`,
+  deletable: `SELECT seq FROM countersign_run WHERE id = ? AND status IN ('done', 'cancelled') AND ${isFree('?')}`,
+};
 
 /**
  * Each with the number of the run's row. A new row of events comes first: it notifies other processes, and keeps row
