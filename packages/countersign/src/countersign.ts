@@ -299,7 +299,6 @@ export class Countersign<C extends Context = Context> {
     return makePrompt(id, load, {
       generate: (options) => this.#generate(options),
       stream: (options, start) => streamed(options as GenerateOptions, start),
-      asSchema,
       context: () => this.#settings.context,
     });
   }
@@ -310,7 +309,9 @@ export class Countersign<C extends Context = Context> {
       const message = `No prompt ${name} is defined, and there is no promptDir to look in.`;
       throw new UsageError('unknown-prompt', { prompt: name }, message);
     }
-    this.#folder ??= import('./prompts/index.ts').then(({ createPromptFolder }) => createPromptFolder(directory));
+    this.#folder ??= import('./prompts/prompt-folder.ts').then(({ createPromptFolder }) =>
+      createPromptFolder(directory),
+    );
     return (await this.#folder).load(name, options);
   }
 }

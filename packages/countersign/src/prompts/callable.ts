@@ -5,8 +5,8 @@ import { anything, checkOptions, type OptionTable, without } from '../core/optio
 import type { GenerateStream } from '../loop/generate.ts';
 import { GENERATE_OPTIONS, type GenerateOptions, withDefaults } from '../loop/options.ts';
 import type { GenerateResponse } from '../loop/response.ts';
-import type { InferInput, InferOutput, Schema, SchemaInput } from '../loop/tool/schema.ts';
-import type { PromptDefinition, PromptTemplate } from './definition.ts';
+import { asSchema, type InferInput, type InferOutput, type SchemaInput } from '../loop/tool/schema.ts';
+import { type PromptDefinition, type PromptTemplate, promptInput } from './definition.ts';
 
 /** The options of `definePrompt`, with defaults for the options of `generate`. */
 export type PromptConfig<I extends SchemaInput = any, O extends SchemaInput = any> = Omit<
@@ -39,16 +39,15 @@ export interface Prompt<Input = any, Output = any> {
 export type PromptMeans = {
   readonly generate: (options: GenerateOptions) => Promise<GenerateResponse>;
   readonly stream: (options: object, start: (options: GenerateOptions) => Promise<GenerateResponse>) => GenerateStream;
-  readonly asSchema: (schema: SchemaInput, where: string) => Schema;
   readonly context: () => GenerateOptions['context'];
 };
 
 export function makePrompt(name: string, load: () => Promise<PromptDefinition>, means: PromptMeans): Prompt {
   const render = async (input?: unknown, options: PromptCallOptions = {}): Promise<GenerateOptions> => {
     const definition = await load();
-    const defaults = defaultsOf(definition);
-    if (options.resume || options.toolResponses) return withDefaults(defaults, options);
-    return { ...withDefaults(defaults, options), messages: await renderMessages(definition, input, options, means) };
+    const given = withDefaults(definition.defaults ?? {}, options);
+    if (options.resume || options.toolResponses) return given;
+    return { ...given, messages: await renderMessages(definition, input, options, means) };
   };
   const call = async (input?: unknown, options?: PromptCallOptions) => means.generate(await render(input, options));
   const prompt = Object.assign(call, {
@@ -59,33 +58,16 @@ export function makePrompt(name: string, load: () => Promise<PromptDefinition>, 
   return Object.defineProperty(prompt, 'name', { value: name, enumerable: true });
 }
 
-/** Returns the options of a definition that are about generating, not rendering. */
-function defaultsOf(definition: PromptDefinition): GenerateOptions {
-  const { model, tools, config, toolChoice, maxTurns, outputSchema, defaults } = definition;
-  return {
-    ...(defaults as GenerateOptions),
-    ...(model !== undefined && { model }),
-    ...(tools !== undefined && { tools }),
-    ...(config !== undefined && { config }),
-    ...(toolChoice !== undefined && { toolChoice }),
-    ...(maxTurns !== undefined && { maxTurns }),
-    ...(outputSchema !== undefined && { output: { schema: outputSchema } }),
-  } as GenerateOptions;
-}
-
 async function renderMessages(
   definition: PromptDefinition,
   given: unknown,
   { messages, context }: PromptCallOptions,
   means: PromptMeans,
 ): Promise<readonly Message[]> {
-  const { promptInput, renderPrompt } = await import('./index.ts');
+  const { renderPrompt } = await import('./render.ts');
   let input = promptInput(definition, given);
   if (definition.inputSchema !== undefined) {
-    const schema = means.asSchema(
-      definition.inputSchema as SchemaInput,
-      `the input schema of prompt ${definition.name}`,
-    );
+    const schema = asSchema(definition.inputSchema, `the input schema of prompt ${definition.name}`);
     const checked = await schema.validate(input ?? {});
     if (!checked.ok)
       throw new UsageError(
@@ -98,22 +80,18 @@ async function renderMessages(
   return renderPrompt(definition, { input, ...(messages && { messages }), context: context ?? means.context() ?? {} });
 }
 
-/** Makes a definition from the options of `definePrompt`. */
 export function promptDefinition(config: PromptConfig, template: PromptTemplate | undefined): PromptDefinition {
-  const { name, variant, description, input, system, messages, prompt, ...defaults } = config ?? {};
+  const { name, variant: _, description: __, input, system, messages, prompt, ...defaults } = config ?? {};
   if (typeof name !== 'string' || name === '')
     throw new UsageError('invalid-options', { name }, `A prompt's name must be a string, not ${JSON.stringify(name)}.`);
   checkOptions(`the prompt ${name}`, config, PROMPT_OPTIONS);
-  const body = template ?? prompt;
   return {
     name,
-    ...(variant !== undefined && { variant }),
-    ...(description !== undefined && { description }),
-    ...(input?.schema !== undefined && { inputSchema: input.schema }),
-    ...(input?.default !== undefined && { inputDefault: input.default }),
-    ...(system !== undefined && { system }),
-    ...(messages !== undefined && { messages }),
-    ...(body !== undefined && { template: body }),
+    inputSchema: input?.schema,
+    inputDefault: input?.default,
+    system,
+    messages,
+    template: template ?? prompt,
     defaults,
   };
 }

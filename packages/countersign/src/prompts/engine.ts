@@ -2,13 +2,7 @@
 // the one that the whole process shares.
 import type Handlebars from 'handlebars';
 
-export type Engine = {
-  readonly handlebars: typeof Handlebars;
-  readonly Visitor: typeof Handlebars.Visitor;
-};
-
-/** A parsed template. */
-export type Program = ReturnType<typeof Handlebars.parse>;
+export type Engine = typeof Handlebars;
 
 type CompileOptions = NonNullable<Parameters<typeof Handlebars.compile>[1]>;
 
@@ -48,5 +42,5 @@ async function createEngine(): Promise<Engine> {
   });
   // Genkit fills sections in later; here nothing does, so they leave no trace.
   handlebars.registerHelper('section', () => '');
-  return { handlebars, Visitor: shared.Visitor };
+  return handlebars;
 }

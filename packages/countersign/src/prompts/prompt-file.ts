@@ -1,75 +1,70 @@
 // A .prompt file: front matter that says what the prompt needs, then its template.
-import type { ModelConfig, ToolChoice } from '../models/model.ts';
-import type { PromptDefinition } from './definition.ts';
-import { type FrontMatter, type Path, splitSource } from './front-matter.ts';
+import { z } from 'zod';
+import type { GenerateOptions } from '../loop/options.ts';
+import type { PlacedTemplate, PromptDefinition } from './definition.ts';
+import { splitSource } from './front-matter.ts';
 import { invalidPrompt } from './invalid-prompt.ts';
-import { collectPartials, type PartialSource } from './partials.ts';
 import { readSchema } from './picoschema.ts';
+import { checkTemplate } from './template.ts';
 
 export type PromptFileOptions = {
   readonly name: string;
-  readonly variant?: string;
   /** What errors call the file. */
   readonly file: string;
-  /** Where `{{> name}}` is looked up. */
-  readonly partials?: PartialSource;
+  /** Templates that it may include as `{{> name}}`. */
+  readonly partials?: ReadonlyMap<string, PlacedTemplate>;
 };
 
+/** A key without a value counts as left out. */
+const optional = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().transform((value) => value ?? undefined);
+
+const aMapping = z.record(z.string(), z.unknown(), 'must be made of keys and values');
+
+const FRONT_MATTER = z.object(
+  {
+    model: optional(z.string('must be the name of a model')),
+    tools: optional(z.array(z.string('must be the name of a tool'), 'must be a list of names, such as [askQuestion]')),
+    config: optional(aMapping),
+    toolChoice: optional(
+      z.union(
+        [z.enum(['auto', 'none', 'required']), z.object({ tool: z.string() })],
+        'must be auto, none, required or `tool: name`',
+      ),
+    ),
+    maxTurns: optional(z.int('must be a whole number above 0').min(1, 'must be a whole number above 0')),
+    input: optional(aMapping),
+    output: optional(aMapping),
+  },
+  'must consist of keys and values, such as `model: openai/gpt-5`',
+);
+
 /**
- * Reads the text of a .prompt file. Keys that are not Dotprompt's are ignored, and so are `name` and `variant`: the
- * name of the file decides. Throws `invalid-prompt` with the file and the line that is broken.
+ * Reads the text of a .prompt file. Other keys are ignored, and so are `name` and `variant`: the name of the file decides.
+ * Throws `invalid-prompt` with the file and the line that is broken.
  */
-export async function parsePrompt(text: string, options: PromptFileOptions): Promise<PromptDefinition> {
-  const { name, variant, file, partials } = options;
+export async function parsePrompt(
+  text: string,
+  { name, file, partials }: PromptFileOptions,
+): Promise<PromptDefinition> {
   const place = { prompt: name, file };
-  const { matter, template, templateLine } = await splitSource(text, place);
-  for (const key of ['input', 'output']) read(matter, [key], 'made of keys and values', isMapping);
-  const fields = {
-    variant,
-    description: read(matter, ['description'], 'text', isString),
-    model: read(matter, ['model'], 'the name of a model', isString),
-    tools: readTools(matter),
-    config: read(matter, ['config'], 'made of keys and values', isConfig),
-    toolChoice: read(matter, ['toolChoice'], 'auto, none, required or `tool: name`', isToolChoice),
-    maxTurns: read(matter, ['maxTurns'], 'a whole number above 0', isCount),
-    inputSchema: await readSchema(matter, ['input', 'schema']),
-    inputDefault: matter.get(['input', 'default']),
-    outputSchema: await readSchema(matter, ['output', 'schema']),
-    outputFormat: read(matter, ['output', 'format'], 'text', isString),
-    partials: await collectPartials({ text: template, place: { ...place, line: templateLine } }, partials),
+  const { values, placeOf, template, templateLine } = await splitSource(text, place);
+  const checked = FRONT_MATTER.safeParse(values);
+  if (!checked.success) {
+    const { path = [], message } = checked.error.issues[0] ?? {};
+    const what = path.length === 0 ? 'The front matter' : `\`${path.join('.')}\``;
+    throw invalidPrompt(placeOf(path), `${what} ${message}.`);
+  }
+  const { input, output, ...options } = checked.data;
+  const outputSchema = await readSchema(output?.schema, placeOf(['output', 'schema']));
+  await checkTemplate(template, { ...place, line: templateLine });
+  return {
+    name,
+    inputSchema: await readSchema(input?.schema, placeOf(['input', 'schema'])),
+    inputDefault: input?.default ?? undefined,
+    defaults: { ...options, ...(outputSchema && { output: { schema: outputSchema } }) } as GenerateOptions,
+    template,
+    ...(partials && { partials }),
+    source: { file, line: templateLine },
   };
-  return { name, ...withoutUndefined(fields), template, source: { file, line: templateLine } };
-}
-
-function readTools(matter: FrontMatter): readonly string[] | undefined {
-  const tools = read(matter, ['tools'], 'a list of names, such as [askQuestion]', Array.isArray);
-  return tools?.map((tool, index) => {
-    if (isString(tool)) return tool;
-    throw invalidPrompt(matter.placeOf(['tools', index]), '`tools` must name tools.');
-  });
-}
-
-function read<T>(
-  matter: FrontMatter,
-  path: Path,
-  expected: string,
-  fits: (value: unknown) => value is T,
-): T | undefined {
-  const value = matter.get(path);
-  if (value === undefined || fits(value)) return value;
-  throw invalidPrompt(matter.placeOf(path), `\`${path.join('.')}\` must be ${expected}.`);
-}
-
-const isString = (value: unknown): value is string => typeof value === 'string';
-const isCount = (value: unknown): value is number => Number.isInteger(value) && (value as number) > 0;
-const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const isConfig = (value: unknown): value is ModelConfig => isMapping(value);
-const isToolChoice = (value: unknown): value is ToolChoice =>
-  value === 'auto' || value === 'none' || value === 'required' || (isMapping(value) && isString(value.tool));
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function withoutUndefined<T extends object>(fields: T): Defined<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
 }

@@ -2,8 +2,8 @@
 import { Dotprompt } from 'dotprompt';
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../core/message.ts';
-import type { PromptDefinition } from './index.ts';
-import { promptInput, renderPrompt } from './index.ts';
+import { type PlacedTemplate, type PromptDefinition, promptInput } from './definition.ts';
+import { renderPrompt } from './render.ts';
 
 const HISTORY: readonly Message[] = [
   { role: 'user', content: [{ text: 'Hi' }] },
@@ -11,6 +11,7 @@ const HISTORY: readonly Message[] = [
 ];
 
 const prompt = (definition: Partial<PromptDefinition>): PromptDefinition => ({ name: 'test', ...definition });
+const partial = (name: string, text: string): [string, PlacedTemplate] => [name, { text, place: { prompt: name } }];
 const system = (text: string): Message => ({ role: 'system', content: [{ text }] });
 const user = (text: string): Message => ({ role: 'user', content: [{ text }] });
 const model = (text: string): Message => ({ role: 'model', content: [{ text }] });
@@ -74,7 +75,7 @@ describe('templates', () => {
   });
 
   test('partials of the definition are included', async () => {
-    const partials = new Map([['sign', 'Yours, {{from}}']]);
+    const partials = new Map([partial('sign', 'Yours, {{from}}')]);
     const definition = prompt({ template: 'Write. {{> sign from=name}}', partials });
     expect(await renderPrompt(definition, { input: { name: 'Bo' } })).toEqual([user('Write. Yours, Bo')]);
   });
@@ -286,10 +287,9 @@ describe('broken templates from code', () => {
     ['no role', '{{role}}x', /it is none of them/],
     ['a missing partial', '{{> nowhere}}', /nowhere/],
     ['a partial that includes itself', '{{> loop}}', /cannot be filled/],
-    ['a broken partial', '{{> broken}}', /Prompt test > broken, line 1/],
+    ['a broken partial', '{{> broken}}', /Prompt broken, line 1/],
   ])('%s is an error that names the prompt', async (_, template, message) => {
-    const partials = new Map([['loop', '{{> loop}}']]);
-    if (template.includes('broken')) partials.set('broken', '{{#if}');
+    const partials = new Map([partial('loop', '{{> loop}}'), partial('broken', '{{#if}')]);
     await expect(renderPrompt(prompt({ template, partials }))).rejects.toThrow(message);
   });
 });

@@ -2,8 +2,8 @@
 import type Handlebars from 'handlebars';
 import { CountersignError } from '../core/errors.ts';
 import type { Message, Role } from '../core/message.ts';
-import type { PromptContext } from './definition.ts';
-import { COMPILE_OPTIONS, type Engine, loadEngine, type Program } from './engine.ts';
+import type { PlacedTemplate, PromptContext } from './definition.ts';
+import { COMPILE_OPTIONS, type Engine, loadEngine } from './engine.ts';
 import { invalidPrompt, type Place } from './invalid-prompt.ts';
 import { type Mark, type Slot, slotsOf } from './slots.ts';
 
@@ -20,12 +20,12 @@ export async function compileTemplate(
   text: string,
   role: Role,
   place: Place,
-  partials: ReadonlyMap<string, string> = new Map(),
+  partials: ReadonlyMap<string, PlacedTemplate> = new Map(),
 ): Promise<Template> {
   const engine = await loadEngine();
   const fill = compile(engine, text, place);
   const fillPartial = Object.fromEntries(
-    [...partials].map(([name, partial]) => [name, compile(engine, partial, { prompt: `${place.prompt} > ${name}` })]),
+    [...partials].map(([name, partial]) => [name, compiledLater(engine, partial)]),
   );
   return ({ input, context, history }) => {
     const marks = createMarks(place);
@@ -46,18 +46,26 @@ export async function compileTemplate(
   };
 }
 
-/** Parses a template, so that a broken one is found where it stands. */
-export function parseTemplate(engine: Engine, text: string, place: Place): Program {
-  return located(place, () => {
-    const program = engine.handlebars.parse(withoutVerbatim(text));
-    // `compile` puts off its work until the first use; this finds unknown helpers now.
-    engine.handlebars.precompile(program, { ...COMPILE_OPTIONS });
-    return program;
-  });
+export async function checkTemplate(text: string, place: Place): Promise<void> {
+  compile(await loadEngine(), text, place);
 }
 
 function compile(engine: Engine, text: string, place: Place): Handlebars.TemplateDelegate {
-  return engine.handlebars.compile(parseTemplate(engine, text, place), COMPILE_OPTIONS);
+  return located(place, () => {
+    const program = engine.parse(withoutVerbatim(text));
+    // `compile` puts off its work until the first use; this finds unknown helpers now.
+    engine.precompile(program, { ...COMPILE_OPTIONS });
+    return engine.compile(program, COMPILE_OPTIONS);
+  });
+}
+
+/** A folder may hold broken partials that this prompt does not include. */
+function compiledLater(engine: Engine, { text, place }: PlacedTemplate): Handlebars.TemplateDelegate {
+  let fill: Handlebars.TemplateDelegate | undefined;
+  return (context, options) => {
+    fill ??= compile(engine, text, place);
+    return fill(context, options);
+  };
 }
 
 /** Pages that pass through a site generator wrap braces in these tags; templates copied from there bring them along. */
