@@ -1,7 +1,6 @@
 // AI SDK provider models (specification versions 2, 3 and 4) behind the model port.
 import { UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { untilAborted } from './abort.ts';
 import { cutOff, failureOf } from './failure.ts';
 import type { Model, ModelReply } from './model.ts';
 import { promptsFor } from './prompt.ts';
@@ -32,17 +31,11 @@ type PartStream = {
     read(): Promise<{ readonly done: boolean; readonly value?: TypedPart | undefined }>;
     cancel(reason?: unknown): Promise<void>;
   };
-  cancel(reason?: unknown): Promise<void>;
 };
-
-/** True for a model that `aiSdkModel` can drive. */
-export function isAiSdkModel(value: unknown): value is AiSdkModel {
-  return looksLikeModel(value) && VERSIONS.has(value.specificationVersion);
-}
 
 /** Drives an AI SDK provider model. A prompt costs what the messages since the last turn cost. */
 export function aiSdkModel(model: AiSdkModel): Model {
-  if (!isAiSdkModel(model)) throw unsupportedModel(model);
+  if (!looksLikeModel(model) || !VERSIONS.has(model.specificationVersion)) throw unsupportedModel(model);
   const name = `${model.provider}/${model.modelId}`;
   const promptOf = promptsFor(model.specificationVersion);
   const settingsOf = settingsFor();
@@ -54,51 +47,37 @@ export function aiSdkModel(model: AiSdkModel): Model {
       const options = { ...settingsOf(request), prompt: promptOf(request) } as never;
       const assembly = new ReplyAssembly(emit);
       const progress = () => ({ model: name, partial: assembly.content(), emitted: assembly.emitted });
-      const failed = (error: unknown) => {
+      // Turns what a provider threw into what we throw; an abort passes through.
+      const failed = (error: unknown): never => {
         throw signal?.aborted ? signal.reason : failureOf(error, progress());
       };
-      if (emit) await readStream(model, options, assembly, signal, failed);
-      else await readWhole(model, options, assembly, signal, failed);
+      // The loop stops waiting as soon as the signal aborts, even for a provider that ignores it.
+      if (emit) {
+        const { stream } = await started(() => model.doStream(options)).catch(failed);
+        await readStream(stream, assembly, signal, failed);
+      } else {
+        const { content, finishReason, usage } = await started(() => model.doGenerate(options)).catch(failed);
+        for (const part of content) assembly.take(part as ReplyPart);
+        assembly.take({ type: 'finish', finishReason, usage });
+      }
       if (!assembly.finish) throw cutOff(progress());
       return { content: assembly.content(), ...assembly.finish } satisfies ModelReply;
     },
   };
 }
 
-/** Turns what a provider threw into what we throw; an abort passes through. */
-type Failed = (error: unknown) => never;
-
-async function readWhole(
-  model: AiSdkModel,
-  options: never,
-  assembly: ReplyAssembly,
-  signal: AbortSignal | undefined,
-  failed: Failed,
-): Promise<void> {
-  const { content, finishReason, usage } = await untilAborted(
-    started(() => model.doGenerate(options)),
-    signal,
-  ).catch(failed);
-  for (const part of content) assembly.take(part as ReplyPart);
-  assembly.take({ type: 'finish', finishReason, usage });
+/** A provider may throw before it returns its promise. */
+async function started<T>(call: () => PromiseLike<T>): Promise<T> {
+  return call();
 }
 
 async function readStream(
-  model: AiSdkModel,
-  options: never,
+  stream: PartStream,
   assembly: ReplyAssembly,
   signal: AbortSignal | undefined,
-  failed: Failed,
+  failed: (error: unknown) => never,
 ): Promise<void> {
-  const opening = started(() => model.doStream(options));
-  const { stream } = await untilAborted(opening, signal).catch((error) => {
-    opening.then((late) => late.stream.cancel(error)).catch(nobodyWaits);
-    return failed(error);
-  });
   const reader = stream.getReader();
-  // A cancelled reader ends its pending read, so nothing waits for a provider that ignores the signal.
-  const cancel = () => void reader.cancel(signal?.reason).catch(nobodyWaits);
-  signal?.addEventListener('abort', cancel, { once: true });
   try {
     for (;;) {
       signal?.throwIfAborted();
@@ -109,18 +88,10 @@ async function readStream(
       assembly.take(value as ReplyPart);
     }
   } finally {
-    signal?.removeEventListener('abort', cancel);
-    cancel();
+    // The reply has ended, failed or was given up: how the provider takes it changes nothing.
+    reader.cancel(signal?.reason).catch(() => undefined);
   }
 }
-
-/** A provider may throw before it returns its promise. */
-async function started<T>(call: () => PromiseLike<T>): Promise<T> {
-  return call();
-}
-
-/** The reply has ended, failed or was given up already: how the provider takes it changes nothing. */
-function nobodyWaits(): void {}
 
 const VERSIONS: ReadonlySet<unknown> = new Set<SpecificationVersion>(['v2', 'v3', 'v4']);
 
@@ -128,8 +99,7 @@ function looksLikeModel(value: unknown): value is { readonly specificationVersio
   return isObject(value) && typeof value.doGenerate === 'function' && typeof value.doStream === 'function';
 }
 
-/** Explains why an object is not a supported model. */
-export function unsupportedModel(value: unknown): UsageError {
+function unsupportedModel(value: unknown): UsageError {
   const version = isObject(value) ? value.specificationVersion : undefined;
   const found = looksLikeModel(value)
     ? `It has the specification version ${JSON.stringify(version ?? 'v1')}; update its provider package.`

@@ -32,19 +32,10 @@ const DATA_URL = /^data:([^,;]*)(?:;(?!base64,)[^,;]*)*(;base64)?,(.*)$/s;
 const base64 = (data: string | Uint8Array): string =>
   typeof data === 'string' ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64');
 
-function percentDecoded(text: string): Uint8Array {
-  const bytes: number[] = [];
-  const source = Buffer.from(text);
-  for (let index = 0; index < source.length; index++) {
-    const hex = source[index] === PERCENT ? source.toString('latin1', index + 1, index + 3) : '';
-    const escaped = /^[\da-f]{2}$/i.test(hex);
-    bytes.push(escaped ? Number.parseInt(hex, 16) : (source[index] ?? 0));
-    if (escaped) index += 2;
-  }
-  return Uint8Array.from(bytes);
+/** A `%` that is not an escape stays as it is. */
+function percentDecoded(text: string): string {
+  return text.replaceAll(/(?:%[\da-f]{2})+/gi, (escapes) => Buffer.from(escapes.replaceAll('%', ''), 'hex').toString());
 }
-
-const PERCENT = 0x25;
 
 function linkOf(url: string): URL {
   if (URL.canParse(url)) return new URL(url);

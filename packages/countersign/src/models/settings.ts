@@ -1,5 +1,5 @@
 // Everything of a request but its messages, as options of a provider call.
-import type { ModelConfig, ModelRequest, ToolChoice, ToolSpec } from './model.ts';
+import type { ModelRequest, ToolChoice, ToolSpec } from './model.ts';
 
 /** Gives a function from a request to its settings. The tools are the same array in every turn: converted once. */
 export function settingsFor(): (request: ModelRequest) => object {
@@ -11,7 +11,7 @@ export function settingsFor(): (request: ModelRequest) => object {
       known.set(tools, converted);
     }
     return {
-      ...configOf(config),
+      ...config,
       // Providers refuse a choice among no tools.
       ...(tools.length > 0 && { tools: converted.slice(), toolChoice: choiceOf(toolChoice) }),
       ...(outputSchema && { responseFormat: { type: 'json', schema: outputSchema } }),
@@ -19,23 +19,6 @@ export function settingsFor(): (request: ModelRequest) => object {
     };
   };
 }
-
-function configOf(config: ModelConfig): object {
-  const taken = SETTINGS.filter((key) => config[key] !== undefined).map((key) => [key, config[key]]);
-  return { ...Object.fromEntries(taken), ...(config.stopSequences && { stopSequences: [...config.stopSequences] }) };
-}
-
-const SETTINGS = [
-  'maxOutputTokens',
-  'temperature',
-  'topP',
-  'topK',
-  'presencePenalty',
-  'frequencyPenalty',
-  'seed',
-  'headers',
-  'providerOptions',
-] as const satisfies readonly (keyof ModelConfig)[];
 
 function choiceOf(choice: ToolChoice): object {
   return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.tool };
