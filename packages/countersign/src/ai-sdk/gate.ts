@@ -6,7 +6,7 @@ import { aDurationMs } from '../loop/tool/ask-options.ts';
 import type { Store } from '../runs/port/store.ts';
 import type { Runs } from '../runs/runs.ts';
 import { createSealer, type SealKeys } from '../ui/seal.ts';
-import { type ApprovalRules, type Approve, createApprovalRules, ownTool } from './approval-rules.ts';
+import { type ApprovalRules, type Approve, createApprovalRules } from './approval-rules.ts';
 import { type GateInternals, INTERNALS } from './gate-internals.ts';
 import { gateTools, lastResult } from './gated-tools.ts';
 import type { Ledger } from './ledger.ts';
@@ -143,13 +143,12 @@ function storable(tools: ToolSet, rules: ApprovalRules): ToolSet {
 /** The bodies of calls that run outside of an AI SDK request. */
 function bodiesOf(tools: ToolSet): Map<string, Body> {
   const bodies = new Map<string, Body>();
-  for (const name of Object.keys(tools)) {
-    const tool = ownTool(tools, name);
-    const execute = tool?.execute;
-    if (!execute) continue;
-    bodies.set(name, (input, toolCallId) =>
-      lastResult(execute.call(tool, input as never, { toolCallId, messages: [] } as never)),
-    );
+  for (const [name, tool] of Object.entries(tools)) {
+    const { execute } = tool;
+    if (execute)
+      bodies.set(name, (input, toolCallId) =>
+        lastResult(execute.call(tool, input as never, { toolCallId, messages: [] } as never)),
+      );
   }
   return bodies;
 }

@@ -2,7 +2,7 @@
 import type { ToolSet } from 'ai';
 import { UsageError } from '../core/errors.ts';
 import { type Json, sameJson, toJson } from '../core/json.ts';
-import { type ApprovalRules, type CallOptions, ownTool } from './approval-rules.ts';
+import type { ApprovalRules, CallOptions } from './approval-rules.ts';
 import { type Ledger, Refused } from './ledger.ts';
 
 type ToolOf = ToolSet[string];
@@ -67,10 +67,10 @@ export function gateTools<Tools extends ToolSet>(tools: Tools, ledger: Ledger, r
     } as unknown as ToolOf;
   }
 
-  const gated = Object.keys(tools).map((name) => {
-    const tool = ownTool(tools, name) as ToolOf;
-    return [name, rules.runsAtProvider(name) ? tool : gateTool(name, tool)] as const;
-  });
+  const gated = Object.entries(tools).map(([name, tool]) => [
+    name,
+    rules.runsAtProvider(name) ? tool : gateTool(name, tool),
+  ]);
   return Object.fromEntries(gated) as Tools;
 }
 

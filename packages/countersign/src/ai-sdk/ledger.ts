@@ -14,7 +14,6 @@ export type ClaimedCall = {
   readonly id: string;
   readonly tool: string;
   readonly input: unknown;
-  /** The person's decision. */
   readonly decision?: { readonly approved: boolean; readonly reason?: string };
   readonly outcome?: Outcome;
   /** The client shows the call as over: it ran, failed or was denied. */

@@ -16,13 +16,11 @@ import type { Store } from '../runs/port/store.ts';
 import { type CheckedInput, checkInput, checkOutput } from './input.ts';
 import { type AskedCall, callKey, type Place } from './ledger.ts';
 
-/** What a call does with its input. */
 export type Body = (input: Json, toolCallId: string) => unknown;
 
 export type OneCallAgent = {
   readonly ai: Countersign;
   readonly agent: Agent;
-  /** The label of its questions. */
   readonly label: string;
   /** Accepts the input of this call: the AI SDK has just validated it, and may have transformed it. */
   vouch(call: AskedCall): void;

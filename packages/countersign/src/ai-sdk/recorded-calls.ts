@@ -31,7 +31,6 @@ export type RecordedCall = {
   readonly status: CallStatus;
 };
 
-/** The reason of a cancelled call whose reply was generated again. */
 export const SUPERSEDED = 'The reply that asked for this call was generated again. The tool was not run.';
 
 /** How long another process may drive a run before we check whether it still does. */

@@ -1,7 +1,6 @@
 // The ledger without a store: a question leaves with a seal, and its approval must come back with it. It has no memory, so
 // it cannot tell a second approval from the first.
 import { createHash } from 'node:crypto';
-import { UsageError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { Sealer } from '../ui/seal.ts';
 import {
@@ -62,7 +61,7 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
   /** The claims of the seal that came with the call, if they are about this call. */
   function opened(key: string, { id, tool, input, seals }: ClaimedCall): Record<string, unknown> | undefined {
     const token = seals.get(key);
-    const claims = token === undefined ? undefined : openedBy(sealer, token);
+    const claims = token === undefined ? undefined : sealer.open(token);
     const expected = Object.entries(claimsOf({ id, tool, input }));
     return claims && expected.every(([name, value]) => claims[name] === value) ? claims : undefined;
   }
@@ -136,16 +135,6 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
       return [sealChunk(outcomeKey(id), sealer.seal(claims))];
     },
   };
-}
-
-/** Undefined for a seal that was forged or changed. */
-function openedBy(sealer: Sealer, token: string): Record<string, unknown> | undefined {
-  try {
-    return sealer.open(token);
-  } catch (error) {
-    if (error instanceof UsageError && error.code === 'bad-seal') return undefined;
-    throw error;
-  }
 }
 
 const outcomeKey = (id: string): string => `${id}/outcome`;

@@ -17,7 +17,6 @@ export type ToolPart = {
   readonly providerExecuted?: unknown;
 };
 
-/** The part, if it is about a tool call. */
 export function toolPartOf(part: unknown): ToolPart | undefined {
   if (!isObject(part) || typeof part.type !== 'string' || typeof part.toolCallId !== 'string') return undefined;
   if (!part.type.startsWith('tool-') && part.type !== 'dynamic-tool') return undefined;

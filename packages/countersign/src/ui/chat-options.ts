@@ -1,5 +1,5 @@
 // The options of a chat route: authentication, policies, and the format for the browser.
-import { aFunction, anything, checkOptions, type OptionKind, type OptionTable, oneOf } from '../core/options.ts';
+import { aFunction, anything, type OptionKind, type OptionTable, oneOf } from '../core/options.ts';
 import type { Context } from '../loop/tool/definition.ts';
 import type { RunRecord } from '../runs/port/store.ts';
 import type { InterruptCard } from './picture/card.ts';
@@ -66,7 +66,7 @@ const someStrings: OptionKind = {
   fits: (value) => Array.isArray(value) && value.every((origin) => typeof origin === 'string'),
 };
 
-const CHAT_ROUTE_OPTIONS: OptionTable<ChatRouteOptions> = {
+export const CHAT_ROUTE_OPTIONS: OptionTable<ChatRouteOptions> = {
   authorize: aFunction,
   demo: anything,
   mayRead: aFunction,
@@ -84,8 +84,3 @@ const CHAT_ROUTE_OPTIONS: OptionTable<ChatRouteOptions> = {
   onFault: anything,
   onError: anything,
 };
-
-/** Throws `invalid-options` for an option that would protect less than its caller meant. */
-export function checkChatOptions(options: ChatRouteOptions): void {
-  checkOptions('`chatRoute`', options, CHAT_ROUTE_OPTIONS);
-}

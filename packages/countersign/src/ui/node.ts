@@ -1,7 +1,7 @@
 // Runs a chat route on servers with Node's `req` and `res`: Express, Fastify's raw objects, `node:http`.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import type { ReadableStream as WebStream } from 'node:stream/web';
+import { ReadableStream } from 'node:stream/web';
 import { UsageError } from '../core/errors.ts';
 import { problemResponse } from './http/problem.ts';
 import type { ChatRoute } from './route.ts';
@@ -18,7 +18,7 @@ export function nodeHandler(route: ChatRoute): (req: IncomingMessage, res: Serve
     const answer = await respond(route, req, left.signal);
     res.writeHead(answer.status, Object.fromEntries(answer.headers));
     if (!answer.body) return void res.end();
-    const body = Readable.fromWeb(answer.body as WebStream).on('error', () => res.destroy());
+    const body = Readable.fromWeb(answer.body as ReadableStream).on('error', () => res.destroy());
     // When the client disconnects, the rest of the stream is discarded.
     res.on('close', () => body.destroy());
     if (res.destroyed) body.destroy();
@@ -29,20 +29,16 @@ export function nodeHandler(route: ChatRoute): (req: IncomingMessage, res: Serve
 async function respond(route: ChatRoute, req: IncomingMessage, signal: AbortSignal): Promise<Response> {
   if (req.method !== 'GET' && req.method !== 'POST')
     return new Response(null, { status: 405, headers: { allow: 'GET, POST' } });
-  const request = readable(req, signal);
-  if (!request) return problemResponse(UNREADABLE);
-  return req.method === 'POST' ? route.POST(request) : route.GET(request);
-}
-
-const UNREADABLE = new UsageError('invalid-request', { status: 400 }, 'The URL or the host is invalid.');
-
-/** Node accepts invalid URLs, such as `//`, and hosts with a space. They must not crash the process. */
-function readable(req: IncomingMessage, signal: AbortSignal): Request | undefined {
+  let request: Request;
   try {
-    return requestOf(req, signal);
-  } catch {
-    return undefined;
+    request = requestOf(req, signal);
+  } catch (cause) {
+    // Node accepts invalid URLs, such as `//`, and hosts with a space. They must not crash the process.
+    return problemResponse(
+      new UsageError('invalid-request', { status: 400 }, 'The URL or the host is invalid.', { cause }),
+    );
   }
+  return req.method === 'POST' ? route.POST(request) : route.GET(request);
 }
 
 function requestOf(req: IncomingMessage, signal: AbortSignal): Request {
@@ -54,28 +50,9 @@ function requestOf(req: IncomingMessage, signal: AbortSignal): Request {
     method: req.method ?? 'GET',
     headers,
     signal,
-    ...(req.method === 'POST' && { body: bodyOf(req), duplex: 'half' }),
+    // It leaves `req` alone until it is read, so that a connection can be reused whose body was refused unread.
+    ...(req.method === 'POST' && { body: ReadableStream.from(req), duplex: 'half' }),
   } as RequestInit);
-}
-
-/**
- * The body as a web stream. It leaves `req` alone until it is read, so that Node discards the body of a request that was
- * refused without reading it, and the connection can be reused.
- */
-function bodyOf(req: IncomingMessage): ReadableStream<Uint8Array> {
-  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        reader ??= (Readable.toWeb(req) as ReadableStream<Uint8Array>).getReader();
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader?.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
 }
 
 /** Express strips the mount path from `url`. */

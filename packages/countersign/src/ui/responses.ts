@@ -9,7 +9,6 @@ import { generationChunks, type Listeners } from './chats/generation.ts';
 import { StoredChat } from './chats/stored.ts';
 import { problemsOf } from './http/posted-decisions.ts';
 import { sseResponse } from './http/sse.ts';
-import { cardOf } from './picture/cards.ts';
 import { Picture, sinceUserSpoke } from './picture/picture.ts';
 import type { ChatMessage } from './picture/ui-message.ts';
 import { ChatWriter, type WriterOptions } from './picture/writer.ts';
@@ -63,8 +62,8 @@ export function streamResponse(
   const picture = new Picture({
     chatId: messageId,
     state: loadMessages(messages).state,
-    messageId: () => messageId,
-    card: (key, pending, at) => cardOf(key, pending, at, new Map()),
+    messageId,
+    tools: () => new Map(),
     mayDecide: async () => true,
   });
   if (known) picture.restore(sinceUserSpoke(messages));

@@ -1,11 +1,11 @@
 // The chat route: `Request` in, `Response` out, for `useChat` of the AI SDK.
 import { UsageError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
+import { checkOptions } from '../core/options.ts';
 import type { Agent } from '../loop/agent.ts';
 import { runsOf } from '../runs/agent-runs.ts';
-import { type ChatRouteOptions, checkChatOptions, type Person } from './chat-options.ts';
+import { CHAT_ROUTE_OPTIONS, type ChatRouteOptions, type Person } from './chat-options.ts';
 import type { StoredChatOptions } from './chats/personal-chat.ts';
-import { SealedChat, type SealedChatOptions } from './chats/sealed.ts';
+import { type SealedChatOptions, takeSealed } from './chats/sealed.ts';
 import { StoredChat } from './chats/stored.ts';
 import { waitInStream } from './chats/wait-in-stream.ts';
 import { readJson } from './http/body.ts';
@@ -35,7 +35,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       {},
       'chatRoute needs `authorize`, which identifies the user. For a demo without users, pass `demo: true`.',
     );
-  checkChatOptions(options);
+  checkOptions('`chatRoute`', options, CHAT_ROUTE_OPTIONS);
   const chats = openChats(agent, options);
   const onFault = safely(options.onFault ?? toConsole);
   const stream = { keepAliveMs: options.keepAliveMs ?? 15_000 };
@@ -64,13 +64,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
     const found = await authorize(request, { chatId });
     if (found instanceof Response) throw found;
     if (found && typeof found.id === 'string' && found.id !== '') return found;
-    if (found && !isNobody(found))
-      throw new UsageError(
-        'invalid-options',
-        { status: 500 },
-        '`authorize` must return { id } with a string id, null if nobody is signed in, or a Response.',
-      );
-    throw new UsageError('not-authorized', { status: 401 }, 'Not signed in.');
+    throw new UsageError('not-authorized', { status: 401 }, 'Not signed in: `authorize` returned no string `id`.');
   }
 
   return {
@@ -94,11 +88,11 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       const post = await read();
       const { signal, onLeft } = untilLeft(request);
       const policies = policiesFor(request);
-      const chat =
+      const taking =
         chats.type === 'stored'
-          ? new StoredChat({ ...chats.options, ...policies }, post.chatId, person)
-          : new SealedChat({ ...chats.options, mayDecide: policies.mayDecide }, post.chatId, person);
-      const chunks = await waitInStream(chat.take(post, signal), {
+          ? new StoredChat({ ...chats.options, ...policies }, post.chatId, person).take(post, signal)
+          : takeSealed({ ...chats.options, ...policies, chatId: post.chatId, person }, post, signal);
+      const chunks = await waitInStream(taking, {
         patienceMs: stream.keepAliveMs,
         errorText: chats.options.errorText,
         signal,
@@ -107,11 +101,6 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       return sseResponse(chunks, { ...uiStream, onLeft });
     }),
   };
-}
-
-/** For example `{ id: session.user?.id }` without a session. Anything else without an id is a bug in the hook. */
-function isNobody(found: unknown): boolean {
-  return isObject(found) && 'id' in found && (found.id ?? '') === '';
 }
 
 const DEMO: Person = { id: 'demo' };
@@ -151,7 +140,6 @@ function openChats(agent: Agent, options: ChatRouteOptions): Chats {
       sealer: createSealer(options.secret),
       expiresInMs: options.sealExpiresInMs ?? 3_600_000,
       clock: options.clock ?? Date.now,
-      newId: () => crypto.randomUUID(),
     },
   };
 }
@@ -202,16 +190,7 @@ function readPath(path: string): { readonly chatId: string; readonly what: 'chat
   const last = segments.at(-1);
   const what = last === 'stream' || last === 'watch' ? last : 'chat';
   const id = what === 'chat' ? last : segments.at(-2);
-  return { chatId: checkChatId(decoded(id), 'the chat id in the URL'), what };
-}
-
-function decoded(segment: string | undefined): string | undefined {
-  try {
-    return segment === undefined ? undefined : decodeURIComponent(segment);
-  } catch {
-    // A malformed escape is not a valid id.
-    return undefined;
-  }
+  return { chatId: checkChatId(id, 'the chat id in the URL'), what };
 }
 
 /** Another site can make a browser post with its user's cookies. Browsers send the origin of a post. */
@@ -229,12 +208,7 @@ function refuseOtherOrigins(request: Request, allowed: readonly string[]): void 
 }
 
 function isSameHost(origin: string, request: Request): boolean {
-  try {
-    const { host } = new URL(origin);
-    // A proxy forwards the host that the browser used.
-    const asked = request.headers.get('x-forwarded-host') ?? request.headers.get('host') ?? new URL(request.url).host;
-    return host === asked;
-  } catch {
-    return false;
-  }
+  // A proxy forwards the host that the browser used.
+  const asked = request.headers.get('x-forwarded-host') ?? request.headers.get('host') ?? new URL(request.url).host;
+  return URL.canParse(origin) && new URL(origin).host === asked;
 }

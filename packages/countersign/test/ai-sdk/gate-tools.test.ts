@@ -209,12 +209,9 @@ test.each([
 test.each([
   [{}, 'A gate needs a `store`, or a `secret` of at least 32 bytes.'],
   [{ secret: undefined }, 'A gate needs a `store`, or a `secret`'],
-  [{ secret: 7 }, '`secret` must be a string, or an array of keys with a kid and a secret.'],
+  [{ secret: 7 }, '`secret` must be a string, or an array of keys with a secret and a kid'],
   [{ secret: [SECRET] }, '`secret` must be a string, or an array of keys'],
-  [
-    { secret: [1, 2].map((n) => ({ kid: 'may', secret: SECRET + n })) },
-    'Two keys have the kid may. Give each key its own.',
-  ],
+  [{ secret: [1, 2].map((n) => ({ kid: 'may', secret: SECRET + n })) }, 'Two keys of `secret` have the same kid.'],
   [{ secret: SECRET, expiresIn: '60000' }, '`expiresIn` of `gate` must be a number of milliseconds'],
   [{ secret: SECRET, expiresIn: Number.POSITIVE_INFINITY }, '`expiresIn` of `gate` must be a number'],
   [{ store: memoryStore(), expiresIn: Number.NaN }, '`expiresIn` of `gate` must be a number'],

@@ -50,24 +50,14 @@ const posted = (body: object) =>
     body: JSON.stringify(body),
   });
 
-test.each([
-  [401, undefined],
-  [401, null],
-  [401, false],
-  [401, { id: undefined }],
-  [401, { id: '' }],
-  [500, { userId: 'ada' }],
-  [500, { id: 7 }],
-  [500, 'ada'],
-  [500, true],
-])('%i if `authorize` returns %o, and onFault receives a mistake in it', async (status, person) => {
-  const faults: unknown[] = [];
-  const authorize = (() => person) as unknown as NonNullable<ChatRouteOptions['authorize']>;
-  const { POST } = chatRoute(agent, { authorize, onFault: (error) => faults.push(error) });
-  expect((await POST(posted(said))).status).toBe(status);
-  const mistake = expect.objectContaining({ message: expect.stringContaining('`authorize` must return { id }') });
-  expect(faults).toEqual(status === 500 ? [mistake] : []);
-});
+test.each([[null], [undefined], [{ id: '' }], [{ id: null }], [{ id: 7 }], [{ userId: 'ada' }], ['ada']])(
+  '401 if `authorize` returns %o',
+  async (person) => {
+    const authorize = (() => person) as unknown as NonNullable<ChatRouteOptions['authorize']>;
+    const { POST } = chatRoute(agent, { authorize });
+    expect((await POST(new Request('http://localhost/chat', { method: 'POST' }))).status).toBe(401);
+  },
+);
 
 test('a page that posts only its last message receives the correct form', async () => {
   const { messages, ...rest } = said;

@@ -33,51 +33,34 @@ function chatParts(part: ShownPart, { approvals }: WriterOptions): readonly Chat
           type: `tool-${part.name}`,
           toolCallId: part.id,
           input: part.input,
-          ...(approvals === 'native' ? nativeState(part) : plainState(part)),
+          ...stateOf(part, approvals === 'native'),
         },
         ...[...part.cards].map(([id, data]) => ({ type: 'data-interrupt', id, data })),
       ];
   }
 }
 
-function nativeState(call: ShownCall): { readonly state: string; readonly [key: string]: unknown } {
-  const { status, approvalId: id } = call;
+function stateOf(call: ShownCall, native: boolean): { readonly state: string; readonly [key: string]: unknown } {
+  const { status, approvalId } = call;
+  const id = native ? approvalId : undefined;
+  const approved = id !== undefined && { approval: { id, approved: true } };
   const reason = lastCard(call)?.decision?.reason;
-  const approved = id === undefined ? {} : { approval: { id, approved: true } };
-  switch (status.state) {
-    case 'asked':
-      return { state: 'approval-requested', approval: { id } };
-    case 'decided':
-      return id === undefined ? { state: 'input-available' } : { state: 'approval-responded', ...approved };
-    case 'output':
-      return { state: 'output-available', output: status.output, ...approved };
-    case 'denied':
-      return { state: 'output-denied', approval: { id, approved: false, ...(reason !== undefined && { reason }) } };
-    case 'error':
-    case 'input-streaming':
-    case 'input':
-    case 'question':
-      return plainState(call);
-  }
-}
-
-function plainState(call: ShownCall): { readonly state: string; readonly [key: string]: unknown } {
-  const { status } = call;
   switch (status.state) {
     case 'input-streaming':
       return { state: 'input-streaming' };
     case 'input':
-    case 'asked':
     case 'question':
-    case 'decided':
       return { state: 'input-available' };
+    case 'asked':
+      return native ? { state: 'approval-requested', approval: { id } } : { state: 'input-available' };
+    case 'decided':
+      return approved ? { state: 'approval-responded', ...approved } : { state: 'input-available' };
     case 'output':
-      return { state: 'output-available', output: status.output };
+      return { state: 'output-available', output: status.output, ...approved };
     case 'error':
       return { state: 'output-error', errorText: status.text };
-    case 'denied': {
-      const reason = lastCard(call)?.decision?.reason;
-      return { state: 'output-error', errorText: reason ?? 'It was rejected and did not run.' };
-    }
+    case 'denied':
+      if (!native) return { state: 'output-error', errorText: reason ?? 'It was rejected and did not run.' };
+      return { state: 'output-denied', approval: { id, approved: false, ...(reason !== undefined && { reason }) } };
   }
 }

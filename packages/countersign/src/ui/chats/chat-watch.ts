@@ -1,11 +1,10 @@
 // Watches chats for changes of status: one watch of the store for all of them, one picture per chat for all its watchers.
-import { newState } from '../../core/messages/load-messages.ts';
-import type { ToolDefinition } from '../../loop/tool/definition.ts';
+import { unlessAborted } from '../../models/abort.ts';
 import { unknownRun } from '../../runs/port/run-id.ts';
 import type { RunRecord } from '../../runs/port/store.ts';
 import { pendingCards } from '../../runs/questions/card.ts';
 import type { Runs } from '../../runs/runs.ts';
-import { cardOf } from '../picture/cards.ts';
+import type { Tools } from '../picture/cards.ts';
 import { Picture } from '../picture/picture.ts';
 
 /** The status of a chat, as its watchers receive it. */
@@ -21,8 +20,6 @@ export const RESTING: ReadonlySet<RunRecord['status']> = new Set(['waiting', 'do
 
 /** Notifications of the store can get lost, so every watched chat is read again after this time. */
 const POLL_MS = 30_000;
-
-type Tools = () => ReadonlyMap<string, ToolDefinition>;
 
 const watches = new WeakMap<Runs, ChatWatch>();
 
@@ -43,7 +40,7 @@ class ChatWatch {
   }
 
   /** Yields the status of the chat: now, and whenever it pauses or ends. A slow reader gets only the latest. */
-  async *follow(chatId: string, tools: Tools, signal: AbortSignal): AsyncGenerator<ChatStatus> {
+  async *follow(chatId: string, tools: () => Tools, signal: AbortSignal): AsyncGenerator<ChatStatus> {
     const chat = this.#enter(chatId, tools);
     let last: ChatStatus | undefined;
     try {
@@ -58,7 +55,7 @@ class ChatWatch {
     }
   }
 
-  #enter(chatId: string, tools: Tools): WatchedChat {
+  #enter(chatId: string, tools: () => Tools): WatchedChat {
     this.#stopWatching ??= this.#watch();
     const found = this.#chats.get(chatId);
     const chat = found && !found.hasFailed ? found : new WatchedChat(this.#runs, chatId, tools);
@@ -93,25 +90,19 @@ class ChatWatch {
 class WatchedChat {
   followers = 0;
   readonly #runs: Runs;
-  readonly #chatId: string;
   readonly #picture: Picture;
-  readonly #waiters = new Set<() => void>();
+  readonly #chatId: string;
   #status: ChatStatus | undefined;
   #failure: { readonly error: unknown } | undefined;
+  #wasRead = Promise.withResolvers<void>();
   #isReading = false;
   #mustRead = false;
 
-  constructor(runs: Runs, chatId: string, tools: Tools) {
+  constructor(runs: Runs, chatId: string, tools: () => Tools) {
     this.#runs = runs;
     this.#chatId = chatId;
-    this.#picture = new Picture({
-      chatId,
-      state: newState(),
-      messageId: (seq) => `${chatId}.${seq}`,
-      card: (key, pending, at) => cardOf(key, pending, at, tools()),
-      // Its cards are not shown to anyone.
-      mayDecide: async () => false,
-    });
+    // Its cards are not shown to anyone.
+    this.#picture = new Picture({ chatId, tools, mayDecide: async () => false });
   }
 
   get hasFailed(): boolean {
@@ -125,7 +116,7 @@ class WatchedChat {
       if (this.#failure) throw this.#failure.error;
       const now = this.#status;
       if (now && (!last || (RESTING.has(now.status) && now.version !== last.version))) return now;
-      await this.#nextRead(signal);
+      await unlessAborted(this.#wasRead.promise, signal);
     }
   }
 
@@ -146,7 +137,8 @@ class WatchedChat {
       this.#failure = { error };
     }
     this.#isReading = false;
-    for (const wake of this.#waiters) wake();
+    this.#wasRead.resolve();
+    this.#wasRead = Promise.withResolvers();
   }
 
   async #read(): Promise<void> {
@@ -157,17 +149,5 @@ class WatchedChat {
     const { status, version } = loaded.run;
     const pending = [...pendingCards(this.#chatId, picture.state).keys()];
     this.#status = { status, version, messageId: picture.messageId, pending };
-  }
-
-  #nextRead(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        this.#waiters.delete(wake);
-        signal.removeEventListener('abort', wake);
-        resolve();
-      };
-      this.#waiters.add(wake);
-      signal.addEventListener('abort', wake);
-    });
   }
 }

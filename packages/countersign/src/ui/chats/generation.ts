@@ -5,7 +5,7 @@ import type { Message } from '../../core/message.ts';
 import type { GenerateResponse } from '../../loop/response.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import type { Problem } from '../picture/card.ts';
-import { finishReason } from '../picture/finish-reason.ts';
+import { FINISH_REASONS } from '../picture/finish-reason.ts';
 import type { Picture } from '../picture/picture.ts';
 import type { ChatChunk } from '../picture/ui-message.ts';
 import type { ChatWriter } from '../picture/writer.ts';
@@ -26,7 +26,6 @@ export type GenerationOptions = {
   readonly generate: ((listen: Listeners) => Promise<GenerateResponse>) | undefined;
   /** Seals the messages, at the end and after a failure. */
   readonly seal?: (messages: readonly Message[]) => ChatChunk;
-  /** Maps an invalid resume to the questions it is about. */
   readonly refused: (error: UsageError) => ReadonlyMap<string, readonly Problem[]>;
   readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
 };
@@ -91,7 +90,7 @@ function* end(
 ): Generator<ChatChunk> {
   if (result.type === 'response') {
     if (seal) yield seal(result.response.messages);
-    yield* writer.end(finishReason(result.response.finishReason));
+    yield* writer.end(FINISH_REASONS[result.response.finishReason]);
     return;
   }
   const { error } = result;

@@ -1,22 +1,26 @@
 // A stored chat as one person may use it.
 import { UsageError } from '../../core/errors.ts';
 import type { Agent } from '../../loop/agent.ts';
-import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import type { LoadedRun, RunRecord } from '../../runs/port/store.ts';
 import type { Runs } from '../../runs/runs.ts';
 import type { Person } from '../chat-options.ts';
 import type { InterruptCard } from '../picture/card.ts';
+import type { Tools } from '../picture/cards.ts';
 import type { WriterOptions } from '../picture/writer.ts';
 
-export type StoredChatOptions = {
+/** The options of every chat, with a store or with seals. */
+export type ChatOptions = {
   readonly agent: Agent;
-  readonly runs: Runs;
-  readonly tools: () => ReadonlyMap<string, ToolDefinition>;
+  readonly tools: () => Tools;
   readonly writer: WriterOptions;
-  readonly mayRead: (run: RunRecord, person: Person) => Promise<boolean>;
   readonly mayDecide: (card: InterruptCard, person: Person) => Promise<boolean>;
   readonly whilePending: 'cancel' | 'refuse';
   readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
+};
+
+export type StoredChatOptions = ChatOptions & {
+  readonly runs: Runs;
+  readonly mayRead: (run: RunRecord, person: Person) => Promise<boolean>;
 };
 
 export type PersonalChat = StoredChatOptions & { readonly chatId: string; readonly person: Person };
@@ -32,6 +36,14 @@ export async function findChat(
   if (loaded.run.agent !== agent.name || !(await mayRead(loaded.run, person))) throw unknownChat(chatId);
   return loaded;
 }
+
+export const unknownInterrupt = (interruptId: string): UsageError =>
+  new UsageError('unknown-interrupt', { status: 404, interruptId }, `Request ${interruptId} not found in this chat.`);
+
+export const notAllowed = ({ id }: Person, interruptId: string): UsageError =>
+  new UsageError('not-allowed', { status: 403, interruptId }, `${id} is not allowed to decide ${interruptId}.`);
+
+export const OUTDATED = 'The request has changed since you decided. Please review it again.';
 
 export const unknownChat = (chatId: string): UsageError =>
   new UsageError('unknown-run', { status: 404, runId: chatId }, `Chat ${chatId} not found.`);

@@ -10,13 +10,12 @@ import type { Post, PostedDecision, PostedMessage } from '../http/post.ts';
 import { canHaveSeen, postedDecisions, problemsOf } from '../http/posted-decisions.ts';
 import type { Problem } from '../picture/card.ts';
 import { interruptCard, misfitOf } from '../picture/cards.ts';
-import { findChat, type PersonalChat, unknownChat } from './personal-chat.ts';
+import { findChat, notAllowed, OUTDATED, type PersonalChat, unknownChat, unknownInterrupt } from './personal-chat.ts';
 import { isLastRecorded, isRecorded, lastWithId, userMessage } from './user-message.ts';
 
 /** Why decisions were refused, by the id of their question. */
 export type Problems = ReadonlyMap<string, readonly Problem[]>;
 
-/** The run of a chat, read for this post. */
 type ReadRun = { readonly loaded: LoadedRun; readonly state: State };
 
 /** Resolves once everything is durable. `read` is undefined if the chat does not exist yet. */
@@ -35,7 +34,6 @@ export async function recordPost(
   return recordIn(chat, post, { loaded: existing, state: await stateOfRun(existing) }, signal);
 }
 
-/** False if the chat exists. */
 async function startChat({ agent, chatId, person }: PersonalChat, message: PostedMessage): Promise<boolean> {
   const { id: by, context } = person;
   try {
@@ -68,7 +66,8 @@ async function recordIn(
   }
   const { userMessage: message, regenerate } = post;
   const retries = run.status === 'failed' && (message ? regenerate || isLastRecorded(state, message) : !isNew);
-  if (retries) await driveAgain(chat);
+  const { context } = chat.person;
+  if (retries) await chat.runs.drive(chat.chatId, context ? { context } : {});
   else if (message) {
     // A page that edits a message, or asks for another reply, does not post the messages after it.
     const isCut = lastWithId(state, message.id) !== undefined;
@@ -95,11 +94,7 @@ async function decide(
   /** Only a person who may decide learns why the decision is invalid. */
   const problem = async (problems: readonly Problem[]): Promise<readonly Problem[]> => {
     if (card.status !== 'pending' || (await mayDecide(card, person))) return problems;
-    throw new UsageError(
-      'not-allowed',
-      { status: 403, interruptId, runId: chatId },
-      `${by} is not allowed to decide ${interruptId}.`,
-    );
+    throw notAllowed(person, interruptId);
   };
   const misfit = card.status === 'pending' ? misfitOf(card, decision) : undefined;
   if (misfit !== undefined) return problem([{ path: [], message: misfit }]);
@@ -119,7 +114,7 @@ async function decide(
     if (error instanceof ConflictError && error.code === 'already-decided')
       return [{ path: [], message: 'This was already decided. Your decision was not saved.' }];
     if (error instanceof ConflictError && error.code === 'outdated-card')
-      return problem([{ path: [], message: 'The request has changed since you decided. Please review it again.' }]);
+      return problem([{ path: [], message: OUTDATED }]);
     if (error instanceof UsageError && CORRECTABLE.has(error.code)) return problem(problemsOf(error));
     throw error;
   }
@@ -151,10 +146,3 @@ async function speak(
     { ...options, by, ...(context && { context }) },
   );
 }
-
-async function driveAgain({ runs, chatId, person: { context } }: PersonalChat): Promise<void> {
-  await runs.drive(chatId, context ? { context } : {});
-}
-
-const unknownInterrupt = (interruptId: string): UsageError =>
-  new UsageError('unknown-interrupt', { status: 404, interruptId }, `Request ${interruptId} not found in this chat.`);

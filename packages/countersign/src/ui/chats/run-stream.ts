@@ -5,7 +5,7 @@ import type { Context } from '../../loop/tool/definition.ts';
 import { unlessAborted } from '../../models/abort.ts';
 import type { LiveChunk } from '../../runs/driving/live-chunks.ts';
 import type { LoadedRun, RunRecord } from '../../runs/port/store.ts';
-import { finishReason } from '../picture/finish-reason.ts';
+import { FINISH_REASONS } from '../picture/finish-reason.ts';
 import type { Picture } from '../picture/picture.ts';
 import type { ChatChunk, ChatMessage } from '../picture/ui-message.ts';
 import { ChatWriter } from '../picture/writer.ts';
@@ -24,7 +24,6 @@ export type LiveUpdates = { readonly updates: Mailbox<Update>; readonly stop: ()
 /** How many live chunks are buffered for a slow client. The rest is dropped; the recorded reply brings it later. */
 const LIVE_BUFFER = 1_000;
 
-/** Buffers what the model says from now on. */
 export function listenToRun({ runs, chatId }: PersonalChat): LiveUpdates {
   const updates = new Mailbox<Update>(LIVE_BUFFER);
   let replyWithGap: number | undefined;
@@ -130,7 +129,7 @@ async function restedRun({ runs, chatId }: PersonalChat, run: RunRecord): Promis
 }
 
 function finishReasonOf({ status, outcome }: RunRecord): string {
-  if (status === 'waiting') return finishReason('interrupted');
+  if (status === 'waiting') return FINISH_REASONS.interrupted;
   const reason = isObject(outcome) ? outcome.finishReason : undefined;
-  return finishReason(typeof reason === 'string' ? (reason as FinishReason) : 'other');
+  return FINISH_REASONS[reason as FinishReason] ?? 'other';
 }

@@ -8,7 +8,6 @@ import { MESSAGE_ID } from '../picture/picture.ts';
 import type { ChatMessage } from '../picture/ui-message.ts';
 import type { Sealer } from '../seal.ts';
 
-/** The contents of a seal on one message of the model. */
 export type Claims = {
   readonly chat: string;
   readonly person: string;
@@ -85,6 +84,7 @@ function openSeal(
 ): Claims {
   if (token === undefined) throw bad(messageId, 'It is missing.');
   const claims = sealer.open(token);
+  if (!claims) throw bad(messageId, 'It was changed, or made with an unknown key.');
   if (claims.chat !== chatId) throw bad(messageId, 'It was made for another chat.');
   if (claims.person !== personId) throw bad(messageId, 'It was made for another person.');
   if (claims.messageId !== messageId) throw bad(messageId, 'It was made for another message.');

@@ -1,10 +1,8 @@
 // A chat whose run is in a store. The record is the truth; the browser only sends messages and decisions.
-import { newState } from '../../core/messages/load-messages.ts';
 import type { LoadedRun } from '../../runs/port/store.ts';
 import { applyEvents } from '../../runs/questions/view.ts';
 import type { Person } from '../chat-options.ts';
 import type { Post } from '../http/post.ts';
-import { cardOf } from '../picture/cards.ts';
 import { Picture } from '../picture/picture.ts';
 import type { ChatChunk, ChatMessage } from '../picture/ui-message.ts';
 import { chatMessage } from './chat-messages.ts';
@@ -81,13 +79,7 @@ export class StoredChat {
 
   async #picture(loaded: LoadedRun | undefined): Promise<Picture> {
     const { chatId, tools, mayDecide, person } = this.#chat;
-    const picture = new Picture({
-      chatId,
-      state: newState(),
-      messageId: (seq) => `${chatId}.${seq}`,
-      card: (key, pending, at) => cardOf(key, pending, at, tools()),
-      mayDecide: (card) => mayDecide(card, person),
-    });
+    const picture = new Picture({ chatId, tools, mayDecide: (card) => mayDecide(card, person) });
     if (loaded) await applyEvents(loaded, (event) => picture.apply(event));
     return picture;
   }

@@ -10,7 +10,6 @@ export type WaitOptions = {
   /** How long to wait before the response starts without a known outcome. */
   readonly patienceMs: number;
   readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
-  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** Receives errors that are not the client's fault. */
   readonly onFault: (error: unknown) => void;

@@ -59,7 +59,6 @@ async function readBytes(request: Request, { maxBytes, timeoutMs }: BodyLimits):
   return Buffer.concat(chunks, size);
 }
 
-/** The client disconnected. */
 function brokeOff(cause: unknown): never {
   throw new UsageError('invalid-request', { status: 400 }, 'The body ended early.', { cause });
 }

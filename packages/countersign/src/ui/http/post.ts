@@ -6,7 +6,6 @@ import type { DecisionInput } from '../../runs/questions/decision.ts';
 import { type ChatMessage, type ChatPart, isToolPart, questionsByCall } from '../picture/ui-message.ts';
 import { refuseTooMany } from './post-limits.ts';
 
-/** A decision from the `decisions` field of the body. */
 export type PostedDecision = {
   readonly interruptId: string;
   readonly decision: DecisionInput;
@@ -14,7 +13,6 @@ export type PostedDecision = {
   readonly note?: string;
 };
 
-/** An approval or an answer in a tool part of the browser. */
 export type PostedPart =
   | { readonly approvalId: string; readonly approved: boolean; readonly reason?: string }
   | (AnsweredCall & { readonly output: unknown })
@@ -62,7 +60,6 @@ export function readPost(body: unknown): Post {
   };
 }
 
-/** Lists the approvals and answers in the tool parts of the model's messages. */
 export function postedParts(messages: readonly ChatMessage[]): readonly PostedPart[] {
   return messages
     .filter(({ role }) => role === 'assistant')
@@ -132,7 +129,6 @@ function readDecisions(value: unknown): readonly PostedDecision[] {
   });
 }
 
-/** The text and files of a user's message. */
 export function contentOf({ parts }: ChatMessage): readonly Part[] {
   const content = parts.flatMap((part): readonly Part[] => {
     if (part.type === 'text' && typeof part.text === 'string' && part.text !== '') return [{ text: part.text }];

@@ -3,7 +3,7 @@ import type { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { PendingCard } from '../../runs/questions/card.ts';
 import type { Problem } from '../picture/card.ts';
-import { type ChatPart, questionsByCall, toolCallIdAt } from '../picture/ui-message.ts';
+import { toolCallIdAt } from '../picture/ui-message.ts';
 import type { Post, PostedDecision, PostedPart } from './post.ts';
 import { APPROVAL } from './recipe.ts';
 
@@ -21,7 +21,8 @@ export function postedDecisions(post: Post, pending: Pending): PostedDecisions {
   for (const decision of post.decisions)
     if (!decisions.has(decision.interruptId)) decisions.set(decision.interruptId, decision);
   const problems = new Map<string, readonly Problem[]>();
-  const keys = keysByCall(pending);
+  // A call waits for one question at a time.
+  const keys = new Map([...pending].map(([key, card]) => [toolCallIdOf(card), key]));
   for (const part of post.parts) {
     const key = keyOf(part, pending, keys);
     const card = key === undefined ? undefined : pending.get(key);
@@ -38,57 +39,26 @@ export function postedDecisions(post: Post, pending: Pending): PostedDecisions {
  * question, as in a post that is repeated after the process crashed.
  */
 export function canHaveSeen({ messages }: Post, pending: Pending): boolean {
-  const posted = new Set<string>();
-  const shown = new Set<string>();
-  for (const { parts } of messages) {
-    for (const { toolCallId, approval } of parts) {
-      if (typeof toolCallId !== 'string') continue;
+  const posted = new Set<unknown>();
+  const shown = new Set<unknown>();
+  for (const { parts } of messages)
+    for (const { type, id, toolCallId, approval } of parts) {
       posted.add(toolCallId);
-      if (isObject(approval) && typeof approval.id === 'string') shown.add(questionOf(toolCallId, approval.id));
+      if (type === 'data-interrupt') shown.add(id);
+      if (isObject(approval)) shown.add(approval.id);
     }
-    for (const [toolCallId, questions] of questionsOfPostedCalls(parts))
-      for (const id of questions) shown.add(questionOf(toolCallId, id));
-  }
-  for (const [key, card] of pending) {
-    if (card.kind !== 'unknown-outcome') continue;
-    const id = toolCallIdOf(card);
-    if (posted.has(id) && !shown.has(questionOf(id, key))) return false;
-  }
+  for (const [key, card] of pending)
+    if (card.kind === 'unknown-outcome' && posted.has(toolCallIdOf(card)) && !shown.has(key)) return false;
   return true;
 }
 
-const questionOf = (toolCallId: string, questionId: string): string => JSON.stringify([toolCallId, questionId]);
-
-/** The questions in a message whose tool call is in the same message. */
-function questionsOfPostedCalls(parts: readonly ChatPart[]): readonly (readonly [string, readonly string[]])[] {
-  const questions = questionsByCall(parts);
-  if (questions.size === 0) return [];
-  const calls = new Set(parts.map(({ toolCallId }) => toolCallId));
-  return [...questions].filter(([toolCallId]) => calls.has(toolCallId));
-}
-
-/** The keys of the pending questions, by the tool part that they belong to. */
-function keysByCall(pending: Pending): ReadonlyMap<string, ReadonlySet<string>> {
-  const keys = new Map<string, Set<string>>();
-  for (const [key, card] of pending) {
-    const id = toolCallIdOf(card);
-    const found = keys.get(id);
-    if (found) found.add(key);
-    else keys.set(id, new Set([key]));
-  }
-  return keys;
-}
-
 /** The key of the question that a part answers. An answer to an earlier question of the call counts for none. */
-function keyOf(part: PostedPart, pending: Pending, keys: ReadonlyMap<string, ReadonlySet<string>>): string | undefined {
+function keyOf(part: PostedPart, pending: Pending, keys: ReadonlyMap<string, string>): string | undefined {
   if ('approvalId' in part) return pending.has(part.approvalId) ? part.approvalId : undefined;
-  const ofCall = keys.get(part.toolCallId);
-  if (!ofCall) return undefined;
-  if (part.questionId === undefined) return ofCall.values().next().value;
-  return ofCall.has(part.questionId) ? part.questionId : undefined;
+  const key = keys.get(part.toolCallId);
+  return part.questionId === undefined || part.questionId === key ? key : undefined;
 }
 
-/** The id of the tool part in the browser. */
 function toolCallIdOf({ part }: PendingCard): string {
   const path: unknown = part.metadata?.path;
   return toolCallIdAt(Array.isArray(path) ? path : [], part.toolRequest.ref);

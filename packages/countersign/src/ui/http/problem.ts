@@ -1,4 +1,5 @@
 // Errors as HTTP responses: problem+json with our codes, without internal details.
+import { STATUS_CODES } from 'node:http';
 import { ConflictError, CountersignError, ProviderError, UsageError } from '../../core/errors.ts';
 
 /** The JSON body of an error response. */
@@ -8,24 +9,6 @@ export type HttpProblem = {
   readonly status: number;
   readonly code: string;
   readonly detail: string;
-};
-
-const TITLES: Readonly<Record<number, string>> = {
-  400: 'Bad request',
-  401: 'Not signed in',
-  403: 'Not allowed',
-  404: 'Not found',
-  405: 'Method not allowed',
-  408: 'Too slow',
-  409: 'Conflict',
-  413: 'Too large',
-  415: 'Unsupported media type',
-  421: 'Wrong host',
-  422: 'Invalid decision',
-  429: 'Too many requests',
-  500: 'Internal error',
-  502: 'The model failed',
-  503: 'Not available',
 };
 
 const UNKNOWN: ReadonlySet<string> = new Set(['unknown-run', 'unknown-interrupt', 'unknown-agent']);
@@ -47,7 +30,7 @@ export function problemOf(error: unknown): HttpProblem {
   const code = known?.code ?? 'invariant';
   return {
     type: `urn:countersign:${code}`,
-    title: TITLES[status] ?? 'Error',
+    title: STATUS_CODES[status] ?? 'Error',
     status,
     code,
     detail: detailOf(known, status),

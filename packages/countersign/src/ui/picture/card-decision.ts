@@ -28,7 +28,7 @@ function outer(decision: Exclude<Decision, { type: 'inside' }>): CardDecision {
 }
 
 /** The decision on a question of a sub-agent. Questions with the same ref may be pending in other sub-agents. */
-function inner({ part }: PendingCard, { resume, decided }: Decision & { type: 'inside' }): CardDecision {
+function inner({ part }: PendingCard, { resume }: Decision & { type: 'inside' }): CardDecision {
   const { ref } = part.toolRequest;
   const path = listOf(part.metadata?.path).slice(1);
   for (const type of TYPES)
@@ -40,12 +40,7 @@ function inner({ part }: PendingCard, { resume, decided }: Decision & { type: 'i
       const edit = 'replacedInput' in more && isObject(toolRequest) && { edit: toolRequest.input as Json };
       return { ...noted(type, recordOf(decision)), ...answer, ...edit };
     }
-  // The call of the sub-agent keeps a note of each decision inside it.
-  const note =
-    listOf(decided)
-      .map(recordOf)
-      .find((note) => note.ref === ref) ?? {};
-  return noted(TYPES.find((type) => type === note.type) ?? 'approve', note);
+  return { ...NOBODY, type: 'approve' };
 }
 
 function noted(type: CardDecision['type'], { by, channel, note, reason }: Record<string, unknown>): CardDecision {

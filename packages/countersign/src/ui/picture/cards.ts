@@ -11,7 +11,7 @@ import type { RunInterrupt } from '../../runs/questions/view.ts';
 import type { Allowed, CardDecision, InterruptCard } from './card.ts';
 import { toolCallIdAt } from './ui-message.ts';
 
-type Tools = ReadonlyMap<string, ToolDefinition>;
+export type Tools = ReadonlyMap<string, ToolDefinition>;
 
 /** The card of a question, pending or stored: its request says it all. `mayDecide` is false until the policy was asked. */
 export function cardOf(
@@ -25,7 +25,7 @@ export function cardOf(
   const path = pathOf(metadata.path);
   const tool = toolAt(tools, path.length)?.get(toolRequest.name);
   const kind = kindOn(part);
-  const allows = allowsOf(kind);
+  const allows = ALLOWS[kind];
   const payload = metadata.interrupt as Json;
   return {
     id: key,
@@ -123,18 +123,11 @@ function schemaOf(schema: ToolDefinition['input'] | undefined): JsonSchema | nul
   }
 }
 
-/** The decisions that a request of this kind accepts. */
-export function allowsOf(kind: Interrupt['kind']): readonly Allowed[] {
-  switch (kind) {
-    case 'approval':
-    case 'unavailable':
-      return ['approve', 'edit', 'reject'];
-    case 'question':
-      return ['respond', 'reject'];
-    case 'interrupt':
-      return ['approve', 'edit', 'reject', 'respond', 'restart'];
-    // It happened, with this result; it did not happen, so run it; skip it and tell the model.
-    case 'unknown-outcome':
-      return ['respond', 'approve', 'cancel'];
-  }
-}
+export const ALLOWS: Readonly<Record<Interrupt['kind'], readonly Allowed[]>> = {
+  approval: ['approve', 'edit', 'reject'],
+  unavailable: ['approve', 'edit', 'reject'],
+  question: ['respond', 'reject'],
+  interrupt: ['approve', 'edit', 'reject', 'respond', 'restart'],
+  // It happened, with this result; it did not happen, so run it; skip it and tell the model.
+  'unknown-outcome': ['respond', 'approve', 'cancel'],
+};

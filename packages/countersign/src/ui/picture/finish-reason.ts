@@ -1,19 +1,13 @@
 // Maps finish reasons to those of the AI SDK.
 import type { FinishReason } from '../../core/event.ts';
 
-export function finishReason(reason: FinishReason): string {
-  switch (reason) {
-    case 'interrupted':
-      return 'tool-calls';
-    case 'blocked':
-      return 'content-filter';
-    case 'stop':
-    case 'length':
-    case 'error':
-      return reason;
-    case 'max-turns':
-    case 'aborted':
-    case 'other':
-      return 'other';
-  }
-}
+export const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  error: 'error',
+  interrupted: 'tool-calls',
+  blocked: 'content-filter',
+  'max-turns': 'other',
+  aborted: 'other',
+  other: 'other',
+};

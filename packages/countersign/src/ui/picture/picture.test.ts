@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
 import { event } from '../../core/event.ts';
-import { newState } from '../../core/messages/load-messages.ts';
-import { cardOf } from './cards.ts';
 import { Picture } from './picture.ts';
 
 test('a turn with many questions builds each card a few times, not once per event', () => {
@@ -9,9 +7,7 @@ test('a turn with many questions builds each card a few times, not once per even
   let looks = 0;
   const picture = new Picture({
     chatId: 'run_1',
-    state: newState(),
-    messageId: (seq) => `m${seq}`,
-    card: (key, pending, at) => cardOf(key, pending, at, new Map()),
+    tools: () => new Map(),
     mayDecide: async () => true,
   });
   const content = refs.map((ref) => ({ toolRequest: { name: 'pay', ref, input: {} } }));

@@ -4,12 +4,14 @@ import { interruptIdOf } from '../../core/decide.ts';
 import type { Result, RunEvent } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
 import type { Message, ToolResponsePart } from '../../core/message.ts';
+import { newState } from '../../core/messages/load-messages.ts';
 import { fold, type State } from '../../core/state.ts';
 import { subAgentEvents, subAgentState } from '../../core/sub-agents.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import { interruptKey, type PendingCard, pendingCards } from '../../runs/questions/card.ts';
 import type { CardDecision, InterruptCard, Problem } from './card.ts';
 import { decisionOn } from './card-decision.ts';
+import { cardOf, type Tools } from './cards.ts';
 import {
   type AssistantMessage,
   type CallStatus,
@@ -25,12 +27,11 @@ import { toolCallIdAt } from './ui-message.ts';
 
 export type PictureOptions = {
   readonly chatId: string;
-  /** The conversation before the first event. */
-  readonly state: State;
-  /** The id of the reply to what the user said with this event. */
-  readonly messageId: (seq: number) => string;
-  /** Makes the card of a pending question. */
-  readonly card: (key: string, card: PendingCard, at: number | undefined) => InterruptCard;
+  /** The conversation before the first event. Default: none. */
+  readonly state?: State;
+  /** The id of the model's message. Default: it names the event with which the user last spoke. */
+  readonly messageId?: string;
+  readonly tools: () => Tools;
   /** Whether the person who looks at the picture may decide it. */
   readonly mayDecide: (card: InterruptCard) => Promise<boolean>;
 };
@@ -57,7 +58,7 @@ export class Picture {
 
   constructor(options: PictureOptions) {
     this.#options = options;
-    this.#state = options.state;
+    this.#state = options.state ?? newState();
     this.#transcript = new Transcript(() => this.messageId);
   }
 
@@ -65,7 +66,6 @@ export class Picture {
     return this.#state;
   }
 
-  /** How many events were applied. */
   get seq(): number {
     return this.#seq;
   }
@@ -81,7 +81,8 @@ export class Picture {
 
   /** The id that this message has or will have. */
   get messageId(): string {
-    return this.current?.id ?? this.#options.messageId(this.#spokenAt);
+    const { messageId, chatId } = this.#options;
+    return this.current?.id ?? messageId ?? `${chatId}.${this.#spokenAt}`;
   }
 
   /** Counts the messages before the next reply, as live chunks do. An open turn counts as one. */
@@ -133,7 +134,6 @@ export class Picture {
     for (const { callId, result } of settledInside(event)) this.#end(callId, result);
   }
 
-  /** Adds a chunk of a reply that the model is writing. */
   addLive(chunk: Chunk): void {
     this.#transcript.addLive(chunk, (ref) => this.#state.refs.has(ref));
   }
@@ -151,7 +151,6 @@ export class Picture {
     );
   }
 
-  /** Shows why decisions of this client were refused. */
   refuse(problems: ReadonlyMap<string, readonly Problem[]>): void {
     for (const [key, found] of problems) {
       const call = this.#callOf.get(key);
@@ -187,7 +186,7 @@ export class Picture {
   }
 
   #ask(key: string, pending: PendingCard, at: number | undefined): void {
-    const card = this.#options.card(key, pending, at);
+    const card = cardOf(key, pending, at, this.#options.tools());
     // The call shows the input on the card: a page may show the call alone and let the user approve it.
     const { toolCallId, tool, input } = card;
     const call = this.#transcript.ensureCall(toolCallId, tool, input);
@@ -267,7 +266,6 @@ export class Picture {
   }
 }
 
-/** The messages of the model and its tools since the user last spoke. */
 export function sinceUserSpoke(messages: readonly Message[]): readonly Message[] {
   return messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
 }

@@ -9,7 +9,6 @@ export type ShownText = { readonly type: 'text' | 'reasoning'; readonly id: stri
 
 type ShownFile = { readonly type: 'file'; readonly url: string; readonly mediaType: string };
 
-/** A tool call, its status, and the cards of its questions. */
 export type ShownCall = {
   readonly type: 'tool';
   /** The `toolCallId` of the part in the browser. */

@@ -17,8 +17,6 @@ export class Transcript {
   /** The parts that changed since they were last sent, with the index of their step. */
   readonly changed = new Map<ShownPart, number>();
   readonly #calls = new Map<string, ShownCall>();
-  /** The calls inside a call, at any depth, by the id of the outer call. */
-  readonly #inside = new Map<string, ShownCall[]>();
   /** The step of the current message that a part belongs to. */
   readonly #stepOf = new Map<ShownPart, number>();
   /** The latest user message under each id. */
@@ -41,8 +39,9 @@ export class Transcript {
     return id === undefined ? undefined : this.#calls.get(id);
   }
 
+  /** The calls inside a call of the last step, at any depth. */
   callsInside(id: string): readonly ShownCall[] {
-    return this.#inside.get(id) ?? [];
+    return this.#lastStep().filter((part) => part.type === 'tool' && part.id.startsWith(`${id}/`)) as ShownCall[];
   }
 
   /** The user spoke: the model's next reply starts a new message. */
@@ -96,7 +95,6 @@ export class Transcript {
     this.markChanged(call);
   }
 
-  /** Finds the call, or adds it to the last step. */
   ensureCall(id: string, name: string, input: ShownCall['input']): ShownCall {
     if (!this.#current) this.#beginStep();
     return this.#calls.get(id) ?? this.#add(shownCall(id, name, input, 'input'), this.#lastStep());
@@ -168,25 +166,10 @@ export class Transcript {
     this.#closeText(step);
     step.push(part);
     if (this.#current?.steps.at(-1) === step) this.#stepOf.set(part, this.#current.steps.length - 1);
-    if (part.type === 'tool') this.#addCall(part);
+    if (part.type === 'tool') this.#calls.set(part.id, part);
     this.markChanged(part);
     return part;
   }
-
-  #addCall(call: ShownCall): void {
-    this.#calls.set(call.id, call);
-    for (const outer of outerIds(call.id)) {
-      const inside = this.#inside.get(outer);
-      if (inside) inside.push(call);
-      else this.#inside.set(outer, [call]);
-    }
-  }
-}
-
-/** The ids of the calls around a call, from the outermost inwards. */
-function outerIds(id: string): readonly string[] {
-  const refs = id.split('/');
-  return refs.slice(1).map((_, index) => refs.slice(0, index + 1).join('/'));
 }
 
 function textIn(step: readonly ShownPart[], type: ShownText['type']): string {

@@ -1,5 +1,5 @@
 // Writes the chunks that bring a browser up to date with the picture.
-import { sameJson } from '../../core/json.ts';
+import { isObject, sameJson } from '../../core/json.ts';
 import type { Picture } from './picture.ts';
 import { hasEnded, lastCard, type ShownCall, type ShownPart, type ShownText } from './shown-part.ts';
 import { type ChatChunk, type ChatMessage, type ChatPart, isToolPart, questionsByCall } from './ui-message.ts';
@@ -52,7 +52,6 @@ export class ChatWriter {
     return { type: 'start', messageId: this.#picture.messageId };
   }
 
-  /** Writes everything that changed since the last time. */
   *changes(): Generator<ChatChunk> {
     for (const [part, step] of this.#picture.takeChanges()) {
       if (step < 0) continue;
@@ -243,10 +242,7 @@ function stepsOf({ parts }: ChatMessage): KnownStep[] {
 }
 
 function sentCall({ state, approval, input }: ChatPart, questions: readonly string[]): SentCall {
-  const { id, approved } = (typeof approval === 'object' && approval !== null ? approval : {}) as Record<
-    string,
-    unknown
-  >;
+  const { id, approved }: Record<string, unknown> = isObject(approval) ? approval : {};
   const shown = state === 'approval-responded' && approved === true ? 'approval-approved' : state;
   return {
     state: typeof shown === 'string' ? shown : 'input-available',
