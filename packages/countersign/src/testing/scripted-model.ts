@@ -79,23 +79,15 @@ export function scriptedModel(
     async reply(request, emit) {
       const index = asked++;
       const { signal, messages, ...rest } = request;
-      const recorded = {
-        ...rest,
-        messages: structuredClone(messages) as readonly Message[],
-        streaming: emit !== undefined,
-      };
+      const copied = structuredClone(messages) as readonly Message[];
+      const recorded = { ...rest, messages: copied, streaming: emit !== undefined };
       requests.push(recorded);
       signal?.throwIfAborted();
       const step = typeof script === 'function' ? script : script[index];
-      if (step === undefined)
-        throw new ProviderError(
-          'provider-failed',
-          { index },
-          `The script has only ${index} turns, but the model was called again. Add a turn.`,
-          {
-            retryable: false,
-          },
-        );
+      if (step === undefined) {
+        const message = `The script has only ${index} turns, but the model was called again. Add a turn.`;
+        throw new ProviderError('provider-failed', { index }, message, { retryable: false });
+      }
       return say(await turnOf(step, recorded, index), emit, signal);
     },
   };
@@ -155,15 +147,10 @@ async function say(
   if (emit) await stream(content, emit, signal);
   if (turn.stall) await stalled(signal);
   if (turn.fail) throw failure(turn.fail);
-  if (turn.cutOff)
-    throw new ProviderError(
-      'stream-cut-off',
-      { partial: content, emitted: emit !== undefined },
-      'The model stream broke off.',
-      {
-        retryable: true,
-      },
-    );
+  if (turn.cutOff) {
+    const details = { partial: content, emitted: emit !== undefined };
+    throw new ProviderError('stream-cut-off', details, 'The model stream broke off.', { retryable: true });
+  }
   return {
     content,
     finishReason: turn.finishReason ?? (content.some((part) => 'toolRequest' in part) ? 'tool-calls' : 'stop'),
