@@ -35,21 +35,25 @@ describe('invalid conversations', () => {
     ],
     ['content as a text', [{ role: 'user', content: 'hi' }], ['0: its content is not an array of parts']],
     ['a part that is a text', [{ role: 'user', content: ['hi'] }], ['0: a part of its content is not an object']],
-    ['an answer without a call', [user, tool(response('pay', 'a'))], ['1: it follows no reply with a call']],
+    [
+      'an answer without a call',
+      [user, tool(response('pay', 'a'))],
+      ['1: the answer of pay follows no reply with a call'],
+    ],
     [
       'an answer to another call',
       [user, model(request('pay', 'a')), tool(response('pay', 'b'))],
-      ['2: the answer of pay (b) is for no unanswered call of the reply before it'],
+      ['2: the answer of pay (b) is for no call of the reply before it'],
     ],
     [
       'an answer of another tool',
       [user, model(request('pay', 'a')), tool(response('look', 'a'))],
-      ['2: the answer of look (a) is for no unanswered call of the reply before it'],
+      ['2: the answer of look (a) is for a call of pay'],
     ],
     [
       'an answer that comes twice',
       [user, model(request('pay', 'a')), tool(response('pay', 'a'), response('pay', 'a'))],
-      ['2: the answer of pay (a) is for no unanswered call of the reply before it'],
+      ['2: the answer of pay (a) comes twice'],
     ],
     [
       'a call that the model passed over',
@@ -75,7 +79,7 @@ describe('invalid conversations', () => {
     [
       'several faults, all told',
       [tool(response('a', '1')), { role: 'x', content: [] }],
-      ['0: it follows no reply with a call', '1: its role is "x", not system, user, model or tool'],
+      ['0: the answer of a follows no reply with a call', '1: its role is "x", not system, user, model or tool'],
     ],
   ])('%s', (_name, messages, faults) => {
     expect(faultsOf(messages).slice(0, faults.length)).toEqual(faults);
@@ -139,9 +143,9 @@ describe('messages that are read back', () => {
     const messages = [user, model({ text: 'one' })];
     loadMessages(messages);
     messages.push(user, tool(response('pay', 'x')));
-    expect(faultsOf(messages)).toEqual(['3: it follows no reply with a call']);
+    expect(faultsOf(messages)).toEqual(['3: the answer of pay follows no reply with a call']);
     messages.splice(0, messages.length, tool(response('pay', 'x')));
-    expect(faultsOf(messages)).toEqual(['0: it follows no reply with a call']);
+    expect(faultsOf(messages)).toEqual(['0: the answer of pay follows no reply with a call']);
   });
 
   test('10,000 messages and 10,000 calls in one reply are read without trouble', () => {
@@ -152,7 +156,8 @@ describe('messages that are read back', () => {
     expect(loadMessages(many).state.history.length).toBe(10_000);
     const calls = Array.from({ length: 10_000 }, (_, index) => request('a', `${index}`));
     const answers = calls.map((_, index) => response('a', `${index}`));
-    expect(loadMessages([user, model(...calls), tool(...answers)]).state.refs.size).toBe(10_000);
+    for (const replies of [answers, answers.toReversed()])
+      expect(loadMessages([user, model(...calls), tool(...replies)]).state.refs.size).toBe(10_000);
   });
 
   test('turns are counted since the user last spoke, or since the limit was reached', () => {

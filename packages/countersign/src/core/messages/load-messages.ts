@@ -14,6 +14,7 @@ export type Loaded = {
   readonly storedIn?: string;
 };
 
+/** The state of a run without messages. */
 export function newState(): State {
   return { history: GrowList.owning([]), refs: GrowSet.of<string>(), mayHaveActed: [], turnsUsed: 0, queued: [] };
 }
@@ -49,11 +50,20 @@ export function messagesOf(state: State, storedIn?: string): Message[] {
   const messages = (
     turn ? state.history.append(openMessage(turn, storedIn), ...waiting) : state.history
   ).toArray() as Message[];
-  // They match the state, so loading them again need not check them all.
-  const { refs, mayHaveActed, history } = state;
-  const turnsUsed = turn ? state.turnsUsed - 1 : state.turnsUsed;
-  scanned.set(messages, { count: history.length, last: history.last, refs, mayHaveActed, turnsUsed });
+  rememberMessages(messages, state);
   return messages;
+}
+
+/** Remembers that these messages match `state`, so that loading them again need not check them all. */
+function rememberMessages(messages: readonly Message[], state: State): void {
+  const count = state.history.length;
+  scanned.set(messages, {
+    count,
+    last: messages[count - 1],
+    refs: state.refs,
+    mayHaveActed: state.mayHaveActed,
+    turnsUsed: state.turn ? state.turnsUsed - 1 : state.turnsUsed,
+  });
 }
 
 /** The valid start of a list of messages: all its calls have answers. */
@@ -72,16 +82,14 @@ type Open = {
   readonly answers: ReadonlyMap<string, ToolResponsePart>;
 };
 
-type Fault = { readonly index: number; readonly problem: string };
-
-/** What is found while the messages are read. */
-type Findings = {
-  readonly faults: Fault[];
-  readonly refs: string[];
-  readonly acted: MayHaveActed[];
+type Scan = Omit<Prefix, 'count' | 'last'> & {
+  readonly open?: Open;
   /** Messages whose calls had no id, or a duplicate one, and were given another. */
-  readonly renamed: Map<number, Message>;
+  readonly renamed: ReadonlyMap<number, Message>;
+  readonly faults: readonly Fault[];
 };
+
+type Fault = { readonly index: number; readonly problem: string };
 
 /** Keeps how far a list is valid, never its content: a caller may change a message between two calls. */
 const scanned = new WeakMap<readonly Message[], Prefix>();
@@ -94,11 +102,13 @@ function knownPrefix(messages: readonly Message[]): Prefix {
   return known;
 }
 
-function scanMessages(messages: readonly Message[]) {
+function scanMessages(messages: readonly Message[]): Scan {
   if (!Array.isArray(messages)) throw invalidHistory([{ index: 0, problem: 'messages is not an array' }]);
   const prefix = knownPrefix(messages);
-  const findings: Findings = { faults: [], refs: [], acted: [], renamed: new Map() };
-  const { faults, refs, acted, renamed } = findings;
+  const faults: Fault[] = [];
+  const renamed = new Map<number, Message>();
+  const refs: string[] = [];
+  const acted: MayHaveActed[] = [];
   let { turnsUsed } = prefix;
   let open: Open | undefined;
   let index = prefix.count;
@@ -109,18 +119,27 @@ function scanMessages(messages: readonly Message[]) {
     let end = index + 1;
     if (problem) faults.push({ index, problem });
     else if (message.role === 'user') turnsUsed = 0;
-    else if (message.role === 'tool') faults.push({ index, problem: 'it follows no reply with a call' });
+    else if (message.role === 'tool') faults.push({ index, problem: unaskedProblem(message) });
     else if (message.role === 'model') {
       turnsUsed += 1;
       if (message.content.some(isToolRequest)) {
         while (messages[end]?.role === 'tool') end += 1;
-        const { answers, unanswered } = pairTurn(messages, index, end, findings);
-        if (unanswered.length > 0 && lastNotUser < end)
-          open = { index, end, message: renamed.get(index) ?? message, answers };
-        else if (unanswered.length > 0)
-          faults.push({ index, problem: `the call ${unanswered.join(', ')} has no answer before the next message` });
+        const pairs = pairTurn(messages, index, end);
+        faults.push(...pairs.faults);
+        for (const [at, renamedMessage] of pairs.renamed) renamed.set(at, renamedMessage);
+        refs.push(...pairs.refs);
+        acted.push(...pairs.acted);
+        const dangling = pairs.unanswered.length > 0;
+        if (dangling && lastNotUser < end)
+          open = { index, end, message: renamed.get(index) ?? message, answers: pairs.answers };
+        else if (dangling)
+          faults.push({
+            index,
+            problem: `the call ${pairs.unanswered.join(', ')} has no answer before the next message`,
+          });
       }
-      if (messages[end - 1]?.metadata?.[MAX_TURNS_KEY] === true) turnsUsed = 0;
+      const closing = messages[end - 1];
+      if (closing?.metadata?.[MAX_TURNS_KEY] === true) turnsUsed = 0;
     }
     index = end;
   }
@@ -132,23 +151,23 @@ function scanMessages(messages: readonly Message[]) {
   // A message with faults, or one that had to be changed, is read again the next time.
   if (faults.length === 0 && renamed.size === 0)
     scanned.set(messages, { count, last: messages[count - 1], ...known, turnsUsed: open ? turnsUsed - 1 : turnsUsed });
-  return { ...known, turnsUsed, renamed, faults, open };
+  return { ...known, turnsUsed, renamed, faults, ...(open && { open }) };
 }
 
-type Asked = { readonly name: string; readonly given: string | undefined; readonly ref: string };
+type Asked = { readonly name: string; readonly given: string | undefined; readonly ref: string; answered: boolean };
 
 /** Pairs the calls of the model's message at `index` with the answers in the tool messages up to `end`. */
-function pairTurn(
-  messages: readonly Message[],
-  index: number,
-  end: number,
-  { faults, refs, acted, renamed }: Findings,
-) {
+function pairTurn(messages: readonly Message[], index: number, end: number) {
+  const faults: Fault[] = [];
+  const renamed = new Map<number, Message>();
+  const acted: MayHaveActed[] = [];
   const answers = new Map<string, ToolResponsePart>();
+  /** The ids of the answered calls, as the model gave them. */
+  const answered = new Set<string | undefined>();
   const message = messages[index] as Message;
   const { asked, content } = nameCalls(message, index);
   if (content) renamed.set(index, { ...message, content });
-  for (const { ref } of asked) refs.push(ref);
+  const findUnanswered = unansweredFinder(asked);
   for (let at = index + 1; at < end; at++) {
     const reply = messages[at] as Message;
     const problem = shapeProblem(reply);
@@ -157,17 +176,19 @@ function pairTurn(
       continue;
     }
     let changed = false;
-    const parts = (reply.content as readonly ToolResponsePart[]).map((part): ToolResponsePart => {
+    const parts = reply.content.map((part): Part => {
+      if (!isToolResponse(part)) return part;
       const { name, ref, output } = part.toolResponse as { name: string; ref?: string; output: unknown };
       const fits = (call: Asked | undefined) =>
-        call?.name === name && (ref === undefined || call.given === ref) && !answers.has(call.ref);
+        call !== undefined && !call.answered && (ref === undefined ? call.name === name : call.given === ref);
       // Answers mostly come in the order of the calls.
-      const call = fits(asked[answers.size]) ? asked[answers.size] : asked.find(fits);
-      if (!call) {
-        const answer = `the answer of ${name}${ref === undefined ? '' : ` (${ref})`}`;
-        faults.push({ index: at, problem: `${answer} is for no unanswered call of the reply before it` });
+      const call = fits(asked[answers.size]) ? asked[answers.size] : findUnanswered(name, ref);
+      if (!call || call.name !== name) {
+        faults.push({ index: at, problem: answerProblem(answered, name, ref, call) });
         return part;
       }
+      call.answered = true;
+      answered.add(call.given);
       const answer = ref === call.ref ? part : { ...part, toolResponse: { name, ref: call.ref, output } };
       changed ||= answer !== part;
       answers.set(call.ref, answer);
@@ -176,8 +197,32 @@ function pairTurn(
     });
     if (changed) renamed.set(at, { ...reply, content: parts });
   }
-  const unanswered = asked.filter(({ ref }) => !answers.has(ref)).map(({ name, ref }) => `${name} (${ref})`);
-  return { answers, unanswered };
+  const unanswered = asked.filter((call) => !call.answered).map((call) => `${call.name} (${call.ref})`);
+  return { faults, renamed, acted, answers, unanswered, refs: asked.map((call) => call.ref) };
+}
+
+/** Finds the first call without an answer that has this id, or without an id, this name. All searches together are linear. */
+function unansweredFinder(asked: readonly Asked[]): (name: string, ref: string | undefined) => Asked | undefined {
+  let queues: { readonly byRef: Queues; readonly byName: Queues } | undefined;
+  return (name, ref) => {
+    queues ??= { byRef: lastFirst(asked, 'given'), byName: lastFirst(asked, 'name') };
+    const queue = ref === undefined ? queues.byName.get(name) : queues.byRef.get(ref);
+    while (queue?.at(-1)?.answered) queue.pop();
+    return queue?.at(-1);
+  };
+}
+
+type Queues = ReadonlyMap<string | undefined, Asked[]>;
+
+/** Groups the calls, the last one first, so that the first can be popped. */
+function lastFirst(asked: readonly Asked[], key: 'given' | 'name'): Queues {
+  const queues = new Map<string | undefined, Asked[]>();
+  for (const call of asked.toReversed()) {
+    const queue = queues.get(call[key]);
+    if (queue) queue.push(call);
+    else queues.set(call[key], [call]);
+  }
+  return queues;
 }
 
 /** Gives calls without an id, or with one that a sibling has, an id that is the same each time they are read. */
@@ -191,10 +236,27 @@ function nameCalls(message: Message, index: number): { asked: Asked[]; content?:
     const fits = typeof given === 'string' && given !== '' && !taken.has(given);
     const ref = fits ? given : `call-${index}-${asked.length}`;
     taken.add(ref);
-    asked.push({ name, given, ref });
+    asked.push({ name, given, ref, answered: false });
     return fits ? part : { ...part, toolRequest: { name, ref, input } };
   });
   return asked.every((call) => call.given === call.ref) ? { asked } : { asked, content };
+}
+
+function answerProblem(
+  answered: ReadonlySet<string | undefined>,
+  name: string,
+  ref: string | undefined,
+  call: Asked | undefined,
+): string {
+  const answer = `the answer of ${name}${ref === undefined ? '' : ` (${ref})`}`;
+  if (call) return `${answer} is for a call of ${call.name}`;
+  if (answered.has(ref)) return `${answer} comes twice`;
+  return `${answer} is for no call of the reply before it`;
+}
+
+function unaskedProblem(message: Message): string {
+  const [first] = message.content.filter(isToolResponse);
+  return `the answer of ${first ? first.toolResponse.name : 'a tool'} follows no reply with a call`;
 }
 
 const ROLES: ReadonlySet<string> = new Set(['system', 'user', 'model', 'tool']);
