@@ -10,10 +10,7 @@ import { isSubAgentActive, isUnaskedDoubt, waitingInSubAgent } from '../../core/
 import { shortHash } from '../port/chain.ts';
 import type { NewInterrupt } from '../port/store.ts';
 
-/**
- * A pending question. Its other shapes are views of it: the row in the store (`cardRecord`), the stored question that callers
- * see (`interruptView`) and the card in a browser (`cardOf` of the UI).
- */
+/** A pending question. `cardRecord`, `interruptView` and the cards of the UI are views of it. */
 export type PendingCard = {
   readonly id: string;
   /** The request as in the messages. A decision is made on it, and the digest covers it. */
@@ -40,10 +37,7 @@ export function pendingCards(runId: string, state: State, callId?: string): Read
   return cards;
 }
 
-/**
- * The ids of calls in doubt, themselves or inside, about which no person was asked `before`. In a failed run, no one may have
- * been asked even now.
- */
+/** The calls in doubt, themselves or inside, about which no person was asked `before`; in a failed run perhaps not even now. */
 export function newlyInDoubt(state: State, before?: () => State): ReadonlySet<string> {
   const calls = openCalls(state);
   const unasked = calls.filter(isUnaskedDoubt);

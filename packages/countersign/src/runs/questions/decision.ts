@@ -11,7 +11,7 @@ import {
 } from '../../core/decide.ts';
 import { UsageError } from '../../core/errors.ts';
 import { DEADLINE } from '../../core/event.ts';
-import { copyOf, isObject, type Json, type JsonObject, toJson } from '../../core/json.ts';
+import { copyOf, isObject, type Json, toJson } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
 import type { State } from '../../core/state.ts';
 import { refsOf } from '../../core/sub-agents.ts';
@@ -39,10 +39,7 @@ export type Settlement = {
   readonly at: number;
 };
 
-/**
- * The record of a question that was settled without a decision: the run was cancelled, the user sent a message instead, or
- * a call in doubt reported its result itself.
- */
+/** The record of a question without a decision: its run was cancelled, a message came instead, or its call reported a result. */
 export type Withdrawal = {
   readonly withdrawn: true;
   readonly decision?: undefined;
@@ -55,35 +52,25 @@ export type Withdrawal = {
 /** The decision as `resume` takes it. */
 export function decisionPart(part: ToolRequestPart, input: DecisionInput, options: DecisionOptions): DecisionPart {
   const decision = checkedDecision(input);
-  const { by, channel, note } = options;
-  const signed = {
-    ...(by !== undefined && { by }),
-    ...(channel !== undefined && { channel }),
-    ...(note !== undefined && { note }),
-  };
+  const signed = signatureOf(options);
   switch (decision.type) {
-    case 'approve': {
-      const edit = 'edit' in decision ? { edit: decision.edit } : {};
-      return approve(part, { ...signed, ...edit });
-    }
+    case 'approve':
+      return approve(part, { ...signed, ...('edit' in decision && { edit: decision.edit }) });
     case 'reject':
-    case 'cancel': {
-      const reason = 'reason' in decision ? decision.reason : undefined;
-      return (decision.type === 'reject' ? reject : cancel)(part, reason, signed);
-    }
+      return reject(part, decision.reason, signed);
+    case 'cancel':
+      return cancel(part, decision.reason, signed);
     case 'respond':
       return respond(part, decision.output, signed);
-    case 'restart': {
-      const replaceInput = 'replaceInput' in decision ? { replaceInput: decision.replaceInput } : {};
-      return restart(part, decision.resumed, { ...signed, ...replaceInput });
-    }
+    case 'restart':
+      return restart(part, decision.resumed, {
+        ...signed,
+        ...('replaceInput' in decision && { replaceInput: decision.replaceInput }),
+      });
   }
 }
 
-/**
- * Copies the decision, so that later changes by the caller have no effect. Inherited fields count, because they would run
- * without being recorded. Missing and unknown fields are found when the decision is read.
- */
+/** Copies the decision, so that later changes have no effect. Inherited fields count: they would run without being recorded. */
 export function copyDecision(decision: DecisionInput): DecisionInput {
   if (!isObject(decision)) return decision;
   const said: Record<string, unknown> = decision;
@@ -135,17 +122,9 @@ const FIELDS: Readonly<Record<Verb, readonly string[]>> = {
 export function decisionOf(input: DecisionInput): Json {
   const { type, ...rest } = checkedDecision(input);
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  const json = toJson({ type, ...given });
-  if (json.ok) return withDecisionDefaults(json.value);
+  const json = toJson({ type, ...(type === 'restart' && { resumed: true }), ...given });
+  if (json.ok) return json.value;
   throw new UsageError('not-json', { type }, `The decision is not JSON: ${json.problem}.`);
-}
-
-/** Fills in the defaults, so that a decision with and without them is the same. */
-export function withDecisionDefaults(decision: Json): Json {
-  if (!isObject(decision)) return decision;
-  const said = decision as JsonObject;
-  if (said.type === 'restart' && said.resumed === undefined) return { ...said, resumed: true };
-  return said.type === 'respond' && said.output === undefined ? { ...said, output: null } : said;
 }
 
 /** The decisions of a resumption, as they are recorded. */
@@ -159,10 +138,7 @@ export type Resumption = {
 /** A settlement without its time. */
 type Signed = Omit<Settlement, 'at'>;
 
-/**
- * Finds the question of each decision. Decisions without one are skipped; `checkResume` reports them. Throws for a decision
- * on a call that has not asked yet, because its question is not known.
- */
+/** Finds the question of each decision; `checkResume` reports those without one. Throws if a call has not asked yet. */
 export function resumptionOf(runId: string, state: State, decisions: Decisions): Resumption {
   const { leaves, faults } = matchDecisions(state.turn, decisions, (ref) => state.refs.has(ref));
   const cards = new Map([...pendingCards(runId, state)].map(([key, card]) => [refsOf(card.part), { key, card }]));
@@ -202,8 +178,8 @@ function idByRef(part: DecisionPart, { turn }: State): string {
 }
 
 /** The same decisions, signed by the caller, who knows who decides. Without a signature they stay as they are. */
-export function signDecisions(decisions: Decisions, { by, channel, note }: DecisionOptions): Decisions {
-  const signature = Object.fromEntries(Object.entries({ by, channel, note }).filter(([, said]) => said !== undefined));
+export function signDecisions(decisions: Decisions, options: DecisionOptions): Decisions {
+  const signature = signatureOf(options);
   if (Object.keys(signature).length === 0) return decisions;
   const sign = (entry: DecisionEntry): DecisionEntry => {
     const { part, verb } = entry;
@@ -214,6 +190,11 @@ export function signDecisions(decisions: Decisions, { by, channel, note }: Decis
     return { ...entry, part: { ...part, metadata: { ...part.metadata, decision: { ...said, made, ...signature } } } };
   };
   return { ...decisions, entries: decisions.entries.map(sign) };
+}
+
+/** Who decides, through which channel and with which note, as far as given. */
+function signatureOf({ by, channel, note }: DecisionOptions): DecisionOptions {
+  return Object.fromEntries(Object.entries({ by, channel, note }).filter(([, said]) => said !== undefined));
 }
 
 /** The same decisions without the entries named in `left`; undefined if nothing remains. */

@@ -5,7 +5,7 @@ import { type Json, sameJson } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
 import type { InterruptRecord, Store } from '../port/store.ts';
 import { digestOf, kindOn, type PendingCard, willRun } from './card.ts';
-import { type DecisionInput, decisionOf, type Settlement, type Withdrawal, withDecisionDefaults } from './decision.ts';
+import { type DecisionInput, decisionOf, type Settlement, type Withdrawal } from './decision.ts';
 
 /** The recorded decision; the same for a caller that decides the same again. */
 export type Decided = Settlement & { readonly interruptId: string; readonly runId: string };
@@ -17,8 +17,7 @@ export function settledAs(
 ): Decided {
   const recorded = settlement as unknown as Settlement | Withdrawal | null;
   const said = decisionOf(decision);
-  if (recorded?.decision !== undefined && sameJson(withDecisionDefaults(recorded.decision), said))
-    return { interruptId, runId, ...recorded };
+  if (recorded?.decision !== undefined && sameJson(recorded.decision, said)) return { interruptId, runId, ...recorded };
   const at = new Date(recorded?.at ?? settledAt ?? Number.NaN);
   // The row may have been edited by hand, with an invalid time.
   const when = Number.isNaN(at.getTime()) ? '' : ` at ${at.toISOString()}`;
