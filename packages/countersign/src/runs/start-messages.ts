@@ -4,10 +4,7 @@ import type { Message } from '../core/message.ts';
 import { loadMessages } from '../core/messages/load-messages.ts';
 import { jsonOf } from '../loop/options.ts';
 
-/**
- * The messages to record, with an id for each call. Throws if they are not JSON or not a valid conversation, or if a call in
- * them is pending: it could not be decided in the new run.
- */
+/** The messages to record, with an id for each call. Throws if they are invalid or a call is pending: it could not be decided. */
 export function startMessages(messages: readonly Message[]): readonly Message[] {
   const { turn, history } = loadMessages(jsonOf(messages, 'messages')).state;
   if (!turn) return history.toArray();

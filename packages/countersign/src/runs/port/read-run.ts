@@ -11,10 +11,7 @@ export async function readRun(store: Reader, runId: string, after = 0): Promise<
   return first && readOn(store, first, after);
 }
 
-/**
- * Completes a run whose first page is known. Recorded events never change, so the result is the run as it was when the first
- * page was read, even if others append meanwhile. Undefined if the run was deleted meanwhile.
- */
+/** Completes a run as it was when its first page was read, even if others append meanwhile. Undefined if it was deleted. */
 export async function readOn(store: Reader, first: LoadedRun, after = 0): Promise<LoadedRun | undefined> {
   const { run } = first;
   const events: StoredEvent[] = [];

@@ -142,6 +142,7 @@ export type Appended = { readonly claimed: boolean };
 export type RunQuery = {
   readonly status?: RunStatus;
   readonly agent?: string;
+  /** Selects the runs that this person started. */
   readonly startedBy?: string;
   /** By `createdAt`, then in the order of the appends; `newest` by default. */
   readonly order?: 'newest' | 'oldest';
@@ -149,20 +150,17 @@ export type RunQuery = {
   readonly limit: number;
 };
 
-/** Selects questions, and a page of them. */
-export type InterruptQuery = {
+/** Selects questions, and a page of them; oldest first by default. Settled ones are ordered by `createdAt` too. */
+export type InterruptQuery = Omit<RunQuery, 'status'> & {
   /** Pending ones by default. */
   readonly settled?: boolean;
   /** Only settled questions have an outcome, so this finds no pending ones. */
   readonly outcome?: InterruptOutcome;
   readonly runId?: string;
-  readonly agent?: string;
   readonly tool?: string;
   readonly kind?: string;
   readonly risk?: Risk;
   readonly label?: string;
-  /** Selects the runs that this person started. */
-  readonly startedBy?: string;
   /**
    * Words separated by spaces. Each must occur somewhere in the tool, the agent, the labels, the input or the payload shown
    * to the approver, in upper or lower case. Every request that passes the other filters is looked at until the page is full.
@@ -170,10 +168,6 @@ export type InterruptQuery = {
   readonly search?: string;
   readonly createdBefore?: number;
   readonly createdAfter?: number;
-  /** By `createdAt`, for settled ones too, then in the order of the appends; `oldest` by default. */
-  readonly order?: 'newest' | 'oldest';
-  readonly after?: string;
-  readonly limit: number;
 };
 
 /**
