@@ -36,9 +36,9 @@ import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
 import { rememberRuns } from './runs/agent-runs.ts';
 import { type AppendListener, Appends } from './runs/driving/appends.ts';
-import { type AgentPort, Drives, type DrivesOptions } from './runs/driving/driving.ts';
+import { Drives } from './runs/driving/driving.ts';
+import type { AgentPort, DrivesOptions, StartedRun } from './runs/driving/open-run.ts';
 import { LEASES_PER_REMINDER, type OnReminder } from './runs/driving/reminders.ts';
-import type { StartedRun } from './runs/driving/take-over.ts';
 import { checkStore } from './runs/port/check-store.ts';
 import type { Store } from './runs/port/store.ts';
 import { Runs } from './runs/runs.ts';
@@ -268,7 +268,7 @@ export class Countersign<C extends Context = Context> {
     const { tell } = this.#appends;
     // Ids of runs and claims must be unique across processes; the user's `newId` may only count.
     const drives = new Drives({ store, agents: this.#agents, newId: randomId, sleep, onAppended: tell, ...options });
-    return new Runs(store, drives, onReminder && { onReminder, leaseMs: LEASES_PER_REMINDER * options.leaseMs });
+    return new Runs(drives, onReminder && { onReminder, leaseMs: LEASES_PER_REMINDER * options.leaseMs });
   }
 
   /** Says how the runs of an agent are driven. Names are looked up on use, so that agents can refer to each other. */

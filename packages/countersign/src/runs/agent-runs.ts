@@ -1,6 +1,6 @@
 // Finds the runs of an agent, for code that is given only the agent.
 import type { Agent } from '../loop/agent.ts';
-import type { AgentPort } from './driving/driving.ts';
+import type { AgentPort } from './driving/open-run.ts';
 import type { Runs } from './runs.ts';
 
 type AgentRuns = {

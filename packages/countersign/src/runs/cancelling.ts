@@ -4,8 +4,8 @@ import type { Drives } from './driving/driving.ts';
 import { ENDED } from './driving/wait.ts';
 import type { LoadedRun } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
-import { pendingCards } from './questions/card.ts';
 import { stateOfRun } from './questions/view.ts';
+import { withdrawing } from './questions/withdrawing.ts';
 import type { CancelOptions } from './run-options.ts';
 
 /** Returns false if someone else wrote at the same time: then read the run again. */
@@ -13,11 +13,10 @@ export async function cancelled(drives: Drives, loaded: LoadedRun, { by, reason 
   const { run: record } = loaded;
   const state = await stateOfRun(loaded);
   if (state.ended || (ENDED.has(record.status) && record.status !== 'failed')) return true;
-  const { run, journal } = drives.open(record, state, drives.agent(record.agent), { onStale: 'fail' });
-  const withdrawn = { withdrawn: true, by: by ?? null, note: reason ?? null };
-  for (const key of pendingCards(record.id, state).keys()) journal.settle(key, { ...withdrawn, at: drives.clock() });
+  const { run, journal } = drives.open(record, state, drives.agent(record.agent));
   const message = `Cancelled${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}`;
-  run.record(event({ type: 'run-ended', reason: 'aborted', message }));
+  const said = { by: by ?? null, note: reason ?? null, at: drives.clock() };
+  withdrawing(run, journal, said, () => run.record(event({ type: 'run-ended', reason: 'aborted', message })));
   if (await refusalOf(journal.recorded())) return false;
   if (journal.holds) await journal.finish();
   else drives.look(record.id);

@@ -1,5 +1,20 @@
-// The options of `ai.runs`.
+// The options of `ai.runs`, and their checks, so that every store behaves the same.
+import { UsageError } from '../core/errors.ts';
 import type { InterruptKind } from '../core/event.ts';
+import {
+  aBoolean,
+  aContext,
+  aFunction,
+  anything,
+  aSignal,
+  aString,
+  aStringOrNull,
+  aTimeMs,
+  checkOptions,
+  checkValue,
+  type OptionTable,
+  oneOf,
+} from '../core/options.ts';
 import type { Chunk } from '../loop/stream/chunk.ts';
 import type { Context } from '../loop/tool/definition.ts';
 import type { InterruptQuery, RunQuery } from './port/store.ts';
@@ -29,8 +44,21 @@ export type DecideOptions<C extends Context = Context> = {
   readonly drive?: boolean;
 };
 
+export const DECIDE_OPTIONS: OptionTable<DecideOptions> = {
+  by: aStringOrNull,
+  channel: aStringOrNull,
+  note: aStringOrNull,
+  digest: anything,
+  mayDecide: aFunction,
+  context: aContext,
+  onChunk: aFunction,
+  drive: aBoolean,
+};
+
 /** Options of `cancel`: the person who cancels, and a reason. */
 export type CancelOptions = { readonly by?: string; readonly reason?: string };
+
+export const CANCEL_OPTIONS: OptionTable<CancelOptions> = { by: aStringOrNull, reason: aStringOrNull };
 
 /** Selects runs. `cursor` comes from the page before; `limit` is 50 by default. */
 export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
@@ -40,8 +68,68 @@ export type InterruptListOptions = Partial<Omit<InterruptQuery, 'after' | 'kind'
   readonly cursor?: string;
 };
 
+export function runQuery(options: RunListOptions): RunQuery {
+  checkOptions('`list`', options, LIST_OPTIONS);
+  return paged(options);
+}
+
+const BOTH_LISTS = {
+  agent: aString,
+  startedBy: aString,
+  order: oneOf('newest', 'oldest'),
+  limit: anything,
+  cursor: anything,
+};
+
+const LIST_OPTIONS: OptionTable<RunListOptions> = {
+  status: oneOf('running', 'waiting', 'done', 'failed', 'cancelled'),
+  ...BOTH_LISTS,
+};
+
+export function interruptQuery(options: InterruptListOptions): InterruptQuery {
+  checkOptions('`interrupts`', options, INTERRUPT_LIST_OPTIONS);
+  return paged(options);
+}
+
+/** A misspelt filter is refused: a caller that decides all matches would decide everything. */
+const INTERRUPT_LIST_OPTIONS: OptionTable<InterruptListOptions> = {
+  settled: aBoolean,
+  outcome: oneOf('approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'),
+  runId: aString,
+  tool: aString,
+  kind: oneOf('approval', 'question', 'interrupt', 'unknown-outcome', 'unavailable'),
+  risk: oneOf('low', 'medium', 'high'),
+  label: aString,
+  search: aString,
+  createdBefore: aTimeMs,
+  createdAfter: aTimeMs,
+  ...BOTH_LISTS,
+};
+
+/** Stores call the cursor `after`. */
+function paged<T extends RunListOptions>({ cursor, limit = 50, ...query }: T) {
+  return { ...query, limit, ...(cursor !== undefined && { after: cursor }) };
+}
+
 /** Options of following a run: `after` is the last `seq` seen, `signal` stops it. */
 export type FollowOptions = { readonly after?: number; readonly signal?: AbortSignal };
 
+export const FOLLOW_OPTIONS: OptionTable<FollowOptions> = { after: anything, signal: aSignal };
+
 /** Options of `wait`: `pause` also resolves when the run waits for a person. `signal` stops waiting. */
 export type WaitOptions = { readonly until?: 'pause' | 'end'; readonly signal?: AbortSignal };
+
+export const WAIT_OPTIONS: OptionTable<WaitOptions> = { until: oneOf('pause', 'end'), signal: aSignal };
+
+/** Returns the number of events to skip. */
+export function checkAfter(after: number): number {
+  if (Number.isSafeInteger(after) && after >= 0) return after;
+  const message = `\`after\` must be the number of an event, 0 or more, not ${after}.`;
+  throw new UsageError('invalid-options', { after }, message);
+}
+
+/** Returns the id if it is a string; the store knows whether it exists. */
+export function checkId(field: 'runId' | 'interruptId', id: string): string {
+  checkValue(field, id, aString);
+  return id;
+}

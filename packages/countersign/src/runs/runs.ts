@@ -4,37 +4,27 @@ import { event } from '../core/event.ts';
 import { copyOf, isObject } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { newState } from '../core/messages/load-messages.ts';
+import { aContext, checkOptions } from '../core/options.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
 import type { AskedBy, Context } from '../loop/tool/definition.ts';
 import { unlessAborted } from '../models/abort.ts';
 import { cancelled } from './cancelling.ts';
-import {
-  checkAfter,
-  checkCancel,
-  checkDecide,
-  checkDrive,
-  checkFollow,
-  checkId,
-  checkWait,
-  interruptQuery,
-  runQuery,
-} from './check-options.ts';
 import { decideOne, decideSeveral, type Say } from './deciding.ts';
 import { changesOf } from './driving/changes.ts';
-import type { AgentPort, DriveOptions, Drives } from './driving/driving.ts';
+import type { Drives } from './driving/driving.ts';
 import type { LiveChunk } from './driving/live-chunks.ts';
+import type { AgentPort, DriveOptions } from './driving/open-run.ts';
 import type { Stopped } from './driving/record-late-result.ts';
 import type { RemindersOptions } from './driving/reminders.ts';
 import type { RunSummary } from './driving/run-summary.ts';
 import { ENDED, takeAbandoned, untilPaused } from './driving/wait.ts';
 import { startWorker, type Worker, type WorkerOptions } from './driving/worker.ts';
-import { bufferUntilDurable } from './journal/buffer-until-durable.ts';
-import { brokenChain, CANNOT_BE_READ, chainStart, tamperedRun, UNREADABLE } from './port/chain.ts';
+import { CANNOT_BE_READ, chainStart, inspectChain, tamperedRun, UNREADABLE } from './port/chain.ts';
 import type { Notes } from './port/notes.ts';
 import { readRun } from './port/read-run.ts';
 import { checkRunId, checkStarter, runNotEnded, unknownInterrupt, unknownRun } from './port/run-id.ts';
-import { refuseLargeMessage } from './port/run-limit.ts';
+import { refuseLarge } from './port/run-limit.ts';
 import { mapValid } from './port/skip-invalid.ts';
 import { type Stats, type StatsOptions, statsQuery } from './port/stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './port/store.ts';
@@ -42,13 +32,21 @@ import { runIdOf } from './questions/card.ts';
 import { copyDecision, type DecisionInput } from './questions/decision.ts';
 import type { Decided } from './questions/settled.ts';
 import { interruptView, type RunInterrupt, type RunView, viewOf } from './questions/view.ts';
-import type {
-  CancelOptions,
-  DecideOptions,
-  FollowOptions,
-  InterruptListOptions,
-  RunListOptions,
-  WaitOptions,
+import {
+  CANCEL_OPTIONS,
+  type CancelOptions,
+  checkAfter,
+  checkId,
+  DECIDE_OPTIONS,
+  type DecideOptions,
+  FOLLOW_OPTIONS,
+  type FollowOptions,
+  type InterruptListOptions,
+  interruptQuery,
+  type RunListOptions,
+  runQuery,
+  WAIT_OPTIONS,
+  type WaitOptions,
 } from './run-options.ts';
 import { RunQueue } from './serialize-decisions.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
@@ -56,16 +54,12 @@ import { startMessages } from './start-messages.ts';
 
 /** The runs of a store; `ai.runs`. */
 export class Runs<C extends Context = Context> {
-  readonly #store: Store;
   readonly #drives: Drives;
-  readonly #desk: { readonly store: Store; readonly drives: Drives };
   readonly #reminding: RemindersOptions | undefined;
   readonly #decisions = new RunQueue();
 
-  constructor(store: Store, drives: Drives, reminding?: RemindersOptions) {
-    this.#store = store;
+  constructor(drives: Drives, reminding?: RemindersOptions) {
     this.#drives = drives;
-    this.#desk = { store, drives };
     this.#reminding = reminding;
   }
 
@@ -76,20 +70,16 @@ export class Runs<C extends Context = Context> {
     options: StartOptions & DriveOptions = {},
   ): Promise<{ readonly id: string }> {
     const says = startMessages(messages);
-    await this.#drives.refreshTime();
+    await this.#drives.time.tell();
     const { runId: own = this.#drives.newRunId() } = options;
     const runId = checkRunId(checkId('runId', own));
     const create = { id: runId, agent: agent.name, startedBy: checkStarter(options.by) };
     const said = event({ type: 'user-spoke', messages: says });
-    refuseLargeMessage(this.#drives.runLimit, { run: { id: runId, version: 0 }, size: 0 }, [said]);
-    const state = newState();
-    const how = { create, onStale: 'fail', claim: 'enter' } as const;
-    const chunks = options.onChunk && bufferUntilDurable(options.onChunk);
+    refuseLarge(this.#drives.runLimit, { run: { id: runId, version: 0 }, size: 0 }, [said], 'message');
     const record = { ...create, version: 0, hash: chainStart(create) };
-    const { run, journal } = this.#drives.open(record, state, agent, { ...how, emit: chunks?.hear });
-    run.record(said);
-    await this.#drives.begin(agent, run, journal, { ...options, ...(chunks && { onChunk: chunks.hear }) });
-    chunks?.release();
+    const open = this.#drives.open(record, newState(), agent, { ...options, claim: 'enter' });
+    open.run.record(said);
+    await this.#drives.begin(open);
     return { id: runId };
   }
 
@@ -100,7 +90,7 @@ export class Runs<C extends Context = Context> {
 
   /** Lists runs without their events, newest first by default. */
   async list(options: RunListOptions = {}): Promise<Page<RunRecord>> {
-    return this.#store.listRuns(runQuery(options));
+    return this.store.listRuns(runQuery(options));
   }
 
   /**
@@ -108,13 +98,13 @@ export class Runs<C extends Context = Context> {
    * process warning; `interrupt` says what is wrong with it.
    */
   async interrupts(options: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
-    const page = await this.#store.listInterrupts(interruptQuery(options));
+    const page = await this.store.listInterrupts(interruptQuery(options));
     return { ...page, items: mapValid(page.items, interruptView) };
   }
 
   /** Reads one question, pending or settled. Throws `unknown-interrupt` if it does not exist. */
   async interrupt(interruptId: string): Promise<RunInterrupt> {
-    const record = await this.#store.interrupt(checkId('interruptId', interruptId));
+    const record = await this.store.interrupt(checkId('interruptId', interruptId));
     if (!record) throw unknownInterrupt(interruptId);
     return interruptView(record);
   }
@@ -122,9 +112,8 @@ export class Runs<C extends Context = Context> {
   /**
    * Records the decision on one question, once and for all, then drives the run. The same decision again returns the
    * recorded one; a different one is a `ConflictError` that says who decided first. After the deadline, the deadline's
-   * decision is recorded and counts. Pass the question itself instead
-   * of its id to decide on exactly what it shows; if `tool.is(question)` holds, the edit or answer is typed.
-   * `read` is the run as the caller has just read it, which saves reading it again.
+   * decision is recorded and counts. Pass the question itself instead of its id to decide on exactly what it shows; if
+   * `tool.is(question)` holds, the edit or answer is typed. `read` is the run as the caller has just read it.
    */
   async decide<Input = unknown, Output = unknown>(
     question: string | (Pick<RunInterrupt, 'id' | 'digest'> & AskedBy<Input, Output>),
@@ -132,12 +121,12 @@ export class Runs<C extends Context = Context> {
     options: DecideOptions<C> = {},
     read?: LoadedRun,
   ): Promise<Decided> {
-    checkDecide('`decide`', options);
+    checkOptions('`decide`', options, DECIDE_OPTIONS);
     const { id, digest } = isObject(question) ? question : { id: question, digest: undefined };
     const interruptId = checkId('interruptId', id);
     const said = copyDecision(decision);
     const given = { ...(digest !== undefined && { digest }), ...options };
-    return this.#decisions.run(runIdOf(interruptId), () => decideOne(this.#desk, interruptId, said, given, read));
+    return this.#decisions.run(runIdOf(interruptId), () => decideOne(this.#drives, interruptId, said, given, read));
   }
 
   /**
@@ -151,10 +140,12 @@ export class Runs<C extends Context = Context> {
     options: DecideOptions<C> & Pick<GenerateOptions, 'toolResponses'> & { readonly say?: Say } = {},
   ): Promise<boolean> {
     const { say, toolResponses, ...decides } = options;
-    checkDecide('`resume`', decides);
+    checkOptions('`resume`', decides, DECIDE_OPTIONS);
     const id = checkId('runId', runId);
     const decisions = copyOf(decisionsOf({ resume, toolResponses }));
-    return this.#decisions.run(id, () => decideSeveral(this.#desk, id, decisions, { ...decides, ...(say && { say }) }));
+    return this.#decisions.run(id, () =>
+      decideSeveral(this.#drives, id, decisions, { ...decides, ...(say && { say }) }),
+    );
   }
 
   /**
@@ -162,13 +153,13 @@ export class Runs<C extends Context = Context> {
    * until it pauses or ends. Resolves once the message is recorded, with the number of events before it.
    */
   speak(runId: string, say: Say, options: SpeakOptions = {}): Promise<number> {
-    return speak(this.#desk, runId, say, options);
+    return speak(this.#drives, runId, say, options);
   }
 
   /** Cancels a run that has not ended, or that failed. Running tools are aborted, pending questions withdrawn. */
   async cancel(runId: string, options: CancelOptions = {}): Promise<RunView> {
-    checkCancel(options);
-    await this.#drives.refreshTime();
+    checkOptions('`cancel`', options, CANCEL_OPTIONS);
+    await this.#drives.time.tell();
     while (!(await cancelled(this.#drives, await this.#load(runId), options)));
     return this.get(runId);
   }
@@ -178,14 +169,14 @@ export class Runs<C extends Context = Context> {
    * reused. Throws `run-not-ended` if it has not ended, and `unknown-run` if it does not exist.
    */
   async delete(runId: string): Promise<void> {
-    if (await this.#store.delete(checkId('runId', runId))) return;
+    if (await this.store.delete(checkId('runId', runId))) return;
     await this.#load(runId, Number.MAX_SAFE_INTEGER);
     throw runNotEnded(runId);
   }
 
   /** Drives a run that stopped with an error, or that no worker drives. */
   async drive(runId: string, options: { readonly context?: C } = {}): Promise<void> {
-    checkDrive(options);
+    checkOptions('`drive`', options, { context: aContext });
     if (await this.#drives.take(checkId('runId', runId), options.context)) return;
     const { run } = await this.#load(runId, Number.MAX_SAFE_INTEGER);
     this.#drives.agent(run.agent);
@@ -198,22 +189,22 @@ export class Runs<C extends Context = Context> {
 
   /** The store of the runs, for code that builds on it: a server watches it for changes. */
   get store(): Store {
-    return this.#store;
+    return this.#drives.store;
   }
 
   /** Small records in the store beside the runs: tokens, holds, sessions. */
   get notes(): Notes {
-    return this.#store.notes;
+    return this.store.notes;
   }
 
   /** Counts the decisions of the last `days` days in UTC, including today; 30 by default. */
   async stats(options: StatsOptions = {}): Promise<Stats> {
-    return this.#store.stats(statsQuery(options, await this.#store.now()));
+    return this.store.stats(statsQuery(options, await this.store.now()));
   }
 
   /** Starts a worker for abandoned runs, deadlines and reminders. */
   work(options?: WorkerOptions): Worker {
-    return startWorker(this.#store, this.#drives, options, this.#reminding);
+    return startWorker(this.#drives, options, this.#reminding);
   }
 
   /**
@@ -248,10 +239,10 @@ export class Runs<C extends Context = Context> {
 
   /** Yields the events of a run as they happen, from any point, until the run has ended. */
   async *events(runId: string, options: FollowOptions = {}): AsyncGenerator<StoredEvent & { readonly seq: number }> {
-    let { after: seen = 0 } = checkFollow(options);
     for await (const { run, events } of this.follow(runId, options)) {
-      for (const stored of events) yield { ...stored, seq: ++seen };
-      if (ENDED.has(run.status) && seen >= run.version) return;
+      let seq = run.version - events.length;
+      for (const stored of events) yield { ...stored, seq: ++seq };
+      if (ENDED.has(run.status)) return;
     }
   }
 
@@ -264,12 +255,13 @@ export class Runs<C extends Context = Context> {
     options: FollowOptions = {},
     driving?: { readonly context?: Context },
   ): AsyncGenerator<LoadedRun> {
-    const { after = 0, signal } = checkFollow(options);
+    checkOptions('following a run', options, FOLLOW_OPTIONS);
+    const { after = 0, signal } = options;
     let seen = checkAfter(after);
-    const changes = changesOf(this.#store, checkId('runId', runId), signal);
+    const changes = changesOf(this.store, checkId('runId', runId), signal);
     try {
       while (!signal?.aborted) {
-        const loaded = await unlessAborted(readRun(this.#store, runId, seen), signal);
+        const loaded = await unlessAborted(readRun(this.store, runId, seen), signal);
         if (signal?.aborted) return;
         if (!loaded) throw unknownRun(runId);
         const { version } = loaded.run;
@@ -278,7 +270,7 @@ export class Runs<C extends Context = Context> {
           throw tamperedRun(runId, `Of its ${version} events, ${loaded.events.length} came after the first ${seen}.`);
         seen += loaded.events.length;
         yield loaded;
-        if (driving) await takeAbandoned(this.#drives, loaded, driving, signal);
+        if (driving && loaded.events.length === 0) await takeAbandoned(this.#drives, loaded.run, driving, signal);
         await changes.next();
       }
     } finally {
@@ -293,7 +285,7 @@ export class Runs<C extends Context = Context> {
 
   /** Reads the run and its events after `after`; undefined if it does not exist. */
   async find(runId: string, { after = 0 }: FollowOptions = {}): Promise<LoadedRun | undefined> {
-    return readRun(this.#store, checkId('runId', runId), checkAfter(after));
+    return readRun(this.store, checkId('runId', runId), checkAfter(after));
   }
 
   /**
@@ -306,7 +298,8 @@ export class Runs<C extends Context = Context> {
 
   /** As `wait`, but returns the events. With `driving`, this process drives the run if no other worker does. */
   async waited(runId: string, options: WaitOptions = {}, driving?: { readonly context?: Context }): Promise<LoadedRun> {
-    return untilPaused(this.#store, this.#drives, checkId('runId', runId), checkWait(options), driving);
+    checkOptions('`wait`', options, WAIT_OPTIONS);
+    return untilPaused(this.#drives, checkId('runId', runId), options, driving);
   }
 
   /** Checks the hash chain of a run: whether its events were changed after they were recorded. */
@@ -314,12 +307,12 @@ export class Runs<C extends Context = Context> {
     runId: string,
   ): Promise<{ readonly ok: boolean; readonly events: number; readonly problem: string | null }> {
     const loaded = await this.#load(runId);
-    const problem = (await brokenChain(loaded)) ?? null;
+    const { problem = null } = await inspectChain(loaded);
     return { ok: problem === null, events: loaded.events.length, problem };
   }
 
   async #load(runId: string, after = 0): Promise<LoadedRun> {
-    const loaded = await readRun(this.#store, checkId('runId', runId), after);
+    const loaded = await readRun(this.store, checkId('runId', runId), after);
     if (!loaded) throw unknownRun(runId);
     return loaded;
   }

@@ -12,7 +12,7 @@ import { GenerateResponse } from '../loop/response.ts';
 import type { Run } from '../loop/run.ts';
 import { asSchema } from '../loop/tool/schema.ts';
 import { untilAborted } from '../models/abort.ts';
-import type { AgentPort } from './driving/driving.ts';
+import type { AgentPort } from './driving/open-run.ts';
 import { errorOf } from './journal/outcome.ts';
 import { checkChain } from './port/chain.ts';
 import { unknownRun } from './port/run-id.ts';
@@ -103,10 +103,7 @@ export async function converse(
   return new GenerateResponse(state, undefined, output, runId);
 }
 
-/**
- * The conversation right after the answer to this message, if other messages followed. Undefined if none followed, or the
- * message was not answered before them.
- */
+/** The conversation right after the answer to this message, if it was answered before other messages followed. */
 function answeredTo({ events }: LoadedRun, saidAt: number, limits: Limits): State | undefined {
   const [, next] = events.flatMap(({ type }, index) => (type === 'user-spoke' && index >= saidAt ? index : []));
   if (next === undefined) return undefined;

@@ -1,14 +1,8 @@
 // How the record decides whether a late result still counts.
 import { expect, test } from 'vitest';
-import { type Bound, type Decision, event, type Interrupt, type Result } from '../../src/core/event.ts';
+import { type Bound, type Decision, event, type Interrupt, type RunEvent } from '../../src/core/event.ts';
 import { fold, type State } from '../../src/core/state.ts';
-import {
-  isAwaited,
-  isStartLost,
-  type LateResult,
-  timesRecordedLate,
-  underWay,
-} from '../../src/runs/driving/late-results.ts';
+import { isAwaited, type LateResult, lateResults, underWay } from '../../src/runs/driving/late-results.ts';
 import { trustedState } from '../../src/runs/questions/view.ts';
 import { approved, loaded } from '../runs/approved.ts';
 
@@ -26,23 +20,18 @@ test('a result counts only from the process that started the body, and never for
   const { kept, callId, started, settled } = await approved();
   const before = await trustedState(await loaded(kept));
   const ours = fold(before, started);
-  const result = settled as LateResult;
-  expect(isAwaited(result, ours, ours)).toBe(true);
-  expect(isAwaited(result, before, before)).toBe(false);
+  expect(isAwaited(lateIn(ours, settled), ours, ours)).toBe(true);
+  expect(lateResults([settled], before)).toEqual([]);
   const agent = fold(before, event({ type: 'call-started', callId, inside: true }));
-  expect(isAwaited(result, agent, agent)).toBe(false);
+  expect(lateResults([settled], agent)).toEqual([]);
 });
 
-test('a start is missing from the record even if an earlier start has the same time', async () => {
-  const { kept, callId, started } = await approved();
-  const start = { ...started, at: 5 };
-  const once = fold(await trustedState(await loaded(kept)), start);
-  const twice = fold(once, start);
-  expect(isStartLost([callId], once, [start])).toBe(false);
-  expect(isStartLost([callId], twice, [start, start])).toBe(false);
-  expect(isStartLost([callId], twice, [start])).toBe(true);
-  expect(isStartLost([callId], once, [{ ...start, at: 4 }])).toBe(true);
-});
+/** The result of the payment, as the process that started it in `known` reports it. */
+function lateIn(known: State, settled: RunEvent): LateResult {
+  const [late] = lateResults([settled], known);
+  if (!late) throw new Error('It is not a result of a started body.');
+  return late;
+}
 
 /** Puts the payment in doubt. */
 function doubted(state: State, callId: string, id: string, asked: Bound = {}): State {
@@ -63,34 +52,21 @@ test.each([
   const { kept, callId, started, settled } = await approved();
   const ours = fold(await trustedState(await loaded(kept)), started);
   const now = decided(doubted(ours, callId, 'doubt', asked), callId, 'doubt', decision);
-  expect(isAwaited(settled as LateResult, ours, now)).toBe(awaited);
-  const inVain = { ...settled, result: failed('It failed.') } as LateResult;
+  expect(isAwaited(lateIn(ours, settled), ours, now)).toBe(awaited);
+  const inVain = lateIn(ours, { ...settled, result: { type: 'error', text: 'It failed.' } });
   expect(isAwaited(inVain, ours, now)).toBe(false);
-  expect(isAwaited(settled as LateResult, ours, fold(now, started))).toBe(false);
+  expect(isAwaited(lateIn(ours, settled), ours, fold(now, started))).toBe(false);
 });
 
 test('a result settles the doubt about its own start and not about a later one', async () => {
   const { kept, callId, started, settled } = await approved();
   const ours = fold(await trustedState(await loaded(kept)), started);
   const doubt = doubted(ours, callId, 'doubt');
-  expect(isAwaited(settled as LateResult, ours, doubt)).toBe(true);
-  expect(isAwaited(settled as LateResult, ours, doubted(doubt, callId, 'doubt/2'))).toBe(false);
+  expect(isAwaited(lateIn(ours, settled), ours, doubt)).toBe(true);
+  expect(isAwaited(lateIn(ours, settled), ours, doubted(doubt, callId, 'doubt/2'))).toBe(false);
   // Another process started it again without asking, as it does for idempotent calls.
-  expect(isAwaited(settled as LateResult, ours, fold(ours, started))).toBe(false);
+  expect(isAwaited(lateIn(ours, settled), ours, fold(ours, started))).toBe(false);
   const again = fold(decided(doubt, callId, 'doubt', { type: 'approve' }), started);
-  expect(isAwaited(settled as LateResult, ours, doubted(again, callId, 'doubt/2'))).toBe(false);
-  expect(isAwaited(settled as LateResult, again, doubted(again, callId, 'doubt/2'))).toBe(true);
-});
-
-const failed = (text: string): Result => ({ type: 'error', text });
-const late = { ...event({ type: 'call-settled', callId: 'pay', result: failed('no') }) } as LateResult;
-
-test.each([
-  ['the same result', { callId: 'pay', result: failed('no') }, 1],
-  ['for another call', { callId: 'ask', result: failed('no') }, 0],
-  ['for a nested call', { callId: 'pay', path: ['agent'], result: failed('no') }, 0],
-  ['another failure', { callId: 'pay', result: failed('yes') }, 0],
-  ['an output', { callId: 'pay', result: { type: 'output', output: 'no' } }, 0],
-] as const)('counts a recorded late result only if it is the same: %s', (_what, recorded, times) => {
-  expect(timesRecordedLate(late, [event({ type: 'call-ended-late', ...recorded })])).toBe(times);
+  expect(isAwaited(lateIn(ours, settled), ours, doubted(again, callId, 'doubt/2'))).toBe(false);
+  expect(isAwaited(lateIn(again, settled), again, doubted(again, callId, 'doubt/2'))).toBe(true);
 });

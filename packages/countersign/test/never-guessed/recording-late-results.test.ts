@@ -4,9 +4,10 @@ import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { beforeEach, expect, type MockInstance, test, vi } from 'vitest';
 import { event, type RunEvent } from '../../src/core/event.ts';
-import { fold } from '../../src/core/state.ts';
+import { fold, type State } from '../../src/core/state.ts';
 import { StoredRun } from '../../src/loop/stored-run.ts';
 import { underWay } from '../../src/runs/driving/late-results.ts';
+import type { AgentPort, Driving } from '../../src/runs/driving/open-run.ts';
 import { LateRecorder } from '../../src/runs/driving/record-late-result.ts';
 import { trustedState } from '../../src/runs/questions/view.ts';
 import { changedStore } from '../changed-store.ts';
@@ -19,6 +20,13 @@ beforeEach(() => {
 });
 const warned = () => warnings.mock.calls.map(([text]) => String(text));
 
+const clerk = { name: 'clerk' } as AgentPort;
+
+/** What the recorder uses of the process that drives runs. */
+function drivesOf(drives: Pick<Driving, 'store' | 'clock' | 'isStopping'> & { readonly open: unknown }) {
+  return { ...drives, driveOrLeave: async () => undefined } as unknown as Driving;
+}
+
 /** A run whose payment was started by a process that has lost it since. */
 async function lost(changes: Partial<Store>, isStopping = false, sleeps?: () => Promise<void>) {
   const { kept, clock, sleep, open, types, started, settled, callId } = await approved();
@@ -27,16 +35,10 @@ async function lost(changes: Partial<Store>, isStopping = false, sleeps?: () => 
   run.record(started);
   await journal.finish();
   const late = await open('none');
-  const recorder = new LateRecorder<string>({
-    store: changedStore(kept, changes),
-    clock,
-    sleep: sleeps ?? sleep,
-    isStopping: () => isStopping,
-    open: () => late,
-    goOn: async () => undefined,
-  });
+  const drives = drivesOf({ store: changedStore(kept, changes), clock, isStopping, open: () => late });
+  const recorder = new LateRecorder(drives, sleeps ?? sleep);
   const allRecorded = () => Promise.all(recorder.underWay);
-  return { kept, recorder, allRecorded, types, before, known: journal.ownState, settled, callId };
+  return { kept, recorder, allRecorded, types, before, own: journal.own, settled, callId };
 }
 
 /** Fails so many times, then answers. */
@@ -50,58 +52,34 @@ function awayFor(times: number, read: Store['read']): Store['read'] {
 
 test('a stopping process records a result once a failed store is back', async () => {
   const changes: Partial<Store> = {};
-  const { kept, recorder, types, known, settled } = await lost(changes, true);
+  const { kept, recorder, types, own, settled } = await lost(changes, true);
   changes.read = awayFor(3, kept.read.bind(kept));
-  await recorder.tell('clerk', 'run', known, [settled]);
+  await recorder.tell(clerk, 'run', own, [settled]);
   expect((await types()).at(-1)).toBe('call-settled');
   expect(warned()).toEqual([]);
 });
 
 test('a result being recorded is listed as under way until it is written', async () => {
-  const { recorder, known, settled } = await lost({});
-  const recording = recorder.tell('clerk', 'run', known, [settled]);
+  const { recorder, own, settled } = await lost({});
+  const recording = recorder.tell(clerk, 'run', own, [settled]);
   expect([...recorder.underWay]).toHaveLength(1);
   await recording;
   expect([...recorder.underWay]).toEqual([]);
 });
 
-/** Records a result whose first write gets no answer, although it may be written. A person may have answered first. */
-async function unanswered(isWritten: boolean, answer?: string) {
-  const { kept, open, started, settled, callId, clock, sleep, types } = await approved();
+test('a write that failed is repeated', async () => {
+  const { kept, open, started, settled, clock, sleep, types } = await approved();
   const { run, journal } = await open('hold');
   run.record(started);
   await journal.finish();
-  if (answer !== undefined) {
-    const person = await open('none');
-    person.run.record(event({ type: 'call-settled', callId, result: { type: 'output', output: answer } }));
-    await person.journal.recorded();
-  }
-  const append: Store['append'] = async (append) => {
-    if (isWritten) await kept.append(append).catch(() => undefined);
-    throw away();
-  };
+  const append = () => Promise.reject<never>(away());
   const first = await open('none', { append, read: () => Promise.reject(away()) });
   const journals = [first, await open('none')];
-  const recorder = new LateRecorder<string>({
-    store: kept,
-    clock,
-    sleep,
-    isStopping: () => false,
-    open: () => journals.shift() ?? first,
-    goOn: async () => undefined,
-  });
-  await recorder.tell('clerk', 'run', journal.ownState, [settled]);
+  const drives = drivesOf({ store: kept, clock, isStopping: false, open: () => journals.shift() ?? first });
+  const recorder = new LateRecorder(drives, sleep);
+  await recorder.tell(clerk, 'run', journal.own, [settled]);
   expect(warned()).toEqual([]);
-  return types();
-}
-
-test('a write that failed is repeated', async () => {
-  expect((await unanswered(false)).at(-1)).toBe('call-settled');
-});
-
-test('a write that succeeded without an answer is not repeated', async () => {
-  const types = await unanswered(true, 'said by a person');
-  expect(types.filter((type) => type === 'call-ended-late')).toHaveLength(1);
+  expect((await types()).at(-1)).toBe('call-settled');
 });
 
 test('recording gives up on a store that stays down, and warns', async () => {
@@ -110,26 +88,26 @@ test('recording gives up on a store that stays down, and warns', async () => {
   const sleep = async () => {
     if (++pauses > 200) throw new Error('It waits forever.');
   };
-  const { recorder, known, settled } = await lost({ read }, false, sleep);
-  await recorder.tell('clerk', 'run', known, [settled]);
+  const { recorder, own, settled } = await lost({ read }, false, sleep);
+  await recorder.tell(clerk, 'run', own, [settled]);
   expect(read).toHaveBeenCalledTimes(150);
   expect(warned()).toEqual([expect.stringMatching(/has ended, but its result could not be recorded/)]);
 });
 
 test.each([0, 2])('a body of a deleted run causes one warning, after %d failed reads', async (times) => {
-  const { recorder, allRecorded, known, settled } = await lost({ read: awayFor(times, async () => undefined) });
-  recorder.lost('run', known);
+  const { recorder, allRecorded, own, settled } = await lost({ read: awayFor(times, async () => undefined) });
+  recorder.lost('run', own);
   await allRecorded();
   expect(warned()).toEqual([expect.stringMatching(/no longer has run run/)]);
   // Its result causes no second warning.
-  await recorder.tell('clerk', 'run', known, [settled]);
+  await recorder.tell(clerk, 'run', own, [settled]);
   expect(warned()).toHaveLength(1);
 });
 
 test('the result of a sub-agent causes no warning, only the bodies inside it do', async () => {
-  const { recorder, before, settled, callId } = await lost({ read: async () => undefined });
-  const known = fold(before, event({ type: 'call-started', callId, inside: true }));
-  await recorder.tell('clerk', 'run', known, [settled]);
+  const { recorder, before, own, settled, callId } = await lost({ read: async () => undefined });
+  const state = fold(before, event({ type: 'call-started', callId, inside: true }));
+  await recorder.tell(clerk, 'run', { ...own, state }, [settled]);
   expect(warned()).toEqual([]);
 });
 
@@ -147,10 +125,11 @@ async function underWayInside() {
   const helper = ai.defineAgent({ name: 'helper', tools: [pay] });
   await ai.defineAgent({ name: 'clerk', tools: [helper] }).start('Pay.', { runId: 'run' });
   await begun.promise;
-  const known = await trustedState(await loaded(store));
-  const [outer, inner] = underWay(known)[0] ?? [];
+  const found = await loaded(store);
+  const own = { ...found.run, state: await trustedState(found) };
+  const [outer, inner] = underWay(own.state)[0] ?? [];
   const settled = event({ type: 'call-settled', callId: inner ?? '', result: { type: 'output', output: 'paid' } });
-  return { store, known, result: event({ type: 'call-went-on', callId: outer ?? '', inside: [settled] }) };
+  return { store, own, result: event({ type: 'call-went-on', callId: outer ?? '', inside: [settled] }) };
 }
 
 test.each([
@@ -159,22 +138,16 @@ test.each([
 ] as const)(
   'a result inside a sub-agent that another process drives waits %s, then is recorded as late',
   async (_how, isStopping, pauses) => {
-    const { store, known, result } = await underWayInside();
+    const { store, own, result } = await underWayInside();
     const sleep = vi.fn(async () => {
       if (sleep.mock.calls.length > 100) throw new Error('It waits forever.');
     });
     const recorded: string[] = [];
     const sink = { write: (facts: readonly RunEvent[]) => recorded.push(...facts.map(({ type }) => type)) } as never;
-    const recorder = new LateRecorder<string>({
-      store,
-      clock: () => 0,
-      sleep,
-      isStopping: () => isStopping,
-      open: (_record, state) =>
-        ({ run: new StoredRun(state, sink), journal: { recorded: async () => undefined, holds: false } }) as never,
-      goOn: async () => undefined,
-    });
-    await recorder.tell('clerk', 'run', known, [result]);
+    const journal = { recorded: async () => undefined, holds: false };
+    const open = (_record: unknown, state: State) => ({ run: new StoredRun(state, sink), journal });
+    const recorder = new LateRecorder(drivesOf({ store, clock: () => 0, isStopping, open }), sleep);
+    await recorder.tell(clerk, 'run', own, [result]);
     expect(recorded).toEqual(['call-ended-late']);
     expect(sleep).toHaveBeenCalledTimes(pauses);
   },

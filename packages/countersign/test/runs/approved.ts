@@ -5,7 +5,6 @@ import { scriptedModel } from 'countersign/testing';
 import { event, type RunEvent } from '../../src/core/event.ts';
 import { StoredRun } from '../../src/loop/stored-run.ts';
 import { Journal } from '../../src/runs/journal/journal.ts';
-import type { JournalOptions } from '../../src/runs/journal/journal-options.ts';
 import { trustedState } from '../../src/runs/questions/view.ts';
 import { changedStore } from '../changed-store.ts';
 
@@ -35,11 +34,7 @@ export async function approved() {
     time.now += ms;
   };
   /** Opens a journal on the stored run. */
-  const open = async (
-    claim: 'hold' | 'take' | 'enter' | 'none',
-    changes: Partial<Store> = {},
-    more: Partial<JournalOptions> = {},
-  ) => {
+  const open = async (claim: 'hold' | 'take' | 'enter' | 'none', changes: Partial<Store> = {}) => {
     const token = 'ours';
     const found = claim === 'hold' ? await kept.claim('run', token, LEASE_MS) : await loaded(kept);
     if (!found) throw new Error('Another process has the claim.');
@@ -53,10 +48,8 @@ export async function approved() {
       limits: { maxTurns: 8 },
       clock,
       sleep,
-      onStale: 'absorb',
       claim: claim === 'hold' ? { held: token } : claim,
       onAppended: () => undefined,
-      ...more,
     });
     const run = new StoredRun(state, journal);
     journal.attach(run);

@@ -246,7 +246,7 @@ test('a journal without the claim has nothing to continue, even if the run is ru
 
 test('an event bound to the version that was read is not written after another process wrote', async () => {
   const { open, started, step, types } = await approved();
-  const { journal, run } = await open('take', {}, { onStale: 'fail' });
+  const { journal, run } = await open('take');
   const other = await open('none');
   other.run.record(step('theirs'));
   await other.journal.recorded();

@@ -2,7 +2,7 @@
 import { countersign, memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { atMost, Renewals } from '../../src/runs/journal/renewals.ts';
+import { Renewals } from '../../src/runs/journal/renewals.ts';
 
 const renewable = () => ({ renew: vi.fn(async () => undefined) });
 
@@ -74,10 +74,4 @@ test('a completed run does not keep the process alive', async () => {
   const timer = timing.mock.results[0]?.value as NodeJS.Timeout;
   expect(timer.hasRef()).toBe(false);
   clearInterval(timer);
-});
-
-test('a failed task frees its slot', async () => {
-  const renewing = atMost(1);
-  await expect(renewing(() => Promise.reject(new Error('away')))).rejects.toThrow('away');
-  expect(await renewing(async () => true)).toBe(true);
 });

@@ -1,6 +1,7 @@
 // Taking over an unclaimed run: its context is looked up first, and a process that stops meanwhile releases the run.
 import { countersign, memoryStore } from 'countersign';
 import { expect, test, vi } from 'vitest';
+import type { DrivesOptions, Driving } from '../../src/runs/driving/open-run.ts';
 import { leave, TakeOver } from '../../src/runs/driving/take-over.ts';
 import { Renewals } from '../../src/runs/journal/renewals.ts';
 import { approved, LEASE_MS } from '../runs/approved.ts';
@@ -10,12 +11,13 @@ async function openTakeOver(contextFor: () => Promise<object>, isStopping = fals
   const go = vi.fn();
   const opened = await open('none');
   const skip = async () => undefined;
-  const drives = { clock, isStopping, refreshTime: skip, fetchTime: skip, open: () => opened, go };
+  const time = { now: clock, tell: skip, ask: skip };
+  const drives = { time, clock, isStopping, open: () => opened, go } as unknown as Driving;
   const renewals = new Renewals(LEASE_MS);
   const [added, deleted] = [vi.spyOn(renewals, 'add'), vi.spyOn(renewals, 'delete')];
   const agents = new Map(known.map((name) => [name, name]));
-  const newId = () => 'ours';
-  const takeOver = new TakeOver(drives, renewals, { store: kept, agents, contextFor, newId, leaseMs: LEASE_MS });
+  const options = { store: kept, agents, contextFor, newId: () => 'ours', leaseMs: LEASE_MS };
+  const takeOver = new TakeOver(drives, renewals, options as unknown as DrivesOptions);
   const isFree = async () => (await kept.claim('run', 'theirs', LEASE_MS)) !== undefined;
   return { takeOver, go, added, deleted, isFree };
 }
@@ -44,7 +46,7 @@ test('a passed context is used instead of a lookup', async () => {
   const { takeOver, go } = await openTakeOver(contextFor);
   expect(await takeOver.take('run', { user: 'ann' }, false)).toBe(true);
   expect(contextFor).not.toHaveBeenCalled();
-  expect(go.mock.lastCall?.[3]).toEqual({ context: { user: 'ann' }, isLookedUp: true });
+  expect(go.mock.lastCall?.[0].options).toEqual({ context: { user: 'ann' }, isLookedUp: true });
 });
 
 test('a run of an unknown agent is released at once', async () => {
@@ -72,7 +74,7 @@ test('leaving a run writes all buffered events and releases the claim, even afte
   const [question] = (await runs.interrupts({ tool: 'ask' })).items;
   await runs.decide(question?.id ?? '', { type: 'respond', output: 'yes' }, { drive: false });
   run.record(started);
-  await leave(run, journal);
+  await leave({ run, journal });
   expect((await types()).slice(-2)).toEqual(['call-settled', 'call-started']);
   expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
 });

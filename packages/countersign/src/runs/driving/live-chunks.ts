@@ -24,15 +24,20 @@ export class Live {
     };
   }
 
-  /** Takes the chunks of a run while it is driven here; undefined without listeners. */
-  emitter(runId: string, reply: () => number): ((chunk: Chunk) => void) | undefined {
+  /** Takes the chunks of a run while it is driven here, and passes them on to `own`; undefined without listeners. */
+  emitter(
+    runId: string,
+    reply: () => number,
+    own: ((chunk: Chunk) => void) | undefined,
+  ): ((chunk: Chunk) => void) | undefined {
     const known = this.#runs.get(runId);
-    if (!known) return undefined;
+    if (!known) return own;
     // Chunks of an earlier attempt are not part of the reply.
     known.chunks = [];
     let said: Chunk[] = [];
     let saying = -1;
     return (chunk) => {
+      own?.(chunk);
       if (chunk.path || !PIECES.has(chunk.type)) return;
       const now = reply();
       if (now !== saying) said = [];
@@ -51,14 +56,3 @@ export class Live {
 
 /** Everything else comes with the record. */
 const PIECES: ReadonlySet<Chunk['type']> = new Set(['text', 'reasoning', 'tool-input']);
-
-type Listener = (chunk: Chunk) => void;
-
-/** Sends each chunk to both listeners. */
-export function tellBoth(one: Listener | undefined, other: Listener | undefined): Listener | undefined {
-  if (!one || !other) return one ?? other;
-  return (chunk) => {
-    one(chunk);
-    other(chunk);
-  };
-}

@@ -1,43 +1,16 @@
 // Records the results of bodies that finished after another worker took their run over.
+import { messageOf } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/event.ts';
-import type { State } from '../../core/state.ts';
-import type { Run } from '../../loop/run.ts';
-import { type Journal, PATIENCE_MS } from '../journal/journal.ts';
+import { sameJson } from '../../core/json.ts';
+import { PATIENCE_MS, type Recorded } from '../journal/journal.ts';
+import { linkAll } from '../port/chain.ts';
 import { readRun } from '../port/read-run.ts';
-import type { RunRecord, Store } from '../port/store.ts';
 import { isAway, isStale } from '../port/store-errors.ts';
+import { warn } from '../port/warning.ts';
 import { trustedState } from '../questions/view.ts';
 import { withdrawing } from '../questions/withdrawing.ts';
-import {
-  type CallPath,
-  endedLate,
-  isAwaited,
-  isOfAgent,
-  isStartLost,
-  type LateResult,
-  lateResults,
-  pathOf,
-  timesRecordedLate,
-  underWay,
-  warnOfLostStart,
-  warnOfUnrecorded,
-} from './late-results.ts';
-
-export type LateRecorderOptions<Agent> = {
-  readonly store: Store;
-  readonly clock: () => number;
-  readonly sleep: (ms: number) => Promise<void>;
-  readonly isStopping: () => boolean;
-  /** Opens the run for writing; fails if others write first. */
-  readonly open: (
-    run: RunRecord,
-    state: State,
-    agent: Agent,
-    claim: { readonly claim?: 'none' },
-  ) => { readonly run: Run; readonly journal: Journal };
-  /** Continues the run with the result. */
-  readonly goOn: (agent: Agent, run: Run, journal: Journal) => Promise<unknown>;
-};
+import { endedLate, isAwaited, type LateResult, lateResults, underWay } from './late-results.ts';
+import type { AgentPort, DrivesOptions, Driving } from './open-run.ts';
 
 /** A call whose result could not be recorded; the process only warned. `path`: its id, after those of the calls around it. */
 export type UnrecordedCall = { readonly runId: string; readonly path: readonly string[] };
@@ -48,13 +21,13 @@ export type Stopped = {
   readonly unrecorded: readonly UnrecordedCall[];
 };
 
-/** `before`: how often the same result was recorded before a write that may or may not have happened. */
-type Late<Agent> = {
-  readonly agent: Agent;
+/** A result to record. `tried`: an event whose write failed, and may have happened. */
+type Telling = {
+  readonly agent: AgentPort;
   readonly runId: string;
-  readonly known: State;
-  readonly result: LateResult;
-  before?: number | undefined;
+  readonly own: Recorded;
+  readonly late: LateResult;
+  tried?: RunEvent | undefined;
 };
 
 const PAUSE_MS = 200;
@@ -63,16 +36,18 @@ const MOST_TRIES = PATIENCE_MS / PAUSE_MS;
 /** While another worker runs the sub-agent. */
 const MOST_RESTS = 50;
 
-export class LateRecorder<Agent> {
-  readonly #options: LateRecorderOptions<Agent>;
+export class LateRecorder {
+  readonly #drives: Driving;
+  readonly #sleep: DrivesOptions['sleep'];
   readonly #underWay = new Set<Promise<void>>();
   readonly #left = new Set<Promise<void>>();
   /** One list for each stop in progress. */
   readonly #unrecorded = new Set<UnrecordedCall[]>();
-  readonly #warned = new WeakMap<State, Set<string>>();
+  readonly #warned = new Set<string>();
 
-  constructor(options: LateRecorderOptions<Agent>) {
-    this.#options = options;
+  constructor(drives: Driving, sleep: DrivesOptions['sleep']) {
+    this.#drives = drives;
+    this.#sleep = sleep;
   }
 
   get underWay(): Iterable<Promise<void>> {
@@ -96,102 +71,98 @@ export class LateRecorder<Agent> {
   }
 
   /**
-   * Records late results. They settle the doubt about their calls, unless a person already has: then they are only recorded.
-   * Never rejects: if nothing can be written, the process warns and the doubt stays.
+   * Records late results among `events` of a run that this process wrote last as `own`. They settle the doubt about their
+   * calls, unless a person already has: then they are only recorded. Never rejects: if nothing can be written, the process
+   * warns and the doubt stays.
    */
-  tell(agent: Agent, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
-    const telling = this.#tellAll(agent, runId, known, events).finally(() => this.#underWay.delete(telling));
-    this.#underWay.add(telling);
-    return telling;
+  tell(agent: AgentPort, runId: string, own: Recorded, events: readonly RunEvent[]): Promise<void> {
+    return this.#track(this.#tellAll(agent, runId, own, events));
   }
 
-  /**
-   * The run was taken over while these bodies ran, and they may stop without a result. Other workers find them in doubt,
-   * unless the store has lost their start: then the process warns.
-   */
-  lost(runId: string, known: State): void {
-    const paths = underWay(known);
-    if (paths.length === 0) return;
-    const looking = this.#look(runId, known, paths).finally(() => this.#underWay.delete(looking));
-    this.#underWay.add(looking);
+  /** The run was taken over while bodies ran, and they may stop without a result: warns if the store has lost their start. */
+  lost(runId: string, own: Recorded): void {
+    if (underWay(own.state).length === 0) return;
+    // A body that finishes reports its own result.
+    void this.#track(this.#retry(async () => void (await this.#read(runId, own))).catch(() => undefined));
   }
 
-  async #look(runId: string, known: State, paths: readonly CallPath[]): Promise<void> {
-    const { store, sleep, isStopping } = this.#options;
-    for (let tries = 1; ; tries++) {
-      try {
-        const loaded = await readRun(store, runId);
-        for (const path of paths)
-          if (!loaded || isStartLost(path, known, loaded.events)) this.#warn(runId, known, path, !loaded);
-        return;
-      } catch (error) {
-        // A body that finishes reports its own result.
-        if (tries >= MOST_TRIES || isStopping() || !isAway(error)) return;
-      }
-      await sleep(PAUSE_MS);
+  #track(work: Promise<void>): Promise<void> {
+    const tracked = work.finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
+    return tracked;
+  }
+
+  async #tellAll(agent: AgentPort, runId: string, own: Recorded, events: readonly RunEvent[]): Promise<void> {
+    for (const late of lateResults(events, own.state)) {
+      const telling: Telling = { agent, runId, own, late };
+      await this.#retry((tries) => this.#record(telling, tries >= MOST_RESTS)).catch((error) => {
+        const { path } = late;
+        const message = `Call ${path.join(', ')} of run ${runId} has ended, but its result could not be recorded: ${messageOf(error)} Check what it did before you say that it did not happen.`;
+        warn(message, 'store-failed');
+        for (const unrecorded of this.#unrecorded) unrecorded.push({ runId, path });
+      });
     }
   }
 
-  /** Warns once per call: a body that was reported when its run was lost may still finish. */
-  #warn(runId: string, known: State, path: CallPath, isGone: boolean): void {
-    const warned = this.#warned.get(known) ?? new Set<string>();
-    this.#warned.set(known, warned);
-    const call = path.join('.');
-    if (!warned.has(call)) warnOfLostStart(runId, path, isGone);
-    warned.add(call);
-  }
-
-  async #tellAll(agent: Agent, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
-    for (const result of lateResults(events).filter((result) => !isOfAgent(result, known)))
-      await this.#tellOne({ agent, runId, known, result }).catch((error) => {
-        warnOfUnrecorded(runId, result, error);
-        for (const unrecorded of this.#unrecorded) unrecorded.push({ runId, path: pathOf(result) });
-      });
-  }
-
-  async #tellOne(late: Late<Agent>): Promise<void> {
-    const { clock, sleep, isStopping } = this.#options;
+  /** Repeats the work while it returns `soon`, others write first, or the store is away. */
+  async #retry(work: (tries: number) => Promise<'soon' | undefined | void>): Promise<void> {
+    const { clock } = this.#drives;
     const begunAt = clock();
     for (let tries = 1; ; tries++) {
       try {
-        const told = await this.#try(late, tries >= MOST_RESTS);
-        if (told !== 'soon') return;
+        if ((await work(tries)) !== 'soon') return;
       } catch (error) {
-        const isOver = tries >= MOST_TRIES || (isAway(error) && isStopping() && clock() - begunAt >= PATIENCE_MS);
+        const isOver =
+          tries >= MOST_TRIES || (isAway(error) && this.#drives.isStopping && clock() - begunAt >= PATIENCE_MS);
         if (isOver || !(isStale(error) || isAway(error))) throw error;
-        if (isStale(error)) {
-          late.before = undefined;
-          continue;
-        }
+        if (isStale(error)) continue;
       }
-      await sleep(PAUSE_MS);
+      await this.#sleep(PAUSE_MS);
     }
   }
 
   /** `soon`: better to wait until the other worker pauses. */
-  async #try(late: Late<Agent>, isLast: boolean): Promise<'told' | 'soon'> {
-    const { store, clock, isStopping, open, goOn } = this.#options;
-    const { agent, runId, known, result } = late;
-    const loaded = await readRun(store, runId);
-    if (!loaded || isStartLost(pathOf(result), known, loaded.events)) {
-      this.#warn(runId, known, pathOf(result), !loaded);
-      return 'told';
-    }
-    const state = await trustedState(loaded);
-    const times = timesRecordedLate(result, loaded.events);
-    if (late.before !== undefined && times > late.before) return 'told';
-    const awaited = !state.ended && isAwaited(result, known, state);
-    if (awaited === 'soon' && !isLast && !isStopping()) return 'soon';
+  async #record(telling: Telling, isLast: boolean): Promise<'soon' | undefined> {
+    const { agent, runId, own, late, tried } = telling;
+    const found = await this.#read(runId, own);
+    if (!found) return undefined;
+    const { loaded, state } = found;
+    if (tried && loaded.events.some((event) => sameJson(event, tried))) return undefined;
+    const awaited = !state.ended && isAwaited(late, own.state, state);
+    if (awaited === 'soon' && !isLast && !this.#drives.isStopping) return 'soon';
     const isNews = awaited === true;
-    const facts = isNews ? [result] : endedLate(result, known, loaded);
-    if (facts.length === 0) return 'told';
+    const facts = isNews ? [late.event] : endedLate(late, own.state, loaded);
+    if (facts.length === 0) return undefined;
     // A fact that changes nothing must not take the claim: a decision would believe that the run is being driven.
-    const { run, journal } = open(loaded.run, state, agent, isNews ? {} : { claim: 'none' });
-    const said = { by: null, at: clock(), note: 'the call reported its result itself' };
+    const open = this.#drives.open(loaded.run, state, agent, { claim: isNews ? 'take' : 'none' });
+    const { run, journal } = open;
+    const said = { by: null, at: this.#drives.clock(), note: 'the call reported its result itself' };
     withdrawing(run, journal, said, () => run.record(...facts));
-    late.before = times;
-    await journal.recorded();
-    if (journal.holds) await goOn(agent, run, journal);
-    return 'told';
+    await journal.recorded().catch((error: unknown) => {
+      telling.tried = isAway(error) ? journal.unwritten[0] : undefined;
+      throw error;
+    });
+    if (journal.holds) await this.#drives.driveOrLeave(open);
+    return undefined;
+  }
+
+  /**
+   * Reads the run. If the store has lost what this process wrote, because a backup was restored or a replica was behind, the
+   * bodies may run again or have already: warns about each of them once, and returns undefined.
+   */
+  async #read(runId: string, { version, hash, state: known }: Recorded) {
+    const loaded = await readRun(this.#drives.store, runId);
+    const state = loaded && (await trustedState(loaded));
+    const isKept = loaded && linkAll(hash, loaded.events.slice(version)) === loaded.run.hash;
+    if (state && isKept) return { loaded, state };
+    for (const path of underWay(known)) {
+      const call = path.join(', ');
+      const message = loaded
+        ? `The store has lost the start of call ${call} of run ${runId}, for example because a backup was restored. The call ran in this process, and its result cannot be recorded. Check what it did before you approve it again, and whether it acted twice.`
+        : `The store no longer has run ${runId}: a backup was restored, or the run was deleted. Its call ${call} ran in this process, and its result cannot be recorded. Check what the call did.`;
+      if (!this.#warned.has(message)) warn(message, 'store-failed');
+      this.#warned.add(message);
+    }
+    return undefined;
   }
 }

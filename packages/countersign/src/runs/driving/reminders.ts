@@ -33,8 +33,8 @@ type Call = { readonly done: Promise<void>; readonly giveUp: () => void };
 /** Options from the worker. */
 type Work = {
   readonly pollMs: number;
-  /** Called with errors of hooks. */
-  readonly onError: ((error: unknown) => void) | undefined;
+  /** Called with errors of hooks. Must not throw. */
+  readonly onError: (error: unknown) => void;
   /** Called when there is room for another hook. */
   readonly onFreed: () => void;
 };
@@ -52,10 +52,7 @@ export class Reminders {
     this.#work = work;
   }
 
-  /**
-   * Takes due reminders, as many as there is room for, and calls the hook without awaiting it. Every append wakes the
-   * worker, though it makes no reminder due; so the store is asked only once in a while.
-   */
+  /** Takes due reminders and calls the hook without awaiting it. Every append wakes the worker, so this skips most looks. */
   async look(): Promise<void> {
     const room = AT_ONCE - this.#calls.size;
     const now = performance.now();
@@ -86,7 +83,7 @@ export class Reminders {
       abort.abort();
     }, this.#options.leaseMs);
     const done = Promise.race([this.#call(reminder, abort.signal), over])
-      .catch((error: unknown) => this.#tell(failedReminder(reminder, error)))
+      .catch((error: unknown) => this.#work.onError(failedReminder(reminder, error)))
       .finally(() => {
         clearTimeout(tooLong);
         this.#calls.delete(call);
@@ -104,14 +101,6 @@ export class Reminders {
   async #call({ interrupt, attempt }: TakenReminder, signal: AbortSignal): Promise<void> {
     await this.#options.onReminder(interruptView(interrupt), { attempt, signal });
     await this.#store.reminded(interrupt.id);
-  }
-
-  #tell(error: unknown): void {
-    try {
-      this.#work.onError?.(error);
-    } catch {
-      // The listener failed too; the other reminders continue.
-    }
   }
 }
 

@@ -1,54 +1,24 @@
 // Takes over runs that no worker drives. Holds the claim while the context of the run is looked up.
 import { messageOf, UsageError } from '../../core/errors.ts';
 import { isThenable } from '../../core/options.ts';
-import type { State } from '../../core/state.ts';
-import type { Run } from '../../loop/run.ts';
 import type { Context } from '../../loop/tool/definition.ts';
 import type { Journal } from '../journal/journal.ts';
 import { goOn } from '../journal/outcome.ts';
 import type { Renewals } from '../journal/renewals.ts';
 import { readOn } from '../port/read-run.ts';
-import type { RunRecord, Store } from '../port/store.ts';
 import { refusalOf } from '../port/store-errors.ts';
 import { expireCards, fetchTimeIfExpired } from '../questions/expiry.ts';
 import { trustedState } from '../questions/view.ts';
+import type { DrivesOptions, Driving, OpenRun, StartedRun } from './open-run.ts';
 
-/** The fields of a run that its context is looked up by. */
-export type StartedRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
-
-type Options<Agent> = {
-  readonly store: Store;
-  readonly agents: ReadonlyMap<string, Agent>;
-  readonly contextFor: (run: StartedRun) => Context | undefined | Promise<Context | undefined>;
-  readonly newId: () => string;
-  readonly leaseMs: number;
-};
-
-type Opened = { readonly run: Run; readonly journal: Journal };
-
-/** Drives the runs that were taken over. */
-type Driving<Agent> = {
-  readonly clock: () => number;
-  readonly isStopping: boolean;
-  refreshTime(): Promise<void>;
-  fetchTime(): Promise<void>;
-  open(record: RunRecord, state: State, agent: Agent, how: { readonly claim: { readonly held: string } }): Opened;
-  go(
-    agent: Agent,
-    run: Run,
-    journal: Journal,
-    options: { readonly context?: Context; readonly isLookedUp: true },
-  ): void;
-};
-
-export class TakeOver<Agent> {
-  readonly #drives: Driving<Agent>;
+export class TakeOver {
+  readonly #drives: Driving;
   readonly #renewals: Renewals;
-  readonly #options: Options<Agent>;
+  readonly #options: DrivesOptions;
   readonly #underWay = new Set<Promise<boolean>>();
   readonly #leaving = new Set<() => void>();
 
-  constructor(drives: Driving<Agent>, renewals: Renewals, options: Options<Agent>) {
+  constructor(drives: Driving, renewals: Renewals, options: DrivesOptions) {
     this.#drives = drives;
     this.#renewals = renewals;
     this.#options = options;
@@ -71,7 +41,7 @@ export class TakeOver<Agent> {
 
   async #take(runId: string, context: Context | undefined, isDue: boolean): Promise<boolean> {
     const { store, newId, leaseMs, agents } = this.#options;
-    await this.#drives.refreshTime();
+    await this.#drives.time.tell();
     const token = newId();
     const first = await store.claim(runId, token, leaseMs);
     if (!first) return false;
@@ -81,25 +51,25 @@ export class TakeOver<Agent> {
       await store.release(runId, token);
       return false;
     }
-    let opened: Opened;
+    let open: OpenRun;
     let given: Context | undefined | 'left' = context;
     try {
       const loaded = await readOn(store, first);
       // A claimed run cannot be deleted, but a backup may have been restored.
       if (!loaded) return false;
-      opened = this.#drives.open(loaded.run, await trustedState(loaded), agent, { claim: { held: token } });
-      if (isDue && status === 'failed') await fetchTimeIfExpired(runId, opened.run.state, this.#drives);
+      open = this.#drives.open(loaded.run, await trustedState(loaded), agent, { claim: { held: token } });
+      if (isDue && status === 'failed') await fetchTimeIfExpired(runId, open.run.state, this.#drives.time);
       // Before driving: a context that is not available now may be later.
-      given ??= await this.#lookUp(opened.journal);
+      given ??= await this.#lookUp(open.journal);
     } catch (error) {
       await store.release(runId, token);
       throw error;
     }
-    const { run, journal } = opened;
+    const { run, journal } = open;
     if (given === 'left') {
       if (!isDue) goOn(run, status);
       // If another worker has the run by now, there is nothing to hand over.
-      await refusalOf(leave(run, journal));
+      await refusalOf(leave(open));
       return false;
     }
     const { state } = run;
@@ -111,7 +81,7 @@ export class TakeOver<Agent> {
       }
     }
     goOn(run, status);
-    this.#drives.go(agent, run, journal, { ...(given && { context: given }), isLookedUp: true });
+    this.#drives.go({ ...open, options: { ...(given && { context: given }), isLookedUp: true } });
     return true;
   }
 
@@ -119,18 +89,16 @@ export class TakeOver<Agent> {
     if (this.#drives.isStopping) return 'left';
     const renewed = this.#renewals.add(journal);
     try {
-      return await this.#orLeft(this.#options.contextFor(startedOf(journal.started)));
-    } catch (error) {
-      throw contextFailed(journal.started, error);
+      return await this.contextOf(journal);
     } finally {
       this.#renewals.delete(renewed);
     }
   }
 
-  /** For a run that is being driven: if the lookup fails, the run fails. */
+  /** The context of the run. Not a promise if `contextFor` returns none. */
   contextOf({ started }: Journal): Context | undefined | Promise<Context | undefined | 'left'> {
     try {
-      const looking = this.#options.contextFor(startedOf(started));
+      const looking = this.#options.contextFor(started);
       if (!isThenable(looking)) return looking;
       return this.#orLeft(looking).catch((error: unknown) => Promise.reject(contextFailed(started, error)));
     } catch (error) {
@@ -151,17 +119,13 @@ export class TakeOver<Agent> {
   }
 }
 
-function startedOf({ id, agent, startedBy }: StartedRun): StartedRun {
-  return { id, agent, startedBy };
-}
-
 function contextFailed({ id }: StartedRun, cause: unknown): UsageError {
   const message = `The context of run ${id} could not be looked up: ${messageOf(cause)}`;
   return new UsageError('context-failed', { runId: id }, message, { cause });
 }
 
 /** Writes the remaining events, after those that others wrote, and hands the run over. */
-export async function leave(run: Run, journal: Journal): Promise<void> {
+export async function leave({ run, journal }: Pick<OpenRun, 'run' | 'journal'>): Promise<void> {
   while ((await journal.finish()) === 'more');
   run.close();
 }

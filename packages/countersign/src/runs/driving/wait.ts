@@ -2,22 +2,23 @@
 import { untilAborted } from '../../models/abort.ts';
 import { readRun } from '../port/read-run.ts';
 import { unknownRun } from '../port/run-id.ts';
-import type { LoadedRun, Store } from '../port/store.ts';
+import type { LoadedRun, RunRecord } from '../port/store.ts';
 import type { WaitOptions } from '../run-options.ts';
 import { changesOf } from './changes.ts';
-import type { DriveOptions, Drives } from './driving.ts';
+import type { Drives } from './driving.ts';
+import type { DriveOptions } from './open-run.ts';
 
 /** The statuses of a run that has ended or failed. */
 export const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
 
 /** With `driving`, this process drives a run that no worker drives, for example after a crash. */
 export async function untilPaused(
-  store: Store,
   drives: Drives,
   runId: string,
   { until = 'pause', signal }: WaitOptions,
   driving?: Pick<DriveOptions, 'context'>,
 ): Promise<LoadedRun> {
+  const { store } = drives;
   const changes = changesOf(store, runId, signal);
   try {
     for (let after = 0; ; ) {
@@ -30,7 +31,8 @@ export async function untilPaused(
       const rests = !drivenOn && (ENDED.has(status) || (until === 'pause' && status === 'waiting'));
       if (rests && after === 0) return loaded;
       signal?.throwIfAborted();
-      if (driving) await takeAbandoned(drives, loaded, driving, signal);
+      if (driving && (after === 0 || loaded.events.length === 0))
+        await takeAbandoned(drives, loaded.run, driving, signal);
       if (!rests) await untilAborted<unknown>(drivenOn ?? changes.next(), signal);
       after = rests ? 0 : version;
     }
@@ -39,16 +41,13 @@ export async function untilPaused(
   }
 }
 
-/**
- * Drives a running run that no worker drives. Only if nothing happened since the last look: a worker that drives it writes,
- * or renews its claim.
- */
+/** Drives a running run that no worker drives. If nothing has happened to it for a while, none may. */
 export async function takeAbandoned(
   drives: Drives,
-  { run: { id, status }, events }: LoadedRun,
+  { id, status }: RunRecord,
   { context }: Pick<DriveOptions, 'context'>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  if (status !== 'running' || events.length > 0 || drives.driven(id) || drives.isStopping) return;
+  if (status !== 'running' || drives.driven(id) || drives.isStopping) return;
   await untilAborted(drives.take(id, context), signal);
 }

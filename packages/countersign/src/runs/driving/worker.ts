@@ -1,8 +1,8 @@
 // A worker: resumes abandoned runs, handles deadlines and sends reminders.
 import { messageOf } from '../../core/errors.ts';
 import { aFunction, aTimerMs, aWholeNumber, checkOptions, type OptionTable } from '../../core/options.ts';
-import type { Store } from '../port/store.ts';
 import { isAway } from '../port/store-errors.ts';
+import { wakeups } from './changes.ts';
 import type { Drives } from './driving.ts';
 import type { Stopped } from './record-late-result.ts';
 import { Reminders, type RemindersOptions } from './reminders.ts';
@@ -26,43 +26,27 @@ export type Worker = {
 };
 
 /** Without `reminding`, reminders are left to other workers. */
-export function startWorker(
-  store: Store,
-  drives: Drives,
-  options: WorkerOptions = {},
-  reminding?: RemindersOptions,
-): Worker {
+export function startWorker(drives: Drives, options: WorkerOptions = {}, reminding?: RemindersOptions): Worker {
   checkOptions('`work`', options, WORKER_OPTIONS);
   const { concurrency = 8, pollMs = 1_000 } = options;
   // The listener may fail too, at once or later: the worker continues.
-  const onError = (error: unknown): void => void tell(options.onError, error).catch(() => undefined);
-  const search = new Search(store, drives, { concurrency, pollMs, onError });
-  let stopped = false;
-  let wake: (() => void) | undefined;
-  let isNews = false;
-  const notice = () => {
-    isNews = true;
-    wake?.();
+  const onError = (error: unknown): void => {
+    (async () => options.onError?.(error))().catch(() => undefined);
   };
+  const { store } = drives;
+  const search = new Search(drives, { concurrency, pollMs, onError });
+  let stopped = false;
+  const { notice, next } = wakeups(pollMs);
   const stopWatching = store.watch(notice);
   const reminders = reminding && new Reminders(store, reminding, { pollMs, onError, onFreed: notice });
   drives.work();
   const working = (async () => {
     while (!stopped) {
-      isNews = false;
       // One failing does not stop the other.
       const looking = drives.isStopping ? [] : [search.once(), reminders?.look()];
       for (const looked of await Promise.allSettled(looking)) if (looked.status === 'rejected') onError(looked.reason);
-      // A change during the search may have come too late for it.
-      if (stopped || isNews) continue;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, pollMs);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-        drives.onFreed = notice;
-      });
+      drives.onFreed = notice;
+      await next();
     }
   })();
   return {
@@ -77,17 +61,12 @@ export function startWorker(
   };
 }
 
-async function tell(onError: WorkerOptions['onError'], error: unknown): Promise<void> {
-  await onError?.(error);
-}
-
 /** How long the same error of a run is not reported again, and for how many runs that is remembered. */
 const TELL_AGAIN_MS = 60_000;
 const MOST_TOLD = 1_000;
 
 /** Looks for work. A run that was just tried is skipped for a while. */
 class Search {
-  readonly #store: Store;
   readonly #drives: Drives;
   readonly #options: Required<WorkerOptions>;
   readonly #seen = new Map<string, number>();
@@ -96,8 +75,7 @@ class Search {
   readonly #taken = new Set<string>();
   readonly #told = new Map<string, { readonly message: string; readonly at: number }>();
 
-  constructor(store: Store, drives: Drives, options: Required<WorkerOptions>) {
-    this.#store = store;
+  constructor(drives: Drives, options: Required<WorkerOptions>) {
     this.#drives = drives;
     this.#options = options;
   }
@@ -122,7 +100,7 @@ class Search {
     const room = this.#options.concurrency - this.#taken.size - this.#taking.size;
     if (room <= 0) return [];
     const agents = [...this.#drives.agents.keys()];
-    const due = await this.#store.due(room + this.#seen.size + this.#taking.size + this.#drives.active, agents);
+    const due = await this.#drives.store.due(room + this.#seen.size + this.#taking.size + this.#drives.active, agents);
     if (this.#drives.isStopping) return [];
     // A claim may lapse while the store is away. Results of the run still wait here to be written, so no one is asked.
     const isFree = (id: string) => !this.#seen.has(id) && !this.#taking.has(id) && !this.#drives.holds(id);
@@ -131,10 +109,7 @@ class Search {
     return Promise.allSettled(fresh.map((runId) => this.#take(runId)));
   }
 
-  /**
-   * Takes a run over. One that takes long counts as taken, and its error is reported later. Rejects only if the store is
-   * away.
-   */
+  /** Takes a run over. One that takes long counts as taken. Rejects only if the store is away; other errors are reported. */
   async #take(runId: string): Promise<boolean> {
     const { pollMs, onError } = this.#options;
     this.#taking.add(runId);

@@ -4,10 +4,7 @@ import type { ClaimHow } from '../port/store.ts';
 /** A moment by two clocks: the store's may be set back, and the steady one stops while the computer sleeps. */
 export type Moment = { readonly at: number; readonly steadyAt: number };
 
-/**
- * `take`: the next append takes the claim if it is free, and happens in any case. `enter`: the next append is refused if
- * another worker has the claim. `none`: appends do not touch the claim.
- */
+/** Whether the next append takes the claim if it is free, or is refused if another worker has it; see `ClaimOption`. */
 export type Claim =
   | { readonly at: 'wanted'; readonly by: 'take' | 'enter' }
   | { readonly at: 'held'; readonly since: Moment }

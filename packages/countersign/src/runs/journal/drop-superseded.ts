@@ -15,10 +15,7 @@ export function isSuperseded(event: RunEvent, state: State): boolean {
   return decisionRefs(event.decision.resume).some((refs) => decided.has(refs));
 }
 
-/**
- * Removes events that no longer apply because someone ended the run. Events of bodies that had started stay, here and inside
- * sub-agents; starts and decisions are dropped.
- */
+/** Removes events that no longer apply because someone ended the run. Those of bodies that had started stay. */
 export function dropAfterEnd(events: RunEvent[], state: State): void {
   events.splice(0, events.length, ...events.flatMap((event) => toldByBodies(event, state)));
 }

@@ -1,37 +1,59 @@
 // The journal of one run: makes its events durable, in order, among other writers.
 //
 // The working state is `run.state`: the recorded state with the queued events folded in. The journal keeps the recorded
-// state beside it, because an append names the questions that it opens and settles relative to the record, and because
-// events of other writers go between the record and the queue.
+// state too, because an append says what it changes in the record, and events of other writers go before the queue.
 import { ConflictError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
+import type { Limits } from '../../core/next.ts';
 import { fold, type State } from '../../core/state.ts';
 import type { Run } from '../../loop/run.ts';
 import type { Sink } from '../../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from '../port/chain.ts';
 import { readRun } from '../port/read-run.ts';
-import type { Append, RunRecord, StoredEvent } from '../port/store.ts';
+import type { Append, NewRun, RunRecord, Store, StoredEvent } from '../port/store.ts';
 import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from '../port/store-errors.ts';
 import { project, statusOf } from '../questions/projection.ts';
 import { type Claim, claimAfter, claimIn, hasLapsed, type Moment, momentBy } from './claim.ts';
 import { dropAfterEnd, isSuperseded } from './drop-superseded.ts';
-import type { JournalOptions } from './journal-options.ts';
-import { atMost, MOST_RENEWALS } from './renewals.ts';
 
 /** How long a journal retries while the store is away. */
 export const PATIENCE_MS = 30_000;
 
-/** The run as the store has it, as far as this journal knows. */
-type Recorded = Pick<RunRecord, 'version' | 'hash'> & { readonly state: State };
+/** How many renewals of a run may be in flight. One may be lost with its connection; more would wait for the same one. */
+const MOST_RENEWALS = 2;
+
+/**
+ * What a journal does about the claim on its run. `held`: it holds the claim already, under this token. `take`: its first
+ * append takes the claim if it is free. `enter`: its first append is refused if another worker has the claim. `none`: it
+ * leaves the claim to others.
+ */
+export type ClaimOption = { readonly held: string } | 'take' | 'enter' | 'none';
+
+export type JournalOptions = {
+  readonly store: Store;
+  readonly run: NewRun & Pick<RunRecord, 'version' | 'hash'>;
+  /** The recorded state of the run. A run without events is created by the first append. */
+  readonly state: State;
+  readonly newId: () => string;
+  readonly leaseMs: number;
+  readonly limits: Limits;
+  readonly clock: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  readonly claim: ClaimOption;
+  /** Hears of each durable append. */
+  readonly onAppended: (append: Append) => void;
+};
+
+/** The run as the store has it. */
+export type Recorded = Pick<RunRecord, 'version' | 'hash'> & { readonly state: State };
 
 export class Journal implements Sink {
   readonly token: string;
   readonly #options: JournalOptions;
   #run: Run | undefined;
   #recorded: Recorded;
-  /** The state before events that others recorded after the last append of this journal, while there are such events. */
-  #beforeOthers: State | undefined;
+  #own: Recorded;
   #queue: StoredEvent[] = [];
   #claim: Claim;
   #failure: { readonly error: unknown } | undefined;
@@ -39,7 +61,7 @@ export class Journal implements Sink {
   readonly #begun = Promise.withResolvers<void>();
   readonly #lost = new AbortController();
   readonly #settlements = new Map<string, Json>();
-  readonly #renewing = atMost(MOST_RENEWALS);
+  #renewals = 0;
   #scheduled: NodeJS.Immediate | undefined;
   #lastWrite: Promise<unknown> = Promise.resolve();
   /** A write that waits for its turn: callers that come meanwhile share it. */
@@ -51,11 +73,13 @@ export class Journal implements Sink {
     this.#options = options;
     const { run, state, claim, clock, newId } = options;
     this.#recorded = { version: run.version, hash: run.hash, state };
+    this.#own = this.#recorded;
     const isHeld = typeof claim === 'object';
     this.token = isHeld ? claim.held : newId();
     if (isHeld) this.#claim = { at: 'held', since: momentBy(clock) };
     else this.#claim = claim === 'none' ? { at: 'none' } : { at: 'wanted', by: claim };
     this.#hasBegun = isHeld;
+    if (isHeld) this.#begun.resolve();
     // A rejection is not unhandled if no caller waits for it.
     this.#begun.promise.catch(() => undefined);
   }
@@ -64,13 +88,14 @@ export class Journal implements Sink {
     return this.#options.run.id;
   }
 
-  get started(): Pick<RunRecord, 'id' | 'agent' | 'startedBy'> {
-    return this.#options.run;
+  get started(): NewRun {
+    const { id, agent, startedBy } = this.#options.run;
+    return { id, agent, startedBy };
   }
 
-  /** The state as this journal wrote it last. Later events of other writers, such as a doubt, are not in it. */
-  get ownState(): State {
-    return this.#beforeOthers ?? this.#recorded.state;
+  /** The run as this journal wrote it last. Later events of other writers, such as a doubt, are not in it. */
+  get own(): Recorded {
+    return this.#own;
   }
 
   /** Sets the run that takes in the events of other writers. */
@@ -78,7 +103,7 @@ export class Journal implements Sink {
     this.#run = run;
   }
 
-  /** Resolves once the first append is durable; rejects if it cannot become durable. Does not trigger it. */
+  /** Resolves once the first append is durable, or the claim is held; rejects if that cannot be. Does not trigger it. */
   get begun(): Promise<void> {
     return this.#begun.promise;
   }
@@ -204,7 +229,7 @@ export class Journal implements Sink {
   /** Takes in what others recorded, such as an end, while a tool runs. Never rejects. */
   async look(): Promise<void> {
     await this.#inTurn(async () => {
-      if (!this.#failure && this.#absorbsOthers) await this.#absorb([]);
+      if (!this.#failure && this.#hasBegun) await this.#absorb([]);
     }).catch(() => {
       // The next write finds the same problem; a store that is away may be back by then.
     });
@@ -213,12 +238,14 @@ export class Journal implements Sink {
   /** Renews the claim while a tool runs. */
   async renew(): Promise<void> {
     const { store, run, leaseMs, clock } = this.#options;
-    if (!this.holds) return;
+    if (!this.holds || this.#renewals >= MOST_RENEWALS) return;
     const asked = momentBy(clock);
+    this.#renewals += 1;
+    const renewing = store.renew(run.id, this.token, leaseMs).finally(() => {
+      this.#renewals -= 1;
+    });
     try {
-      const renewed = await this.#renewing(() => store.renew(run.id, this.token, leaseMs));
-      if (renewed === false) this.#fail(claimLapsed(run.id));
-      if (!renewed) return;
+      if (!(await renewing)) return this.#fail(claimLapsed(run.id));
       if (this.#claim.at === 'held') this.#claim = { at: 'held', since: asked };
       await this.look();
     } catch {
@@ -265,7 +292,8 @@ export class Journal implements Sink {
           await sleep(pauseMs);
           continue;
         }
-        if (isStale(error) && this.#absorbsOthers) {
+        // Once something of this journal is on record, it writes facts, which stay true behind what others record.
+        if (isStale(error) && this.#hasBegun) {
           await this.#absorb(events);
           if (events.length === 0) return !leaves;
           if (leaves) {
@@ -283,14 +311,14 @@ export class Journal implements Sink {
   }
 
   #appendOf(events: readonly StoredEvent[], after: State, leaves: boolean): Append {
-    const { run, create, leaseMs, limits, clock } = this.#options;
+    const { run, leaseMs, limits, clock } = this.#options;
     const { version, hash, state: before } = this.#recorded;
     const failed = events.findLast((event) => event.type === 'run-failed');
     const how = claimIn(this.#claim, leaves);
     return {
       runId: run.id,
       expectedVersion: version,
-      ...(create && !this.#hasBegun && { create }),
+      ...(version === 0 && { create: this.started }),
       events,
       hash: linkNew(hash, events),
       ...project({ run, before, after, limits, now: clock(), settlements: this.#settlements }),
@@ -316,16 +344,11 @@ export class Journal implements Sink {
   #appended(append: Append, after: State, claimed: boolean, asked: Moment): void {
     const { events, hash, claim } = append;
     this.#recorded = { version: this.#recorded.version + events.length, hash, state: after };
-    this.#beforeOthers = undefined;
+    this.#own = this.#recorded;
     this.#claim = claimAfter(claim?.how, claimed, asked);
     this.#hasBegun = true;
     this.#begun.resolve();
     this.#options.onAppended(append);
-  }
-
-  /** Once something of this journal is on record, it writes facts, which stay true behind what others record. */
-  get #absorbsOthers(): boolean {
-    return this.#hasBegun || this.#options.onStale === 'absorb';
   }
 
   /** Takes in what others recorded since. The events that are not written yet come after it. */
@@ -339,7 +362,6 @@ export class Journal implements Sink {
     if (version + loaded.events.length !== loaded.run.version || hash !== loaded.run.hash)
       throw tamperedRun(run.id, 'New events do not continue the events that were recorded before.');
     const state = loaded.events.reduce(fold, before);
-    if (loaded.events.length > 0) this.#beforeOthers ??= before;
     this.#recorded = { version: loaded.run.version, hash, state };
     if (state.ended) for (const events of [unwritten, this.#queue]) dropAfterEnd(events, state);
     if (this.#run) this.#run.state = this.#stateAfter([...unwritten, ...this.#queue]);

@@ -38,10 +38,7 @@ export function goOn(run: Run, status: RunStatus): void {
   if (status === 'failed') run.record(event({ type: 'run-went-on' }));
 }
 
-/**
- * Records that the run failed, after whatever others record meanwhile. `again`: others wrote after it, so perhaps no worker
- * drives the run.
- */
+/** Records that the run failed. `again`: others wrote after it, so perhaps no worker drives the run. */
 export async function fail(run: Run, journal: Journal, error: unknown): Promise<'done' | 'again'> {
   run.record(event({ type: 'run-failed', error: errorOutcome(error) }));
   for (;;) {

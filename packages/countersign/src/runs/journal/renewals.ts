@@ -37,20 +37,3 @@ export class Renewals {
     for (const { journal } of this.#renewed) void journal?.renew();
   }
 }
-
-/** How many renewals of a run may be in flight. One may be lost with its connection; more would wait for the same one. */
-export const MOST_RENEWALS = 2;
-
-/** Runs work, or skips it and returns undefined if `most` are in progress. */
-export function atMost(most: number): <T>(work: () => Promise<T>) => Promise<T | undefined> {
-  let underWay = 0;
-  return async (work) => {
-    if (underWay >= most) return undefined;
-    underWay += 1;
-    try {
-      return await work();
-    } finally {
-      underWay -= 1;
-    }
-  };
-}

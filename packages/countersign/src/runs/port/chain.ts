@@ -40,11 +40,6 @@ let newest: { readonly events: readonly StoredEvent[]; readonly text: string } |
 /** Stands for unreadable events. No release knows this event and no chain matches it, so nothing runs on it. */
 export const UNREADABLE: readonly StoredEvent[] = [{ v: 0, type: 'unreadable', at: 0 } as unknown as StoredEvent];
 
-/** Says why the record of a run cannot be trusted; undefined if it can. */
-export async function brokenChain(loaded: LoadedRun): Promise<string | undefined> {
-  return (await inspectChain(loaded)).problem;
-}
-
 /** Throws if the events were changed after they were recorded. Returns the length of their JSON. */
 export async function checkChain(loaded: LoadedRun): Promise<number> {
   const { problem, size } = await inspectChain(loaded);
@@ -52,7 +47,11 @@ export async function checkChain(loaded: LoadedRun): Promise<number> {
   return size;
 }
 
-async function inspectChain({ run, events }: LoadedRun): Promise<{ readonly problem?: string; readonly size: number }> {
+/** Says why the record of a run cannot be trusted, if so, and how long the JSON of its events is. */
+export async function inspectChain({
+  run,
+  events,
+}: LoadedRun): Promise<{ readonly problem?: string; readonly size: number }> {
   if (events === UNREADABLE) return { problem: CANNOT_BE_READ, size: 0 };
   const { end, size } = await follow(chainStart(run), events);
   if (events.length !== run.version)

@@ -12,23 +12,20 @@ type Measured = { readonly run: Pick<RunRecord, 'id' | 'version'>; readonly size
 /** Decisions of up to this size are always recorded, so that the requests of a full run can still be settled. */
 const SMALL_DECISION = 16_384;
 
-/** Throws `run-too-large` if there is no room for the message. */
-export function refuseLargeMessage(limit: RunLimit, { run, size }: Measured, added: readonly RunEvent[]): void {
-  const total = size + sizeOf(added);
+/** Throws `run-too-large` if there is no room for a message, or for a decision that carries much, such as an edit. */
+export function refuseLarge(
+  limit: RunLimit,
+  { run, size }: Measured,
+  added: readonly RunEvent[],
+  what: 'message' | 'decision',
+): void {
+  const own = added.reduce((sum, event) => sum + JSON.stringify(event).length, 0);
+  if (what === 'decision' && own <= SMALL_DECISION) return;
+  const total = size + own;
   if (total > limit.size) throw tooLarge(run.id, `${total} characters of JSON`, limit.size, 'maxRunSize');
   const events = run.version + added.length;
-  if (events > limit.events) throw tooLarge(run.id, `${events} events`, limit.events, 'maxRunEvents');
-}
-
-/** Throws `run-too-large` if a decision carries more, such as an edit, than fits into the run. */
-export function refuseLargeDecision(limit: RunLimit, { run, size }: Measured, added: readonly RunEvent[]): void {
-  const own = sizeOf(added);
-  if (own <= SMALL_DECISION || size + own <= limit.size) return;
-  throw tooLarge(run.id, `${size + own} characters of JSON`, limit.size, 'maxRunSize');
-}
-
-function sizeOf(events: readonly RunEvent[]): number {
-  return events.reduce((size, event) => size + JSON.stringify(event).length, 0);
+  if (what === 'message' && events > limit.events)
+    throw tooLarge(run.id, `${events} events`, limit.events, 'maxRunEvents');
 }
 
 function tooLarge(runId: string, size: string, limit: number, option: string): UsageError {

@@ -39,17 +39,15 @@ export class StoreTime {
     return steady < this.#askAgainAt && Math.abs(steady - this.#told.steadyAt - ranMs) <= OFF_MS;
   }
 
-  /**
-   * Asks the store unless its time is known. After a slow response, for example from a suspended process, it is unclear
-   * which moment the time belongs to, so it asks again.
-   */
+  /** Asks the store unless its time is known: a wrong local clock must not decide what is too late. */
   async tell(): Promise<void> {
     if (!this.isKnown) await this.ask();
   }
 
-  /** Asks in any case. */
+  /** Asks in any case, for things that must not happen too early. */
   async ask(): Promise<void> {
     let best = await this.#ask();
+    // After a slow response, for example to a suspended process, it is unclear which moment the time belongs to.
     for (let tries = 1; tries < TRIES && best.tookMs > OFF_MS; tries++) {
       const told = await this.#ask();
       if (told.tookMs < best.tookMs) best = told;

@@ -3,27 +3,25 @@ import { matchDecisions, readResume } from '../../core/decide.ts';
 import type { State } from '../../core/state.ts';
 import { applyDecisions, DEADLINE } from '../../loop/resume.ts';
 import type { Run } from '../../loop/run.ts';
+import type { StoreTime } from '../port/store-time.ts';
 import { type PendingCard, pendingCards } from './card.ts';
 import { decisionPart, type Settlement, type Withdrawal } from './decision.ts';
 
-/** The record of a withdrawn question: the user sent a message instead, or its call reported its result. */
-export type Withdrawn = Required<Pick<Withdrawal, 'withdrawn' | 'by' | 'at'>> & { readonly note?: string };
-
 /** Records how a question was settled. */
-export type Settling = { readonly runId: string; settle(key: string, settlement: Settlement | Withdrawn): void };
+export type Settling = {
+  readonly runId: string;
+  settle(key: string, settlement: Settlement | Omit<Withdrawal, 'decision' | 'channel'>): void;
+};
 
-/** The time of the store. */
-type Time = { readonly clock: () => number; fetchTime(): Promise<void> };
-
-/**
- * Asks the store for its time if a deadline, or the settling time of a call in doubt, may have passed. The store may have
- * failed over to a server with another clock since it was last asked.
- */
-export async function fetchTimeIfExpired(runId: string, state: State, time: Time): Promise<void> {
-  const now = time.clock();
+/** Asks for the time if a deadline or settling time may have passed: a failover may have changed the clock of the store. */
+export async function fetchTimeIfExpired(
+  runId: string,
+  state: State,
+  time: Pick<StoreTime, 'now' | 'ask'>,
+): Promise<void> {
+  const now = time.now();
   const isStarted = state.turn?.calls.some(({ phase }) => phase.at === 'started');
-  if (isStarted || [...pendingCards(runId, state).values()].some((card) => isExpired(card, now)))
-    await time.fetchTime();
+  if (isStarted || [...pendingCards(runId, state).values()].some((card) => isExpired(card, now))) await time.ask();
 }
 
 /** The deadline of the question has passed. */

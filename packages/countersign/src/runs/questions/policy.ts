@@ -2,34 +2,28 @@
 import { newTurn } from '../../core/call.ts';
 import type { Leaf, Matched } from '../../core/decide.ts';
 import { UsageError } from '../../core/errors.ts';
-import { event, type InterruptKind } from '../../core/event.ts';
+import { event } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import { fold } from '../../core/state.ts';
 import { refsOf } from '../../core/sub-agents.ts';
-import type { RunRecord } from '../port/store.ts';
+import type { NewRun } from '../port/store.ts';
 import { willRun } from './card.ts';
 import type { Resumption } from './decision.ts';
+import type { RunInterrupt } from './view.ts';
 
-/** A decision that is about to be recorded, as a policy sees it. */
-export type ProposedDecision = {
+/** A decision that is about to be recorded, as a policy sees it. `part` is the request that the person saw, before any edit. */
+export type ProposedDecision = Pick<
+  RunInterrupt,
+  'runId' | 'startedBy' | 'agent' | 'tool' | 'kind' | 'payload' | 'part'
+> & {
   readonly interruptId: string;
-  readonly runId: string;
-  /** Who started the run. */
-  readonly startedBy: string | null;
-  readonly agent: string;
-  readonly tool: string;
-  readonly kind: InterruptKind;
   /**
    * The input that runs if this decision is recorded: the edited input where the decision edits it, with the defaults of
    * the tool's schema. For a decision that does not run the call, the input on the card.
    */
   readonly input: Json;
-  /** What the tool wants the person to see. */
-  readonly payload: Json;
-  /** The request that the person saw, before any edit. */
-  readonly part: ToolRequestPart;
   /** The decision as it would be recorded, such as `{ type: 'approve', edit: … }`. */
   readonly decision: Json;
 };
@@ -37,7 +31,7 @@ export type ProposedDecision = {
 /** Throws `not-allowed` for the first decision that the policy refuses. */
 export async function askPolicy(
   mayDecide: (proposed: ProposedDecision) => boolean | Promise<boolean>,
-  run: Pick<RunRecord, 'id' | 'agent' | 'startedBy'>,
+  { id: runId, agent, startedBy }: NewRun,
   decided: Resumption['decided'],
   leaves: readonly Leaf[],
 ): Promise<void> {
@@ -46,7 +40,6 @@ export async function askPolicy(
     const { part, tool, kind, payload } = card;
     const leaf = leafOf.get(refsOf(part));
     const input = inputThatRuns(leaf, part);
-    const { id: runId, agent, startedBy } = run;
     const shown = { interruptId, runId, startedBy, agent, tool, kind, payload, part };
     if ((await mayDecide({ ...shown, input, decision: settlement.decision })) === true) continue;
     const who = settlement.by ?? 'This person';

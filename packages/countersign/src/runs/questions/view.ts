@@ -11,30 +11,15 @@ import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from '../port
 import { digestOf, kindOn, pendingCards, willRun } from './card.ts';
 import type { Settlement, Withdrawal } from './decision.ts';
 
-/** A question to a person, pending or settled. */
-export type RunInterrupt = {
-  readonly id: string;
-  readonly runId: string;
-  /** Who started the run. */
-  readonly startedBy: string | null;
-  readonly agent: string;
-  readonly tool: string;
+/** A question to a person, pending or settled. Pass its `digest` with the decision: one on another card is refused. */
+export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'settlement'> & {
   readonly kind: InterruptKind;
   /** The input that would run, with the defaults of the schema. */
   readonly input: Json;
   /** What the tool wants the person to see. */
   readonly payload: Json;
-  /** Pass it with the decision: a decision on another card is refused. */
-  readonly digest: string;
   /** The request as in the messages; `approve(…)` and the like take it. */
   readonly part: ToolRequestPart;
-  readonly risk: 'low' | 'medium' | 'high' | null;
-  readonly labels: readonly string[];
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-  readonly remindAt: number | null;
-  /** Null while the question is pending. */
-  readonly settledAt: number | null;
   /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
   readonly settlement: Settlement | Withdrawal | null;
 };

@@ -1,0 +1,60 @@
+// A run that is open for writing in this process, with the agent and the options to drive it on.
+import type { RunEvent } from '../../core/event.ts';
+import type { Limits } from '../../core/next.ts';
+import type { State } from '../../core/state.ts';
+import type { Driver, Run } from '../../loop/run.ts';
+import type { Chunk } from '../../loop/stream/chunk.ts';
+import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
+import type { ClaimOption, Journal, JournalOptions } from '../journal/journal.ts';
+import type { RunLimit } from '../port/run-limit.ts';
+import type { RunRecord, Store } from '../port/store.ts';
+import type { StoreTime } from '../port/store-time.ts';
+
+/** The part of an agent that drives its runs. */
+export type AgentPort = {
+  readonly name: string;
+  readonly limits: Limits;
+  /** Called with each event that this process records. */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
+  driver(context: Context | undefined): Driver;
+  tools(): ReadonlyMap<string, ToolDefinition>;
+  defined(): ReadonlyMap<string, ToolDefinition>;
+};
+
+/** What driving a run in this process takes. */
+export type DriveOptions = { readonly context?: Context; readonly onChunk?: (chunk: Chunk) => void };
+
+/** A run with the journal for its next events. `isLookedUp`: its context was looked up, even if there is none. */
+export type OpenRun = {
+  readonly agent: AgentPort;
+  readonly run: Run;
+  readonly journal: Journal;
+  readonly options: DriveOptions & { readonly isLookedUp?: true };
+};
+
+/** `claim` is `take` unless given. */
+export type OpenOptions = DriveOptions & { readonly claim?: ClaimOption };
+
+/** The fields of a run that its context is looked up by. */
+export type StartedRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
+
+export type DrivesOptions = Pick<JournalOptions, 'store' | 'newId' | 'clock' | 'sleep' | 'leaseMs' | 'onAppended'> & {
+  readonly agents: ReadonlyMap<string, AgentPort>;
+  /** Looks up the context of a run that no caller drives. */
+  readonly contextFor: (run: StartedRun) => Context | undefined | Promise<Context | undefined>;
+  /** How long a stop waits for a model to reply. */
+  readonly graceMs: number;
+  readonly runLimit: RunLimit;
+};
+
+/** Opens runs and drives them: `Drives`, as its parts see it. */
+export type Driving = {
+  readonly store: Store;
+  readonly time: Pick<StoreTime, 'now' | 'tell' | 'ask'>;
+  /** The time of the store, as last known. */
+  readonly clock: () => number;
+  readonly isStopping: boolean;
+  open(record: JournalOptions['run'], state: State, agent: AgentPort, options: OpenOptions): OpenRun;
+  go(open: OpenRun): void;
+  driveOrLeave(open: OpenRun): Promise<void>;
+};
