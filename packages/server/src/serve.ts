@@ -62,10 +62,6 @@ const ServeOptionsShape = AppOptionsShape.extend({
   graceMs: aNumber,
 } satisfies Record<Exclude<keyof ServeOptions, keyof AppOptions>, unknown>);
 
-/** Limits for slow clients, in milliseconds. */
-const HEADERS_MS = 10_000;
-const REQUEST_MS = 60_000;
-
 /**
  * Serves the API and the inbox.
  * @example
@@ -105,8 +101,9 @@ async function start(
   const loginPath = dev ? await app.loginPath({ id: 'dev', name: 'Developer', reach: 'all' }) : null;
   const server = createServer(
     {
-      headersTimeout: HEADERS_MS,
-      requestTimeout: REQUEST_MS,
+      // Limits for slow clients.
+      headersTimeout: 10_000,
+      requestTimeout: 60_000,
       connectionsCheckingInterval: 2_000,
       keepAliveTimeout: 5_000,
     },

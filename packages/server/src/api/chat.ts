@@ -153,11 +153,7 @@ export function chatEndpoints(services: Services) {
     }),
     look('', 'Load a chat for `useChat`', { description: 'The chat.', shape: z.looseObject({ id: z.string() }) }),
     look('/stream', 'Stream the current message again until the run rests', stream),
-    look('/watch', 'Watch for the chat to come to rest', {
-      description: 'Server-sent events.',
-      shape: z.string(),
-      type: 'text/event-stream',
-    }),
+    look('/watch', 'Watch for the chat to come to rest', { ...stream, description: 'Server-sent events.' }),
   ];
 }
 

@@ -88,10 +88,9 @@ export class OpenStreams {
   #check(): void {
     // If the store is unavailable, access is checked again later.
     for (const { stillKnown, end } of this.#open)
-      stillKnown?.().then(
-        (isKnown) => isKnown || end(),
-        () => undefined,
-      );
+      stillKnown?.()
+        .then((isKnown) => isKnown || end())
+        .catch(() => undefined);
   }
 }
 

@@ -19,7 +19,9 @@ export function problemOf(error: unknown): ApiProblem {
 export function problemResponse(error: unknown, requestId?: string): Response {
   const plain = problemOf(error);
   const isLogged = plain.status === 500 && requestId !== undefined;
-  const problem = isLogged ? { ...plain, detail: `${plain.detail} ${inLog(requestId)}` } : plain;
+  const problem = isLogged
+    ? { ...plain, detail: `${plain.detail} See the server log for request id ${requestId}.` }
+    : plain;
   return new Response(JSON.stringify(problem), {
     status: problem.status,
     headers: {
@@ -29,8 +31,6 @@ export function problemResponse(error: unknown, requestId?: string): Response {
     },
   });
 }
-
-const inLog = (requestId: string): string => `See the server log for request id ${requestId}.`;
 
 function problemList(error: UsageError): NonNullable<ApiProblem['problems']> {
   const own = error.details.problems;

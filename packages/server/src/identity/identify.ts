@@ -20,15 +20,9 @@ export type Identify = (
 /** The caller, and how they were identified. */
 export type Caller = { readonly person: Person; readonly proof: Proof };
 
-export type Identification = {
-  readonly notes: Notes;
-  readonly cookie: SessionCookie;
-  readonly identify: Identify | undefined;
-};
-
 /** Undefined if the caller is not signed in. An invalid token is an error, whatever else the request carries. */
 export async function callerOf(
-  { notes, cookie, identify }: Identification,
+  { notes, cookie, identify }: { notes: Notes; cookie: SessionCookie; identify: Identify | undefined },
   request: Request,
   origin: Origin,
 ): Promise<Caller | undefined> {

@@ -4,12 +4,8 @@ import type { Append } from 'countersign/store';
 import type { Log } from '../log.ts';
 import type { Measures } from './measures.ts';
 
-export type RecordWatch = {
-  readonly measures: Measures;
-  /** Undefined without a log: then nothing is read for it. */
-  readonly log: Log | undefined;
-  readonly logInputs: boolean;
-};
+/** Without a log, nothing is read for it. */
+type RecordWatch = { readonly measures: Measures; readonly log: Log | undefined; readonly logInputs: boolean };
 
 /** The stored settlement; a withdrawn request has no decision. */
 type Settlement = {

@@ -7,7 +7,7 @@ import { problemResponse } from '../http/problem.ts';
 import type { Log } from '../log.ts';
 import type { Measures } from './measures.ts';
 
-export type RequestWatch = { readonly log: Log; readonly measures: Measures; readonly streams: OpenStreams };
+type RequestWatch = { readonly log: Log; readonly measures: Measures; readonly streams: OpenStreams };
 
 export function watchRequests({ log, measures, streams }: RequestWatch): MiddlewareHandler {
   return async (context, next) => {

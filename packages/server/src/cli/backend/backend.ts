@@ -21,6 +21,8 @@ export type RunsQuery = Pick<RunListOptions, 'status' | 'agent' | 'startedBy' | 
 
 export type DecideOptions = { readonly digest?: string; readonly note?: string };
 
+type OnConnection = (isConnected: boolean) => void;
+
 export interface Backend {
   /** The address, as people read it. */
   readonly where: string;
@@ -31,11 +33,7 @@ export interface Backend {
   /** Returns the events recorded so far. */
   events(runId: string): Promise<readonly SequencedEvent[]>;
   /** Yields events as they happen until the run ends. Reconnects, and reports the connection to `onConnection`. */
-  follow(
-    runId: string,
-    signal: AbortSignal,
-    onConnection?: (isConnected: boolean) => void,
-  ): AsyncIterable<SequencedEvent>;
+  follow(runId: string, signal: AbortSignal, onConnection?: OnConnection): AsyncIterable<SequencedEvent>;
   cards(query: CardQuery): Promise<Page<Card>>;
   card(interruptId: string): Promise<Card>;
   decide(interruptId: string, decision: DecisionInput, options?: DecideOptions): Promise<Decided>;
@@ -44,6 +42,6 @@ export interface Backend {
   /** Rejects with `claimed` if another person holds it. */
   release(interruptId: string): Promise<void>;
   /** Calls `onChange` soon after something may have changed. Returns a function that stops it. */
-  watch(onChange: () => void, onConnection?: (isConnected: boolean) => void): () => void;
+  watch(onChange: () => void, onConnection?: OnConnection): () => void;
   close(): Promise<void>;
 }

@@ -104,11 +104,9 @@ async function greet({ opened, server }: Serving, isFirst: boolean, output: Outp
   const { style } = output;
   if (output.json) {
     const { url, port, loginUrl } = server;
+    const type = isFirst ? 'serving' : 'reloaded';
     const agents = [...opened.ai.agents.keys()];
-    return output.document(
-      { type: isFirst ? 'serving' : 'reloaded', url, port, loginUrl, agents, where: opened.where },
-      { follow: true },
-    );
+    return output.document({ type, url, port, loginUrl, agents, where: opened.where }, { follow: true });
   }
   if (!isFirst) return output.line(`Reloaded ${agentsLine(opened)}`);
   output.line(`${style('bold', 'Countersign')} is serving ${agentsLine(opened)}`);

@@ -66,10 +66,7 @@ async function serveAgents(
   if (output.json) {
     const { url, port } = server;
     const agents = [...opened.ai.agents.keys()];
-    output.document(
-      { type: 'serving', url, port, agents, where: opened.where, ...(loginUrl && { loginUrl }) },
-      { follow: true },
-    );
+    output.document({ type: 'serving', url, port, agents, where: opened.where, loginUrl }, { follow: true });
   } else {
     output.line(`Serving ${agentsLine(opened)} at ${server.url}. Press Ctrl-C to stop.`);
     if (loginUrl !== undefined) output.line(`One-time sign-in link, valid for 10 minutes: ${loginUrl}`);

@@ -13,11 +13,7 @@ export async function withHold<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   if (holdOn(card, Date.now()) !== null) return work();
-  const hold = () =>
-    backend.hold(card.id).then(
-      () => true,
-      () => false,
-    );
+  const hold = () => backend.hold(card.id).catch(() => undefined);
   let held = hold();
   const timer = setInterval(() => {
     held = hold();
@@ -26,7 +22,7 @@ export async function withHold<T>(
     return await work();
   } finally {
     clearInterval(timer);
-    const release = held.then((isHeld) => (isHeld ? backend.release(card.id) : undefined)).catch(() => undefined);
+    const release = held.then((mine) => mine && backend.release(card.id)).catch(() => undefined);
     await Promise.race([release, new Promise((resolve) => setTimeout(resolve, RELEASE_TIMEOUT_MS).unref())]);
   }
 }

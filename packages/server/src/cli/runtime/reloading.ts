@@ -23,10 +23,7 @@ const DEBOUNCE_MS = 100;
 /** A process that has not stopped by then is killed. Longer than a clean stop waits for a model. */
 const STOP_TIMEOUT_MS = 12_000;
 
-export type ReloadOptions = {
-  readonly folders: readonly string[];
-  tell(text: string): void;
-};
+type ReloadOptions = { readonly folders: readonly string[]; tell(text: string): void };
 
 /** Runs a serving process and restarts it on changes. Resolves with the exit code when it is stopped or cannot start. */
 export function keepServing(command: readonly string[], { folders, tell }: ReloadOptions): Promise<number> {
