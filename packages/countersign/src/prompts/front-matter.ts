@@ -38,7 +38,12 @@ async function parseYaml(text: string, place: Place): Promise<FrontMatter> {
   };
   const [broken] = document.errors;
   if (broken) throw invalidPrompt(at(broken.pos[0]), `The front matter is not valid YAML: ${broken.message}`, broken);
-  return { values: document.toJS() ?? {}, placeOf: (path) => at(offsetOf(document, path)) };
+  try {
+    return { values: document.toJS() ?? {}, placeOf: (path) => at(offsetOf(document, path)) };
+  } catch (error) {
+    // An alias without its anchor is found only here, and without a position.
+    throw invalidPrompt(at(0), `The front matter is not valid YAML: ${(error as Error).message}`, error);
+  }
 }
 
 function offsetOf(document: Document, path: readonly PropertyKey[]): number {

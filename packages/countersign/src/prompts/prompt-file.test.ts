@@ -149,6 +149,7 @@ describe('a broken file is an error at its line', () => {
 
   test.each([
     ['front matter that is not YAML', '---\nmodel: m\ntools: [a\n---\nHi', 3, /front matter is not valid YAML/],
+    ['an alias without its anchor', '---\nmodel: *m\n---\nHi', 1, /front matter is not valid YAML/],
     ['a key twice', '---\nmodel: m\nmodel: n\n---\nHi', 3, /front matter is not valid YAML/],
     ['front matter without end', '---\nmodel: m\nHi', 1, /not closed/],
     ['front matter that is a list', '---\n- a\n- b\n---\nHi', 2, /keys and values/],
