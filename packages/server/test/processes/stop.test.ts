@@ -26,6 +26,9 @@ function startRun({ url, token }: ServerProcess, agent: Agent): Promise<number> 
   });
 }
 
+/** The default grace period is 10 s; a stop that waits for it takes longer than this, also on a fast machine. */
+const GRACE_MS = 10_000;
+
 /** Enough that some connections are busy at any time. */
 const CLIENTS = 30;
 
@@ -47,7 +50,7 @@ test('after SIGTERM a busy client starts nothing more, and the process ends befo
   server.child.kill('SIGTERM');
   const [code] = (await once(server.child, 'exit')) as [number];
   expect(code).toBe(0);
-  expect(performance.now() - signalledAt).toBeLessThan(5_000);
+  expect(performance.now() - signalledAt).toBeLessThan(GRACE_MS);
   await Promise.all(loops);
   // Only requests that were in progress when the signal arrived succeed: before, a busy client started hundreds more.
   expect(replies.length - repliesBefore).toBeLessThanOrEqual(3 * CLIENTS);
@@ -68,5 +71,5 @@ test('an idle connection and an open stream do not hold up a stop', async () => 
   const [code] = (await once(server.child, 'exit')) as [number];
   await closed;
   expect(code).toBe(0);
-  expect(performance.now() - signalledAt).toBeLessThan(3_000);
+  expect(performance.now() - signalledAt).toBeLessThan(GRACE_MS);
 }, 60_000);
