@@ -68,7 +68,6 @@ test('model text is shown literally: no markup, nothing hidden', async () => {
 test.each([
   { screen: 'a desktop, light', options: { viewport: { width: 1280, height: 860 }, colorScheme: 'light' } },
   { screen: 'a phone, dark', options: { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true } },
-  { screen: 'a desktop, dark', options: { viewport: { width: 1280, height: 860 }, colorScheme: 'dark' } },
 ] satisfies { screen: string; options: OpenOptions }[])(
   'every state of the chat fits and is accessible on $screen',
   async ({ options }) => {

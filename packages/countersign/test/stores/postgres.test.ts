@@ -1,4 +1,4 @@
-// The PostgreSQL store fulfils the store contract: on an address, on a pool, and on the smallest pool-like object.
+// The PostgreSQL store fulfils the store contract: on an address, and on the smallest pool-like object in a schema.
 import { type PostgresPool, postgresStore } from 'countersign/postgres';
 import { type StoreUnderTest, storeContract } from 'countersign/testing';
 import { describe, test } from 'vitest';
@@ -15,23 +15,13 @@ describe.runIf(postgres)('postgresStore', () => {
     );
   });
 
-  describe('on a pool, in a schema', () => {
-    storeContract(
-      onFreshDatabase((url) => {
-        const pool = poolOn(url);
-        const schema = `Odd "schema" ${++schemas}`;
-        return { open: () => postgresStore({ pool, schema }), close: () => pool.end() };
-      }),
-      { describe, test: patientTest },
-    );
-  });
-
-  describe('on something with a query', () => {
+  describe('on something with a query, in a schema', () => {
     storeContract(
       onFreshDatabase((url) => {
         const pool = poolOn(url);
         const least: PostgresPool = { query: (text, values) => pool.query(text, values) };
-        return { open: () => postgresStore(least), close: () => pool.end() };
+        const schema = `Odd "schema" ${++schemas}`;
+        return { open: () => postgresStore({ pool: least, schema }), close: () => pool.end() };
       }),
       { describe, test: patientTest },
     );

@@ -13,7 +13,7 @@ import { begin, startServer } from '../server.ts';
 import { type FuzzRequest, fuzzRequests, type Known } from './requests.ts';
 import { type Schema, seeded } from './values.ts';
 
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2_000);
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 1_200);
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261);
 
 test('every route handles arbitrary input, on SQLite', async () => {
