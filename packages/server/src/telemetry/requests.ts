@@ -1,7 +1,6 @@
 // Logs and counts every request: its route, duration and person, never its content.
 import { randomBytes } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
-import { matchedRoutes } from 'hono/route';
 import type { OpenStreams } from '../http/open-streams.ts';
 import { problemResponse } from '../http/problem.ts';
 import type { Log } from '../log.ts';
@@ -48,9 +47,12 @@ function cutOf(context: Context): { readonly cut?: () => void } {
   return outgoing ? { cut: () => void outgoing.destroy() } : {};
 }
 
-/** The pattern, never the path: paths contain ids and URLs contain secrets. */
+/**
+ * The pattern, never the path: paths contain ids and URLs contain secrets. Asks the request itself: the helper in `hono/route`
+ * only understands requests of its own copy of Hono, and the host app may have installed another.
+ */
 function routeOf(context: Context): string {
-  const found = matchedRoutes(context).find(({ path }) => !path.endsWith('*'));
+  const found = context.req.matchedRoutes.find(({ path }) => !path.endsWith('*'));
   return found?.path ?? 'page';
 }
 
