@@ -60,6 +60,20 @@ describe('dev', { timeout: TIMEOUT }, () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
+  test('every response with status 500 is printed with its stack', async () => {
+    const source = readFileSync(place.path('agents.ts'), 'utf8');
+    const broken = "export const server = { identify: () => { throw new TypeError('The login is broken.'); } };";
+    writeFileSync(place.path('agents.ts'), `${source}\n${broken}`);
+    const dev = place.begin(['dev', '--port', '0']);
+    const [, url] = await dev.says(/API +(http:\S+)\/api/);
+    expect((await fetch(`${url}/api/v1/runs`)).status).toBe(500);
+    await dev.says(
+      /error: request GET \/api\/v1\/runs responded with 500\. The login is broken\.\n +at .*agents\.ts:\d+:\d+/,
+    );
+    dev.child.kill('SIGINT');
+    expect(await dev.ended).toBe(0);
+  });
+
   test('Ctrl-C in a terminal stops both processes cleanly', async () => {
     const dev = place.terminal(['dev', '--port', '0'], { env: { NO_COLOR: '1' } });
     await expect.poll(() => dev.output(), { timeout: 30_000 }).toContain('Press Ctrl-C to stop.');

@@ -38,7 +38,7 @@ export async function startServing(
       ...(model && { model }),
       ...(worker ? {} : { worker: false as const }),
       ...serving,
-      log: opened.server.log ?? logFor(output),
+      log: opened.server.log ?? logFor(output, serving.dev),
     });
     return {
       opened,
@@ -61,15 +61,26 @@ export function agentsLine({ ai, file, where }: OpenedAgents): string {
   return `${agents} from ${file === undefined ? 'the demo' : shownPath(file)}, runs in ${where}`;
 }
 
-/** Logs everything as JSON lines, and only warnings and errors for people. */
-function logFor({ json, note, style }: Output): LogSink {
+/** Logs everything as JSON lines, and only warnings and errors for people; a developer sees where each error came from. */
+function logFor({ json, note, style }: Output, dev: boolean): LogSink {
   if (json) return jsonLines;
   return ({ level, event, error, message, method, route, status }) => {
     if (level === 'info') return;
     const response = status === undefined ? '' : `${method} ${route} responded with ${status}.`;
-    const about = (error as { message?: unknown } | undefined)?.message ?? message ?? response;
-    note(`${style(level === 'error' ? 'red' : 'yellow', level)}: ${event} ${visibleLine(String(about))}`.trimEnd());
+    const { message: reason, stack } = (error ?? {}) as { message?: unknown; stack?: unknown };
+    const about = reason === undefined ? (message ?? response) : `${response} ${reason}`;
+    note(
+      `${style(level === 'error' ? 'red' : 'yellow', level)}: ${event} ${visibleLine(String(about).trim())}`.trimEnd(),
+    );
+    if (dev && level === 'error') for (const frame of framesOf(stack)) note(style('dim', visibleLine(frame)));
   };
+}
+
+/** The lines of a stack below the message. */
+function framesOf(stack: unknown): readonly string[] {
+  return String(stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line));
 }
 
 function cannotListen(error: unknown, host: string, port: number): unknown {
