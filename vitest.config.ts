@@ -42,7 +42,12 @@ export default defineConfig({
         test: {
           name: 'isolated',
           include: ['{packages,apps,scripts,examples}/**/*.test.ts'],
-          exclude: [...SHARED, '**/node_modules/**', '**/dist/**'],
+          exclude: [
+            ...SHARED,
+            '**/node_modules/**',
+            '**/dist/**',
+            'packages/create-countersign/{templates,test/packed}/**',
+          ],
         },
       },
     ],

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { PACKED } from './pack.mjs';
 import { run, tool } from './run.mjs';
 import { STRAYS_FILE } from './strays.mjs';
 
@@ -11,8 +12,10 @@ const script = (name) => [process.execPath, join(import.meta.dirname, name)];
 const biome = tool('@biomejs/biome', 'biome');
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const vitestReport = join(scratch, 'vitest.json');
+const packedReport = join(scratch, 'vitest-packed.json');
 const strays = join(scratch, 'strays.json');
 process.env[STRAYS_FILE] = strays;
+process.env[PACKED] = join(scratch, 'packed');
 process.env.COUNTERSIGN_SHARED_SERVERS = '1';
 const MOST_NAMED = 20;
 const NO_REPORT = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] };
@@ -35,9 +38,21 @@ const CHECKS = [
       `--outputFile.json=${vitestReport}`,
       `--reporter=${join(import.meta.dirname, 'strays.mjs')}`,
     ],
-    countTests,
+    (code) => countTests(code, vitestReport, readOr(strays, [`vitest wrote no report, and ended with ${code}`])),
   ],
   ['Published packages', script('check-package.mjs')],
+  [
+    'Installed packages',
+    [
+      ...tool('vitest'),
+      'run',
+      '--config=vitest.packed.config.ts',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${packedReport}`,
+    ],
+    (code) => countTests(code, packedReport, []),
+  ],
   ['Public interface (api.md)', script('api-report.mjs')],
   ['Generated docs: errors', script('docs-errors.mjs')],
   ['Generated docs: the HTTP API', script('docs-api.mjs')],
@@ -71,12 +86,11 @@ function countOne(code) {
 
 // A test file that cannot be loaded fails without a failed test, and so do an error that belongs to no test and a run that
 // finds no tests: each counts as one.
-function countTests(code) {
-  const report = readOr(vitestReport, NO_REPORT);
+function countTests(code, file, stray) {
+  const report = readOr(file, NO_REPORT);
   const broken = report.testResults.filter(
     (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
   );
-  const stray = readOr(strays, [`vitest wrote no report, and ended with ${code}`]);
   const failed = report.numFailedTests + broken.length + stray.length;
   return {
     passed: report.numPassedTests,

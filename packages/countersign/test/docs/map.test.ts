@@ -18,6 +18,7 @@ test.each([
   ['packages/server/src', ''],
   ['packages/react/src', 'packages/react/src/'],
   ['apps/inbox/src', 'apps/inbox/src/'],
+  ['packages/create-countersign/src', 'packages/create-countersign/src/'],
 ])('the map has every folder of %s', (base, prefix) => {
   expect(foldersOf(base).filter((folder) => !map.includes(`\`${prefix}${folder}\``))).toEqual([]);
 });

@@ -1,0 +1,2 @@
+// The entry point `create-countersign`, for `countersign init`.
+export { readTemplateFile, TEMPLATES, type TemplateName } from './templates.ts';

@@ -1,0 +1,41 @@
+// The templates: what can be created, and their files on disk.
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A project that can be created. */
+export type TemplateName = 'server' | 'nextjs' | 'gate';
+
+/** Every template, with a line for the prompt and for the help, and the script that starts it. */
+export const TEMPLATES: readonly {
+  readonly name: TemplateName;
+  readonly about: string;
+  readonly script: string;
+}[] = [
+  { name: 'server', about: 'an agent, served with a chat and an inbox', script: 'dev' },
+  { name: 'nextjs', about: 'a Next.js chat whose tools wait for approval', script: 'dev' },
+  { name: 'gate', about: 'a gate around streamText of the AI SDK', script: 'start' },
+];
+
+export const isTemplateName = (name: string): name is TemplateName => TEMPLATES.some((known) => known.name === name);
+
+const folderOf = (template: TemplateName): string => join(import.meta.dirname, '../templates', template);
+
+/** Paths relative to the project, with the contents. */
+export function templateFiles(template: TemplateName): ReadonlyMap<string, string> {
+  const paths = globSync('**/*', { cwd: folderOf(template), withFileTypes: true }).filter((entry) => entry.isFile());
+  const files = paths.map(({ parentPath, name }) => {
+    const path = join(parentPath, name).slice(folderOf(template).length + 1);
+    // npm does not publish a file called .gitignore.
+    return [path === '_gitignore' ? '.gitignore' : path, readTemplateFile(template, path)] as const;
+  });
+  return new Map(files.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/**
+ * Reads one file of a template.
+ * @example
+ * writeFileSync('agents.ts', readTemplateFile('server', 'agents.ts'));
+ */
+export function readTemplateFile(template: TemplateName, path: string): string {
+  return readFileSync(join(folderOf(template), path), 'utf8');
+}
