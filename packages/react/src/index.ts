@@ -4,9 +4,12 @@
 export { Appearance, type AppearanceProps, type Words } from './appearance.tsx';
 export { ApprovalCard, type ApprovalCardProps } from './card/approval-card.tsx';
 export { Deadline, type DeadlineProps } from './card/deadline.tsx';
+export { DecidedCard, type DecidedCardProps } from './card/decided-card.tsx';
 export type { Decision } from './card/decision.ts';
 export { DecisionSummary } from './card/decision-summary.tsx';
 export { InputDiff, type InputDiffProps } from './card/input-diff.tsx';
+export { type Outcome, OutcomeIcon, outcomeOf } from './card/outcome.tsx';
+export { titleOf } from './card/title.ts';
 export { QuestionForm, type QuestionFormProps } from './form/question-form.tsx';
 export type { AnswerOf, AnyTools, ChatLike, ChatMessage, Interrupt, InterruptTools } from './interrupt.ts';
 export { Interrupts, type InterruptsProps } from './interrupts.tsx';

@@ -1,9 +1,11 @@
 // All cards that wait in a chat: a new one is announced, and the focus is never taken or lost.
 import type { InterruptCard, Problem } from 'countersign/ui';
-import { Fragment, type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
+import { Fragment, type ReactNode, type RefObject, useCallback, useEffect, useId, useRef, useState } from 'react';
 import { useNamed, useWords } from './appearance.tsx';
 import { ApprovalCard } from './card/approval-card.tsx';
 import { DecisionSummary } from './card/decision-summary.tsx';
+import { DraftKept, DraftsContext, isSent, type KeptDraft } from './card/draft-kept.tsx';
+import { titleOf } from './card/title.ts';
 import type { ChatLike } from './interrupt.ts';
 import { VisibleText } from './text/visible-text.tsx';
 import { type UseInterrupts, type UseInterruptsOptions, useInterrupts } from './use-interrupts.ts';
@@ -60,6 +62,7 @@ function Cards({
   const region = useFocusKept(ids, returnFocus);
   const rest = usePointerRest(ids);
   const announcement = useAnnouncement(actions);
+  const { drafts, note, drop } = useDrafts();
   return (
     <section
       {...named('interrupts', className)}
@@ -77,15 +80,38 @@ function Cards({
       {decided.map((interrupt) => (
         <CameSecond key={interrupt.id} interrupt={interrupt} problems={actions.problems(interrupt.id)} />
       ))}
-      {interrupts.map((interrupt) => (
-        <div key={interrupt.id} {...named('interrupt')} data-interrupt-id={interrupt.id}>
-          {renderCard?.(interrupt, actions) ?? (
-            <ApprovalCard interrupt={interrupt} actions={actions} headingLevel={headingLevel} />
-          )}
-        </div>
-      ))}
+      {decided.map((interrupt) => {
+        const draft = drafts.get(interrupt.id);
+        if (!draft || isSent(draft, interrupt.decision)) return null;
+        return (
+          <DraftKept key={interrupt.id} interrupt={interrupt} draft={draft} onDismiss={() => drop(interrupt.id)} />
+        );
+      })}
+      <DraftsContext.Provider value={note}>
+        {interrupts.map((interrupt) => (
+          <div key={interrupt.id} {...named('interrupt')} data-interrupt-id={interrupt.id}>
+            {renderCard?.(interrupt, actions) ?? (
+              <ApprovalCard interrupt={interrupt} actions={actions} headingLevel={headingLevel} />
+            )}
+          </div>
+        ))}
+      </DraftsContext.Provider>
     </section>
   );
+}
+
+/** What people were writing on cards that have left the list since. */
+function useDrafts() {
+  const [drafts, setDrafts] = useState<ReadonlyMap<string, KeptDraft>>(new Map());
+  const change = useCallback((id: string, draft: KeptDraft | undefined) => {
+    setDrafts((before) => {
+      const after = new Map(before);
+      if (draft) after.set(id, draft);
+      else after.delete(id);
+      return after;
+    });
+  }, []);
+  return { drafts, note: change, drop: useCallback((id: string) => change(id, undefined), [change]) };
 }
 
 /** Shows the recorded decision to a user whose own decision came second. */
@@ -96,7 +122,7 @@ function CameSecond({ interrupt, problems }: { readonly interrupt: AnyCard; read
     <div {...named('problems')} role="alert">
       {problems.map(({ message }) => (
         <p key={message}>
-          <VisibleText text={interrupt.tool} />: <VisibleText text={message} />
+          <VisibleText text={titleOf(interrupt)} />: <VisibleText text={message} />
         </p>
       ))}
       <DecisionSummary interrupt={interrupt} />
@@ -126,7 +152,7 @@ function useAnnouncement({ interrupts }: UseInterrupts<any>): ReactNode {
     const fresh = interrupts.filter(({ id }) => !known.has(id));
     setKnown(new Set([...known, ...interrupts.map(({ id }) => id)]));
     if (fresh.length > 0 || interrupts.length === 0)
-      setNews(fresh.map(({ id, tool, kind }) => ({ id, text: words.announce(tool, kind) })));
+      setNews(fresh.map((card) => ({ id: card.id, text: words.announce(titleOf(card), card.kind) })));
   }, [key]);
 
   return news.map(({ id, text }) => (

@@ -77,7 +77,7 @@ test.for([6, 7] as const)(
     const loaded = await first.evaluate(async (id) => (await fetch(`/api/chat/${id}`)).json(), first.id);
     const second = await tab(version, first.id, loaded.messages);
     await second.getByText('More than 500.').waitFor();
-    await second.getByText('Risk: high').waitFor();
+    await second.getByText('High risk').waitFor();
 
     await button(first, 'Approve').click();
     await first.getByText('Then: [{"paid":950}]').waitFor();
@@ -111,7 +111,7 @@ test('an edit that the tool rejects is shown at its field and can be fixed', asy
 test('an answer that only the server can check comes back with its reason', async () => {
   const page = await tab(7);
   await say(page, 'Ask me.');
-  await page.getByText('How many?').waitFor();
+  await page.getByRole('heading', { name: 'How many?' }).waitFor();
   await page.getByLabel('Another answer').fill('none');
   await button(page, 'Send this answer').click();
   await page.locator('[data-countersign=problem]').getByText('Someone must come').waitFor();

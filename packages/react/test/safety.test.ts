@@ -210,8 +210,8 @@ const mostBeside = (): Promise<number> =>
   );
 
 const shownWhole = (input: unknown): string => {
-  const { text } = input as { readonly text?: string };
-  return (text === undefined ? JSON.stringify(input, null, 2) : text)
+  const { text, list } = input as { readonly text?: string; readonly list?: unknown };
+  return (text ?? JSON.stringify(list ?? input, null, 2))
     .trimEnd()
     .replaceAll('\u200B', '⟦U+200B⟧')
     .replaceAll('\u200D', '⟦U+200D⟧');
@@ -241,6 +241,17 @@ test('a string that looks like a number, null or nothing is distinguished from o
   expect(await root().locator('dd').allTextContents()).toEqual(['"5"', '5', '(empty text)', '"null"', 'null', '" x"']);
 });
 
+test('money, dates, lists and long numbers are readable, and every value stands there exactly', async () => {
+  const value = { amount: 1234567, currency: 'EUR', due: '2026-11-20', to: ['ann', 'bob'], deep: { sql: 'select 1' } };
+  await show(page, { is: 'value', value });
+  const values = root().locator('[data-countersign=value]');
+  expect(await values.allTextContents()).toEqual(['1234567', 'EUR', '2026-11-20', 'ann', 'bob', 'select 1']);
+  expect(await root().locator('[data-countersign=reading-aid]').allTextContents()).toEqual([
+    '€1,234,567.00',
+    expect.stringMatching(/^Friday,? 20 November 2026$/),
+  ]);
+});
+
 test('names that differ only in spaces are distinguished', async () => {
   const names = ['to', 'to ', 'pay to', 'pay  to', 'pay\nto', '', ' ', '"to "'];
   await show(page, { is: 'value', value: Object.fromEntries(names.map((name) => [name, 'A'])) });
@@ -257,7 +268,7 @@ test('names that differ only in spaces are distinguished', async () => {
 });
 
 test('in JSON a name stands before its value, even in a right-to-left script', async () => {
-  await show(page, { is: 'value', value: { transfer: { אבג: 'דהו' } } });
+  await show(page, { is: 'value', value: { transfer: { אבג: 'דהו' } }, asJson: true });
   expect(await root().textContent()).toBe(JSON.stringify({ transfer: { אבג: 'דהו' } }, null, 2));
   const [name, value] = [root().getByText('אבג'), root().getByText('דהו')];
   expect((await name.boundingBox())?.x).toBeLessThan((await value.boundingBox())?.x ?? 0);
@@ -280,8 +291,7 @@ test('a difference is described in words', async () => {
 test('an edit can be made and sent with the keyboard alone', async () => {
   const first = card();
   await show(page, chat([first]));
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Tab');
+  for (const _ of ['JSON', 'Approve', 'Edit']) await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await page.keyboard.press('Tab');
   await page.keyboard.press('ControlOrMeta+a');
@@ -306,7 +316,7 @@ test('approval details are shown once, and different ones in the payload are sho
   const facts = { risk: 'high', labels: ['payments'], expiresAt: 4_000_000_000_000, onExpiry: 'reject' } as const;
   const asked = { message: 'Pay?', labels: ['payments'], expiresIn: 1000, onExpiry: 'reject' };
   await show(page, chat([card({ ...facts, payload: { ...asked, risk: 'high' } })]));
-  await root().getByText('Risk: high').waitFor();
+  await root().getByText('High risk').waitFor();
   expect(await root().locator('[data-countersign="payload"]').count()).toBe(0);
   await page.evaluate(() => window.hide());
   await show(page, chat([card({ ...facts, payload: { ...asked, risk: 'low', ticket: 7 } })]));

@@ -1,14 +1,17 @@
-// The card of one interrupt: the question, everything that would run, and the possible decisions.
-import type { Allowed, InterruptCard } from 'countersign/ui';
+// The card of one interrupt: what it is about, everything that would run, and the possible decisions.
+import type { InterruptCard } from 'countersign/ui';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useNamed, useWords, type Words } from '../appearance.tsx';
-import { QuestionForm } from '../form/question-form.tsx';
 import { LongText, Unshown, useUnshown } from '../text/long-text.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import type { UseInterrupts } from '../use-interrupts.ts';
-import { CardBody, messagesOf, questionOf } from './card-body.tsx';
-import { DecisionSummary } from './decision-summary.tsx';
-import { InputDiff } from './input-diff.tsx';
+import { CardFacts, CardInput, CardPayload, messagesOf, Risk } from './card-body.tsx';
+import { Decide, type Mode } from './decide.tsx';
+import { DecisionDetails, OutcomeLine } from './decision-summary.tsx';
+import { DraftKept, useDraft } from './draft-kept.tsx';
+import { EditForm } from './edit-form.tsx';
+import { outcomeOf } from './outcome.tsx';
+import { titleOf } from './title.ts';
 
 type AnyCard = InterruptCard<string, any>;
 
@@ -26,56 +29,55 @@ export type ApprovalCardProps = {
   readonly className?: string;
 };
 
-/** Which form of the card is open. */
-type Mode = 'decide' | 'edit' | 'reject' | 'respond';
-
 /** Renders any kind of interrupt and offers the decisions that the server allows (`allows`). */
-export function ApprovalCard({
-  interrupt,
-  actions,
-  headingLevel = 3,
-  renderInput,
-  children,
-  className,
-}: ApprovalCardProps) {
+export function ApprovalCard(props: ApprovalCardProps) {
+  const { interrupt, headingLevel = 3, className } = props;
   const named = useNamed();
   const words = useWords();
   const id = useId();
   const Heading = `h${headingLevel}` as const;
-  const { unshown, note } = useUnshown();
+  const isDecided = interrupt.status === 'decided';
+  const { draft, keepDraft, dropDraft } = useDraft(interrupt);
   return (
-    <Unshown value={note}>
-      <article
-        {...named('card', className)}
-        aria-labelledby={`${id}-heading`}
-        data-kind={interrupt.kind}
-        data-status={interrupt.status}
-        data-tool={interrupt.tool}
-        {...(interrupt.risk !== null && { 'data-risk': interrupt.risk })}
-      >
-        <Heading {...named('heading')} id={`${id}-heading`} tabIndex={-1}>
-          {headingOf(interrupt, words)}: <VisibleText text={interrupt.tool} />
-        </Heading>
-        {messagesOf(interrupt).map((message) => (
-          <p key={message} {...named('message')}>
-            <LongText text={message} />
-          </p>
-        ))}
-        <CardBody interrupt={interrupt} renderInput={renderInput} />
-        {children}
-        {interrupt.status === 'decided' ? (
-          <DecisionSummary interrupt={interrupt} />
-        ) : interrupt.mayDecide ? (
-          <Decide interrupt={interrupt} actions={actions} unshown={unshown} />
+    <article
+      {...named('card', className)}
+      aria-labelledby={`${id}-heading`}
+      data-kind={interrupt.kind}
+      data-status={interrupt.status}
+      data-tool={interrupt.tool}
+      {...(interrupt.risk !== null && { 'data-risk': interrupt.risk })}
+      {...(isDecided && { 'data-outcome': outcomeOf(interrupt) })}
+    >
+      <div {...named('header')}>
+        {isDecided ? (
+          <OutcomeLine decision={interrupt.decision} />
         ) : (
-          <p {...named('may-not-decide')}>{words.mayNotDecide}</p>
+          <p {...named('eyebrow')}>
+            <span {...named('kind')}>{kindOf(interrupt, words)}</span>{' '}
+            <span {...named('tool')}>
+              <VisibleText text={interrupt.tool} />
+            </span>
+          </p>
         )}
-      </article>
-    </Unshown>
+        {!isDecided && <Risk interrupt={interrupt} />}
+        <Heading {...named('heading')} id={`${id}-heading`} tabIndex={-1}>
+          <VisibleText text={titleOf(interrupt)} />
+        </Heading>
+      </div>
+      {isDecided ? (
+        <>
+          {draft && <DraftKept interrupt={interrupt} draft={draft} onDismiss={dropDraft} />}
+          <DecisionDetails interrupt={interrupt} />
+          <Request {...props} />
+        </>
+      ) : (
+        <Pending {...props} onDraft={keepDraft} />
+      )}
+    </article>
   );
 }
 
-function headingOf({ kind }: AnyCard, words: Words): string {
+function kindOf({ kind }: AnyCard, words: Words): string {
   switch (kind) {
     case 'approval':
     case 'interrupt':
@@ -89,196 +91,85 @@ function headingOf({ kind }: AnyCard, words: Words): string {
   }
 }
 
-type DecideProps = Pick<ApprovalCardProps, 'interrupt' | 'actions'> & {
-  /** How many characters of the card are not shown yet. */
-  readonly unshown: number;
-};
-
-function Decide({ interrupt, actions, unshown }: DecideProps) {
+/** What was asked, once it is decided: folded, because the outcome is what counts then. */
+function Request({ interrupt, renderInput, children }: ApprovalCardProps) {
   const named = useNamed();
   const words = useWords();
-  const [mode, setMode] = useState<Mode>(
-    interrupt.kind === 'question' && interrupt.allows.includes('respond') ? 'respond' : 'decide',
-  );
-  const busy = actions.deciding.has(interrupt.id);
-  const failure = actions.failure(interrupt.id);
-  const problems = actions.problems(interrupt.id);
-  const isOpenForm = mode === 'edit' || mode === 'respond';
-  const place = useFocusMoved(mode);
   return (
-    <div {...named('decide')} ref={place} data-mode={mode} aria-busy={busy}>
-      {unshown > 0 && <p {...named('not-all-shown')}>{words.notAllShown(unshown)}</p>}
-      {mode === 'edit' && <EditForm {...{ interrupt, actions, busy, problems }} onBack={() => setMode('decide')} />}
-      {mode === 'respond' && (
-        <AnswerForm
-          {...{ interrupt, actions, busy, problems }}
-          onBack={interrupt.kind === 'question' ? undefined : () => setMode('decide')}
-        />
-      )}
-      {mode === 'reject' && <RejectForm {...{ interrupt, actions, busy }} onBack={() => setMode('decide')} />}
-      {!isOpenForm && problems.length > 0 && (
-        <div {...named('problems')} role="alert">
-          {problems.map(({ path, message }) => (
-            <p key={`${path.join('.')} ${message}`}>
-              <VisibleText text={[...path, message].join(': ')} />
-            </p>
-          ))}
+    <>
+      <details {...named('request')}>
+        <summary {...named('request-summary')}>
+          {words.request}{' '}
+          <span {...named('tool')}>
+            <VisibleText text={interrupt.tool} />
+          </span>
+        </summary>
+        <div {...named('request-body')}>
+          <Messages interrupt={interrupt} />
+          <CardInput interrupt={interrupt} renderInput={renderInput} />
+          <CardPayload interrupt={interrupt} />
+          <CardFacts interrupt={interrupt} hasRisk />
         </div>
-      )}
-      {(mode === 'decide' || interrupt.kind === 'question') && mode !== 'reject' && (
-        <Buttons {...{ interrupt, actions, busy, mode }} onMode={setMode} />
-      )}
-      {failure && (
-        <p {...named('failure')} role="alert">
-          {words.notSent} <VisibleText text={failure.message.slice(0, 300)} />
-          {mode === 'edit' && ` ${words.orUnchanged}`}
-        </p>
-      )}
-      <output {...named('sending')}>{busy ? words.sending : ''}</output>
-    </div>
+      </details>
+      {children}
+    </>
   );
 }
 
-/** A form takes the place of the button that opened it, and with it the focus; on the way back the buttons get it again. */
+type PendingProps = ApprovalCardProps & { readonly onDraft: (draft: unknown) => void };
+
+function Pending({ interrupt, actions, renderInput, children, onDraft }: PendingProps) {
+  const named = useNamed();
+  const words = useWords();
+  const { unshown, note } = useUnshown();
+  const [mode, setMode] = useState<Mode>(
+    interrupt.kind === 'question' && interrupt.allows.includes('respond') ? 'respond' : 'decide',
+  );
+  const place = useFocusMoved(mode);
+  const change = (next: Mode) => {
+    onDraft(undefined);
+    setMode(next);
+  };
+  return (
+    <Unshown value={note}>
+      <div {...named('body')} ref={place} data-mode={mode}>
+        <Messages interrupt={interrupt} />
+        {mode === 'edit' ? (
+          <EditForm interrupt={interrupt} actions={actions} onDraft={onDraft} onBack={() => change('decide')} />
+        ) : (
+          <CardInput interrupt={interrupt} renderInput={renderInput} />
+        )}
+        <CardPayload interrupt={interrupt} />
+        <CardFacts interrupt={interrupt} />
+        {children}
+        {interrupt.mayDecide ? (
+          <Decide {...{ interrupt, actions, unshown, mode, onDraft }} onMode={change} />
+        ) : (
+          <p {...named('may-not-decide')}>{words.mayNotDecide}</p>
+        )}
+      </div>
+    </Unshown>
+  );
+}
+
+function Messages({ interrupt }: { readonly interrupt: AnyCard }) {
+  const named = useNamed();
+  return messagesOf(interrupt).map((message) => (
+    <p key={message} {...named('message')}>
+      <LongText text={message} />
+    </p>
+  ));
+}
+
+/** A form takes the focus from the button that opened it; on the way back the buttons get it again. */
 function useFocusMoved(mode: Mode) {
   const place = useRef<HTMLDivElement>(null);
   const shown = useRef(mode);
   useEffect(() => {
     if (shown.current === mode) return;
     shown.current = mode;
-    place.current?.querySelector<HTMLElement>('input, select, textarea, button')?.focus();
+    const part = mode === 'edit' ? '[data-countersign="form"]' : '[data-countersign="decide"]';
+    place.current?.querySelector(part)?.querySelector<HTMLElement>('input, select, textarea, button')?.focus();
   }, [mode]);
   return place;
-}
-
-type FormProps = {
-  readonly interrupt: AnyCard;
-  readonly actions: UseInterrupts<any>;
-  readonly busy: boolean;
-};
-
-/** In display order: decisions that let the call run first, those that end it last. */
-function Buttons({
-  interrupt,
-  actions,
-  busy,
-  mode,
-  onMode,
-}: FormProps & { readonly mode: Mode; readonly onMode: (mode: Mode) => void }) {
-  const named = useNamed();
-  const words = useWords();
-  const doubt = interrupt.kind === 'unknown-outcome';
-  const offers: readonly (readonly [Allowed, string, () => void])[] = [
-    ['approve', approveLabel(interrupt, words), () => actions.approve(interrupt)],
-    ['restart', words.goOn, () => actions.restart(interrupt)],
-    ['edit', words.edit, () => onMode('edit')],
-    ['respond', doubt ? words.happened : words.answer, () => onMode('respond')],
-    ['reject', rejectLabel(interrupt, words), () => onMode('reject')],
-    ['cancel', doubt ? words.leaveIt : words.cancel, () => actions.cancel(interrupt)],
-  ];
-  const fitting = offers.filter(([verb]) => interrupt.allows.includes(verb) && !isDouble(verb, interrupt, mode));
-  return (
-    <div {...named('buttons')}>
-      {fitting.map(([verb, label, decide]) => (
-        <button key={verb} {...named(verb)} type="button" aria-disabled={busy} onClick={() => !busy && decide()}>
-          {label}
-        </button>
-      ))}
-    </div>
-  );
-}
-
-function approveLabel({ kind }: AnyCard, words: Words): string {
-  if (kind === 'unknown-outcome') return words.didNotHappen;
-  return kind === 'unavailable' ? words.tryAgain : words.approve;
-}
-
-function rejectLabel({ kind }: AnyCard, words: Words): string {
-  if (kind === 'unknown-outcome') return words.leaveIt;
-  return kind === 'question' ? words.decline : words.reject;
-}
-
-/** For a question from a tool's body, approve means continue and reject means cancel. An open form has its own button. */
-function isDouble(verb: Allowed, { allows }: AnyCard, mode: Mode): boolean {
-  switch (verb) {
-    case 'restart':
-      return allows.includes('approve');
-    case 'cancel':
-      return allows.includes('reject');
-    case 'respond':
-      return mode === 'respond';
-    case 'approve':
-    case 'edit':
-    case 'reject':
-      return false;
-  }
-}
-
-type Open = FormProps & { readonly problems: ReturnType<UseInterrupts['problems']> };
-
-function EditForm({ interrupt, actions, busy, problems, onBack }: Open & { readonly onBack: () => void }) {
-  const words = useWords();
-  return (
-    <QuestionForm
-      schema={interrupt.inputSchema ?? {}}
-      initial={interrupt.input}
-      label={words.input}
-      problems={problems}
-      disabled={busy}
-      submitLabel={words.approveEdited}
-      onSubmit={(input) => actions.edit(interrupt, input)}
-      onCancel={onBack}
-      preview={(after) => after !== undefined && <InputDiff before={interrupt.input} after={after} />}
-    />
-  );
-}
-
-function AnswerForm({
-  interrupt,
-  actions,
-  busy,
-  problems,
-  onBack,
-}: Open & { readonly onBack: (() => void) | undefined }) {
-  const words = useWords();
-  const { question, choices, allowOther } = questionOf(interrupt);
-  return (
-    <QuestionForm
-      schema={interrupt.answerSchema}
-      label={question ?? words.answer}
-      choices={choices}
-      allowOther={allowOther}
-      problems={problems}
-      disabled={busy}
-      onSubmit={(answer) => actions.respond(interrupt, answer)}
-      {...(onBack && { onCancel: onBack })}
-    />
-  );
-}
-
-function RejectForm({ interrupt, actions, busy, onBack }: FormProps & { readonly onBack: () => void }) {
-  const named = useNamed();
-  const words = useWords();
-  const id = useId();
-  const [reason, setReason] = useState('');
-  return (
-    <form
-      {...named('reject-form')}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!busy) actions.reject(interrupt, reason);
-      }}
-    >
-      <label {...named('label')} htmlFor={id}>
-        {words.reason}
-      </label>
-      <input {...named('control')} id={id} value={reason} onChange={({ target }) => setReason(target.value)} />
-      <button {...named('confirm-reject')} type="submit" aria-disabled={busy}>
-        {rejectLabel(interrupt, words)}
-      </button>
-      <button {...named('back')} type="button" onClick={onBack}>
-        {words.back}
-      </button>
-    </form>
-  );
 }

@@ -1,11 +1,12 @@
-// What a card shows beside its heading: the input, what the asker adds, risk, labels and deadline.
+// The parts of a card below its heading: the input, what the asker adds, risk, labels and deadline.
 import type { InterruptCard } from 'countersign/ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
 import { areAnswers } from '../form/choices.ts';
 import { ValueView } from '../text/value-view.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import { Deadline } from './deadline.tsx';
+import { titleOf } from './title.ts';
 
 type AnyCard = InterruptCard<string, any>;
 
@@ -33,49 +34,77 @@ export function questionOf({ input, payload, answerSchema }: AnyCard): Question 
 
 const WRITE_IN = ['allowOther', 'allow_other', 'allowWriteIn'];
 
-/** What the asker wants said: the message beside the question, and the question itself. */
+/** What the asker wants said: the message beside the question, and the question itself unless it is the headline. */
 export function messagesOf(interrupt: AnyCard): readonly string[] {
   const { payload, kind } = interrupt;
   const { message } = typeof payload === 'string' ? { message: payload } : recordOf(payload);
   const { question } = kind === 'question' ? questionOf(interrupt) : {};
-  return [message, question].filter((text) => typeof text === 'string');
+  const headline = titleOf(interrupt);
+  return [message, question].filter((text) => typeof text === 'string').filter((text) => text !== headline);
 }
 
-export type CardBodyProps = {
-  readonly interrupt: AnyCard;
-  readonly renderInput: ((interrupt: AnyCard) => ReactNode) | undefined;
-};
+export type CardPartProps = { readonly interrupt: AnyCard };
 
-/** Everything else that was said is shown too: nothing that a decision is bound to stays out of sight. */
-export function CardBody({ interrupt, renderInput }: CardBodyProps) {
+type CardInputProps = CardPartProps & { readonly renderInput: ((interrupt: AnyCard) => ReactNode) | undefined };
+
+/** The input that would run. Everything that was said is shown: nothing that a decision is bound to stays out of sight. */
+export function CardInput({ interrupt, renderInput }: CardInputProps) {
   const named = useNamed();
   const words = useWords();
-  const { kind, risk, labels, expiresAt, onExpiry, payload } = interrupt;
-  const asked = kind === 'question' ? askedBy(interrupt) : { input: [], payload: [] };
-  const input = asked.input.length > 0 ? besides(interrupt.input, asked.input) : interrupt.input;
-  const added =
-    payload === null || payload === true || typeof payload === 'string'
-      ? undefined
-      : besides(payload, [...asked.payload, ...shownAlready(interrupt)]);
+  const [isJson, setJson] = useState(false);
+  if (renderInput) return renderInput(interrupt);
+  const asked = interrupt.kind === 'question' ? askedBy(interrupt).input : [];
+  const input = asked.length > 0 ? besides(interrupt.input, asked) : interrupt.input;
+  if (input === undefined) return null;
+  const hasNames = typeof input === 'object' && input !== null && Object.keys(input).length > 0;
   return (
-    <>
-      {renderInput
-        ? renderInput(interrupt)
-        : input !== undefined && (
-            <div {...named('input')}>
-              <ValueView value={input} />
-            </div>
-          )}
-      {added !== undefined && (
-        <div {...named('payload')}>
-          <ValueView value={added} />
-        </div>
+    <div {...named('input')}>
+      <ValueView value={input} asJson={isJson && hasNames} />
+      {hasNames && (
+        <button {...named('as-json')} type="button" aria-pressed={isJson} onClick={() => setJson(!isJson)}>
+          {words.asJson}
+        </button>
       )}
-      {risk !== null && (
-        <p {...named('risk')} data-risk={risk}>
-          {words.risk(risk)}
-        </p>
-      )}
+    </div>
+  );
+}
+
+/** What the tool adds to its question. */
+export function CardPayload({ interrupt }: CardPartProps) {
+  const named = useNamed();
+  const { kind, payload } = interrupt;
+  if (payload === null || payload === true || typeof payload === 'string') return null;
+  const asked = kind === 'question' ? askedBy(interrupt).payload : [];
+  const added = besides(payload, [...asked, ...shownAlready(interrupt)]);
+  if (added === undefined) return null;
+  return (
+    <div {...named('payload')}>
+      <ValueView value={added} />
+    </div>
+  );
+}
+
+export function Risk({ interrupt: { risk } }: CardPartProps) {
+  const named = useNamed();
+  const words = useWords();
+  if (risk === null) return null;
+  return (
+    <p {...named('risk')} data-risk={risk}>
+      {words.risk(risk)}
+    </p>
+  );
+}
+
+/** Labels and the deadline; the risk too where the header does not show it. */
+export function CardFacts({ interrupt, hasRisk = false }: CardPartProps & { readonly hasRisk?: boolean }) {
+  const named = useNamed();
+  const words = useWords();
+  const { labels, expiresAt, onExpiry, status } = interrupt;
+  const hasDeadline = expiresAt !== null && status === 'pending';
+  if (labels.length === 0 && !hasDeadline && !(hasRisk && interrupt.risk !== null)) return null;
+  return (
+    <div {...named('facts')}>
+      {hasRisk && <Risk interrupt={interrupt} />}
       {labels.length > 0 && (
         <ul {...named('labels')} aria-label={words.labels}>
           {labels.map((label) => (
@@ -85,8 +114,8 @@ export function CardBody({ interrupt, renderInput }: CardBodyProps) {
           ))}
         </ul>
       )}
-      {expiresAt !== null && interrupt.status === 'pending' && <Deadline expiresAt={expiresAt} onExpiry={onExpiry} />}
-    </>
+      {hasDeadline && <Deadline expiresAt={expiresAt} onExpiry={onExpiry} />}
+    </div>
   );
 }
 

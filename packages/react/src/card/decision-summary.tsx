@@ -1,55 +1,82 @@
-// A recorded decision: who decided what and when, and the changes they made.
-import type { InterruptCard } from 'countersign/ui';
+// A recorded decision: the outcome, who decided it and when, then the reason, the note, and the changes.
+import type { CardDecision, InterruptCard } from 'countersign/ui';
 import { useNamed, useWords } from '../appearance.tsx';
+import { Moment } from '../text/local-text.tsx';
 import { LongText } from '../text/long-text.tsx';
 import { ValueView } from '../text/value-view.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import { InputDiff } from './input-diff.tsx';
+import { OutcomeIcon, outcomeOfDecision, outcomeText } from './outcome.tsx';
+
+type AnyCard = InterruptCard<string, any>;
 
 /** Shows nothing while nothing is decided. */
-export function DecisionSummary({ interrupt }: { readonly interrupt: InterruptCard<string, any> }) {
+export function DecisionSummary({ interrupt }: { readonly interrupt: AnyCard }) {
   const named = useNamed();
-  const words = useWords();
   const { decision } = interrupt;
   if (decision === null) return null;
   return (
-    <div {...named('decision')} data-decision={decision.type}>
-      <p>
-        {words.decided[decision.type]}
-        {decision.by !== null && (
-          <>
-            {' '}
-            {words.by} <VisibleText text={decision.by} />
-          </>
-        )}
-        {decision.at !== null && (
-          <>
-            {' '}
-            {words.at} <Moment at={decision.at} />
-          </>
-        )}
-      </p>
-      {decision.reason !== undefined && (
-        <p>
-          {words.givenReason}: <LongText text={decision.reason} />
-        </p>
-      )}
-      {decision.note !== null && (
-        <p>
-          {words.note}: <VisibleText text={decision.note} />
-        </p>
-      )}
-      {'edit' in decision && <InputDiff before={interrupt.input} after={decision.edit} />}
-      {'output' in decision && <ValueView value={decision.output} />}
+    <div {...named('decision')} data-decision={decision.type} data-outcome={outcomeOfDecision(decision)}>
+      <OutcomeLine decision={decision} />
+      <DecisionDetails interrupt={interrupt} />
     </div>
   );
 }
 
-function Moment({ at }: { readonly at: number }) {
-  const moment = new Date(at);
+/** “Rejected by ada, 17 Nov 2026, 19:02”, with its icon. */
+export function OutcomeLine({ decision }: { readonly decision: CardDecision | null }) {
+  const named = useNamed();
+  const words = useWords();
+  const outcome = decision === null ? 'withdrawn' : outcomeOfDecision(decision);
   return (
-    <time dateTime={moment.toISOString()} suppressHydrationWarning>
-      {moment.toLocaleString()}
-    </time>
+    <p {...named('outcome')} data-outcome={outcome}>
+      <OutcomeIcon outcome={outcome} />
+      <span>
+        <span {...named('outcome-words')}>
+          {outcomeText(decision, words)}
+          {decision !== null && outcome !== 'expired' && decision.by !== null && (
+            <>
+              {' '}
+              {words.by} <VisibleText text={decision.by} />
+            </>
+          )}
+        </span>
+        {decision !== null && decision.at !== null && (
+          <>
+            {' '}
+            <Moment at={decision.at} />
+          </>
+        )}
+      </span>
+    </p>
+  );
+}
+
+/** The reason was for the model, the note for the team: each has its own line. */
+export function DecisionDetails({ interrupt }: { readonly interrupt: AnyCard }) {
+  const named = useNamed();
+  const words = useWords();
+  const { decision } = interrupt;
+  if (decision === null) return null;
+  const isExpired = outcomeOfDecision(decision) === 'expired';
+  return (
+    <>
+      {decision.reason !== undefined && (
+        <p {...named('reason')}>
+          <span {...named('caption')}>{words.givenReason}:</span> <LongText text={decision.reason} />
+        </p>
+      )}
+      {decision.note !== null && !isExpired && (
+        <p {...named('note')}>
+          <span {...named('caption')}>{words.note}:</span> <VisibleText text={decision.note} />
+        </p>
+      )}
+      {'edit' in decision && <InputDiff before={interrupt.input} after={decision.edit} />}
+      {'output' in decision && (
+        <div {...named('output')}>
+          <ValueView value={decision.output} />
+        </div>
+      )}
+    </>
   );
 }

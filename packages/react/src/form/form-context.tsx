@@ -1,15 +1,19 @@
 // What every field of a form needs to know of the form it stands in.
 import type { Problem } from 'countersign/ui';
 import { createContext, useContext } from 'react';
-import { useNamed } from '../appearance.tsx';
+import { useNamed, useWords } from '../appearance.tsx';
+import { isSame } from '../card/difference.ts';
+import { ValueView } from '../text/value-view.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
-import type { Draft } from './draft.ts';
+import { type Draft, readDraft } from './draft.ts';
 import type { Field } from './field.ts';
 
 export type Form = {
   readonly id: string;
   /** The problems at exactly this path. */
   readonly problemsAt: (path: readonly string[]) => readonly Problem[];
+  /** What the form began with; undefined for a new answer. */
+  readonly initial?: { readonly value: unknown } | undefined;
 };
 
 export const FormContext = createContext<Form>({ id: '', problemsAt: () => [] });
@@ -62,4 +66,32 @@ export function Problems({ path, id }: Pick<Placed, 'path' | 'id'>) {
       <VisibleText text={problems.map(({ message }) => message).join(' ')} />
     </p>
   );
+}
+
+/** The old value of a field that was changed. */
+export function Was({ field, draft, path, id }: Pick<Placed, 'field' | 'draft' | 'path' | 'id'>) {
+  const named = useNamed();
+  const words = useWords();
+  const { initial } = useContext(FormContext);
+  const before = initial && valueAt(initial.value, path);
+  if (before === undefined || (typeof before === 'object' && before !== null)) return null;
+  const now = readDraft(field, draft, words);
+  if (now.is === 'value' && isSame(now.value, before)) return null;
+  return (
+    <p {...named('was')} id={`${id}-was`}>
+      {words.was}{' '}
+      <del>
+        <ValueView value={before} />
+      </del>
+    </p>
+  );
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  let place = value;
+  for (const name of path) {
+    if (typeof place !== 'object' || place === null || !Object.hasOwn(place, name)) return undefined;
+    place = place[name as keyof typeof place];
+  }
+  return place;
 }

@@ -1,6 +1,6 @@
 // A form made from the JSON Schema of an answer. Choices are buttons, everything else is a field.
 import type { Problem } from 'countersign/ui';
-import { type FormEvent, type ReactNode, useId, useMemo, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import { type Draft, draftOf, emptyDraft, needed, readDraft } from './draft.ts';
@@ -28,6 +28,8 @@ export type QuestionFormProps = {
   readonly submitLabel?: string;
   /** Rendered above the buttons with the current answer; undefined while it is not a valid answer. */
   readonly preview?: (answer: unknown) => ReactNode;
+  /** Called with the current answer whenever it changes; undefined while it is not a valid answer. */
+  readonly onDraft?: (answer: unknown) => void;
   readonly onCancel?: () => void;
   readonly className?: string;
 };
@@ -91,7 +93,17 @@ function ChoiceButtons({
 }
 
 function FieldsForm({ field, ...props }: QuestionFormProps & { readonly field: Field }) {
-  const { onSubmit, label, problems = [], disabled = false, submitLabel, preview, onCancel, className } = props;
+  const {
+    onSubmit,
+    label,
+    problems = [],
+    disabled = false,
+    submitLabel,
+    preview,
+    onDraft,
+    onCancel,
+    className,
+  } = props;
   const named = useNamed();
   const words = useWords();
   const id = useId();
@@ -102,6 +114,7 @@ function FieldsForm({ field, ...props }: QuestionFormProps & { readonly field: F
   const { open, note, forget } = useOpenProblems(problems);
 
   const read = needed(readDraft(field, draft, words), words, []);
+  useChangedDraft(draft, () => onDraft?.(read.is === 'value' ? read.value : undefined));
 
   function submit(event: FormEvent) {
     event.preventDefault();
@@ -122,7 +135,11 @@ function FieldsForm({ field, ...props }: QuestionFormProps & { readonly field: F
 
   return (
     <FormContext.Provider
-      value={{ id, problemsAt: (path) => open.filter((problem) => pathKey(problem.path) === pathKey(path)) }}
+      value={{
+        id,
+        problemsAt: (path) => open.filter((problem) => pathKey(problem.path) === pathKey(path)),
+        initial: 'initial' in props ? { value: props.initial } : undefined,
+      }}
     >
       <form {...named('form', className)} ref={form} noValidate onSubmit={submit}>
         {open.length > 0 && <Summary problems={open} onChoose={(path) => focusField(form.current, path)} />}
@@ -136,17 +153,29 @@ function FieldsForm({ field, ...props }: QuestionFormProps & { readonly field: F
           required
         />
         {preview?.(read.is === 'value' ? read.value : undefined)}
-        <button {...named('submit')} type="submit" aria-disabled={disabled}>
-          {submitLabel ?? words.submit}
-        </button>
-        {onCancel && (
-          <button {...named('back')} type="button" onClick={onCancel}>
-            {words.back}
+        <div {...named('form-buttons')}>
+          <button {...named('submit')} type="submit" aria-disabled={disabled}>
+            {submitLabel ?? words.submit}
           </button>
-        )}
+          {onCancel && (
+            <button {...named('back')} type="button" onClick={onCancel}>
+              {words.back}
+            </button>
+          )}
+        </div>
       </form>
     </FormContext.Provider>
   );
+}
+
+/** Tells of a draft that a person changed, not of the one that the form began with. */
+function useChangedDraft(draft: Draft, tell: () => void): void {
+  const told = useRef(draft);
+  useEffect(() => {
+    if (told.current === draft) return;
+    told.current = draft;
+    tell();
+  });
 }
 
 /** The problems that still stand: a field that was changed since is no longer wrong, until it is checked again. */

@@ -7,7 +7,7 @@ import { VisibleText } from '../text/visible-text.tsx';
 import { textProblem } from './check.ts';
 import { ABSENT, type Draft } from './draft.ts';
 import type { Field } from './field.ts';
-import { Description, type Placed, Problems, useDescribed } from './form-context.tsx';
+import { Description, type Placed, Problems, useDescribed, Was } from './form-context.tsx';
 
 type Typed = Field & { is: 'text' | 'number' };
 
@@ -46,6 +46,7 @@ export function TextField(placed: Placed<Typed>) {
           {words.holdsHidden} <LongText text={text} />
         </p>
       )}
+      <Was {...placed} />
       <Problems {...placed} />
       {!required && draft.is !== 'absent' && (
         <button {...named('leave-out')} type="button" onClick={() => onChange(ABSENT)}>
@@ -135,6 +136,7 @@ export function JsonField(placed: Placed) {
           {words.holdsHidden} <LongText text={text} />
         </p>
       )}
+      <Was {...placed} />
       <Problems {...placed} />
     </div>
   );
@@ -182,6 +184,7 @@ export function ChoiceField(placed: Placed<Field & { is: 'choice' | 'boolean' }>
             </option>
           ))}
         </select>
+        <Was {...placed} />
         <Problems {...placed} />
       </div>
     );
@@ -211,6 +214,7 @@ export function ChoiceField(placed: Placed<Field & { is: 'choice' | 'boolean' }>
           <VisibleText text={option.label} />
         </label>
       ))}
+      <Was {...placed} />
       <Problems {...placed} />
     </div>
   );

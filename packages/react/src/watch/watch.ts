@@ -20,7 +20,7 @@ export type WatchOptions = {
 };
 
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 2_000;
 
 /** How long to wait before the next try, when so many had failed in a row before the last. */
 export const pauseMs = (failures: number): number => Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);

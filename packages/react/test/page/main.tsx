@@ -9,7 +9,7 @@ export type Scene =
   | ({ readonly is: 'chat' } & ChatProps)
   | { readonly is: 'form'; readonly props: Omit<ComponentProps<typeof QuestionForm>, 'onSubmit'> }
   | { readonly is: 'text'; readonly text: string }
-  | { readonly is: 'value'; readonly value: unknown }
+  | { readonly is: 'value'; readonly value: unknown; readonly asJson?: boolean }
   | { readonly is: 'diff'; readonly before: unknown; readonly after: unknown };
 
 declare global {
@@ -42,7 +42,7 @@ function view(scene: Scene) {
     case 'text':
       return <VisibleText text={scene.text} />;
     case 'value':
-      return <ValueView value={scene.value} />;
+      return <ValueView value={scene.value} asJson={scene.asJson ?? false} />;
     case 'diff':
       return <InputDiff before={scene.before} after={scene.after} />;
   }

@@ -1,0 +1,207 @@
+// The decisions of a pending card: buttons, and the forms for an answer or a reason.
+import type { Allowed, InterruptCard } from 'countersign/ui';
+import { useId, useState } from 'react';
+import { useNamed, useWords, type Words } from '../appearance.tsx';
+import { QuestionForm } from '../form/question-form.tsx';
+import { VisibleText } from '../text/visible-text.tsx';
+import type { UseInterrupts } from '../use-interrupts.ts';
+import { questionOf } from './card-body.tsx';
+
+type AnyCard = InterruptCard<string, any>;
+
+/** Which form of the card is open. */
+export type Mode = 'decide' | 'edit' | 'reject' | 'respond';
+
+type DecideProps = {
+  readonly interrupt: AnyCard;
+  readonly actions: UseInterrupts<any>;
+  /** How many characters of the card are not shown yet. */
+  readonly unshown: number;
+  readonly mode: Mode;
+  readonly onMode: (mode: Mode) => void;
+  readonly onDraft: (draft: unknown) => void;
+};
+
+export function Decide({ interrupt, actions, unshown, mode, onMode, onDraft }: DecideProps) {
+  const named = useNamed();
+  const words = useWords();
+  const busy = actions.deciding.has(interrupt.id);
+  const failure = actions.failure(interrupt.id);
+  const problems = actions.problems(interrupt.id);
+  const isOpenForm = mode === 'edit' || mode === 'respond';
+  return (
+    <div {...named('decide')} data-mode={mode} aria-busy={busy}>
+      {unshown > 0 && <p {...named('not-all-shown')}>{words.notAllShown(unshown)}</p>}
+      {mode === 'respond' && (
+        <AnswerForm
+          {...{ interrupt, actions, busy, problems, onDraft }}
+          onBack={interrupt.kind === 'question' ? undefined : () => onMode('decide')}
+        />
+      )}
+      {mode === 'reject' && (
+        <RejectForm {...{ interrupt, actions, busy, onDraft }} onBack={() => onMode(startOf(interrupt))} />
+      )}
+      {!isOpenForm && problems.length > 0 && (
+        <div {...named('problems')} role="alert">
+          {problems.map(({ path, message }) => (
+            <p key={`${path.join('.')} ${message}`}>
+              <VisibleText text={[...path, message].join(': ')} />
+            </p>
+          ))}
+        </div>
+      )}
+      {(mode === 'decide' || (interrupt.kind === 'question' && mode === 'respond')) && (
+        <Buttons {...{ interrupt, actions, busy, mode, onMode }} />
+      )}
+      {failure && (
+        <p {...named('failure')} role="alert">
+          {words.notSent}
+          {!isUnreachable(failure) && (
+            <>
+              {' '}
+              <VisibleText text={failure.message.slice(0, 300)} />
+            </>
+          )}
+          {mode === 'edit' && ` ${words.orUnchanged}`}
+        </p>
+      )}
+      <output {...named('sending')}>{busy ? words.sending : ''}</output>
+    </div>
+  );
+}
+
+const startOf = ({ kind, allows }: AnyCard): Mode =>
+  kind === 'question' && allows.includes('respond') ? 'respond' : 'decide';
+
+/** Browsers have no useful words for a request that did not arrive: “Failed to fetch”, “Load failed”. */
+function isUnreachable(error: Error): boolean {
+  return (
+    error instanceof TypeError || /^(?:failed to fetch|networkerror|load failed|network error)/i.test(error.message)
+  );
+}
+
+type FormProps = {
+  readonly interrupt: AnyCard;
+  readonly actions: UseInterrupts<any>;
+  readonly busy: boolean;
+};
+
+/** In display order: decisions that let the call run first, those that end it last. */
+function Buttons({
+  interrupt,
+  actions,
+  busy,
+  mode,
+  onMode,
+}: FormProps & { readonly mode: Mode; readonly onMode: (mode: Mode) => void }) {
+  const named = useNamed();
+  const words = useWords();
+  const doubt = interrupt.kind === 'unknown-outcome';
+  const offers: readonly (readonly [Allowed, string, () => void])[] = [
+    ['approve', approveLabel(interrupt, words), () => actions.approve(interrupt)],
+    ['restart', words.goOn, () => actions.restart(interrupt)],
+    ['edit', words.edit, () => onMode('edit')],
+    ['respond', doubt ? words.happened : words.answer, () => onMode('respond')],
+    ['reject', rejectLabel(interrupt, words), () => onMode('reject')],
+    ['cancel', doubt ? words.leaveIt : words.cancel, () => actions.cancel(interrupt)],
+  ];
+  const fitting = offers.filter(([verb]) => interrupt.allows.includes(verb) && !isDouble(verb, interrupt, mode));
+  return (
+    <div {...named('buttons')}>
+      {fitting.map(([verb, label, decide]) => (
+        <button key={verb} {...named(verb)} type="button" aria-disabled={busy} onClick={() => !busy && decide()}>
+          {label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function approveLabel({ kind }: AnyCard, words: Words): string {
+  if (kind === 'unknown-outcome') return words.didNotHappen;
+  return kind === 'unavailable' ? words.tryAgain : words.approve;
+}
+
+function rejectLabel({ kind }: AnyCard, words: Words): string {
+  if (kind === 'unknown-outcome') return words.leaveIt;
+  return kind === 'question' ? words.decline : words.reject;
+}
+
+/** For a question from a tool's body, approve means continue and reject means cancel. An open form has its own button. */
+function isDouble(verb: Allowed, { allows }: AnyCard, mode: Mode): boolean {
+  switch (verb) {
+    case 'restart':
+      return allows.includes('approve');
+    case 'cancel':
+      return allows.includes('reject');
+    case 'respond':
+      return mode === 'respond';
+    case 'approve':
+    case 'edit':
+    case 'reject':
+      return false;
+  }
+}
+
+type AnswerFormProps = FormProps & {
+  readonly problems: ReturnType<UseInterrupts['problems']>;
+  readonly onDraft: (draft: unknown) => void;
+  readonly onBack: (() => void) | undefined;
+};
+
+function AnswerForm({ interrupt, actions, busy, problems, onDraft, onBack }: AnswerFormProps) {
+  const words = useWords();
+  const { question, choices, allowOther } = questionOf(interrupt);
+  return (
+    <QuestionForm
+      schema={interrupt.answerSchema}
+      label={question ?? words.answer}
+      choices={choices}
+      allowOther={allowOther}
+      problems={problems}
+      disabled={busy}
+      onSubmit={(answer) => actions.respond(interrupt, answer)}
+      onDraft={onDraft}
+      {...(onBack && { onCancel: onBack })}
+    />
+  );
+}
+
+type RejectFormProps = FormProps & { readonly onDraft: (draft: unknown) => void; readonly onBack: () => void };
+
+function RejectForm({ interrupt, actions, busy, onDraft, onBack }: RejectFormProps) {
+  const named = useNamed();
+  const words = useWords();
+  const id = useId();
+  const [reason, setReason] = useState('');
+  return (
+    <form
+      {...named('reject-form')}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!busy) actions.reject(interrupt, reason);
+      }}
+    >
+      <label {...named('label')} htmlFor={id}>
+        {words.reason}
+      </label>
+      <input
+        {...named('control')}
+        id={id}
+        value={reason}
+        onChange={({ target }) => {
+          setReason(target.value);
+          onDraft(target.value === '' ? undefined : target.value);
+        }}
+      />
+      <div {...named('form-buttons')}>
+        <button {...named('confirm-reject')} type="submit" aria-disabled={busy}>
+          {rejectLabel(interrupt, words)}
+        </button>
+        <button {...named('back')} type="button" onClick={onBack}>
+          {words.back}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,51 @@
+// Keeps what a person was writing when someone else decided first, and shows it.
+import type { InterruptCard } from 'countersign/ui';
+import { createContext, useCallback, useContext, useState } from 'react';
+import { useNamed, useWords } from '../appearance.tsx';
+import { ValueView } from '../text/value-view.tsx';
+
+type AnyCard = InterruptCard<string, any>;
+
+export type KeptDraft = { readonly value: unknown };
+
+/** A list of cards keeps the drafts itself: a decided card leaves the list. */
+export const DraftsContext = createContext<(interruptId: string, draft: KeptDraft | undefined) => void>(() => {});
+
+/** The draft of this card. Once the person has sent it, it is no longer a draft. */
+export function useDraft({ id, decision }: AnyCard) {
+  const [draft, setDraft] = useState<KeptDraft>();
+  const note = useContext(DraftsContext);
+  const keepDraft = useCallback(
+    (value: unknown) => {
+      const kept = value === undefined ? undefined : { value };
+      setDraft(kept);
+      note(id, kept);
+    },
+    [id, note],
+  );
+  const dropDraft = useCallback(() => keepDraft(undefined), [keepDraft]);
+  return { draft: draft && !isSent(draft, decision) ? draft : undefined, keepDraft, dropDraft };
+}
+
+/** The recorded decision is the draft: this person was the one who decided. */
+export function isSent({ value }: KeptDraft, decision: AnyCard['decision']): boolean {
+  if (decision === null) return false;
+  const sent = [decision.edit, decision.output, decision.reason].filter((part) => part !== undefined);
+  return sent.some((part) => JSON.stringify(part) === JSON.stringify(value));
+}
+
+type DraftKeptProps = { readonly interrupt: AnyCard; readonly draft: KeptDraft; readonly onDismiss: () => void };
+
+export function DraftKept({ draft, onDismiss }: DraftKeptProps) {
+  const named = useNamed();
+  const words = useWords();
+  return (
+    <div {...named('draft-kept')} role="alert">
+      <p>{words.draftKept}</p>
+      <ValueView value={draft.value} />
+      <button {...named('dismiss')} type="button" onClick={onDismiss}>
+        {words.dismiss}
+      </button>
+    </div>
+  );
+}
