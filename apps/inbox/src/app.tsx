@@ -1,5 +1,4 @@
 // The app: its pages by their address, and what surrounds them.
-import { Appearance } from '@countersign/react';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
@@ -9,7 +8,6 @@ import { ErrorBoundary } from './frame/error-boundary.tsx';
 import { Frame } from './frame/frame.tsx';
 import { LoadingPage, NothingHere } from './frame/placeholders.tsx';
 import { HistoryPage, InboxPage } from './inbox/inbox-page.tsx';
-import { WORDS } from './look/words.ts';
 
 const ChatPage = lazy(() => import('./chat/chat-page.tsx'));
 const StartPage = lazy(() => import('./chat/start-page.tsx'));
@@ -24,17 +22,15 @@ export function App() {
   const [queries] = useState(createQueries);
   return (
     <QueryClientProvider client={queries}>
-      <Appearance words={WORDS}>
-        <Router base={base}>
-          <Frame>
-            <ErrorBoundary>
-              <Suspense fallback={<LoadingPage />}>
-                <Pages />
-              </Suspense>
-            </ErrorBoundary>
-          </Frame>
-        </Router>
-      </Appearance>
+      <Router base={base}>
+        <Frame>
+          <ErrorBoundary>
+            <Suspense fallback={<LoadingPage />}>
+              <Pages />
+            </Suspense>
+          </ErrorBoundary>
+        </Frame>
+      </Router>
     </QueryClientProvider>
   );
 }
@@ -48,8 +44,9 @@ function Pages() {
       <Route path="/chat">
         <StartPage />
       </Route>
-      <Route path="/chat/:agent/:id">
-        {({ agent, id }) => <ChatPage key={id} agent={decoded(agent) ?? ''} id={decoded(id) ?? ''} />}
+      {/* Without an id it is a new chat; it gets its address with the first message. */}
+      <Route path={/^\/chat\/(?<agent>[^/]+)(?:\/(?<id>[^/]+))?$/}>
+        {({ agent, id }) => <ChatPage key={agent} agent={decoded(agent) ?? ''} id={decoded(id)} />}
       </Route>
       <Route path="/runs">
         <RunsPage />
@@ -63,7 +60,7 @@ function Pages() {
         <Redirect to="/" replace />
       </Route>
       <Route>
-        <NothingHere what="Page not found." />
+        <NothingHere what="Page not found" isHeading />
       </Route>
     </Switch>
   );

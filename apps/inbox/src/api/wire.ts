@@ -50,6 +50,8 @@ export type RunSummary = {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly version: number;
+  /** Where the server counts tokens. */
+  readonly usage?: { readonly totalTokens?: number } | null;
 };
 
 export type Run = RunSummary & {

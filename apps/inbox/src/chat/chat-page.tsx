@@ -4,24 +4,39 @@ import { useQuery } from '@tanstack/react-query';
 import type { UIMessage } from 'ai';
 import { ArrowLeft, SquarePen } from 'lucide-react';
 import { useState } from 'react';
-import { Link } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { agentsQuery, meQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
 import { Loading, NothingHere, Trouble } from '../frame/placeholders.tsx';
 import { Chat } from './chat.tsx';
-import { newChatPath } from './start-page.tsx';
+import { chatPath, newChatId, newChatPath } from './chat-path.ts';
 
 type Loaded = { readonly status: string; readonly messages: UIMessage[] };
 
-type ChatPageProps = { readonly agent: string; readonly id: string };
+type ChatPageProps = { readonly agent: string; readonly id: string | undefined };
 
+/** Without an id the chat is new, and the server knows nothing of it yet. */
 export default function ChatPage({ agent, id }: ChatPageProps) {
+  const [fresh, setFresh] = useState({ id: newChatId(), before: id });
+  // From a chat to a new one.
+  if (id === undefined && fresh.before !== undefined) setFresh({ id: newChatId(), before: undefined });
+  if (id !== undefined && fresh.before !== id) setFresh({ id: fresh.id, before: id });
+  const chatId = id ?? fresh.id;
+  return <OneChat key={chatId} agent={agent} id={chatId} isNew={id === undefined || id === fresh.id} />;
+}
+
+type OneChatProps = { readonly agent: string; readonly id: string; readonly isNew: boolean };
+
+function OneChat({ agent, id, isNew }: OneChatProps) {
   const { data: me } = useQuery(meQuery);
   const { data: agents } = useQuery(agentsQuery);
+  const [, navigate] = useLocation();
   const isUnknown = agents !== undefined && !agents.items.some(({ name }) => name === agent);
   const chat = useQuery({
     queryKey: ['chat', agent, id],
     queryFn: ({ signal }) => load(agent, id, signal),
+    enabled: !isNew,
+    ...(isNew && { initialData: NOTHING_SAID }),
     // From here on the chat component owns the messages.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
@@ -29,8 +44,8 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
   const [isAnswered, setAnswered] = useState(false);
   return (
     <>
-      <div className="flex min-h-12 shrink-0 items-center gap-2 border-b border-line px-2 py-2 md:px-6">
-        <Link href="/chat" className="button-quiet" title="All chats">
+      <div className="flex min-h-13 shrink-0 items-center gap-2 border-b border-line px-2 py-1.5 md:px-6">
+        <Link href="/chat" className="button-quiet">
           <ArrowLeft aria-hidden="true" className="size-5" />
           <span className="sr-only">All chats</span>
         </Link>
@@ -38,7 +53,10 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
           <VisibleText text={agent} />
         </h1>
         {me && (
-          <span className="chip shrink" title={me.demo ? 'No API key is set, so replies are scripted.' : undefined}>
+          <span
+            className="chip max-sm:hidden"
+            title={me.demo ? 'No API key is set, so replies are scripted.' : undefined}
+          >
             <span className="truncate">{me.demo ? 'Demo model' : me.model}</span>
           </span>
         )}
@@ -48,26 +66,31 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
               View run
             </Link>
           )}
-          <Link href={newChatPath(agent)} className="button" title="New chat">
+          <Link href={newChatPath(agent)} className="button" aria-label="New chat">
             <SquarePen aria-hidden="true" className="size-4" />
-            <span className="sr-only sm:not-sr-only">New</span>
+            <span className="max-sm:hidden">New chat</span>
           </Link>
         </span>
       </div>
       {isUnknown ? (
-        <NothingHere what="No agent has this name." />
+        <NothingHere what="No agent has this name">
+          <Link href="/chat" className="button">
+            All agents
+          </Link>
+        </NothingHere>
       ) : chat.data ? (
         <Chat
           agent={agent}
           id={id}
           loaded={chat.data.messages}
           isRunning={chat.data.status === 'running'}
+          onBegin={() => isNew && navigate(chatPath(agent, id), { replace: true })}
           onAnswer={() => setAnswered(true)}
         />
       ) : chat.error ? (
         <Trouble error={chat.error} what="This chat" onRetry={() => void chat.refetch()} />
       ) : (
-        <div className="p-6">
+        <div className="mx-auto w-full max-w-3xl p-6">
           <Loading what="the chat" />
         </div>
       )}
@@ -75,12 +98,14 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
   );
 }
 
+const NOTHING_SAID: Loaded = { status: 'new', messages: [] };
+
 /** A chat without messages yet is empty. */
 async function load(agent: string, id: string, signal: AbortSignal): Promise<Loaded> {
   try {
     return await request<Loaded>(`chat/${encodeURIComponent(agent)}/${encodeURIComponent(id)}`, { signal });
   } catch (error) {
-    if (error instanceof Refusal && error.status === 404) return { status: 'new', messages: [] };
+    if (error instanceof Refusal && error.status === 404) return NOTHING_SAID;
     throw error;
   }
 }

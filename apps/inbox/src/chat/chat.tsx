@@ -1,6 +1,6 @@
 // The conversation: `useChat` for messages, `useInterrupts` for pending requests.
 import { useChat } from '@ai-sdk/react';
-import { Interrupts, useInterrupts } from '@countersign/react';
+import { Interrupts, useInterrupts, VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { MessageSquare, RefreshCw } from 'lucide-react';
@@ -19,11 +19,13 @@ type ChatProps = {
   readonly loaded: UIMessage[];
   /** The answer was still being written when the chat was loaded. */
   readonly isRunning: boolean;
+  /** The user has said the first words. */
+  readonly onBegin: () => void;
   /** The agent has begun to answer: from here on there is a run. */
   readonly onAnswer: () => void;
 };
 
-export function Chat({ agent, id, loaded, isRunning, onAnswer }: ChatProps) {
+export function Chat({ agent, id, loaded, isRunning, onBegin, onAnswer }: ChatProps) {
   const api = apiUrl(`chat/${encodeURIComponent(agent)}`);
   const chat = useChat({ id, messages: loaded, transport: useTransport(api), resume: isRunning });
   const interrupts = useInterrupts(chat, { api });
@@ -32,6 +34,7 @@ export function Chat({ agent, id, loaded, isRunning, onAnswer }: ChatProps) {
   const isBusy = status === 'submitted' || status === 'streaming';
   const scroller = useFollow(messages, interrupts.interrupts);
 
+  const pending = useMemo(() => new Set(interrupts.interrupts.map(({ id }) => id)), [interrupts.interrupts]);
   const isAnswered = messages.some(({ role }) => role === 'assistant');
   // biome-ignore lint/correctness/useExhaustiveDependencies: told once.
   useEffect(() => {
@@ -40,6 +43,7 @@ export function Chat({ agent, id, loaded, isRunning, onAnswer }: ChatProps) {
 
   const say = (text: string) => {
     chat.clearError();
+    onBegin();
     void chat.sendMessage({ text });
   };
 
@@ -50,8 +54,8 @@ export function Chat({ agent, id, loaded, isRunning, onAnswer }: ChatProps) {
           <Greeting agent={agent} onSay={say} />
         ) : (
           <div role="log" aria-label="Conversation" aria-busy={isBusy} className="flex flex-col gap-5 pt-6 pb-4">
-            {messages.map((message, index) => (
-              <MessageView key={message.id} message={message} isLast={index === messages.length - 1} />
+            {messages.map((message) => (
+              <MessageView key={message.id} message={message} pending={pending} />
             ))}
             {status === 'submitted' && (
               <p role="status" className="text-muted motion-safe:animate-pulse">
@@ -72,7 +76,9 @@ export function Chat({ agent, id, loaded, isRunning, onAnswer }: ChatProps) {
             className="mb-4 flex flex-wrap items-center justify-between gap-3 rounded-md bg-danger-soft px-3 py-2 text-danger"
           >
             {isFinal(error) ? (
-              <p>{error.message}</p>
+              <p>
+                <VisibleText text={error.message} />
+              </p>
             ) : (
               <>
                 <p>Connection dropped. Nothing was lost or run twice.</p>

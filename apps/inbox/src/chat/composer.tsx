@@ -46,13 +46,9 @@ export function Composer({ input, isBusy, isPending, onSend }: ComposerProps) {
             value={text}
             onChange={({ target }) => setText(target.value)}
             onKeyDown={onKeyDown}
-            className="field-sizing-content max-h-40 min-h-8 flex-1 resize-none bg-transparent px-2 py-1.5 outline-none placeholder:text-muted"
+            className="field-sizing-content max-h-40 min-h-8 flex-1 max-md:min-h-11 max-md:text-base resize-none bg-transparent px-2 py-1.5 outline-none placeholder:text-muted"
           />
-          <button
-            type="submit"
-            aria-disabled={!canSend}
-            className="inline-flex h-8 items-center gap-1.5 rounded-md bg-accent px-3 font-medium text-on-accent hover:bg-accent-strong aria-disabled:bg-sunken aria-disabled:text-muted"
-          >
+          <button type="submit" aria-disabled={!canSend} className="button-primary">
             <SendHorizontal aria-hidden="true" className="size-4" />
             Send
           </button>

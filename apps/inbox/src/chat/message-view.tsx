@@ -1,16 +1,17 @@
 // One message of a chat: its text, and the outcome of each call.
-import { DecisionSummary, LongText, VisibleText } from '@countersign/react';
+import { DecidedCard, LongText, ValueView, VisibleText } from '@countersign/react';
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
-import type { ReactNode } from 'react';
 import type { Card } from '../api/wire.ts';
-import { ReadableValue } from '../conversation/readable-value.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
-import { outcomeOf } from '../inbox/outcome.ts';
 
-type MessageProps = { readonly message: UIMessage; readonly isLast: boolean };
+type MessageProps = {
+  readonly message: UIMessage;
+  /** The requests whose cards stand below the conversation. */
+  readonly pending: ReadonlySet<string>;
+};
 
-export function MessageView({ message, isLast }: MessageProps) {
-  return message.role === 'user' ? <Said message={message} /> : <Answer message={message} isLast={isLast} />;
+export function MessageView({ message, pending }: MessageProps) {
+  return message.role === 'user' ? <Said message={message} /> : <Answer message={message} pending={pending} />;
 }
 
 function Said({ message }: { readonly message: UIMessage }) {
@@ -23,7 +24,7 @@ function Said({ message }: { readonly message: UIMessage }) {
   );
 }
 
-function Answer({ message, isLast }: MessageProps) {
+function Answer({ message, pending }: MessageProps) {
   const cards = message.parts.flatMap((part) =>
     part.type === 'data-interrupt' ? [(part as { data: Card }).data] : [],
   );
@@ -42,7 +43,12 @@ function Answer({ message, isLast }: MessageProps) {
         if (!isToolUIPart(part)) return null;
         const own = cards.filter(({ toolCallId }) => toolCallId === part.toolCallId);
         if (own.length === 0) return <CallView key={key} name={getToolName(part)} part={part} />;
-        return own.map((card) => <DecidedCall key={card.id} card={card} part={part} isLast={isLast} />);
+        // One card for each request: a pending one stands below the conversation.
+        return own
+          .filter(({ id }) => !pending.has(id))
+          .map((card) => (
+            <DecidedCard key={card.id} interrupt={card} output={part.output} errorText={part.errorText} />
+          ));
       })}
     </div>
   );
@@ -50,70 +56,34 @@ function Answer({ message, isLast }: MessageProps) {
 
 type Outcome = { readonly input?: unknown; readonly output?: unknown; readonly errorText?: string | undefined };
 
-/** A call that needs no approval. */
+/** A call that needs no approval. Its name is as the model wrote it: it may have made it up. */
 function CallView({ name, part }: { readonly name: string; readonly part: Outcome }) {
-  return (
-    <Line
-      how={part.errorText === undefined ? 'Used' : 'Tried'}
-      tool={name}
-      aside={part.errorText === undefined ? undefined : 'failed'}
-    >
-      {part.input !== undefined && <ReadableValue value={part.input} />}
-      <Result part={part} />
-    </Line>
-  );
-}
-
-type DecidedCallProps = { readonly card: Card; readonly part: Outcome; readonly isLast: boolean };
-
-/** Pending requests are shown below the conversation. Requests that a new message cancelled are shown as withdrawn. */
-function DecidedCall({ card, part, isLast }: DecidedCallProps) {
-  const { decision } = card;
-  if (card.status === 'pending' && isLast) return null;
-  const how = decision ? outcomeOf(decision).word : 'Withdrawn';
-  return (
-    <Line how={`${how}:`} tool={card.tool} aside={decision?.by ?? undefined}>
-      <ReadableValue value={card.input} />
-      <DecisionSummary interrupt={card} />
-      {(decision?.type === 'approve' || decision?.type === 'restart') && <Result part={part} />}
-    </Line>
-  );
-}
-
-function Result({ part }: { readonly part: Outcome }) {
-  if (part.errorText !== undefined)
-    return (
-      <p className="text-danger wrap-anywhere">
-        <LongText text={part.errorText} />
-      </p>
-    );
-  if (part.output === undefined) return null;
-  return (
-    <div>
-      <p className="mb-1 text-xs text-muted">Result</p>
-      <ReadableValue value={part.output} />
-    </div>
-  );
-}
-
-type LineProps = {
-  readonly how: string;
-  /** As the model wrote it: it may have made it up. */
-  readonly tool: string;
-  readonly aside: string | undefined;
-  readonly children: ReactNode;
-};
-
-function Line({ how, tool, aside, children }: LineProps) {
+  const { input, output, errorText } = part;
   const title = (
-    <span className="min-w-0 wrap-anywhere">
-      {how} <VisibleText text={tool} />
+    <span className="min-w-0 font-normal text-muted wrap-anywhere">
+      {errorText === undefined ? 'Used' : 'Tried'}{' '}
+      <code className="font-mono text-xs text-ink">
+        <VisibleText text={name} />
+      </code>
     </span>
   );
   return (
     <div className="panel px-3 py-2">
-      <Disclosure title={title} {...(aside !== undefined && { aside: <VisibleText text={aside} /> })}>
-        <div className="flex flex-col gap-3">{children}</div>
+      <Disclosure title={title} {...(errorText !== undefined && { aside: 'failed' })}>
+        <div className="flex flex-col gap-3">
+          {input !== undefined && <ValueView value={input} />}
+          {errorText !== undefined && (
+            <p className="text-danger wrap-anywhere">
+              <LongText text={errorText} />
+            </p>
+          )}
+          {output !== undefined && (
+            <div>
+              <p className="mb-1 text-xs text-muted">Result</p>
+              <ValueView value={output} />
+            </div>
+          )}
+        </div>
       </Disclosure>
     </div>
   );

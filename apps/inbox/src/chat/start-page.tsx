@@ -1,9 +1,8 @@
 // Starts a chat with an agent, or continues an earlier one.
 import { VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
-import { generateId } from 'ai';
-import { Bot, Plus } from 'lucide-react';
-import { Link, useLocation } from 'wouter';
+import { Bot, MessageSquarePlus } from 'lucide-react';
+import { Link } from 'wouter';
 import { useGrowingList } from '../api/growing-list.ts';
 import { agentsQuery, meQuery } from '../api/queries.ts';
 import type { AgentInfo, RunSummary } from '../api/wire.ts';
@@ -11,11 +10,7 @@ import { PageHeader } from '../frame/page-header.tsx';
 import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { Ago } from '../live/time.tsx';
 import { StatusMark } from '../runs/run-status.tsx';
-
-export const chatPath = (agent: string, id: string): string =>
-  `/chat/${encodeURIComponent(agent)}/${encodeURIComponent(id)}`;
-
-export const newChatPath = (agent: string): string => chatPath(agent, `chat_${generateId()}`);
+import { chatPath, newChatPath } from './chat-path.ts';
 
 export default function StartPage() {
   const agents = useQuery(agentsQuery);
@@ -42,7 +37,6 @@ export default function StartPage() {
 }
 
 function Agents({ agents }: { readonly agents: readonly AgentInfo[] }) {
-  const [, navigate] = useLocation();
   if (agents.length === 0)
     return (
       <Empty icon={Bot} title="No agents are defined">
@@ -57,22 +51,20 @@ function Agents({ agents }: { readonly agents: readonly AgentInfo[] }) {
       <ul className="grid gap-3 sm:grid-cols-2">
         {agents.map(({ name, description, tools }) => (
           <li key={name}>
-            <button
-              type="button"
-              onClick={() => navigate(newChatPath(name))}
-              className="panel flex h-full w-full flex-col gap-1 p-4 text-left hover:border-edge"
-            >
+            <Link href={newChatPath(name)} className="panel flex h-full flex-col gap-1 p-4 hover:border-edge">
               <span className="flex items-center gap-2 font-medium">
-                <VisibleText text={name} />
-                <Plus aria-hidden="true" className="ml-auto size-4 text-muted" />
+                <span className="min-w-0 wrap-anywhere">
+                  <VisibleText text={name} />
+                </span>
+                <MessageSquarePlus aria-hidden="true" className="ml-auto size-4 shrink-0 text-muted" />
               </span>
               {description && (
                 <span className="line-clamp-3 text-muted">
                   <VisibleText text={description} />
                 </span>
               )}
-              <span className="mt-1 text-xs text-muted">{asking(tools)}</span>
-            </button>
+              <span className="mt-1 text-xs text-muted wrap-anywhere">{asking(tools)}</span>
+            </Link>
           </li>
         ))}
       </ul>
@@ -82,7 +74,7 @@ function Agents({ agents }: { readonly agents: readonly AgentInfo[] }) {
 
 function asking(tools: AgentInfo['tools']): string {
   const asks = tools.filter((tool) => tool.asks !== 'never').map(({ name }) => name);
-  return asks.length === 0 ? 'Never asks' : `Asks a person: ${asks.join(', ')}`;
+  return asks.length === 0 ? 'Runs without asking' : `Asks before: ${asks.join(', ')}`;
 }
 
 function Recent({ person }: { readonly person: string }) {

@@ -1,10 +1,9 @@
 // A conversation as text: messages, calls and their results. It renders no markup and no links.
-import { LongText, VisibleText } from '@countersign/react';
+import { LongText, ValueView, VisibleText } from '@countersign/react';
 import { Bot, Settings2, UserRound, Wrench } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { Message, Part } from '../api/wire.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
-import { ReadableValue } from './readable-value.tsx';
 
 const MORE = 50;
 
@@ -75,19 +74,19 @@ function PartView({ part }: { readonly part: Part }) {
   if (part.toolRequest)
     return (
       <Call title="Calls" name={part.toolRequest.name}>
-        <ReadableValue value={part.toolRequest.input} />
+        <ValueView value={part.toolRequest.input} />
         <Inside part={part} />
       </Call>
     );
   if (part.toolResponse)
     return (
       <Call title="Result of" name={part.toolResponse.name}>
-        <ReadableValue value={part.toolResponse.output} />
+        <ValueView value={part.toolResponse.output} />
       </Call>
     );
   // A picture from elsewhere is not fetched: that would tell its owner who looks at this.
   if (part.media) return <p className="chip self-start">File: {part.media.contentType ?? 'of unknown type'}</p>;
-  if (part.data !== undefined) return <ReadableValue value={part.data} />;
+  if (part.data !== undefined) return <ValueView value={part.data} />;
   return null;
 }
 

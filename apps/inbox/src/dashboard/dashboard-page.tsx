@@ -9,6 +9,7 @@ import { PageHeader } from '../frame/page-header.tsx';
 import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { useNow } from '../live/now.ts';
 import { duration, roughly } from '../live/time.tsx';
+import { ChoiceMenu } from '../primitives/choice-menu.tsx';
 import { DayChart } from './day-chart.tsx';
 import { approvalRate, ToolChart } from './tool-chart.tsx';
 
@@ -23,18 +24,12 @@ export default function DashboardPage() {
   return (
     <>
       <PageHeader title="Dashboard">
-        <select
-          aria-label="Period"
-          className="field"
-          value={days}
-          onChange={({ target }) => setParams({ days: target.value }, { replace: true })}
-        >
-          {PERIODS.map((period) => (
-            <option key={period} value={period}>
-              Last {period} days
-            </option>
-          ))}
-        </select>
+        <ChoiceMenu
+          label="Period"
+          value={`${days}`}
+          choices={PERIODS.map((period) => ({ value: `${period}`, label: `Last ${period} days` }))}
+          onChange={(period) => setParams({ days: period }, { replace: true })}
+        />
       </PageHeader>
       <div className="flex min-h-0 flex-1 flex-col overflow-y-auto">
         {stats.data ? (
@@ -60,6 +55,11 @@ function Numbers({ stats, days, isOwn }: NumbersProps) {
     return (
       <Empty icon={ChartColumn} title="No data yet">
         Numbers appear here after the first decisions.
+        <div className="mt-4">
+          <Link href="/" className="button">
+            Open the inbox
+          </Link>
+        </div>
       </Empty>
     );
   const rate = approvalRate(sumOf(stats));

@@ -1,7 +1,9 @@
 // What surrounds every page: the way to the others, who you are, whether what you see is live.
+import { CSPProvider } from '@base-ui/react/csp-provider';
+import { Tooltip } from '@base-ui/react/tooltip';
 import { useQuery } from '@tanstack/react-query';
-import { ChartColumn, History, Inbox, type LucideIcon, MessageSquare, Workflow } from 'lucide-react';
-import { type ReactNode, useEffect } from 'react';
+import { Search } from 'lucide-react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { mount } from '../api/mount.ts';
 import { meQuery } from '../api/queries.ts';
@@ -9,53 +11,50 @@ import { Refusal } from '../api/request.ts';
 import type { Me } from '../api/wire.ts';
 import { usePendingCount } from '../inbox/pending-count.ts';
 import { type Connection, useChanges } from '../live/changes.ts';
-import { Help, HelpButton, openHelp } from './help.tsx';
+import { Hint } from '../primitives/hint.tsx';
+import { Toasts } from '../primitives/toasts.tsx';
+import { AccountMenu } from './account-menu.tsx';
+import { Help } from './help.tsx';
+import { OfflineBanner } from './offline-banner.tsx';
+import { type Overlay, onOpen, openHelp, openPalette } from './overlays.ts';
+import { PAGES } from './pages.ts';
+import { Palette } from './palette.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { SignIn } from './sign-in.tsx';
-import { SignOutButton } from './sign-out.tsx';
-import { ThemeButton } from './theme.tsx';
-import { Toasts } from './toasts.tsx';
-
-const PAGES: readonly {
-  readonly href: string;
-  readonly name: string;
-  readonly icon: LucideIcon;
-  readonly at: RegExp;
-}[] = [
-  { href: '/', name: 'Inbox', icon: Inbox, at: /^\/(?:interrupts\/.*)?$/ },
-  { href: '/chat', name: 'Chat', icon: MessageSquare, at: /^\/chat/ },
-  { href: '/history', name: 'History', icon: History, at: /^\/history/ },
-  { href: '/runs', name: 'Runs', icon: Workflow, at: /^\/runs/ },
-  { href: '/dashboard', name: 'Dashboard', icon: ChartColumn, at: /^\/dashboard/ },
-];
 
 export function Frame({ children }: { readonly children: ReactNode }) {
   const me = useQuery(meQuery);
   if (me.error instanceof Refusal && me.error.status === 401) return <SignIn onRetry={() => void me.refetch()} />;
-  return <SignedIn me={me.data}>{children}</SignedIn>;
+  return (
+    // The policy of the server forbids inline styles.
+    <CSPProvider disableStyleElements>
+      <Tooltip.Provider delay={500}>
+        <SignedIn me={me.data}>{children}</SignedIn>
+      </Tooltip.Provider>
+    </CSPProvider>
+  );
 }
 
 function SignedIn({ me, children }: { readonly me: Me | undefined; readonly children: ReactNode }) {
-  const connection = useChanges();
+  const live = useChanges();
   const [location, navigate] = useLocation();
   const waiting = usePendingCount();
   const page = PAGES.find(({ at }) => at.test(location));
+  const [overlay, setOverlay] = useState<Overlay>();
+  const close = () => setOverlay(undefined);
 
+  useEffect(() => onOpen(setOverlay), []);
   useEffect(() => {
     document.title = [waiting && `(${waiting})`, page?.name, '· Countersign'].filter(Boolean).join(' ');
   }, [waiting, page]);
-
   useShortcuts({
     '?': openHelp,
-    'g i': () => navigate('/'),
-    'g h': () => navigate('/history'),
-    'g r': () => navigate('/runs'),
-    'g d': () => navigate('/dashboard'),
-    'g c': () => navigate('/chat'),
+    ...Object.fromEntries(PAGES.map(({ key, href }) => [`g ${key}`, () => navigate(href)])),
   });
+  usePaletteKey();
 
   return (
-    <div className="flex h-dvh flex-col md:flex-row">
+    <div className="flex h-dvh flex-col">
       <button
         type="button"
         className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-md focus:bg-surface focus:p-2"
@@ -63,40 +62,68 @@ function SignedIn({ me, children }: { readonly me: Me | undefined; readonly chil
       >
         Skip to content
       </button>
-      <header className="hidden shrink-0 flex-col gap-1 border-r border-line bg-canvas p-2 md:flex lg:w-48 lg:p-3">
-        <Mark />
-        <Navigation location={location} waiting={waiting} />
-        <div className="mt-auto flex flex-col gap-2">
-          <Live connection={connection} />
-          <Person me={me} />
-          <div className="flex flex-col lg:flex-row">
-            <ThemeButton />
-            <HelpButton />
-            <SignOutButton />
+      <OfflineBanner live={live} />
+      <div className="flex min-h-0 flex-1">
+        <header className="hidden shrink-0 flex-col gap-1 border-r border-line bg-canvas p-2 md:flex lg:w-56 lg:p-3">
+          <Mark />
+          <SearchButton />
+          <Navigation location={location} waiting={waiting} />
+          <div className="mt-auto flex flex-col gap-1.5">
+            <LiveMark connection={live.connection} />
+            <AccountMenu />
           </div>
-        </div>
-      </header>
-      {connection === 'lost' && (
-        <p role="status" className="bg-warning-soft px-4 py-1.5 text-center text-xs text-warning md:hidden">
-          Connection lost. Reconnecting…
-        </p>
-      )}
-      <main id="content" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
-        {children}
-      </main>
+        </header>
+        <main id="content" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
+          {children}
+        </main>
+      </div>
       <PhoneBar location={location} waiting={waiting} />
-      <Help me={me} />
+      <Help me={me} isOpen={overlay === 'help'} onOpenChange={close} />
+      <Palette isOpen={overlay === 'palette'} onClose={close} />
       <Toasts />
     </div>
   );
 }
 
+const isMac = /mac|iphone|ipad/i.test(navigator.userAgent);
+
+/** Ctrl K or ⌘ K, wherever the focus is. */
+function usePaletteKey(): void {
+  useEffect(() => {
+    function onKeyDown(event: KeyboardEvent) {
+      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.altKey || event.shiftKey)
+        return;
+      event.preventDefault();
+      openPalette();
+    }
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, []);
+}
+
 function Mark() {
   return (
-    <Link href="/" className="mb-3 flex items-center gap-2 self-start rounded-md p-1.5 font-semibold tracking-tight">
+    <Link href="/" className="mb-2 flex items-center gap-2 self-start rounded-md p-1.5 font-semibold tracking-tight">
       <img src={new URL('icon.svg', mount).href} alt="" width={20} height={20} />
       <span className="sr-only lg:not-sr-only">Countersign</span>
     </Link>
+  );
+}
+
+function SearchButton() {
+  return (
+    <button
+      type="button"
+      onClick={openPalette}
+      className="mb-2 flex h-8 items-center gap-2 rounded-md border border-line bg-surface px-2 text-muted hover:bg-sunken"
+    >
+      <Search aria-hidden="true" className="size-4 shrink-0" />
+      <span className="sr-only lg:not-sr-only">Search…</span>
+      <span aria-hidden="true" className="ml-auto hidden gap-0.5 lg:flex">
+        <kbd className="key">{isMac ? '⌘' : 'Ctrl'}</kbd>
+        <kbd className="key">K</kbd>
+      </span>
+    </button>
   );
 }
 
@@ -105,18 +132,18 @@ type WhereProps = { readonly location: string; readonly waiting: string };
 function Navigation({ location, waiting }: WhereProps) {
   return (
     <nav aria-label="Pages" className="flex flex-col gap-0.5">
-      {PAGES.map(({ href, name, icon: Icon, at }) => (
-        <Link
-          key={href}
-          href={href}
-          title={name}
-          aria-current={at.test(location) ? 'page' : undefined}
-          className="flex h-8 items-center gap-2.5 rounded-md px-2 text-muted hover:bg-sunken hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:font-medium aria-[current=page]:text-ink"
-        >
-          <Icon aria-hidden="true" className="size-4 shrink-0" />
-          <span className="sr-only lg:not-sr-only">{name}</span>
-          {href === '/' && waiting !== '' && <Count waiting={waiting} />}
-        </Link>
+      {PAGES.map(({ href, name, key, icon: Icon, at }) => (
+        <Hint key={href} text={name} keys={`g ${key}`}>
+          <Link
+            href={href}
+            aria-current={at.test(location) ? 'page' : undefined}
+            className="flex h-8 items-center gap-2.5 rounded-md px-2 text-muted hover:bg-sunken hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:font-medium aria-[current=page]:text-ink"
+          >
+            <Icon aria-hidden="true" className="size-4 shrink-0" />
+            <span className="sr-only lg:not-sr-only">{name}</span>
+            {href === '/' && waiting !== '' && <Count waiting={waiting} />}
+          </Link>
+        </Hint>
       ))}
     </nav>
   );
@@ -162,29 +189,15 @@ function PhoneBar({ location, waiting }: WhereProps) {
 const CONNECTIONS = {
   connecting: { word: 'Connecting…', dot: 'bg-cancelled' },
   live: { word: 'Live', dot: 'bg-approved' },
-  lost: { word: 'Connection lost', dot: 'bg-rejected motion-safe:animate-pulse' },
+  lost: { word: 'Offline', dot: 'bg-rejected motion-safe:animate-pulse' },
 } as const;
 
-function Live({ connection }: { readonly connection: Connection }) {
+function LiveMark({ connection }: { readonly connection: Connection }) {
   const { word, dot } = CONNECTIONS[connection];
   return (
     <p role="status" title={word} className="flex items-center gap-2 px-2 text-xs text-muted">
       <span aria-hidden="true" className={`mx-1 size-2 rounded-full forced-color-adjust-none ${dot}`} />
       <span className="sr-only lg:not-sr-only">{word}</span>
     </p>
-  );
-}
-
-function Person({ me }: { readonly me: Me | undefined }) {
-  if (!me) return null;
-  return (
-    <div className="hidden min-w-0 px-2 text-xs text-muted lg:block">
-      <p className="truncate" title={me.id}>
-        {me.name || me.id}
-      </p>
-      <p className="truncate" title={me.demo ? 'No API key is set, so replies are scripted.' : me.model}>
-        {me.demo ? 'Demo model' : me.model}
-      </p>
-    </div>
   );
 }

@@ -1,27 +1,16 @@
 // The help dialog: the signed-in user, keyboard shortcuts, and links.
 import { VisibleText } from '@countersign/react';
-import { CircleQuestionMark, X } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { mount } from '../api/mount.ts';
 import type { Me } from '../api/wire.ts';
+import { Modal } from '../primitives/modal.tsx';
 import { areShortcutsOn, switchShortcuts } from './shortcuts.ts';
 
-const DIALOG = 'help';
-
-/** There is one on every page, so that any button and key can open it. */
-export function openHelp(): void {
-  const dialog = document.getElementById(DIALOG);
-  if (dialog instanceof HTMLDialogElement && !dialog.open) dialog.showModal();
-}
-
-export function HelpButton() {
-  return (
-    <button type="button" className="button-quiet" onClick={openHelp} title="Help (?)">
-      <CircleQuestionMark aria-hidden="true" className="size-4" />
-      <span className="sr-only">Help</span>
-    </button>
-  );
-}
+type HelpProps = {
+  readonly me: Me | undefined;
+  readonly isOpen: boolean;
+  readonly onOpenChange: (isOpen: boolean) => void;
+};
 
 const KEYS: readonly { readonly title: string; readonly keys: readonly (readonly [string, string])[] }[] = [
   {
@@ -42,6 +31,7 @@ const KEYS: readonly { readonly title: string; readonly keys: readonly (readonly
   {
     title: 'Anywhere',
     keys: [
+      ['Ctrl K', 'Search everything'],
       ['g i', 'Go to the inbox'],
       ['g h', 'Go to the history'],
       ['g r', 'Go to the runs'],
@@ -52,33 +42,18 @@ const KEYS: readonly { readonly title: string; readonly keys: readonly (readonly
   },
 ];
 
-export function Help({ me }: { readonly me: Me | undefined }) {
+export function Help({ me, isOpen, onOpenChange }: HelpProps) {
   return (
-    <dialog
-      id={DIALOG}
-      aria-labelledby="help-title"
-      className="m-auto w-[min(40rem,calc(100vw-2rem))] rounded-xl border border-line bg-surface p-0 text-ink shadow-2xl backdrop:bg-black/40"
-    >
-      <div className="flex items-center justify-between border-b border-line py-3 pr-3 pl-5">
-        <h2 id="help-title" className="text-base font-semibold">
-          Help
-        </h2>
-        <button
-          type="button"
-          className="button-quiet"
-          onClick={({ currentTarget }) => currentTarget.closest('dialog')?.close()}
-        >
-          <X aria-hidden="true" className="size-4" />
-          <span className="sr-only">Close</span>
-        </button>
+    <Modal title="Help" isOpen={isOpen} onOpenChange={onOpenChange}>
+      <div className="overflow-y-auto">
+        {me && <About me={me} />}
+        <Keys />
+        <p className="flex flex-wrap gap-x-5 gap-y-1 border-t border-line px-5 py-3 text-muted">
+          <Elsewhere path="api/v1/docs">The API</Elsewhere>
+          <Elsewhere path="licences.txt">Open-source licences</Elsewhere>
+        </p>
       </div>
-      {me && <About me={me} />}
-      <Keys />
-      <p className="flex flex-wrap gap-x-5 gap-y-1 border-t border-line px-5 py-3 text-muted">
-        <Elsewhere path="api/v1/docs">The API</Elsewhere>
-        <Elsewhere path="licences.txt">Open-source licences</Elsewhere>
-      </p>
-    </dialog>
+    </Modal>
   );
 }
 

@@ -1,4 +1,4 @@
-// Keyboard shortcuts, off while the user is typing or a dialog is open.
+// Keyboard shortcuts, off while the user is typing, or a dialog or a menu is open.
 import { useEffect, useRef } from 'react';
 import { keep, kept } from './kept.ts';
 
@@ -37,7 +37,7 @@ export function useShortcuts(shortcuts: Shortcuts): void {
 
 function isForUs(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return false;
-  if (document.querySelector('dialog[open]')) return false;
+  if (document.querySelector('[data-modal], [role="menu"]')) return false;
   if (event.key !== 'Escape' && !areShortcutsOn()) return false;
   const { target } = event;
   if (!(target instanceof HTMLElement)) return true;

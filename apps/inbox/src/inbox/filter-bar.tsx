@@ -1,90 +1,53 @@
-// Search and filters above a list.
+// Search and filters above a list: each filter is a chip with a menu.
+import { Menu } from '@base-ui/react/menu';
 import { useQuery } from '@tanstack/react-query';
-import { ListFilter, Search } from 'lucide-react';
-import { type RefObject, useEffect, useId, useRef, useState } from 'react';
+import { ArrowUpDown, ChevronDown, ChevronRight, ListFilter, Search, X } from 'lucide-react';
+import { type RefObject, useEffect, useRef, useState } from 'react';
 import { agentsQuery } from '../api/queries.ts';
 import type { AgentInfo, Interrupt } from '../api/wire.ts';
+import { type Choice, ChoiceMenu, Choices, named, Popup } from '../primitives/choice-menu.tsx';
 import { AGES, type Filters, type ListStatus, type UseFilters } from './filters.ts';
 
 type FilterBarProps = {
   readonly status: ListStatus;
   readonly use: UseFilters;
   readonly search: RefObject<HTMLInputElement | null>;
-  /** The listed requests; their labels are suggested. */
+  /** The listed requests; their labels can be filtered by. */
   readonly items: readonly Interrupt[];
 };
 
 export function FilterBar({ status, use, search, items }: FilterBarProps) {
   const { filters, isFiltered, change, clear } = use;
-  const [isOpen, setOpen] = useState(false);
-  const panel = useId();
-  const set = (name: keyof Filters) => (value: string) => change({ [name]: value });
   const { data: agents } = useQuery(agentsQuery);
-  const known = agents?.items ?? [];
+  const facets = facetsOf(status, filters, agents?.items ?? [], items);
+  const active = facets.filter(({ name }) => filters[name] !== '');
+  const orders = ORDERS[status];
   return (
     <div className="flex shrink-0 flex-col gap-2 border-b border-line p-3">
       <div className="flex gap-2">
-        <SearchField input={search} value={filters.search} onChange={set('search')} />
-        <button
-          type="button"
-          className="button"
-          aria-expanded={isOpen}
-          aria-controls={panel}
-          onClick={() => setOpen(!isOpen)}
-        >
-          <ListFilter aria-hidden="true" className="size-4" />
-          Filter
-          {isFiltered && <span aria-hidden="true" className="size-1.5 rounded-full bg-accent" />}
-          {isFiltered && <span className="sr-only"> (active)</span>}
-        </button>
-      </div>
-      <div id={panel} hidden={!isOpen} className="grid grid-cols-2 gap-2">
-        {status === 'settled' && (
-          <div className="col-span-2">
-            <Choice
-              label="Outcome"
-              any="Any outcome"
-              value={filters.outcome}
-              onChange={set('outcome')}
-              options={OUTCOMES}
-            />
-          </div>
-        )}
-        <Choice
-          label="Agent"
-          any="Any agent"
-          value={filters.agent}
-          onChange={set('agent')}
-          options={known.map(named)}
-        />
-        <Choice
-          label="Tool"
-          any="Any tool"
-          value={filters.tool}
-          onChange={set('tool')}
-          options={toolsOf(known, filters.agent)}
-        />
-        <Choice label="Risk" any="Any risk" value={filters.risk} onChange={set('risk')} options={RISKS} />
-        <Choice label="Kind" any="Any kind" value={filters.kind} onChange={set('kind')} options={KINDS} />
-        <Choice label="Age" any="Any age" value={filters.age} onChange={set('age')} options={AGES[status]} />
-        <Choice
+        <SearchField input={search} value={filters.search} onChange={(value) => change({ search: value })} />
+        <ChoiceMenu
           label="Order"
-          any={status === 'pending' ? 'Oldest first' : 'Newest first'}
-          value={filters.order}
-          onChange={set('order')}
-          options={status === 'pending' ? NEWEST : OLDEST}
-        />
-        <LabelField value={filters.label} onChange={set('label')} known={items.flatMap(({ labels }) => labels)} />
-        <label className="flex h-8 items-center gap-2">
-          <input
-            type="checkbox"
-            checked={filters.mine === '1'}
-            onChange={({ target }) => set('mine')(target.checked ? '1' : '')}
+          value={filters.order || orders[0].value}
+          choices={orders}
+          onChange={(order) => change({ order: order === orders[0].value ? '' : order })}
+          className="button px-2 max-md:w-11"
+        >
+          <ArrowUpDown aria-hidden="true" className="size-4" />
+        </ChoiceMenu>
+      </div>
+      <div className="flex flex-wrap items-center gap-1.5">
+        <AddFilter facets={facets} filters={filters} onChange={change} />
+        {active.map((facet) => (
+          <FilterChip
+            key={facet.name}
+            facet={facet}
+            value={filters[facet.name]}
+            onChange={(value) => change({ [facet.name]: value })}
           />
-          Only mine
-        </label>
+        ))}
         {isFiltered && (
-          <button type="button" className="button col-span-2" onClick={clear}>
+          <button type="button" className="h-7 px-1.5 text-xs text-muted hover:text-ink max-md:h-9" onClick={clear}>
             Clear filters
           </button>
         )}
@@ -93,9 +56,34 @@ export function FilterBar({ status, use, search, items }: FilterBarProps) {
   );
 }
 
-type Option = { readonly value: string; readonly label: string };
+type Facet = {
+  readonly name: 'mine' | 'tool' | 'agent' | 'risk' | 'kind' | 'age' | 'label' | 'outcome';
+  readonly label: string;
+  readonly choices: readonly Choice[];
+};
 
-const OUTCOMES: readonly Option[] = [
+/** The filters that a list has, with what can be chosen. */
+function facetsOf(
+  status: ListStatus,
+  filters: Filters,
+  agents: readonly AgentInfo[],
+  items: readonly Interrupt[],
+): readonly Facet[] {
+  const labels = [...new Set(items.flatMap((item) => item.labels))].sort();
+  const facets: readonly Facet[] = [
+    ...(status === 'settled' ? [{ name: 'outcome', label: 'Outcome', choices: OUTCOMES } as const] : []),
+    { name: 'tool', label: 'Tool', choices: toolsOf(agents, filters.agent) },
+    { name: 'agent', label: 'Agent', choices: agents.map(({ name }) => named(name)) },
+    { name: 'risk', label: 'Risk', choices: RISKS },
+    { name: 'kind', label: 'Kind', choices: KINDS },
+    { name: 'age', label: 'Age', choices: AGES[status] },
+    { name: 'label', label: 'Label', choices: labels.map(named) },
+    { name: 'mine', label: 'Started by', choices: [{ value: '1', label: 'Me' }] },
+  ];
+  return facets.filter(({ name, choices }) => choices.length > 0 || filters[name] !== '');
+}
+
+const OUTCOMES: readonly Choice[] = [
   { value: 'approved', label: 'Approved' },
   { value: 'edited', label: 'Approved with changes' },
   { value: 'rejected', label: 'Rejected' },
@@ -103,62 +91,104 @@ const OUTCOMES: readonly Option[] = [
   { value: 'cancelled', label: 'Cancelled or withdrawn' },
   { value: 'expired', label: 'Expired' },
 ];
-const RISKS: readonly Option[] = [
+const RISKS: readonly Choice[] = [
   { value: 'high', label: 'High' },
   { value: 'medium', label: 'Medium' },
   { value: 'low', label: 'Low' },
 ];
-const KINDS: readonly Option[] = [
+const KINDS: readonly Choice[] = [
   { value: 'approval', label: 'Approval' },
   { value: 'question', label: 'Question' },
   { value: 'interrupt', label: 'Asked by the tool' },
   { value: 'unknown-outcome', label: 'Unknown outcome' },
   { value: 'unavailable', label: 'Cannot run' },
 ];
-const NEWEST: readonly Option[] = [{ value: 'newest', label: 'Newest first' }];
-const OLDEST: readonly Option[] = [{ value: 'oldest', label: 'Oldest first' }];
+const OLDEST: Choice = { value: 'oldest', label: 'Oldest first' };
+const NEWEST: Choice = { value: 'newest', label: 'Newest first' };
+const ORDERS = { pending: [OLDEST, NEWEST], settled: [NEWEST, OLDEST] } as const;
 
-const named = ({ name }: { readonly name: string }): Option => ({ value: name, label: name });
-
-function toolsOf(agents: readonly AgentInfo[], agent: string): readonly Option[] {
+function toolsOf(agents: readonly AgentInfo[], agent: string): readonly Choice[] {
   const chosen = agents.filter(({ name }) => agent === '' || name === agent);
   const names = chosen.flatMap(({ tools }) => tools.filter(({ asks }) => asks !== 'never').map(({ name }) => name));
-  return [...new Set(names)].sort().map((name) => named({ name }));
+  return [...new Set(names)].sort().map(named);
 }
 
-type ChoiceProps = {
-  readonly label: string;
-  readonly any: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-  readonly options: readonly Option[];
+type AddFilterProps = {
+  readonly facets: readonly Facet[];
+  readonly filters: Filters;
+  readonly onChange: (changed: Partial<Filters>) => void;
 };
 
-function Choice({ label, any, value, onChange, options }: ChoiceProps) {
-  // A link may carry a filter value that is not in the options; it is still shown.
-  const unknown = value !== '' && !options.some((option) => option.value === value);
+function AddFilter({ facets, filters, onChange }: AddFilterProps) {
   return (
-    <select
-      aria-label={label}
-      className="field w-full min-w-0"
-      value={value}
-      onChange={({ target }) => onChange(target.value)}
-    >
-      <option value="">{any}</option>
-      {unknown && <option value={value}>{value}</option>}
-      {options.map((option) => (
-        <option key={option.value} value={option.value}>
-          {option.label}
-        </option>
-      ))}
-    </select>
+    <Menu.Root modal={false}>
+      <Menu.Trigger className="filter-chip">
+        <ListFilter aria-hidden="true" className="size-3.5" />
+        Filter
+      </Menu.Trigger>
+      <Popup>
+        {facets.map(({ name, label, choices }) => (
+          <Menu.SubmenuRoot key={name}>
+            <Menu.SubmenuTrigger className="menu-item">
+              {label}
+              <ChevronRight aria-hidden="true" className="ml-auto size-4 text-muted" />
+            </Menu.SubmenuTrigger>
+            <Popup side="inline-end">
+              <Choices
+                label={label}
+                value={filters[name]}
+                choices={choices}
+                onChange={(value) => onChange({ [name]: value })}
+              />
+            </Popup>
+          </Menu.SubmenuRoot>
+        ))}
+      </Popup>
+    </Menu.Root>
+  );
+}
+
+type FilterChipProps = {
+  readonly facet: Facet;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+};
+
+/** An active filter: its menu changes it, the cross removes it. */
+function FilterChip({ facet: { label, choices }, value, onChange }: FilterChipProps) {
+  const chosen = choices.find((choice) => choice.value === value);
+  return (
+    <span className="inline-flex max-w-full items-center">
+      <ChoiceMenu
+        label={label}
+        value={value}
+        choices={choices}
+        onChange={onChange}
+        isActive
+        className="filter-chip rounded-r-none border-r-0 pr-1"
+      >
+        <span className="truncate">
+          {label}: {chosen?.label ?? value}
+        </span>
+        <ChevronDown aria-hidden="true" className="size-3 shrink-0" />
+      </ChoiceMenu>
+      <button
+        type="button"
+        data-active="true"
+        className="filter-chip rounded-l-none pr-1.5 pl-1"
+        onClick={() => onChange('')}
+      >
+        <X aria-hidden="true" className="size-3.5" />
+        <span className="sr-only">Remove the filter {label}</span>
+      </button>
+    </span>
   );
 }
 
 const TYPED_MS = 250;
 
 /** Searches when the user stops typing. */
-function useTyped(value: string, onChange: (value: string) => void) {
+export function useTyped(value: string, onChange: (value: string) => void) {
   const [typed, setTyped] = useState(value);
   const [settled, setSettled] = useState(value);
   const latest = useRef(onChange);
@@ -179,46 +209,31 @@ function useTyped(value: string, onChange: (value: string) => void) {
   return [typed, setTyped] as const;
 }
 
-type TypedProps = { readonly value: string; readonly onChange: (value: string) => void };
+type SearchFieldProps = {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly input?: RefObject<HTMLInputElement | null>;
+  readonly placeholder?: string;
+};
 
-function SearchField({ input, value, onChange }: TypedProps & { readonly input: RefObject<HTMLInputElement | null> }) {
+export function SearchField({ input, value, onChange, placeholder = 'Search' }: SearchFieldProps) {
   const [typed, setTyped] = useTyped(value, onChange);
   return (
     <div className="relative min-w-0 flex-1">
-      <Search aria-hidden="true" className="pointer-events-none absolute top-2 left-2.5 size-4 text-muted" />
+      <Search
+        aria-hidden="true"
+        className="pointer-events-none absolute top-2 left-2.5 size-4 text-muted max-md:top-3.5"
+      />
       <input
         ref={input}
         type="search"
         aria-label="Search"
-        placeholder="Search"
+        placeholder={placeholder}
         maxLength={200}
         className="field w-full pl-8"
         value={typed}
         onChange={({ target }) => setTyped(target.value)}
       />
     </div>
-  );
-}
-
-function LabelField({ value, onChange, known }: TypedProps & { readonly known: readonly string[] }) {
-  const [typed, setTyped] = useTyped(value, onChange);
-  const list = useId();
-  return (
-    <>
-      <input
-        aria-label="Label"
-        placeholder="Any label"
-        maxLength={200}
-        list={list}
-        className="field w-full min-w-0"
-        value={typed}
-        onChange={({ target }) => setTyped(target.value)}
-      />
-      <datalist id={list}>
-        {[...new Set(known)].sort().map((label) => (
-          <option key={label} value={label} />
-        ))}
-      </datalist>
-    </>
   );
 }

@@ -6,7 +6,8 @@ import { useEffect, useRef } from 'react';
 import { interruptQuery, meQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
 import type { Hold, Interrupt, InterruptWithMessages } from '../api/wire.ts';
-import { showToast } from '../frame/toasts.tsx';
+import { Hint } from '../primitives/hint.tsx';
+import { showToast } from '../primitives/toasts.tsx';
 
 const FOR_MS = 5 * 60_000;
 const RENEWED_EVERY_MS = 2 * 60_000;
@@ -56,18 +57,19 @@ export function HoldButton({ interrupt }: { readonly interrupt: Interrupt }) {
   const { holder, isMine, toggle, isSending } = useHold(interrupt);
   if (holder && !isMine) return null;
   return (
-    <button
-      type="button"
-      data-hold
-      className="button"
-      aria-pressed={isMine}
-      aria-disabled={isSending}
-      title={isMine ? 'Release it for others (c)' : 'Tell others that you are reviewing this (c)'}
-      onClick={() => !isSending && toggle()}
-    >
-      <Hand aria-hidden="true" className={`size-4 ${isMine ? 'text-info' : ''}`} />
-      {isMine ? 'Holding' : 'Hold'}
-    </button>
+    <Hint text={isMine ? 'Release it for others' : 'Tell others that you are reviewing this'} keys="c">
+      <button
+        type="button"
+        data-hold
+        className="button"
+        aria-pressed={isMine}
+        aria-disabled={isSending}
+        onClick={() => !isSending && toggle()}
+      >
+        <Hand aria-hidden="true" className={`size-4 ${isMine ? 'text-info' : ''}`} />
+        {isMine ? 'Holding' : 'Hold'}
+      </button>
+    </Hint>
   );
 }
 

@@ -1,4 +1,4 @@
-// The inbox and the history: a list, and the card that is open beside it, or in its place on a phone.
+// The inbox and the history: a list, and the request that is open beside it, or in its place on a phone.
 import { History, Inbox } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -44,7 +44,10 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   const address = addressOf(filters);
   const hrefOf = (id: string) => `${card}/${encodeURIComponent(id)}${address}`;
   const close = () => navigate(`${listPath}${address}`);
-  const step = useStep(items, openId, (id) => navigate(hrefOf(id)), list.loadMore);
+  // Nothing to list, to filter or to open: the page says so, in one piece.
+  const isBare = list.items?.length === 0 && !isFiltered && openId === undefined;
+  const { step, advance } = useStep(items, openId, (id) => navigate(hrefOf(id)), list.loadMore);
+  useFirstOpened(items, openId, (id) => navigate(hrefOf(id), { replace: true }));
 
   useShortcuts({
     j: () => step(1),
@@ -62,7 +65,8 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
       if (field && !field.closest('form')) leave();
       else if (press('back')) return;
       else if (field) leave();
-      else if (openId !== undefined) close();
+      // Beside the list there is nowhere to go back to.
+      else if (openId !== undefined && !isWide()) close();
     },
   });
 
@@ -71,18 +75,18 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
       <h1 className="sr-only">{title}</h1>
       <section
         aria-label={title}
-        className={`min-h-0 w-full flex-col border-line md:flex md:w-80 md:shrink-0 md:border-r lg:w-96 ${openId === undefined ? 'flex' : 'hidden'}`}
+        className={`min-h-0 w-full flex-col border-line md:flex ${isBare ? '' : 'md:w-80 md:shrink-0 md:border-r lg:w-100'} ${openId === undefined ? 'flex' : 'hidden'}`}
       >
         <PageHeader title={title} isHeading={false}>
           <Summary count={items.length} hasMore={list.hasMore} status={status} />
         </PageHeader>
-        <FilterBar status={status} use={use} search={search} items={items} />
+        {!isBare && <FilterBar status={status} use={use} search={search} items={items} />}
         <div className="flex min-h-0 flex-1 flex-col overflow-y-auto" data-scroll="list">
           {list.error && list.items === undefined ? (
             <Trouble error={list.error} what="The list" onRetry={list.retry} />
           ) : list.items === undefined ? (
             <div className="p-4">
-              <Loading what="the list" rows={6} />
+              <Loading what="the list" rows={8} />
             </div>
           ) : items.length === 0 ? (
             <NothingListed status={status} isFiltered={isFiltered} onClear={use.clear} />
@@ -108,46 +112,68 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
         </div>
       </section>
       <section
-        aria-label="Card"
+        aria-label="Request"
         id="card"
-        className={`min-h-0 min-w-0 flex-1 flex-col bg-canvas md:flex ${openId === undefined ? 'hidden' : 'flex'}`}
+        className={`min-h-0 min-w-0 flex-1 flex-col bg-canvas ${isBare ? '' : 'md:flex'} ${openId === undefined ? 'hidden' : 'flex'}`}
       >
-        {openId === undefined ? (
-          // Do not claim that a list is empty before it has loaded.
-          list.items && <NothingOpen status={status} isEmpty={items.length === 0} isFiltered={isFiltered} />
-        ) : (
-          <InterruptDetail key={openId} id={openId} onBack={close} onNext={() => step(1)} />
+        {openId !== undefined && (
+          <InterruptDetail
+            key={openId}
+            id={openId}
+            onBack={close}
+            onNext={() => step(1)}
+            onDecided={() => status === 'pending' && advance()}
+          />
         )}
       </section>
     </div>
   );
 }
 
+const isWide = (): boolean => window.matchMedia('(width >= 48rem)').matches;
+
+/** Opens the first entry where the list and a card fit beside each other. From then on it stays, whatever comes before it. */
+function useFirstOpened(items: readonly Interrupt[], openId: string | undefined, open: (id: string) => void): void {
+  const first = openId === undefined ? items[0]?.id : undefined;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each list that is not open anywhere.
+  useEffect(() => {
+    if (first !== undefined && isWide()) open(first);
+  }, [first]);
+}
+
 /**
- * To the next or the previous entry. When the open one has left the list, as it does once it is decided, the entry that
- * took its place is the next.
+ * `step` goes to the next or the previous entry. When the open one has left the list, as it does once it is decided, the
+ * entry that took its place is the next. `advance` goes to the entry that follows the open one, which is about to leave.
  */
 function useStep(
   items: readonly Interrupt[],
   openId: string | undefined,
   open: (id: string) => void,
   loadMore: () => void,
-): (by: 1 | -1) => void {
+): { readonly step: (by: 1 | -1) => void; readonly advance: () => void } {
   const place = items.findIndex(({ id }) => id === openId);
   const lastPlace = useRef(-1);
   useEffect(() => {
     if (place >= 0) lastPlace.current = place;
   }, [place]);
-  return (by) => {
-    const gone = place < 0 && openId !== undefined;
-    const from = place >= 0 ? place : gone && by === 1 ? lastPlace.current - 1 : lastPlace.current;
-    const next = items[Math.min(Math.max(from + by, 0), items.length - 1)];
-    if (from + by >= items.length - 1) loadMore();
+  function goTo(next: Interrupt | undefined) {
     if (!next) return;
     open(next.id);
     const row = document.querySelector<HTMLElement>(`[data-row="${CSS.escape(next.id)}"]`);
     row?.focus({ preventScroll: true });
     row?.scrollIntoView({ block: 'nearest' });
+  }
+  return {
+    step: (by) => {
+      const gone = place < 0 && openId !== undefined;
+      const from = place >= 0 ? place : gone && by === 1 ? lastPlace.current - 1 : lastPlace.current;
+      if (from + by >= items.length - 1) loadMore();
+      goTo(items[Math.min(Math.max(from + by, 0), items.length - 1)]);
+    },
+    advance: () => {
+      const others = items.filter(({ id }) => id !== openId);
+      goTo(others[Math.min(Math.max(lastPlace.current, 0), others.length - 1)]);
+    },
   };
 }
 
@@ -183,28 +209,20 @@ function NothingListed({ status, isFiltered, onClear }: NothingListedProps) {
   return status === 'pending' ? (
     <Empty icon={Inbox} title="You're all caught up">
       New requests appear here as soon as an agent asks.
-      <Link href="/chat" className="mt-2 block underline underline-offset-2 hover:text-ink">
-        Start a chat with an agent
-      </Link>
+      <div className="mt-4">
+        <Link href="/chat" className="button">
+          Start a chat with an agent
+        </Link>
+      </div>
     </Empty>
   ) : (
     <Empty icon={History} title="No decisions yet">
       Past decisions appear here, with who decided and when.
-    </Empty>
-  );
-}
-
-type NothingOpenProps = { readonly status: ListStatus; readonly isEmpty: boolean; readonly isFiltered: boolean };
-
-function NothingOpen({ status, isEmpty, isFiltered }: NothingOpenProps) {
-  if (isEmpty && (isFiltered || status === 'settled')) return null;
-  return (
-    <Empty icon={status === 'pending' ? Inbox : History} title={isEmpty ? 'Nothing to review' : 'Select a request'}>
-      {!isEmpty && (
-        <span>
-          Press <kbd className="key">j</kbd> for the first, <kbd className="key">?</kbd> for all keys.
-        </span>
-      )}
+      <div className="mt-4">
+        <Link href="/" className="button">
+          Open the inbox
+        </Link>
+      </div>
     </Empty>
   );
 }

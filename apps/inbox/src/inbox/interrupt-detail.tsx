@@ -1,5 +1,5 @@
 // The open request: its card, the decisions, and the conversation so far.
-import { Appearance, VisibleText } from '@countersign/react';
+import { VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { ArrowLeft, ChevronDown, TriangleAlert } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
@@ -8,44 +8,49 @@ import { interruptQuery } from '../api/queries.ts';
 import type { InterruptWithMessages } from '../api/wire.ts';
 import { Conversation } from '../conversation/conversation.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
-import { Loading, Trouble } from '../frame/placeholders.tsx';
+import { LoadingCard, Trouble } from '../frame/placeholders.tsx';
 import { Ago } from '../live/time.tsx';
+import { Hint } from '../primitives/hint.tsx';
 import { HoldButton, HoldNotice } from './hold.tsx';
-import { InputView } from './input-view.tsx';
 import { NotedCard } from './noted-card.tsx';
 import { useDecidedRow } from './use-decided-row.ts';
 import { useDecisions } from './use-decisions.ts';
 
-type InterruptDetailProps = { readonly id: string; readonly onBack: () => void; readonly onNext: () => void };
+type InterruptDetailProps = {
+  readonly id: string;
+  readonly onBack: () => void;
+  readonly onNext: () => void;
+  /** The user has decided it. */
+  readonly onDecided: () => void;
+};
 
-export function InterruptDetail({ id, onBack, onNext }: InterruptDetailProps) {
+export function InterruptDetail({ id, onBack, onNext, onDecided }: InterruptDetailProps) {
   const { data, error, refetch } = useQuery(interruptQuery(id));
   useDecidedRow(data);
-  if (data) return <Detail interrupt={data} onBack={onBack} onNext={onNext} />;
+  if (data) return <Detail interrupt={data} onBack={onBack} onNext={onNext} onDecided={onDecided} />;
   return (
     <>
       <Bar onBack={onBack} />
       {error ? (
-        <Trouble error={error} what="This card" onRetry={() => void refetch()} />
+        <Trouble error={error} what="This request" onRetry={() => void refetch()}>
+          <Link href="/" className="button">
+            Open the inbox
+          </Link>
+        </Trouble>
       ) : (
-        <div className="p-6">
-          <Loading what="the card" />
-        </div>
+        <LoadingCard />
       )}
     </>
   );
 }
-
-/** Headings for decided requests. */
-const WORDS_AFTER = { mayItRun: 'Approval', unknownOutcome: 'Unknown outcome', unavailable: 'Could not run' };
 
 /** How many messages before the question are shown at once. */
 const LAST_WORDS = 8;
 
 type DetailProps = Omit<InterruptDetailProps, 'id'> & { readonly interrupt: InterruptWithMessages };
 
-function Detail({ interrupt, onBack, onNext }: DetailProps) {
-  const { actions, conflict } = useDecisions(interrupt);
+function Detail({ interrupt, onBack, onNext, onDecided }: DetailProps) {
+  const { actions, conflict } = useDecisions(interrupt, onDecided);
   const place = useFocusKept(interrupt.status);
   return (
     <>
@@ -54,17 +59,19 @@ function Detail({ interrupt, onBack, onNext }: DetailProps) {
         {interrupt.status === 'pending' ? (
           interrupt.mayDecide && <HoldButton interrupt={interrupt} />
         ) : (
-          <button type="button" className="button" onClick={onNext} title="Next (j)">
-            Next
-            <ChevronDown aria-hidden="true" className="size-4" />
-          </button>
+          <Hint text="Next request" keys="j">
+            <button type="button" className="button" onClick={onNext}>
+              Next
+              <ChevronDown aria-hidden="true" className="size-4" />
+            </button>
+          </Hint>
         )}
       </Bar>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: Ctrl Enter is a way more to press the button of the form. */}
       <div className="flex min-h-0 flex-1 flex-col overflow-y-auto" onKeyDown={sendByControlEnter}>
         <div
           ref={place}
-          className="detail mx-auto flex w-full max-w-3xl flex-1 flex-col gap-4 px-4 pt-5 md:px-6 md:pb-6"
+          className="detail mx-auto flex w-full max-w-3xl flex-1 flex-col gap-5 px-4 pt-4 md:px-6 md:pt-6 md:pb-8"
         >
           <HoldNotice interrupt={interrupt} />
           {conflict !== undefined && (
@@ -73,14 +80,7 @@ function Detail({ interrupt, onBack, onNext }: DetailProps) {
               <VisibleText text={conflict} />
             </p>
           )}
-          <Appearance words={interrupt.status === 'pending' ? {} : WORDS_AFTER}>
-            <NotedCard
-              interrupt={interrupt}
-              actions={actions}
-              headingLevel={2}
-              {...(interrupt.kind !== 'question' && { renderInput: ({ input }) => <InputView value={input} /> })}
-            />
-          </Appearance>
+          <NotedCard interrupt={interrupt} actions={actions} headingLevel={2} />
           <Disclosure title={interrupt.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
             <Conversation messages={interrupt.messages} last={LAST_WORDS} />
           </Disclosure>
@@ -92,7 +92,7 @@ function Detail({ interrupt, onBack, onNext }: DetailProps) {
 
 function Bar({ onBack, children }: { readonly onBack: () => void; readonly children?: ReactNode }) {
   return (
-    <div className="flex min-h-12 shrink-0 items-center gap-2 border-b border-line px-2 py-2 md:px-6">
+    <div className="flex min-h-13 shrink-0 items-center gap-2 border-b border-line px-2 py-1.5 md:px-6">
       <button type="button" className="button-quiet md:hidden" onClick={onBack}>
         <ArrowLeft aria-hidden="true" className="size-5" />
         <span className="sr-only">Back to the list</span>

@@ -1,11 +1,11 @@
-// One row of the list: the tool, a summary, risk, age, and who is reviewing it.
-import { VisibleText } from '@countersign/react';
+// One row of the list: what it is about, in a sentence; then the input in short, and the small print.
+import { OutcomeIcon, outcomeOf, titleOf, VisibleText } from '@countersign/react';
 import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert } from 'lucide-react';
 import { memo } from 'react';
 import { Link } from 'wouter';
 import type { Interrupt } from '../api/wire.ts';
 import { Ago, Left } from '../live/time.tsx';
-import { isExpired, outcomeOf } from './outcome.ts';
+import { OUTCOME_TONES, OUTCOME_WORDS } from '../look/words.ts';
 import { RiskMark } from './risk-mark.tsx';
 import { summaryOf } from './summary.ts';
 
@@ -15,44 +15,49 @@ type InterruptRowProps = { readonly interrupt: Interrupt; readonly href: string;
 export const InterruptRow = memo(function InterruptRow({ interrupt, href, isOpen }: InterruptRowProps) {
   const { id, tool, agent, risk, createdAt, expiresAt, labels, hold, decision } = interrupt;
   const summary = summaryOf(interrupt);
+  const outcome = outcomeOf(interrupt);
   return (
     <li className="row border-b border-line">
       <Link
         href={href}
         data-row={id}
         aria-current={isOpen ? 'true' : undefined}
-        className="flex gap-3 border-l-2 border-transparent px-3 py-2.5 -outline-offset-2 hover:bg-sunken aria-[current=true]:border-accent aria-[current=true]:bg-accent-soft"
+        className="flex gap-3 border-l-2 border-transparent px-3 py-3 -outline-offset-2 hover:bg-sunken aria-[current=true]:border-accent aria-[current=true]:bg-accent-soft"
       >
-        <KindIcon kind={interrupt.kind} />
-        <span className="flex min-w-0 flex-1 flex-col gap-0.5">
+        {outcome ? <OutcomeIcon outcome={outcome} /> : <KindIcon kind={interrupt.kind} />}
+        <span className="flex min-w-0 flex-1 flex-col gap-1">
           <span className="flex items-baseline gap-2">
-            <span className="min-w-0 truncate font-medium">
-              <VisibleText text={tool} />
+            <span className="line-clamp-2 min-w-0 font-medium wrap-anywhere">
+              <VisibleText text={titleOf(interrupt)} />
             </span>
-            <span className="ml-auto shrink-0 text-xs text-muted">
+            <span className="ml-auto shrink-0 text-xs text-muted tabular-nums">
               {decision?.at ? <Ago at={decision.at} /> : createdAt !== null && <Ago at={createdAt} />}
             </span>
           </span>
+          {outcome && <Outcome interrupt={interrupt} />}
           {summary !== '' && (
             <span className="line-clamp-2 text-muted wrap-anywhere">
               <VisibleText text={summary} />
             </span>
           )}
-          {decision !== null && decision.note !== null && !isExpired(decision) && (
+          {decision !== null && decision.note !== null && outcome !== 'expired' && (
             <span className="flex gap-1.5 text-muted">
               <NotebookPen aria-hidden="true" className="mt-0.5 size-3.5 shrink-0" />
               <span className="sr-only">Note: </span>
-              <span className="line-clamp-2 min-w-0 italic wrap-anywhere">
+              <span className="line-clamp-1 min-w-0 italic wrap-anywhere">
                 <VisibleText text={decision.note} />
               </span>
             </span>
           )}
-          <span className="mt-0.5 flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-muted">
-            {decision ? <Outcome decision={decision} /> : risk !== null && <RiskMark risk={risk} />}
+          <span className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-xs text-muted">
+            {!outcome && risk !== null && <RiskMark risk={risk} />}
+            <span className="max-w-full truncate font-mono">
+              <VisibleText text={tool} />
+            </span>
             <span className="max-w-full truncate">
               <VisibleText text={agent} />
             </span>
-            {!decision && expiresAt !== null && <Left until={expiresAt} />}
+            {!outcome && expiresAt !== null && <Left until={expiresAt} />}
             {labels.slice(0, 3).map((label) => (
               <span key={label} className="chip">
                 <span className="truncate">
@@ -60,7 +65,7 @@ export const InterruptRow = memo(function InterruptRow({ interrupt, href, isOpen
                 </span>
               </span>
             ))}
-            {!decision && hold && (
+            {!outcome && hold && (
               <span className="inline-flex min-w-0 items-center gap-1 text-info">
                 <Hand aria-hidden="true" className="size-3.5 shrink-0" />
                 <span className="truncate">
@@ -76,25 +81,33 @@ export const InterruptRow = memo(function InterruptRow({ interrupt, href, isOpen
   );
 });
 
-function Outcome({ decision }: { readonly decision: NonNullable<Interrupt['decision']> }) {
-  const { word, tone } = outcomeOf(decision);
+/** “Rejected by ada: too expensive” */
+function Outcome({ interrupt }: { readonly interrupt: Interrupt }) {
+  const { decision } = interrupt;
+  const outcome = outcomeOf(interrupt) ?? 'withdrawn';
   return (
-    <span className={`min-w-0 wrap-anywhere ${tone}`}>
-      {word}
-      {isExpired(decision)
-        ? ' (expired)'
-        : decision.by !== null && (
-            <>
-              {' by '}
-              <VisibleText text={decision.by} />
-            </>
-          )}
+    <span className="line-clamp-2 min-w-0 wrap-anywhere">
+      <span className={OUTCOME_TONES[outcome]}>
+        {OUTCOME_WORDS[outcome]}
+        {outcome !== 'expired' && decision !== null && decision.by !== null && (
+          <>
+            {' by '}
+            <VisibleText text={decision.by} />
+          </>
+        )}
+      </span>
+      {decision?.reason !== undefined && outcome !== 'expired' && (
+        <>
+          {': '}
+          <VisibleText text={decision.reason.slice(0, 200)} />
+        </>
+      )}
     </span>
   );
 }
 
 function KindIcon({ kind }: { readonly kind: Interrupt['kind'] }) {
-  const common = { 'aria-hidden': true, strokeWidth: 1.75, className: 'mt-0.5 size-4 shrink-0 text-muted' } as const;
+  const common = { 'aria-hidden': true, strokeWidth: 1.75, className: 'mt-px size-5 shrink-0 text-muted' } as const;
   switch (kind) {
     case 'question':
       return <CircleHelp {...common} />;

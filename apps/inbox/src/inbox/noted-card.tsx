@@ -37,8 +37,7 @@ function NoteField({ note, onChange, isSending }: NoteFieldProps) {
         <button
           type="button"
           data-note
-          className="inline-flex min-h-8 items-center gap-1.5 rounded-md text-muted hover:text-ink"
-          title="Add a note (n)"
+          className="inline-flex min-h-8 items-center gap-1.5 rounded-md text-muted hover:text-ink max-md:min-h-11"
           onClick={() => setOpen(true)}
         >
           <NotebookPen aria-hidden="true" className="size-4" />

@@ -8,5 +8,5 @@ test.for([
   ['the input in short', { payload: true, input: { to: ['a', 'b'], n: 0, no: null } }, 'to: a, b · n: 0'],
   ['nothing', { payload: null, input: {} }, ''],
 ] as const)('a row tells %s', ([, card, text]) => {
-  expect(summaryOf(card)).toBe(text);
+  expect(summaryOf({ tool: 'pay', kind: 'approval', ...card })).toBe(text);
 });

@@ -1,12 +1,16 @@
 // What a card is about, in two lines of a list: what the asker says, and the input in short.
+import { titleOf } from '@countersign/react';
 import type { Card } from '../api/wire.ts';
 
 const LONG_ENOUGH = 240;
 
-export function summaryOf({ input, payload }: Pick<Card, 'input' | 'payload'>): string {
+/** Without what the headline already says. */
+export function summaryOf(card: Pick<Card, 'tool' | 'kind' | 'input' | 'payload'>): string {
+  const { input, payload } = card;
+  const headline = titleOf(card);
   const asked = recordOf(input).question ?? recordOf(payload).question;
   const said = [typeof payload === 'string' ? payload : recordOf(payload).message, asked].filter(
-    (text) => typeof text === 'string' && text !== '',
+    (text) => typeof text === 'string' && text !== '' && text !== headline,
   );
   // A question has its own text; a call is summarised by its input.
   const text = [...said, ...(asked === undefined ? [inShort(input)] : [])].filter((part) => part !== '').join(' · ');

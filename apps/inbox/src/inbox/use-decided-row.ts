@@ -1,5 +1,5 @@
 // A list is kept fresh by its first page alone. A row behind it goes when its card is found to be decided.
-import { type QueryKey, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, type QueryKey, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { without } from '../api/joined-pages.ts';
 import type { Interrupt, Page } from '../api/wire.ts';
@@ -8,12 +8,15 @@ export function useDecidedRow(interrupt: Pick<Interrupt, 'id' | 'status'> | unde
   const client = useQueryClient();
   const decided = interrupt?.status === 'decided' ? interrupt.id : undefined;
   useEffect(() => {
-    if (decided === undefined) return;
-    client.setQueriesData<Page<Interrupt>>(
-      { queryKey: ['interrupts'], predicate: ({ queryKey }) => isOfWhatWaits(queryKey) },
-      (known) => known && without(known, decided),
-    );
+    if (decided !== undefined) removeRow(client, decided);
   }, [client, decided]);
+}
+
+export function removeRow(client: QueryClient, interruptId: string): void {
+  client.setQueriesData<Page<Interrupt>>(
+    { queryKey: ['interrupts'], predicate: ({ queryKey }) => isOfWhatWaits(queryKey) },
+    (known) => known && without(known, interruptId),
+  );
 }
 
 const isOfWhatWaits = ([, query]: QueryKey): boolean => (query as { readonly status?: string }).status === 'pending';

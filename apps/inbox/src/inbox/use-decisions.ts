@@ -1,12 +1,14 @@
 // Deciding the open card: sent to the server, and shown as decided only when the server has recorded it.
-import type { Decision, UseInterrupts } from '@countersign/react';
+import { type Decision, outcomeOf, titleOf, type UseInterrupts } from '@countersign/react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useRef } from 'react';
 import { interruptQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
 import type { Card, Decided, Interrupt } from '../api/wire.ts';
-import { showToast } from '../frame/toasts.tsx';
 import { exactly } from '../live/time.tsx';
-import { outcomeOf } from './outcome.ts';
+import { OUTCOME_WORDS } from '../look/words.ts';
+import { showToast } from '../primitives/toasts.tsx';
+import { removeRow } from './use-decided-row.ts';
 
 export type UseDecisions = {
   /** For the card component. */
@@ -17,7 +19,8 @@ export type UseDecisions = {
 
 type Sent = { readonly card: Card; readonly decision: Decision; readonly note?: string | undefined };
 
-export function useDecisions(interrupt: Interrupt): UseDecisions {
+/** `onDecided` is called when the server has recorded the decision. */
+export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDecisions {
   const client = useQueryClient();
   const decide = useMutation({
     mutationFn: ({ card, decision, note }: Sent) =>
@@ -30,8 +33,16 @@ export function useDecisions(interrupt: Interrupt): UseDecisions {
           ...(note !== undefined && note !== '' && { note }),
         },
       }),
-    onSuccess: ({ decision }) => showToast('done', `${outcomeOf(decision).word}: ${interrupt.tool}`),
+    onSuccess: ({ decision }) => {
+      const outcome = outcomeOf(decidedAs(decision)) ?? 'withdrawn';
+      const href = `/history/${encodeURIComponent(interrupt.id)}`;
+      showToast(outcome, `${OUTCOME_WORDS[outcome]}: ${titleOf(interrupt)}`, href);
+      // The next request first: once the row is gone, its place is not known.
+      onDecided();
+      removeRow(client, interrupt.id);
+    },
     onError: (error) => {
+      isSent.current = false;
       if (isConflict(error)) showToast('trouble', conflictText(error));
     },
     // Recorded or refused: show the server's state.
@@ -42,8 +53,12 @@ export function useDecisions(interrupt: Interrupt): UseDecisions {
   });
   const { error, isPending } = decide;
 
+  // A second click may come before the page has shown what the first one did.
+  const isSent = useRef(false);
   function send(card: Card | string, decision: Decision, { note }: Pick<Sent, 'note'> = {}) {
-    if (!isPending && typeof card !== 'string') decide.mutate({ card, decision, note });
+    if (isSent.current || typeof card === 'string') return;
+    isSent.current = true;
+    decide.mutate({ card, decision, note });
   }
   const because = (reason: string | undefined) => (reason === undefined || reason === '' ? {} : { reason });
   const problems = error instanceof Refusal ? error.problems : [];
@@ -73,7 +88,14 @@ const isConflict = (error: unknown): error is Refusal => error instanceof Refusa
 function conflictText(refusal: Refusal): string {
   const { settlement } = refusal;
   if (!settlement?.decision) return refusal.message;
-  const outcome = outcomeOf(settlement.decision).word.toLowerCase();
+  const outcome = OUTCOME_WORDS[outcomeOf(decidedAs(settlement.decision)) ?? 'withdrawn'].toLowerCase();
   const when = settlement.at === undefined ? '' : ` at ${exactly(settlement.at)}`;
   return `${settlement.by ?? 'Someone else'} already ${outcome} this${when}. Your decision was not saved.`;
 }
+
+/** The decision as a card has it. */
+const decidedAs = (decision: Decided['decision']) =>
+  ({
+    status: 'decided',
+    decision: { by: null, at: null, channel: 'inbox', note: null, ...decision } as Card['decision'],
+  }) as const;

@@ -1,6 +1,6 @@
 // Live updates: the server says which run changed, and the visible queries are fetched again.
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { apiUrl } from '../api/request.ts';
 
 /** `lost`: the page may be out of date; it is fetched again when the server is back. */
@@ -9,26 +9,33 @@ export type Connection = 'connecting' | 'live' | 'lost';
 const TOGETHER_MS = 150;
 /** Answers that take longer are not waited for. */
 const PATIENCE_MS = 5_000;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 20_000;
+/** So short that a server that is back is noticed at once. A hidden page does not ask. */
+const RETRY_MS = 1_500;
 
 /** What a change of any run may change. Lists refetch their first page only. */
-const CHANGING = ['interrupts', 'interrupt', 'runs', 'run', 'events', 'stats'];
+const CHANGING = ['interrupts', 'interrupt', 'runs', 'run', 'events', 'stats', 'found'];
 
-export function useChanges(): Connection {
+export type Live = { readonly connection: Connection; readonly retry: () => void };
+
+export function useChanges(): Live {
   const client = useQueryClient();
   const [connection, setConnection] = useState<Connection>('connecting');
-  useEffect(() => watchChanges(client, setConnection), [client]);
-  return connection;
+  const watch = useRef<Watch>(undefined);
+  useEffect(() => {
+    watch.current = watchChanges(client, setConnection);
+    return watch.current.stop;
+  }, [client]);
+  return { connection, retry: useCallback(() => watch.current?.retry(), []) };
 }
 
-/** Returns a function that stops it. A hidden page holds no connection. */
-function watchChanges(client: QueryClient, tell: (connection: Connection) => void): () => void {
+type Watch = { readonly stop: () => void; readonly retry: () => void };
+
+/** A hidden page holds no connection. */
+function watchChanges(client: QueryClient, tell: (connection: Connection) => void): Watch {
   let source: EventSource | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let due: ReturnType<typeof setTimeout> | undefined;
   let hasMore = false;
-  let failures = 0;
   // The visible data may be older than the first connection.
   let missedSome = true;
 
@@ -58,7 +65,6 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
     }
     source = new EventSource(apiUrl('changes'));
     source.onopen = () => {
-      failures = 0;
       tell('live');
       if (missedSome) changed();
       missedSome = false;
@@ -69,27 +75,29 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
       tell('lost');
       missedSome = true;
       close();
-      retry = setTimeout(open, Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS));
-      failures += 1;
+      retry = setTimeout(open, RETRY_MS);
     };
   }
 
   open();
   document.addEventListener('visibilitychange', open);
   window.addEventListener('online', open);
-  return () => {
-    document.removeEventListener('visibilitychange', open);
-    window.removeEventListener('online', open);
-    clearTimeout(due);
-    hasMore = false;
-    close();
+  return {
+    retry: open,
+    stop: () => {
+      document.removeEventListener('visibilitychange', open);
+      window.removeEventListener('online', open);
+      clearTimeout(due);
+      hasMore = false;
+      close();
+    },
   };
 }
 
 /** Fetches visible queries now, and the others when they are shown. */
 function refetch(client: QueryClient): Promise<void> {
   return client.invalidateQueries(
-    { predicate: ({ queryKey }) => CHANGING.includes(String(queryKey[0])) },
+    { predicate: ({ queryKey, state }) => CHANGING.includes(String(queryKey[0])) || state.status === 'error' },
     // An answer on its way may be older than the change.
     { cancelRefetch: true },
   );

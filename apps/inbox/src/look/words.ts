@@ -1,10 +1,25 @@
-// The inbox's own texts on cards.
-import type { AppearanceProps } from '@countersign/react';
+// The words for how a request ended, in lists and messages.
+import type { Outcome } from '@countersign/react';
 
-export const WORDS: NonNullable<AppearanceProps['words']> = {
-  mayItRun: 'Approval needed',
-  question: 'Question',
-  unknownOutcome: 'Outcome unknown',
-  unavailable: 'Can no longer run',
-  risk: (risk: string) => `${risk[0]?.toUpperCase()}${risk.slice(1)} risk`,
+export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
+  approved: 'Approved',
+  edited: 'Approved with changes',
+  continued: 'Continued',
+  answered: 'Answered',
+  rejected: 'Rejected',
+  cancelled: 'Cancelled',
+  expired: 'Expired',
+  withdrawn: 'Withdrawn',
+};
+
+/** The colour of the words. */
+export const OUTCOME_TONES: Readonly<Record<Outcome, string>> = {
+  approved: 'text-approved',
+  edited: 'text-edited',
+  continued: 'text-approved',
+  answered: 'text-answered',
+  rejected: 'text-rejected',
+  cancelled: 'text-muted',
+  expired: 'text-expired',
+  withdrawn: 'text-muted',
 };

@@ -10,9 +10,9 @@ import type { Run, RunEvent } from '../api/wire.ts';
 import { Conversation } from '../conversation/conversation.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { Loading, Trouble } from '../frame/placeholders.tsx';
-import { showToast } from '../frame/toasts.tsx';
 import { InterruptRow } from '../inbox/interrupt-row.tsx';
-import { Ago } from '../live/time.tsx';
+import { Ago, duration } from '../live/time.tsx';
+import { showToast } from '../primitives/toasts.tsx';
 import { EventList } from './event-list.tsx';
 import { isOver, StatusMark } from './run-status.tsx';
 import { timelineOf } from './timeline.ts';
@@ -28,7 +28,11 @@ export default function RunPage({ id }: { readonly id: string }) {
         {run.data ? (
           <Body run={run.data} events={events.data} eventsError={events.error} onRetry={() => void events.refetch()} />
         ) : run.error ? (
-          <Trouble error={run.error} what="This run" onRetry={() => void run.refetch()} />
+          <Trouble error={run.error} what="This run" onRetry={() => void run.refetch()}>
+            <Link href="/runs" className="button">
+              All runs
+            </Link>
+          </Trouble>
         ) : (
           <div className="p-6">
             <Loading what="the run" />
@@ -41,8 +45,8 @@ export default function RunPage({ id }: { readonly id: string }) {
 
 function Top({ id, run }: { readonly id: string; readonly run: Run | undefined }) {
   return (
-    <div className="flex min-h-12 shrink-0 flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-2 py-2 md:px-6">
-      <Link href="/runs" className="button-quiet" title="All runs">
+    <div className="flex min-h-13 shrink-0 flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-2 py-2 md:px-6">
+      <Link href="/runs" className="button-quiet">
         <ArrowLeft aria-hidden="true" className="size-5" />
         <span className="sr-only">All runs</span>
       </Link>
@@ -80,18 +84,14 @@ function RunActions({ run }: { readonly run: Run }) {
       <span className="max-sm:mr-auto">
         <StatusMark status={run.status} />
       </span>
-      <Link
-        href={`/chat/${encodeURIComponent(run.agent)}/${encodeURIComponent(run.id)}`}
-        className="button"
-        title="Open as a chat"
-      >
+      <Link href={`/chat/${encodeURIComponent(run.agent)}/${encodeURIComponent(run.id)}`} className="button">
         <MessageSquare aria-hidden="true" className="size-4" />
-        Chat
+        Open chat
       </Link>
       {run.status === 'failed' && (
         <button type="button" className="button" onClick={() => !change.isPending && change.mutate('drive')}>
           <RotateCcw aria-hidden="true" className="size-4" />
-          Try again
+          Resume run
         </button>
       )}
       {!isOver(run) && <CancelButton onCancel={() => !change.isPending && change.mutate('cancel')} />}
@@ -153,6 +153,7 @@ function Body({ run, events, eventsError, onRetry }: BodyProps) {
             <VisibleText text={run.startedBy} />
           </>
         )}
+        {isOver(run) && ` · took ${duration(Math.max(run.updatedAt - run.createdAt, 0))}`}
         {run.finishReason !== null && ` · ${endingOf(run.finishReason)}`}
       </p>
       {run.error && (
@@ -182,7 +183,7 @@ function Body({ run, events, eventsError, onRetry }: BodyProps) {
           Timeline
         </h2>
         {timeline ? (
-          <TimelineView timeline={timeline} isOver={isOver(run)} />
+          <TimelineView timeline={timeline} isOver={isOver(run)} interrupts={run.interrupts} />
         ) : eventsError ? (
           <Trouble error={eventsError} what="The events" onRetry={onRetry} />
         ) : events ? (

@@ -9,7 +9,7 @@ const STATUSES: Readonly<Record<RunStatus, { readonly word: string; readonly dot
   cancelled: { word: 'Cancelled', dot: 'bg-cancelled' },
 };
 
-export const STATUS_NAMES = Object.entries(STATUSES).map(([value, { word }]) => ({ value, word }));
+export const STATUS_NAMES = Object.entries(STATUSES).map(([value, { word }]) => ({ value, label: word }));
 
 /** Ended, though the user may send another message or retry. */
 export const isOver = ({ status }: { readonly status: RunStatus }): boolean =>

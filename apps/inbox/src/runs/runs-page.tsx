@@ -1,28 +1,34 @@
-// The runs: every conversation with an agent, newest first.
+// The runs: every conversation with an agent, as a table.
 import { VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { Workflow } from 'lucide-react';
-import { Link, useSearchParams } from 'wouter';
+import { Link, useLocation, useSearchParams } from 'wouter';
 import { useGrowingList } from '../api/growing-list.ts';
 import { agentsQuery } from '../api/queries.ts';
 import type { RunSummary } from '../api/wire.ts';
 import { PageHeader } from '../frame/page-header.tsx';
 import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
+import { SearchField } from '../inbox/filter-bar.tsx';
+import { useNow } from '../live/now.ts';
 import { Ago, duration } from '../live/time.tsx';
+import { ChoiceMenu, named } from '../primitives/choice-menu.tsx';
 import { isOver, STATUS_NAMES, StatusMark } from './run-status.tsx';
+
+const NAMES = ['status', 'agent', 'search'] as const;
 
 export default function RunsPage() {
   const [params, setParams] = useSearchParams();
-  const status = params.get('status') ?? '';
-  const agent = params.get('agent') ?? '';
+  const [status, agent, search] = NAMES.map((name) => params.get(name) ?? '') as [string, string, string];
   const list = useGrowingList<RunSummary>('runs', 'runs', {
     order: 'newest',
     ...(status !== '' && { status }),
     ...(agent !== '' && { agent }),
   });
   const { data: agents } = useQuery(agentsQuery);
+  const found = list.items?.filter((run) => contains(run, search));
+  const isFiltered = status !== '' || agent !== '' || search !== '';
 
-  function change(name: string, value: string) {
+  function change(name: (typeof NAMES)[number], value: string) {
     setParams(
       (before) => {
         const next = new URLSearchParams(before);
@@ -36,59 +42,59 @@ export default function RunsPage() {
 
   return (
     <>
-      <PageHeader title="Runs" isWide>
-        <select
-          aria-label="Status"
-          className="field"
-          value={status}
-          onChange={({ target }) => change('status', target.value)}
-        >
-          <option value="">Any status</option>
-          {STATUS_NAMES.map(({ value, word }) => (
-            <option key={value} value={value}>
-              {word}
-            </option>
-          ))}
-        </select>
-        <select
-          aria-label="Agent"
-          className="field min-w-0 md:max-w-48"
-          value={agent}
-          onChange={({ target }) => change('agent', target.value)}
-        >
-          <option value="">Any agent</option>
-          {agents?.items.map(({ name }) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
+      <PageHeader title="Runs">
+        {found && found.length > 0 && (
+          <p className="text-xs text-muted tabular-nums">
+            {found.length}
+            {list.hasMore && '+'} {found.length === 1 ? 'run' : 'runs'}
+          </p>
+        )}
       </PageHeader>
+      <div className="flex shrink-0 flex-wrap items-center gap-2 border-b border-line px-4 py-2.5">
+        <div className="w-full md:w-72">
+          <SearchField value={search} onChange={(value) => change('search', value)} placeholder="Search title or id" />
+        </div>
+        <ChoiceMenu
+          label="Status"
+          value={status}
+          choices={[{ value: '', label: 'Any status' }, ...STATUS_NAMES]}
+          onChange={(value) => change('status', value)}
+          isActive={status !== ''}
+          className="filter-chip"
+        />
+        <ChoiceMenu
+          label="Agent"
+          value={agent}
+          choices={[{ value: '', label: 'Any agent' }, ...(agents?.items ?? []).map(({ name }) => named(name))]}
+          onChange={(value) => change('agent', value)}
+          isActive={agent !== ''}
+          className="filter-chip"
+        />
+        {isFiltered && (
+          <button
+            type="button"
+            className="h-7 px-1.5 text-xs text-muted hover:text-ink max-md:h-9"
+            onClick={() => setParams(new URLSearchParams(), { replace: true })}
+          >
+            Clear filters
+          </button>
+        )}
+      </div>
       <div className="flex min-h-0 flex-1 flex-col overflow-y-auto">
         {list.error && !list.items ? (
           <Trouble error={list.error} what="The runs" onRetry={list.retry} />
-        ) : !list.items ? (
+        ) : !found ? (
           <div className="p-4">
-            <Loading what="the runs" rows={6} />
+            <Loading what="the runs" rows={8} />
           </div>
-        ) : list.items.length === 0 ? (
-          <Empty icon={Workflow} title={status || agent ? 'No matches' : 'No runs yet'}>
-            {!status && !agent && (
-              <Link href="/chat" className="underline underline-offset-2">
-                Start a chat with an agent
-              </Link>
-            )}
-          </Empty>
+        ) : found.length === 0 ? (
+          <NoRuns isFiltered={isFiltered} onClear={() => setParams(new URLSearchParams(), { replace: true })} />
         ) : (
-          <ul>
-            {list.items.map((run) => (
-              <RunRow key={run.id} run={run} />
-            ))}
-          </ul>
+          <RunTable runs={found} />
         )}
         {list.hasMore && (
-          <button type="button" className="button m-3 shrink-0" onClick={list.loadMore}>
-            {list.isLoadingMore ? 'Loading…' : 'Load more'}
+          <button type="button" className="button m-3 shrink-0 self-center" onClick={list.loadMore}>
+            {list.isLoadingMore ? 'Loading…' : search === '' ? 'Load more' : 'Search older runs'}
           </button>
         )}
       </div>
@@ -96,40 +102,95 @@ export default function RunsPage() {
   );
 }
 
-function RunRow({ run }: { readonly run: RunSummary }) {
-  const { id, agent, title, status, startedBy, createdAt, updatedAt } = run;
+function contains({ id, title, agent }: RunSummary, search: string): boolean {
+  const words = search.toLowerCase();
+  return [id, title ?? '', agent].some((text) => text.toLowerCase().includes(words));
+}
+
+function NoRuns({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
   return (
-    <li className="row border-b border-line">
-      <Link
-        href={`/runs/${encodeURIComponent(id)}`}
-        className="flex flex-col gap-1 px-4 py-2.5 -outline-offset-2 hover:bg-sunken"
-      >
-        <span className="flex items-baseline gap-3">
-          <span className="min-w-0 truncate font-medium">
+    <Empty icon={Workflow} title={isFiltered ? 'No matches' : 'No runs yet'}>
+      {!isFiltered && 'A run is one conversation with an agent, from the first message to the result.'}
+      <div className="mt-4">
+        {isFiltered ? (
+          <button type="button" className="button" onClick={onClear}>
+            Clear filters
+          </button>
+        ) : (
+          <Link href="/chat" className="button">
+            Start a chat with an agent
+          </Link>
+        )}
+      </div>
+    </Empty>
+  );
+}
+
+/** Columns where there is room; on a phone each run is a few lines. */
+function RunTable({ runs }: { readonly runs: readonly RunSummary[] }) {
+  const hasTokens = runs.some(({ usage }) => usage !== undefined && usage !== null);
+  const columns = ['Run', 'Status', 'Agent', 'Started by', 'Started', 'Duration', ...(hasTokens ? ['Tokens'] : [])];
+  return (
+    <table className="w-full text-left max-md:block">
+      <thead className="text-xs text-muted max-md:hidden">
+        <tr>
+          {columns.map((title) => (
+            <th
+              key={title}
+              scope="col"
+              className="sticky top-0 z-10 border-b border-line bg-canvas px-3 py-2 font-medium whitespace-nowrap first:pl-4"
+            >
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody className="max-md:block">
+        {runs.map((run) => (
+          <RunRow key={run.id} run={run} hasTokens={hasTokens} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const CELL = 'px-3 py-2 align-top whitespace-nowrap text-muted max-md:p-0';
+
+function RunRow({ run, hasTokens }: { readonly run: RunSummary; readonly hasTokens: boolean }) {
+  const { id, agent, title, status, startedBy, createdAt, updatedAt, usage } = run;
+  const now = useNow();
+  const [, navigate] = useLocation();
+  const href = `/runs/${encodeURIComponent(id)}`;
+  return (
+    // The link in the first cell is the way for the keyboard; a click anywhere in the row is a shortcut to it.
+    <tr
+      className="cursor-pointer border-b border-line hover:bg-sunken max-md:flex max-md:flex-wrap max-md:gap-x-3 max-md:gap-y-1 max-md:px-4 max-md:py-3 max-md:text-xs"
+      onClick={({ target }) => !(target instanceof Element && target.closest('a')) && navigate(href)}
+    >
+      <td className="w-full max-w-0 px-3 py-2 pl-4 max-md:w-full max-md:max-w-none max-md:p-0">
+        <Link href={href} className="block min-w-0">
+          <span className="block truncate text-sm font-medium">
             <VisibleText text={title ?? agent} />
           </span>
-          <Ago at={createdAt} className="ml-auto shrink-0 text-xs text-muted" />
-        </span>
-        <span className="flex min-w-0 items-baseline gap-x-3 text-xs text-muted">
-          <span className="text-ink">
-            <StatusMark status={status} />
-          </span>
-          {title !== null && (
-            <span className="max-w-1/3 shrink-0 truncate">
-              <VisibleText text={agent} />
-            </span>
-          )}
-          {startedBy !== null && (
-            <span className="min-w-0 truncate">
-              by <VisibleText text={startedBy} />
-            </span>
-          )}
-          {isOver(run) && <span className="shrink-0">{duration(Math.max(updatedAt - createdAt, 0))}</span>}
-          <span className="ml-auto hidden min-w-0 truncate font-mono md:inline">
+          <span className="block truncate font-mono text-xs text-muted">
             <VisibleText text={id} />
           </span>
-        </span>
-      </Link>
-    </li>
+        </Link>
+      </td>
+      <td className={`${CELL} text-ink`}>
+        <StatusMark status={status} />
+      </td>
+      <td className={`${CELL} max-w-40 truncate`}>
+        <VisibleText text={agent} />
+      </td>
+      <td className={`${CELL} max-w-40 truncate max-md:empty:hidden`}>
+        {startedBy !== null && <VisibleText text={startedBy} />}
+      </td>
+      <td className={CELL}>
+        <Ago at={createdAt} />
+      </td>
+      <td className={`${CELL} tabular-nums`}>{duration(Math.max((isOver(run) ? updatedAt : now) - createdAt, 0))}</td>
+      {hasTokens && <td className={`${CELL} tabular-nums`}>{usage?.totalTokens?.toLocaleString() ?? '–'}</td>}
+    </tr>
   );
 }

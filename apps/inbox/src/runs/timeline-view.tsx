@@ -1,55 +1,76 @@
-// The timeline of a run as a chart, and as a table for screen readers and exact numbers.
-import { VisibleText } from '@countersign/react';
-import { useMemo, useState } from 'react';
+// The timeline of a run: a row for each step, which opens to its values and events; and a table with exact times.
+import { titleOf, ValueView, VisibleText } from '@countersign/react';
+import { Bot, ChevronRight, Flag, type LucideIcon, ShieldCheck, UserRound, Wrench } from 'lucide-react';
+import { useId, useMemo, useState } from 'react';
+import { Link } from 'wouter';
+import type { Interrupt } from '../api/wire.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { useNow } from '../live/now.ts';
 import { duration, Moment } from '../live/time.tsx';
+import { EventList } from './event-list.tsx';
 import { timeScale } from './time-scale.ts';
-import type { Lane, Mark, Span, Timeline } from './timeline.ts';
+import type { Mark, Span, Step, Timeline } from './timeline.ts';
 
 const SPAN_FILLS = { turn: 'fill-answered', wait: 'fill-waiting', work: 'fill-approved' } as const;
 const MARK_FILLS = {
   said: 'fill-muted',
   approved: 'fill-approved',
+  edited: 'fill-edited',
   rejected: 'fill-rejected',
   answered: 'fill-answered',
   cancelled: 'fill-cancelled',
   failed: 'fill-danger',
   ended: 'fill-ink',
 } as const;
+const MARK_TONES = {
+  said: 'text-muted',
+  approved: 'text-approved',
+  edited: 'text-edited',
+  rejected: 'text-rejected',
+  answered: 'text-answered',
+  cancelled: 'text-muted',
+  failed: 'text-danger',
+  ended: 'text-muted',
+} as const;
 
-/** The conversation, and as many calls as fit a screen. */
-const LANES_AT_FIRST = 21;
+/** As many as fit a screen. */
+const STEPS_AT_FIRST = 25;
 
-type TimelineViewProps = { readonly timeline: Timeline; readonly isOver: boolean };
+type TimelineViewProps = {
+  readonly timeline: Timeline;
+  readonly isOver: boolean;
+  /** The requests of the run, whose sentences name their steps. */
+  readonly interrupts: readonly Interrupt[];
+};
 
-export function TimelineView({ timeline, isOver }: TimelineViewProps) {
+export function TimelineView({ timeline, isOver, interrupts }: TimelineViewProps) {
   const now = useNow();
-  const [shown, setShown] = useState(LANES_AT_FIRST);
+  const [shown, setShown] = useState(STEPS_AT_FIRST);
   const end = isOver ? timeline.to : Math.max(now, timeline.to);
   const scale = useMemo(() => {
-    const times = timeline.lanes.flatMap(({ spans, marks }) => [
+    const times = timeline.steps.flatMap(({ spans, marks }) => [
       ...spans.flatMap(({ from, to }) => [from, to ?? end]),
       ...marks.map(({ at }) => at),
     ]);
     return timeScale([timeline.from, ...times, end]);
   }, [timeline, end]);
+  const asked = useMemo(() => new Map(interrupts.map((interrupt) => [interrupt.id, interrupt])), [interrupts]);
   return (
     <div className="flex flex-col gap-3">
       <figure className="panel overflow-hidden" aria-label="Timeline of the run">
-        {timeline.lanes.slice(0, shown).map((lane) => (
-          <LaneView key={lane.id} lane={lane} scale={scale} end={end} />
+        {timeline.steps.slice(0, shown).map((step) => (
+          <StepView key={step.id} step={step} scale={scale} end={end} asked={asked} />
         ))}
-        {timeline.lanes.length > shown && (
+        {timeline.steps.length > shown && (
           <button
             type="button"
-            className="w-full border-t border-line py-2 -outline-offset-2 hover:bg-sunken"
-            onClick={() => setShown(timeline.lanes.length)}
+            className="min-h-9 w-full border-b border-line -outline-offset-2 hover:bg-sunken"
+            onClick={() => setShown(timeline.steps.length)}
           >
-            Show all {timeline.lanes.length - 1} calls
+            Show all {timeline.steps.length} steps
           </button>
         )}
-        <figcaption className="flex flex-wrap gap-x-4 gap-y-1 border-t border-line px-3 py-2 text-xs text-muted">
+        <figcaption className="flex flex-wrap gap-x-4 gap-y-1 px-3 py-2 text-xs text-muted">
           <Key fill="bg-answered">Model</Key>
           <Key fill="bg-waiting">Waiting for approval</Key>
           <Key fill="bg-approved">Tool</Key>
@@ -57,7 +78,7 @@ export function TimelineView({ timeline, isOver }: TimelineViewProps) {
         </figcaption>
       </figure>
       <Disclosure title="View as table">
-        <Steps timeline={timeline} end={end} />
+        <StepTable timeline={timeline} end={end} />
       </Disclosure>
     </div>
   );
@@ -72,51 +93,100 @@ function Key({ fill, children }: { readonly fill: string; readonly children: str
   );
 }
 
-type LaneProps = { readonly lane: Lane; readonly scale: (at: number) => number; readonly end: number };
+type StepProps = {
+  readonly step: Step;
+  readonly scale: (at: number) => number;
+  readonly end: number;
+  readonly asked: ReadonlyMap<string, Interrupt>;
+};
 
-const HEIGHT = 44;
-const percent = (share: number): string => `${(share * 100).toFixed(2)}%`;
+const ICONS: Readonly<Record<Step['is'], LucideIcon>> = { message: UserRound, turn: Bot, call: Wrench, end: Flag };
 
-function LaneView({ lane, scale, end }: LaneProps) {
+function StepView({ step, scale, end, asked }: StepProps) {
+  const [isOpen, setOpen] = useState(false);
+  const panel = useId();
+  const question = step.interrupts.map((id) => asked.get(id)).find((interrupt) => interrupt !== undefined);
+  const Icon = question ? ShieldCheck : ICONS[step.is];
+  const headline = question ? titleOf(question) : step.is === 'call' ? callTitle(step.name) : nameOf(step);
   return (
-    <div className="grid border-b border-line last:border-b-0 sm:grid-cols-[11rem_1fr]">
-      <p className="truncate px-3 pt-2 font-mono text-xs text-muted sm:self-center sm:py-2" title={lane.name}>
-        <VisibleText text={lane.name} />
-      </p>
-      <div className="px-4 sm:border-l sm:border-line">
-        <svg aria-hidden="true" width="100%" height={HEIGHT} className="block overflow-visible">
-          {lane.spans.map((span) => (
-            <SpanView key={`${span.is} ${span.from}`} span={span} scale={scale} end={end} />
-          ))}
-          {lane.marks.map((mark) => (
-            <g key={`${mark.is} ${mark.at}`}>
-              <title>{mark.title}</title>
-              <circle
-                cx={percent(scale(mark.at))}
-                cy={22}
-                r={6}
-                className={`${MARK_FILLS[mark.is]} stroke-surface`}
-                strokeWidth={2}
-              />
-            </g>
-          ))}
-        </svg>
-        {lane.marks.map(
-          ({ title, at, note }) =>
-            note !== undefined && (
-              <p key={`note ${at}`} className="pb-2 text-xs text-muted wrap-anywhere">
-                <VisibleText text={title} />: <VisibleText text={note} className="text-ink italic" />
-              </p>
-            ),
-        )}
-      </div>
+    <div className="border-b border-line">
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        aria-controls={panel}
+        onClick={() => setOpen(!isOpen)}
+        className="grid w-full gap-x-4 px-3 py-1.5 text-left -outline-offset-2 hover:bg-sunken aria-expanded:bg-sunken sm:grid-cols-[15rem_1fr_4.5rem] sm:items-center"
+      >
+        <span className="flex min-w-0 items-center gap-2">
+          <ChevronRight
+            aria-hidden="true"
+            className={`size-4 shrink-0 text-muted motion-safe:transition-transform ${isOpen ? 'rotate-90' : ''}`}
+          />
+          <Icon aria-hidden="true" className="size-4 shrink-0 text-muted" />
+          <span className="flex min-w-0 flex-1 flex-col">
+            <span className="truncate font-medium">
+              <VisibleText text={headline} />
+            </span>
+            {step.is === 'call' && (
+              <span className="truncate font-mono text-xs text-muted">
+                <VisibleText text={step.name} />
+              </span>
+            )}
+          </span>
+          <span className="shrink-0 text-xs text-muted tabular-nums sm:hidden">{lengthOf(step, end)}</span>
+        </span>
+        <Bars step={step} scale={scale} end={end} />
+        <span className="text-right text-xs text-muted tabular-nums max-sm:hidden">{lengthOf(step, end)}</span>
+      </button>
+      <Decisions marks={step.marks} />
+      {isOpen && <Details id={panel} step={step} question={question} />}
     </div>
   );
 }
 
-const LABEL_FITS = 0.12;
+/** The sentence for a tool that asked nobody. */
+const callTitle = (name: string): string =>
+  titleOf({ tool: name.split(' › ').at(-1) ?? name, kind: 'approval', input: null, payload: null });
 
-function SpanView({ span, scale, end }: { readonly span: Span } & Omit<LaneProps, 'lane'>) {
+function nameOf({ is, name, marks }: Step): string {
+  return is === 'turn' ? `Model, ${name.toLowerCase()}` : is === 'end' ? (marks[0]?.title ?? name) : name;
+}
+
+function lengthOf({ spans }: Step, end: number): string {
+  const [first] = spans;
+  return first ? duration((spans.at(-1)?.to ?? end) - first.from) : '';
+}
+
+const HEIGHT = 26;
+const percent = (share: number): string => `${(share * 100).toFixed(2)}%`;
+
+function Bars({ step, scale, end }: Omit<StepProps, 'asked'>) {
+  return (
+    <span className="block px-2">
+      <svg aria-hidden="true" width="100%" height={HEIGHT} className="block overflow-visible">
+        {step.spans.map((span) => (
+          <SpanView key={`${span.is} ${span.from}`} span={span} scale={scale} end={end} />
+        ))}
+        {step.marks.map((mark) => (
+          <g key={`${mark.is} ${mark.at}`}>
+            <title>{mark.title}</title>
+            <circle
+              cx={percent(scale(mark.at))}
+              cy={HEIGHT / 2}
+              r={5}
+              className={`${MARK_FILLS[mark.is]} stroke-surface`}
+              strokeWidth={2}
+            />
+          </g>
+        ))}
+      </svg>
+    </span>
+  );
+}
+
+type SpanProps = Pick<StepProps, 'scale' | 'end'> & { readonly span: Span };
+
+function SpanView({ span, scale, end }: SpanProps) {
   const [left, right] = [scale(span.from), scale(span.to ?? end)];
   const took = duration((span.to ?? end) - span.from);
   return (
@@ -124,45 +194,100 @@ function SpanView({ span, scale, end }: { readonly span: Span } & Omit<LaneProps
       <title>{`${span.title}: ${took}${span.to === null ? ' so far' : ''}`}</title>
       <rect
         x={percent(left)}
-        y={14}
+        y={(HEIGHT - 12) / 2}
         width={percent(Math.max(right - left, 0.004))}
-        height={16}
+        height={12}
         rx={3}
         className={SPAN_FILLS[span.is]}
         opacity={span.to === null ? 0.55 : 0.85}
       />
-      {right - left > LABEL_FITS && (
-        <text
-          x={percent((left + right) / 2)}
-          y={41}
-          textAnchor="middle"
-          className="fill-muted text-[10px] tabular-nums"
-        >
-          {took}
-        </text>
-      )}
     </g>
   );
 }
 
-type Step = {
+/** Who decided, then why, then the note: three lines. */
+function Decisions({ marks }: { readonly marks: readonly Mark[] }) {
+  const decided = marks.filter(({ is }) => !['said', 'ended'].includes(is));
+  if (decided.length === 0) return null;
+  return (
+    <div className="flex flex-col gap-1.5 px-3 pb-2 text-xs sm:pl-[18rem]">
+      {decided.map((mark) => (
+        <div key={`${mark.is} ${mark.at}`}>
+          <p className={`font-medium wrap-anywhere ${MARK_TONES[mark.is]}`}>
+            <VisibleText text={mark.title} />
+          </p>
+          <Said name="Reason" text={mark.reason} />
+          <Said name="Note" text={mark.note} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Said({ name, text }: { readonly name: string; readonly text: string | undefined }) {
+  if (text === undefined) return null;
+  return (
+    <p className="text-muted wrap-anywhere">
+      {name}: <VisibleText text={text} className="text-ink" />
+    </p>
+  );
+}
+
+type DetailsProps = { readonly id: string; readonly step: Step; readonly question: Interrupt | undefined };
+
+function Details({ id, step, question }: DetailsProps) {
+  return (
+    <div id={id} className="flex flex-col gap-4 border-t border-line bg-canvas px-4 py-4">
+      {step.facts.map((fact, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the facts of a step only grow at their end.
+        <div key={index} className="min-w-0">
+          <p className="mb-1 text-xs font-medium text-muted">
+            <VisibleText text={fact.name} />
+          </p>
+          <ValueView value={fact.value} />
+        </div>
+      ))}
+      {question && (
+        <Link
+          href={`/${question.status === 'pending' ? 'interrupts' : 'history'}/${encodeURIComponent(question.id)}`}
+          className="button self-start"
+        >
+          View request
+        </Link>
+      )}
+      <Disclosure title="Events" aside={`${step.events.length}`}>
+        <EventList events={step.events} />
+      </Disclosure>
+    </div>
+  );
+}
+
+type TableRow = {
   readonly name: string;
   readonly at: number;
   readonly title: string;
   readonly took: string;
+  readonly reason?: string | undefined;
   readonly note?: string | undefined;
 };
 
-function Steps({ timeline, end }: { readonly timeline: Timeline; readonly end: number }) {
-  const steps: readonly Step[] = timeline.lanes
-    .flatMap(({ name, spans, marks }) => [
+function StepTable({ timeline, end }: { readonly timeline: Timeline; readonly end: number }) {
+  const rows: readonly TableRow[] = timeline.steps
+    .flatMap(({ is, name, spans, marks }) => [
       ...spans.map(({ title, from, to }) => ({
-        name,
+        name: is === 'call' ? name : 'Conversation',
         at: from,
         title,
         took: `${duration((to ?? end) - from)}${to === null ? ' so far' : ''}`,
       })),
-      ...marks.map(({ title, at, note }: Mark) => ({ name, at, title, took: '', note })),
+      ...marks.map(({ title, at, reason, note }) => ({
+        name: is === 'call' ? name : 'Conversation',
+        at,
+        title,
+        took: '',
+        reason,
+        note,
+      })),
     ])
     .sort((a, b) => a.at - b.at);
   return (
@@ -178,7 +303,7 @@ function Steps({ timeline, end }: { readonly timeline: Timeline; readonly end: n
           </tr>
         </thead>
         <tbody>
-          {steps.map(({ name, at, title, took, note }, index) => (
+          {rows.map(({ name, at, title, took, reason, note }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the steps of a run only grow at their end.
             <tr key={index} className="border-b border-line">
               <td className="py-1.5 pr-4 whitespace-nowrap tabular-nums">
@@ -189,11 +314,8 @@ function Steps({ timeline, end }: { readonly timeline: Timeline; readonly end: n
               </td>
               <td className="py-1.5 pr-4">
                 <VisibleText text={title} />
-                {note !== undefined && (
-                  <span className="block text-muted italic wrap-anywhere">
-                    <VisibleText text={note} />
-                  </span>
-                )}
+                <Said name="Reason" text={reason} />
+                <Said name="Note" text={note} />
               </td>
               <td className="py-1.5 whitespace-nowrap tabular-nums">{took}</td>
             </tr>

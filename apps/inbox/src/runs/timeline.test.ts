@@ -2,14 +2,15 @@
 import { expect, test } from 'vitest';
 import type { RunEvent } from '../api/wire.ts';
 import { timeScale } from './time-scale.ts';
-import { timelineOf } from './timeline.ts';
+import { type Timeline, timelineOf } from './timeline.ts';
 
 let seq = 0;
 const interrupt = { id: 'run:1', kind: 'approval', payload: true };
 const at = (time: number, type: string, said: object = {}): RunEvent => ({ v: 1, seq: ++seq, at: time, type, ...said });
+const callsOf = (timeline: Timeline | undefined) => timeline?.steps.filter(({ is }) => is === 'call') ?? [];
 const replied = (time: number, calls: Readonly<Record<string, string>>) =>
   at(time, 'model-replied', {
-    content: Object.entries(calls).map(([ref, name]) => ({ toolRequest: { ref, name, input: {} } })),
+    content: Object.entries(calls).map(([ref, name]) => ({ toolRequest: { ref, name, input: { to: 'ann' } } })),
     calls: Object.keys(calls).map((ref) => ({ id: `call_${ref}`, ref })),
     finishReason: 'stop',
   });
@@ -24,33 +25,42 @@ test('a pause, its decision and the work after it are told apart', () => {
     at(520, 'call-settled', { callId: 'call_a', result: { type: 'output', output: 1 } }),
     replied(540, {}),
   ]);
-  expect(timeline).toEqual({
+  expect(timeline).toMatchObject({
     from: 0,
     to: 540,
-    lanes: [
+    steps: [
+      { is: 'message', name: 'User message', spans: [], marks: [{ is: 'said', title: 'User message', at: 0 }] },
+      { is: 'turn', name: 'Turn 1', spans: [{ is: 'turn', title: 'Turn 1', from: 0, to: 10 }], marks: [] },
       {
-        id: '',
-        name: 'Conversation',
-        spans: [
-          { is: 'turn', title: 'Turn 1', from: 0, to: 10 },
-          { is: 'turn', title: 'Turn 2', from: 520, to: 540 },
-        ],
-        marks: [
-          { is: 'said', title: 'User message', at: 0 },
-          { is: 'ended', title: 'Completed', at: 540 },
-        ],
-      },
-      {
+        is: 'call',
         id: 'call_a',
         name: 'pay',
         spans: [
           { is: 'wait', title: 'Waiting for approval', from: 11, to: 500 },
           { is: 'work', title: 'Runs', from: 501, to: 520 },
         ],
-        marks: [{ is: 'approved', title: 'Approved by ada, with changes', at: 500 }],
+        marks: [{ is: 'edited', title: 'Approved with changes by ada', at: 500 }],
+        interrupts: ['run:1'],
+        facts: [
+          { name: 'Input', value: { to: 'ann' } },
+          { name: 'Edited input', value: {} },
+          { name: 'Output', value: 1 },
+        ],
+      },
+      {
+        is: 'turn',
+        name: 'Turn 2',
+        spans: [{ is: 'turn', title: 'Turn 2', from: 520, to: 540 }],
+        marks: [{ is: 'ended', title: 'Completed', at: 540 }],
       },
     ],
   });
+  expect(timeline?.steps[2]?.events.map(({ type }) => type)).toEqual([
+    'call-interrupted',
+    'decision-made',
+    'call-started',
+    'call-settled',
+  ]);
 });
 
 test('a try that ended late is marked on its call', () => {
@@ -60,7 +70,7 @@ test('a try that ended late is marked on its call', () => {
     at(20, 'call-settled', { callId: 'call_a', result }),
     at(30, 'call-ended-late', { callId: 'call_a', result }),
   ]);
-  expect(timeline?.lanes[1]?.marks).toEqual([{ is: 'failed', title: 'An earlier attempt finished late', at: 30 }]);
+  expect(callsOf(timeline)[0]?.marks).toEqual([{ is: 'failed', title: 'An earlier attempt finished late', at: 30 }]);
 });
 
 test('what goes on has no end', () => {
@@ -70,7 +80,7 @@ test('what goes on has no end', () => {
     at(11, 'call-interrupted', { callId: 'call_a', interrupt }),
     at(12, 'call-started', { callId: 'call_b' }),
   ]);
-  expect(timeline?.lanes.slice(1).map(({ spans }) => spans[0]?.to)).toEqual([null, null]);
+  expect(callsOf(timeline).map(({ spans }) => spans[0]?.to)).toEqual([null, null]);
 });
 
 test('a body that asks in the middle works, waits and works again', () => {
@@ -82,7 +92,7 @@ test('a body that asks in the middle works, waits and works again', () => {
     at(91, 'call-started', { callId: 'call_a' }),
     at(99, 'call-settled', { callId: 'call_a', result: { type: 'error', text: 'no' } }),
   ]);
-  const [, lane] = timeline?.lanes ?? [];
+  const [lane] = callsOf(timeline);
   expect(lane?.spans.map(({ is, from, to }) => [is, from, to])).toEqual([
     ['work', 11, 20],
     ['wait', 20, 90],
@@ -91,15 +101,14 @@ test('a body that asks in the middle works, waits and works again', () => {
   expect(lane?.marks.map(({ is }) => is)).toEqual(['approved', 'failed']);
 });
 
-test('a decision carries its note', () => {
+test('a decision carries its reason and its note', () => {
+  const said = { reason: 'Not ours.', note: 'Paid in March.' };
   const timeline = timelineOf([
     replied(10, { a: 'pay' }),
     at(20, 'call-interrupted', { callId: 'call_a', interrupt }),
-    at(90, 'decision-made', { callId: 'call_a', decision: { type: 'reject', by: 'ann', note: 'Paid in March.' } }),
+    at(90, 'decision-made', { callId: 'call_a', decision: { type: 'reject', by: 'ann', ...said } }),
   ]);
-  expect(timeline?.lanes[1]?.marks).toEqual([
-    { is: 'rejected', title: 'Rejected by ann', at: 90, note: 'Paid in March.' },
-  ]);
+  expect(callsOf(timeline)[0]?.marks).toEqual([{ is: 'rejected', title: 'Rejected by ann', at: 90, ...said }]);
 });
 
 test('events of a later version are no trouble, and without times there is no picture', () => {
@@ -118,7 +127,7 @@ test('on the scale a day and a millisecond are both seen, and the order stays', 
   expect(timeScale([7])(7)).toBe(0);
 });
 
-test('the calls of a conversation inside a call have lanes of their own', () => {
+test('the calls of a conversation inside a call have steps of their own', () => {
   const inside = (time: number, callId: string, ...events: readonly RunEvent[]) =>
     at(time, 'call-went-on', { callId, inside: events.map(({ at: _at, seq: _seq, ...event }) => event) });
   const timeline = timelineOf([
@@ -136,10 +145,8 @@ test('the calls of a conversation inside a call have lanes of their own', () => 
     ),
     at(22, 'call-settled', { callId: 'call_a', result: { type: 'output', output: 1 } }),
   ]);
-  const [talk, ...calls] = timeline?.lanes ?? [];
-  expect(talk?.spans).toEqual([{ is: 'turn', title: 'Turn 1', from: 0, to: 10 }]);
-  expect(talk?.marks).toHaveLength(1);
-  expect(calls).toEqual([
+  expect(timeline?.steps.map(({ is }) => is)).toEqual(['message', 'turn', 'call', 'call', 'call']);
+  expect(callsOf(timeline)).toMatchObject([
     { id: 'call_a', name: 'helper', spans: [{ is: 'work', title: 'Runs', from: 11, to: 22 }], marks: [] },
     { id: 'call_b', name: 'helper › deputy', spans: [{ is: 'work', title: 'Runs', from: 12, to: 21 }], marks: [] },
     {

@@ -1,4 +1,4 @@
-// A view of the timeline as a picture: one lane for the conversation and one for each call.
+// The timeline as steps: what the user said, each turn of the model, each call, and how the run ended.
 import { timelineOf as entriesOf, type TimedEvent, type TimelineEntry } from 'countersign/timeline';
 import type { RunEvent } from '../api/wire.ts';
 
@@ -13,61 +13,107 @@ export type Span = {
 
 /** What happened at one moment. */
 export type Mark = {
-  readonly is: 'said' | 'approved' | 'rejected' | 'answered' | 'cancelled' | 'failed' | 'ended';
+  readonly is: 'said' | 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'failed' | 'ended';
   readonly title: string;
   readonly at: number;
-  /** What the decider wanted others to know. */
+  /** What the decider told the model. */
+  readonly reason?: string;
+  /** What the decider wanted the team to know. */
   readonly note?: string;
 };
 
-/** One row of the picture: the conversation itself, or one call. */
-export type Lane = {
+/** A value of a step that can be looked at. */
+export type Fact = { readonly name: string; readonly value: unknown };
+
+/** One row of the timeline. */
+export type Step = {
   readonly id: string;
+  readonly is: 'message' | 'turn' | 'call' | 'end';
+  /** Of a call: the name of its tool, after those of the sub-agents that it is in. */
   readonly name: string;
   readonly spans: readonly Span[];
   readonly marks: readonly Mark[];
+  readonly facts: readonly Fact[];
+  /** The requests of a call, by their ids. */
+  readonly interrupts: readonly string[];
+  /** The recorded events that it consists of. */
+  readonly events: readonly RunEvent[];
 };
 
 export type Timeline = {
-  readonly lanes: readonly Lane[];
+  readonly steps: readonly Step[];
   readonly from: number;
   /** When the last event happened. */
   readonly to: number;
 };
 
-type Row = { id: string; name: string; spans: Span[]; marks: Mark[] };
+type Row = {
+  readonly id: string;
+  readonly is: Step['is'];
+  readonly name: string;
+  readonly spans: Span[];
+  readonly marks: Mark[];
+  readonly facts: Fact[];
+  readonly interrupts: string[];
+  readonly events: RunEvent[];
+};
 
 /** Undefined if no times were recorded. */
 export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
-  const timed = events.filter((event) => typeof event.at === 'number') as unknown as readonly TimedEvent[];
+  const timed = events.filter((event) => typeof event.at === 'number');
   const [first] = timed;
   const last = timed.at(-1);
   if (!first || !last) return undefined;
-  const conversation = newRow('', 'Conversation');
+  const rows: Row[] = [];
   const calls = new Map<string, Row>();
-  for (const entry of entriesOf(timed)) {
+  let turns = 0;
+  const add = (is: Step['is'], name: string, id = `${is} ${rows.length}`): Row => {
+    const row: Row = { id, is, name, spans: [], marks: [], facts: [], interrupts: [], events: [] };
+    rows.push(row);
+    return row;
+  };
+  /** The row that an entry of the run itself belongs to. A sub-agent's conversation is shown by the rows of its calls. */
+  function rowOf(entry: TimelineEntry): Row | undefined {
+    if ('call' in entry) return calls.get(entry.call.id);
+    if (entry.path.length > 0) return undefined;
+    if (entry.type === 'user-spoke') return add('message', 'User message');
+    if (entry.type !== 'model-replied') return add('end', 'Run');
+    turns += 1;
+    return add('turn', `Turn ${turns}`);
+  }
+  for (const entry of entriesOf(timed as unknown as readonly TimedEvent[])) {
+    const event = timed[entry.seq - 1] as RunEvent;
+    const row = rowOf(entry);
+    if (row) {
+      if (row.events.at(-1) !== event) row.events.push(event);
+      draw(row, entry, event);
+    }
     if (entry.type === 'model-replied') {
       const path = entry.path.map(({ name }) => `${name} › `).join('');
-      for (const { id, name } of entry.calls) calls.set(id, newRow(id, `${path}${name}`));
+      const inputs = entry.content.flatMap((part) => ('toolRequest' in part ? [part.toolRequest?.input] : []));
+      for (const [index, { id, name }] of entry.calls.entries()) {
+        const call = add('call', `${path}${name}`, id);
+        if (inputs.length === entry.calls.length) call.facts.push({ name: 'Input', value: inputs[index] });
+        calls.set(id, call);
+      }
     }
-    if ('call' in entry) draw(calls.get(entry.call.id), entry);
-    // The conversation of a sub-agent is shown by the lanes of its calls.
-    else if (entry.path.length === 0) draw(conversation, entry);
   }
-  return { lanes: [conversation, ...calls.values()], from: first.at, to: last.at };
+  return { steps: rows, from: first.at as number, to: last.at as number };
 }
 
-const newRow = (id: string, name: string): Row => ({ id, name, spans: [], marks: [] });
-
-function draw(row: Row | undefined, entry: TimelineEntry): void {
+function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
   const { at } = entry;
-  const mark = (is: Mark['is'], title: string) => row?.marks.push({ is, title, at });
+  const mark = (is: Mark['is'], title: string) => row.marks.push({ is, title, at });
   switch (entry.type) {
     case 'user-spoke':
       mark('said', 'User message');
+      row.facts.push(...textFacts(entry.messages?.flatMap(({ content }) => content as readonly Part[]) ?? []));
       break;
     case 'model-replied':
-      row?.spans.push({ is: 'turn', title: `Turn ${row.spans.length + 1}`, from: entry.startedAt, to: at });
+      row.spans.push({ is: 'turn', title: row.name, from: entry.startedAt, to: at });
+      row.facts.push(...textFacts(entry.content as readonly Part[]));
+      if (entry.calls.length > 0) row.facts.push({ name: 'Calls', value: entry.calls.map(({ name }) => name) });
+      if (event.usage !== undefined) row.facts.push({ name: 'Usage', value: event.usage });
       // A reply without calls ends the run; the user's next message continues it.
       if (entry.finishReason === 'stop' && entry.calls.length === 0) mark('ended', 'Completed');
       break;
@@ -75,14 +121,20 @@ function draw(row: Row | undefined, entry: TimelineEntry): void {
       begin(row, { is: 'work', title: 'Runs', from: at, to: null });
       break;
     case 'wait-started':
+      row.interrupts.push(entry.interrupt.id);
       begin(row, { is: 'wait', title: 'Waiting for approval', from: at, to: null });
       break;
     case 'wait-ended':
       end(row, at);
-      if (entry.decision) row?.marks.push(decisionMark(entry.decision, at));
+      if (entry.decision) {
+        row.marks.push(decisionMark(entry.decision, at));
+        if ('input' in entry.decision) row.facts.push({ name: 'Edited input', value: entry.decision.input });
+      }
       break;
     case 'call-ended':
       end(row, at);
+      if (entry.result?.type === 'output') row.facts.push({ name: 'Output', value: entry.result.output });
+      else if (entry.result) row.facts.push({ name: 'Result for the model', value: entry.result.text });
       if (entry.result?.type === 'error') mark('failed', 'Tool failed');
       break;
     case 'late-result':
@@ -90,6 +142,7 @@ function draw(row: Row | undefined, entry: TimelineEntry): void {
       break;
     case 'run-failed':
       mark('failed', 'Run failed');
+      if (entry.message !== null) row.facts.push({ name: 'Error', value: entry.message });
       break;
     case 'run-continued':
       mark('said', 'Run resumed');
@@ -97,23 +150,37 @@ function draw(row: Row | undefined, entry: TimelineEntry): void {
     case 'run-ended':
       mark('ended', `Run ended: ${entry.reason}`);
       break;
-    // These are part of a span that is shown.
     case 'step-done':
+      row.facts.push({ name: `Step ${entry.step}`, value: event.output ?? 'done' });
+      break;
+    // These are part of a span that is shown.
     case 'call-committed':
     case 'call-held':
   }
 }
 
-type Decision = NonNullable<Extract<TimelineEntry, { type: 'wait-ended' }>['decision']>;
+type Part = { readonly [name: string]: unknown };
 
-function begin(row: Row | undefined, span: Span): void {
-  end(row, span.from);
-  row?.spans.push(span);
+function textFacts(content: readonly Part[]): readonly Fact[] {
+  const joined = (texts: readonly unknown[]) =>
+    texts.filter((text) => typeof text === 'string' && text !== '').join('\n\n');
+  const [thoughts, text] = [joined(content.map((part) => part.reasoning)), joined(content.map((part) => part.text))];
+  return [
+    ...(thoughts === '' ? [] : [{ name: 'Thoughts', value: thoughts }]),
+    ...(text === '' ? [] : [{ name: 'Text', value: text }]),
+  ];
 }
 
-function end(row: Row | undefined, at: number): void {
-  const span = row?.spans.at(-1);
-  if (row && span && span.to === null) row.spans[row.spans.length - 1] = { ...span, to: at };
+type Decision = NonNullable<Extract<TimelineEntry, { type: 'wait-ended' }>['decision']>;
+
+function begin(row: Row, span: Span): void {
+  end(row, span.from);
+  row.spans.push(span);
+}
+
+function end(row: Row, at: number): void {
+  const span = row.spans.at(-1);
+  if (span && span.to === null) row.spans[row.spans.length - 1] = { ...span, to: at };
 }
 
 const MARKS = {
@@ -126,9 +193,14 @@ const MARKS = {
 } as const;
 
 function decisionMark(decision: Decision, at: number): Mark {
-  const [is, word] = MARKS[decision.type];
+  const isEdited = decision.type === 'approve' && 'input' in decision;
+  const [is, word] = isEdited ? (['edited', 'Approved with changes'] as const) : MARKS[decision.type];
   const by = decision.by === undefined ? '' : ` by ${decision.by}`;
-  const how = decision.type === 'approve' && 'input' in decision ? ', with changes' : '';
-  const note = decision.note ? { note: decision.note } : {};
-  return { is, title: `${word}${by}${how}`, at, ...note };
+  return {
+    is,
+    title: `${word}${by}`,
+    at,
+    ...('reason' in decision && decision.reason ? { reason: decision.reason } : {}),
+    ...(decision.note ? { note: decision.note } : {}),
+  };
 }

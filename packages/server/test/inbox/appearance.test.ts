@@ -3,7 +3,19 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { browse, card, cardPath, DESKTOP, type Desk, list, openDesk, PHONE, withBrowser } from './desk.ts';
+import {
+  account,
+  browse,
+  card,
+  cardPath,
+  DESKTOP,
+  type Desk,
+  list,
+  openDesk,
+  PHONE,
+  toast,
+  withBrowser,
+} from './desk.ts';
 
 withBrowser();
 
@@ -47,10 +59,10 @@ async function busyDesk(): Promise<{ readonly desk: Desk; readonly paths: readon
     desk,
     paths: [
       ['/', 'Inbox'],
-      [cardPath(pay), 'Approval needed: pay'],
-      [cardPath(address), 'Question: askAddress'],
-      [cardPath(publish), 'Approval needed: publish'],
-      [`/history/${encodeURIComponent(old)}`, 'Approval: pay'],
+      [cardPath(pay), 'Pay'],
+      [cardPath(address), 'Where shall it be sent?'],
+      [cardPath(publish), 'Publish'],
+      [`/history/${encodeURIComponent(old)}`, 'Pay'],
       ['/runs', 'Runs'],
       [`/runs/${runId}`, 'Timeline'],
       [`/runs/${decided}`, 'Timeline'],
@@ -77,7 +89,7 @@ test.for([
   }
 });
 
-test('forms, the filter and the help pass axe too', async () => {
+test('forms, menus, the palette and the help pass axe too', async () => {
   const { desk, paths } = await busyDesk();
   const page = await browse(desk, 'ada', paths[1]?.[0], { colorScheme: 'dark' });
   await card(page).getByRole('button', { name: 'Edit' }).click();
@@ -88,9 +100,18 @@ test('forms, the filter and the help pass axe too', async () => {
   await card(page).getByRole('button', { name: 'Back' }).click();
   await card(page).getByRole('button', { name: 'Reject' }).click();
   expect(await violations(page)).toEqual([]);
-  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.getByRole('button', { name: 'Filter', exact: true }).click();
+  await page.getByRole('menuitem', { name: 'Risk' }).click();
+  await page.getByRole('menuitemradio', { name: 'High' }).waitFor();
   expect(await violations(page)).toEqual([]);
-  await page.getByRole('button', { name: 'Help' }).click();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('option').first().waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog', { name: 'Search' }).waitFor({ state: 'hidden' });
+  await account(page, 'Help');
+  await page.getByRole('dialog', { name: 'Help' }).waitFor();
   expect(await violations(page)).toEqual([]);
 });
 
@@ -100,7 +121,7 @@ test('a phone shows one pane at a time, with the decisions in reach', async () =
   await list(page)
     .getByRole('link', { name: /Pay 500/ })
     .tap();
-  await card(page).getByRole('heading', { name: 'Approval needed: pay' }).waitFor();
+  await card(page).getByRole('heading', { name: 'Pay', exact: true }).waitFor();
   expect(await list(page).isVisible()).toBe(false);
   const approve = card(page).getByRole('button', { name: 'Approve' });
   const box = await approve.boundingBox();
@@ -118,9 +139,7 @@ test('a phone shows one pane at a time, with the decisions in reach', async () =
     .getByRole('link', { name: /Pay 500/ })
     .tap();
   await approve.tap();
-  await card(page)
-    .getByText(/Approved by ada/)
-    .waitFor();
+  await toast(page, 'approved', 'Approved: Pay').waitFor();
 });
 
 test.for([
@@ -168,7 +187,7 @@ test('a card with an unknown outcome does not highlight running it again', async
     await route.fulfill({ json: { ...(await answer.json()), ...change } });
   });
   await page.goto(`${desk.url}${cardPath(id)}`);
-  await card(page).getByRole('heading', { name: 'Outcome unknown: pay' }).waitFor();
+  await card(page).getByText('Outcome unknown').waitFor();
   const look = (verb: string) => {
     const style = `getComputedStyle(document.querySelector('#card button[data-countersign="${verb}"]'))`;
     return page.evaluate<readonly string[]>(`[${style}.backgroundColor, ${style}.color]`);
@@ -181,7 +200,7 @@ test('a card with an unknown outcome does not highlight running it again', async
 test('the help on a phone shows the user and the licences, and no keyboard shortcuts', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada', '/', { viewport: PHONE, hasTouch: true });
-  await page.getByRole('button', { name: 'Help' }).tap();
+  await account(page, 'Help');
   const help = page.getByRole('dialog', { name: 'Help' });
   await help.getByText('Signed in as').waitFor();
   expect(await help.textContent()).toContain('ada');
@@ -211,21 +230,13 @@ test('light and dark follow the system until the user chooses', async () => {
   await page.emulateMedia({ colorScheme: 'light' });
   const light = await background();
   expect(light).not.toBe(dark);
-  await page
-    .getByRole('button', { name: /Colours: system/ })
-    .first()
-    .click();
-  await page
-    .getByRole('button', { name: /Colours: light/ })
-    .first()
-    .click();
+  await account(page, 'Dark');
   expect(await background()).toBe(dark);
   await page.reload();
-  await page
-    .getByRole('button', { name: /Colours: dark/ })
-    .first()
-    .waitFor();
+  await page.getByRole('button', { name: /^Account/ }).waitFor();
   expect(await background()).toBe(dark);
+  await account(page, 'System colours');
+  expect(await background()).toBe(light);
 });
 
 test('with forced system colours, the open row and the open page stand out', async () => {

@@ -1,6 +1,6 @@
 // Deciding in the inbox, with a mouse: each way to decide.
 import { expect, test } from 'vitest';
-import { browse, card, cardPath, list, openDesk, PHONE, withBrowser } from './desk.ts';
+import { browse, card, cardPath, DESKTOP, list, openDesk, PHONE, toast, withBrowser } from './desk.ts';
 
 withBrowser();
 
@@ -13,9 +13,18 @@ test('the list shows pending requests, and a card shows everything a decision is
   expect(await row.textContent()).toMatch(/Pay 500\?.*High risk.*clerk.*money/);
 
   await row.click();
-  await card(page).getByRole('heading', { name: 'Approval needed: pay' }).waitFor();
+  await card(page).getByRole('heading', { name: 'Pay', exact: true }).waitFor();
   const shown = await card(page).textContent();
-  for (const part of ['Pay 500?', 'Northwind', '500', 'Invoice 7', 'High risk', 'money', 'then auto-rejects'])
+  for (const part of [
+    'Approval needed',
+    'Pay 500?',
+    'Northwind',
+    '500',
+    'Invoice 7',
+    'High risk',
+    'money',
+    'then auto-rejects',
+  ])
     expect(shown).toContain(part);
   expect(shown).toContain('I need your decision.');
   expect(await card(page).locator('time').first().getAttribute('title')).toMatch(/\d/);
@@ -30,7 +39,7 @@ test('an approval runs the tool once and shows the recorded decision', async () 
   await card(page)
     .getByText(/Approved by ada/)
     .waitFor();
-  await page.getByRole('status').getByText('Approved: pay').waitFor();
+  await toast(page, 'approved', 'Approved: Pay').waitFor();
   await list(page).getByText("You're all caught up").waitFor();
   await desk.ai.runs.wait(runId, { until: 'end' });
   expect(desk.done).toEqual([{ tool: 'pay', input: { to: 'Northwind', amount: 500 } }]);
@@ -47,11 +56,11 @@ test('two clicks on approve are one decision', async () => {
   const [id = ''] = await desk.waiting(runId);
   const page = await browse(desk, 'ada', cardPath(id));
   await card(page).getByRole('button', { name: 'Approve' }).dblclick();
-  await card(page)
-    .getByText(/Approved by ada/)
-    .waitFor();
+  await toast(page, 'approved', 'Approved: Pay').waitFor();
   expect(await desk.waiting(runId)).toHaveLength(1);
   await expect.poll(() => list(page).getByRole('link').count()).toBe(1);
+  // The next request has taken its place.
+  await card(page).getByText('Pay 600?').waitFor();
 });
 
 test('a rejection carries its reason to the model', async () => {
@@ -65,7 +74,13 @@ test('a rejection carries its reason to the model', async () => {
   await card(page)
     .getByText(/Rejected by ada/)
     .waitFor();
-  expect(await card(page).textContent()).toContain('Not our invoice.');
+  await toast(page, 'rejected', 'Rejected: Pay').waitFor();
+  // The outcome and the reason come first, the request is folded below.
+  expect(await card(page).locator('article').innerText()).toMatch(
+    /^Rejected by ada .*\s+Pay\s+Reason: Not our invoice\.\s+Request pay$/,
+  );
+  await card(page).getByText('Request pay').click();
+  await card(page).getByText('Northwind').first().waitFor();
   const run = await desk.ai.runs.wait(runId, { until: 'end' });
   expect(JSON.stringify(run.messages)).toContain('Not our invoice.');
   expect(desk.done).toEqual([]);
@@ -85,12 +100,17 @@ test('an edit shows its changes, is rejected if invalid, and then runs as edited
   expect(await desk.waiting(runId)).toHaveLength(1);
 
   await amount.fill('450');
+  // The form stands where the input was, with the old value at the changed field and its buttons in view.
+  expect(await card(page).locator('[data-countersign="input"]').count()).toBe(0);
+  expect(await card(page).locator('[data-countersign="was"]').innerText()).toBe('Was 500');
+  const send = card(page).getByRole('button', { name: 'Approve with these changes' });
+  expect(((await send.boundingBox())?.y ?? Number.POSITIVE_INFINITY) + 30).toBeLessThan(DESKTOP.height);
   expect(await card(page).getByRole('list', { name: 'Changes' }).textContent()).toMatch(
     /amount changed from 500 to 450/,
   );
-  await card(page).getByRole('button', { name: 'Approve with these changes' }).click();
+  await send.click();
   await card(page)
-    .getByText(/Approved by ada/)
+    .getByText(/Approved with changes by ada/)
     .waitFor();
   expect(await card(page).textContent()).toMatch(/amount changed from 500 to 450/);
   await desk.ai.runs.wait(runId, { until: 'end' });

@@ -199,7 +199,38 @@ export async function browse(desk: Desk, person: string, path = '/', look: Look 
 }
 
 export const cardPath = (interruptId: string): string => `/interrupts/${encodeURIComponent(interruptId)}`;
-/** The open card. */
-export const card = (page: Page) => page.getByRole('region', { name: 'Card' });
+/** The open request. */
+export const card = (page: Page) => page.getByRole('region', { name: 'Request' });
 /** The list beside it. */
 export const list = (page: Page) => page.getByRole('region', { name: 'Inbox' });
+/** A short message about a finished action, by its tone. */
+export const toast = (page: Page, tone: string, text: string | RegExp) =>
+  page.locator(`[data-toast="${tone}"]`).getByText(text);
+
+/** Chooses an entry of the menu that this button opens. */
+export async function choose(page: Page, button: string | RegExp, entry: string): Promise<void> {
+  await page.getByRole('button', { name: button }).filter({ visible: true }).first().click();
+  await page.getByRole('menuitemradio', { name: entry, exact: true }).click();
+}
+
+/** Adds a filter by the menu of the list. */
+export async function filterBy(page: Page, name: string, value: string): Promise<void> {
+  await page.getByRole('button', { name: 'Filter', exact: true }).click();
+  await page.getByRole('menuitem', { name, exact: true }).click();
+  await page.getByRole('menuitemradio', { name: value, exact: true }).click();
+}
+
+export const removeFilter = (page: Page, name: string): Promise<void> =>
+  page.getByRole('button', { name: `Remove the filter ${name}` }).click();
+
+/** Opens the menu of the account and chooses an entry. */
+export async function account(page: Page, entry: string): Promise<void> {
+  await page
+    .getByRole('button', { name: /^Account/ })
+    .filter({ visible: true })
+    .click();
+  await page
+    .getByRole('menuitem', { name: entry })
+    .or(page.getByRole('menuitemradio', { name: entry }))
+    .click();
+}

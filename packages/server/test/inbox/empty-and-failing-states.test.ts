@@ -1,6 +1,6 @@
 // Empty and failing states: loading, empty, server unreachable, signed out.
 import { expect, test } from 'vitest';
-import { browse, card, cardPath, list, openDesk, PATIENT, withBrowser } from './desk.ts';
+import { account, browse, card, cardPath, list, openDesk, PATIENT, PHONE, withBrowser } from './desk.ts';
 
 withBrowser();
 
@@ -143,20 +143,41 @@ test('a decision that did not reach the server can be made again once it is back
   await card(page).getByRole('button', { name: 'Approve' }).waitFor();
   await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
   await desk.stop();
-  await page.getByRole('status').getByText('Connection lost').first().waitFor({ state: 'attached' });
+  const banner = page.getByRole('status', { name: 'Connection' });
+  await banner.getByText('Connection lost.').waitFor();
+  await banner.getByRole('button', { name: 'Retry now' }).click();
   await card(page).getByRole('button', { name: 'Approve' }).click();
   await card(page)
     .getByRole('alert')
     .getByText(/Could not confirm your decision/)
     .waitFor();
   expect(desk.done).toEqual([]);
+  expect(await page.getByText(/failed to fetch/i).count()).toBe(0);
   await desk.comeBack();
-  await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
+  await banner.getByText('Connection lost.').waitFor({ state: 'hidden', timeout: 4_000 });
   await card(page).getByRole('button', { name: 'Approve' }).click();
   await card(page)
     .getByText(/Approved by ada/)
     .waitFor();
   await expect.poll(() => desk.done.length, PATIENT).toBe(1);
+});
+
+test('a chat without a connection shows one card for a request, on a phone too', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const page = await browse(desk, 'ada', `/chat/clerk/${runId}`, { viewport: PHONE });
+  await page.getByRole('button', { name: 'Approve' }).waitFor();
+  await desk.stop();
+  await page.getByRole('status', { name: 'Connection' }).getByText('Connection lost.').waitFor();
+  await page.getByLabel('Your message').fill('Never mind');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('alert').getByText('Connection dropped.').waitFor();
+  await page.getByRole('button', { name: 'Approve' }).waitFor();
+  expect(await page.getByText('Withdrawn').count()).toBe(0);
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.getByText('Could not confirm your decision. Try again.').waitFor();
+  expect(await page.getByText(/failed to fetch/i).count()).toBe(0);
+  await desk.comeBack();
 });
 
 test('a decision whose response was lost can be repeated and stays one decision', async () => {
@@ -218,7 +239,7 @@ test('below a base path every page is found', async () => {
   await desk.ai.runs.wait(body.id);
   const page = await browse(desk, 'ada', `/approvals/runs/${body.id}`);
   await page.getByRole('heading', { name: 'Timeline' }).waitFor();
-  await page.getByRole('link', { name: /pay/ }).click();
+  await page.getByRole('link', { name: /Pay 500/ }).click();
   await card(page).getByRole('button', { name: 'Approve' }).click();
   await card(page)
     .getByText(/Approved by ada/)
@@ -241,7 +262,7 @@ test('a link signs in once, and signing out ends the session', async () => {
   const link = await desk.loginPath('ada');
   await page.goto(`${desk.url}${link}`);
   await list(page).getByText("You're all caught up").waitFor();
-  await page.getByRole('button', { name: 'Sign out' }).first().click();
+  await account(page, 'Sign out');
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
   await page.goto(`${desk.url}${link}`);
   await page.getByText('This sign-in link has expired').waitFor();

@@ -1,6 +1,6 @@
 // Finding a request among many: search, filters, pages.
 import { expect, test } from 'vitest';
-import { browse, card, list, openDesk, PATIENT, withBrowser } from './desk.ts';
+import { browse, card, choose, filterBy, list, openDesk, PATIENT, removeFilter, withBrowser } from './desk.ts';
 
 withBrowser();
 
@@ -27,35 +27,35 @@ test('search and filters ask the server, and stay in the address', async () => {
   await page.getByLabel('Search').fill('');
   await shows([/Pay 500/, /Pay 600/, /publish/, /Which size/]);
 
-  await page.getByRole('button', { name: 'Filter' }).click();
-  await page.getByLabel('Tool').selectOption('pay');
+  await filterBy(page, 'Tool', 'pay');
   await shows([/Pay 500/, /Pay 600/]);
-  await page.getByLabel('Order').selectOption('newest');
+  await choose(page, /^Order/, 'Newest first');
   await shows([/Pay 600/, /Pay 500/]);
-  await page.getByLabel('Only mine').check();
+  await filterBy(page, 'Started by', 'Me');
   await shows([/Pay 500/]);
   await page.getByRole('button', { name: 'Clear filters' }).click();
-  await page.getByLabel('Risk').selectOption('low');
+  await filterBy(page, 'Risk', 'High');
+  await shows([/Pay 600/, /Pay 500/]);
+  // The chip of a filter opens its menu.
+  await choose(page, 'Risk: High', 'Low');
   await shows([/publish/]);
-  await page.getByLabel('Risk').selectOption('');
-  await page.getByLabel('Kind').selectOption('question');
+  await removeFilter(page, 'Risk');
+  await filterBy(page, 'Kind', 'Question');
   await shows([/Which size/]);
-  await page.getByLabel('Kind').selectOption('');
-  await page.getByLabel('Label').fill('press');
+  await removeFilter(page, 'Kind');
+  await filterBy(page, 'Label', 'press');
   await shows([/publish/]);
-  await page.getByLabel('Label').fill('');
-  await page.getByLabel('Agent').selectOption('assistant');
+  await removeFilter(page, 'Label');
+  await filterBy(page, 'Agent', 'assistant');
   await list(page).getByText('No matches').waitFor();
   await page.getByRole('button', { name: 'Clear filters' }).first().click();
-  await page.getByLabel('Age', { exact: true }).selectOption('1h');
+  await filterBy(page, 'Age', 'Over an hour old');
   await list(page).getByText('No matches').waitFor();
 
   await page.goto(`${desk.url}/?tool=publish`);
   await shows([/publish/]);
   await rows.first().click();
-  await card(page)
-    .getByRole('heading', { name: /publish/ })
-    .waitFor();
+  await card(page).getByRole('heading', { name: 'Publish' }).waitFor();
   expect(page.url()).toContain('tool=publish');
 });
 
@@ -119,8 +119,7 @@ test('a decided request disappears from the list, even from a later page', async
       .getByRole('link', { name: /payee58/ })
       .count(),
   ).toBe(0);
-  // The next card took its place.
-  await card(page).getByRole('button', { name: 'Next' }).click();
+  // The next request opens in its place.
   await card(page).getByText('payee59').first().waitFor();
 
   // Another person decides the open request.
@@ -129,4 +128,26 @@ test('a decided request disappears from the list, even from a later page', async
     decision: { type: 'reject' },
   });
   await list(page).getByText('58 waiting').waitFor();
+});
+
+test('the palette finds requests, runs and pages, and opens them with the keyboard', async () => {
+  const desk = await openDesk();
+  await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const runId = await desk.start([['choose', { question: 'Which size?', choices: ['Small', 'Large'] }]]);
+  const page = await browse(desk, 'ada', '/dashboard');
+  await page.getByRole('heading', { name: 'Dashboard' }).waitFor();
+  const palette = page.getByRole('dialog', { name: 'Search' });
+  const find = async (text: string, option: RegExp) => {
+    await page.keyboard.press('Control+k');
+    await palette.getByRole('combobox').fill(text);
+    await expect.poll(() => palette.getByRole('option').first().textContent(), PATIENT).toMatch(option);
+    await page.keyboard.press('Enter');
+    await palette.waitFor({ state: 'hidden' });
+  };
+  await find('which siz', /Which size\?/);
+  await card(page).getByRole('heading', { name: 'Which size?' }).waitFor();
+  await find(runId, /choose/);
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+  await find('hist', /^History/);
+  await page.getByRole('heading', { level: 1, name: 'History' }).waitFor();
 });

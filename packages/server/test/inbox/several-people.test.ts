@@ -1,5 +1,6 @@
 // Two people at one inbox: holds, decisions of others, and conflicts.
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browse, card, cardPath, list, openDesk, withBrowser } from './desk.ts';
 
@@ -107,6 +108,31 @@ test('a second decider sees the first decision, its author and its time', async 
   expect(desk.done).toEqual([]);
 });
 
+test('a draft is kept when another person decides meanwhile, in the inbox and in the chat', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const inbox = await browse(desk, 'ada', cardPath(id));
+  await card(inbox).getByRole('button', { name: 'Edit' }).click();
+  await card(inbox).getByLabel('amount').fill('450');
+  const chat = await browse(desk, 'ada', `/chat/clerk/${runId}`);
+  await chat.getByRole('button', { name: 'Reject' }).click();
+  await chat.getByLabel('Reason (optional)').fill('Too expensive.');
+  await inbox.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
+  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, {
+    decision: { type: 'approve' },
+  });
+  const told = (page: Page) => page.getByRole('alert').filter({ hasText: 'Your draft was not sent' });
+  await card(inbox)
+    .getByText(/Approved by grace/)
+    .waitFor();
+  await told(inbox).getByText('450').waitFor();
+  await told(chat).getByText('Too expensive.').waitFor();
+  await told(chat).getByRole('button', { name: 'Dismiss' }).click();
+  await told(chat).waitFor({ state: 'detached' });
+  expect(desk.done).toEqual([{ tool: 'pay', input: { to: 'Northwind', amount: 500 } }]);
+});
+
 test("a different decision in the chat after another person's is reported as not taken", async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
@@ -122,7 +148,7 @@ test("a different decision in the chat after another person's is reported as not
   await page.getByRole('button', { name: 'Reject' }).click();
   const told = page
     .getByRole('alert')
-    .filter({ hasText: 'pay: This was already decided. Your decision was not saved.' });
+    .filter({ hasText: 'Pay: This was already decided. Your decision was not saved.' });
   await told.getByText(/Approved by grace/).waitFor();
   expect(desk.done).toHaveLength(1);
   await page.getByRole('textbox').fill('[["look", {}]]');

@@ -1,0 +1,88 @@
+// The menu of the signed-in user: colours, help, sign out.
+import { Menu } from '@base-ui/react/menu';
+import { VisibleText } from '@countersign/react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { CircleQuestionMark, LogOut } from 'lucide-react';
+import { mount } from '../api/mount.ts';
+import { meQuery } from '../api/queries.ts';
+import { Popup } from '../primitives/choice-menu.tsx';
+import { showToast } from '../primitives/toasts.tsx';
+import { openHelp } from './overlays.ts';
+import { ThemeChoices } from './theme.tsx';
+
+type AccountMenuProps = {
+  /** Only the initial, where there is little room. */
+  readonly isSmall?: boolean;
+};
+
+export function AccountMenu({ isSmall = false }: AccountMenuProps) {
+  const { data: me } = useQuery(meQuery);
+  const signOut = useSignOut();
+  const name = me ? me.name || me.id : '';
+  const model = me && (me.demo ? 'Demo model' : me.model);
+  return (
+    <Menu.Root modal={false}>
+      <Menu.Trigger
+        className={`flex min-w-0 items-center gap-2 rounded-md p-1.5 text-left hover:bg-sunken data-popup-open:bg-sunken ${isSmall ? 'max-md:size-11 max-md:justify-center' : 'w-full'}`}
+      >
+        <span className="sr-only">Account:{isSmall && ` ${name}`}</span>
+        <span
+          aria-hidden="true"
+          className="grid size-7 shrink-0 place-items-center rounded-full bg-accent-soft text-xs font-semibold text-accent uppercase"
+        >
+          {[...name][0] ?? '?'}
+        </span>
+        {!isSmall && (
+          <span className="hidden min-w-0 flex-1 flex-col text-xs lg:flex">
+            <span className="truncate font-medium">
+              <VisibleText text={name} />
+            </span>
+            <span className="truncate text-muted">{model}</span>
+          </span>
+        )}
+      </Menu.Trigger>
+      <Popup align="end" side={isSmall ? 'bottom' : 'top'}>
+        <div className="border-b border-line px-2 pt-1 pb-2 text-xs">
+          <p className="max-w-56 truncate font-medium">
+            <VisibleText text={name} />
+          </p>
+          <p className="max-w-56 truncate text-muted">
+            {me?.demo ? 'Demo model: no API key is set, so replies are scripted.' : model}
+          </p>
+        </div>
+        <div className="border-b border-line py-1">
+          <ThemeChoices />
+        </div>
+        <div className="pt-1">
+          <Menu.Item className="menu-item" onClick={openHelp}>
+            <CircleQuestionMark aria-hidden="true" className="size-4 text-muted" />
+            Help
+            <kbd className="key ml-auto max-md:hidden">?</kbd>
+          </Menu.Item>
+          <Menu.Item className="menu-item" onClick={() => !signOut.isPending && signOut.mutate()}>
+            <LogOut aria-hidden="true" className="size-4 text-muted" />
+            Sign out
+          </Menu.Item>
+        </div>
+      </Popup>
+    </Menu.Root>
+  );
+}
+
+/** Ends the session of this browser. */
+function useSignOut() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: async () => {
+      const response = await fetch(new URL('logout', mount), { method: 'POST', credentials: 'same-origin' });
+      if (!response.ok) throw new Error('Could not sign you out.');
+      await client.invalidateQueries({ queryKey: meQuery.queryKey });
+    },
+    onSuccess: () => {
+      // Still signed in after the session ended: a proxy signs the user in.
+      if (client.getQueryState(meQuery.queryKey)?.status === 'success')
+        showToast('trouble', 'Your organisation signs you in. Sign out there.');
+    },
+    onError: (error) => showToast('trouble', error.message),
+  });
+}
