@@ -7,7 +7,7 @@ export const metadata: Metadata = {
   title: 'Countersign chat',
   description: 'An assistant that asks before it acts.',
   icons: {
-    icon: 'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="%23115e59"/><path d="M4 8.5l2.5 2.5L12 5.5" fill="none" stroke="white" stroke-width="2"/></svg>',
+    icon: 'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="%230f5f58"/><path d="M4 8.5l2.5 2.5L12 5.5" fill="none" stroke="white" stroke-width="2"/></svg>',
   },
 };
 
@@ -15,17 +15,15 @@ export const viewport: Viewport = {
   width: 'device-width',
   initialScale: 1,
   themeColor: [
-    { media: '(prefers-color-scheme: light)', color: '#fafaf9' },
-    { media: '(prefers-color-scheme: dark)', color: '#0c0a09' },
+    { media: '(prefers-color-scheme: light)', color: '#fafafa' },
+    { media: '(prefers-color-scheme: dark)', color: '#0b0b0c' },
   ],
 };
 
 export default function Layout({ children }: { readonly children: ReactNode }) {
   return (
     <html lang="en">
-      <body className="min-h-dvh bg-stone-50 text-stone-900 antialiased dark:bg-stone-950 dark:text-stone-100">
-        {children}
-      </body>
+      <body className="min-h-dvh bg-canvas font-sans text-ink antialiased">{children}</body>
     </html>
   );
 }

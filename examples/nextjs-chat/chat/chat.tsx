@@ -2,7 +2,7 @@
 'use client';
 
 import { useChat } from '@ai-sdk/react';
-import { Appearance, Interrupts, useInterrupts } from '@countersign/react';
+import { Interrupts, useInterrupts } from '@countersign/react';
 import { DefaultChatTransport } from 'ai';
 import { useEffect, useMemo, useRef } from 'react';
 import { Composer } from './composer.tsx';
@@ -31,6 +31,8 @@ export function Chat({ id, messages: loaded, isRunning, model }: ChatProps) {
   const isBusy = status === 'submitted' || status === 'streaming';
   const { end, waiting } = useFollow(lengthOf(messages) + interrupts.interrupts.length);
 
+  const pending = useMemo(() => new Set(interrupts.interrupts.map(({ id }) => id)), [interrupts.interrupts]);
+
   // From the first word on, the address leads back to this chat.
   const hasBegun = messages.length > 0;
   useEffect(() => {
@@ -43,30 +45,28 @@ export function Chat({ id, messages: loaded, isRunning, model }: ChatProps) {
   };
 
   return (
-    <Appearance words={WORDS}>
-      <div className="flex min-h-dvh flex-col">
-        <TopBar page="/" model={model} />
-        <main className="mx-auto flex w-full max-w-3xl flex-1 flex-col px-4 sm:px-6">
-          <h1 className="sr-only">Chat with the assistant</h1>
-          {hasBegun ? (
-            <div role="log" aria-label="Conversation" aria-busy={isBusy} className="flex flex-col gap-6 pt-6">
-              {messages.map((message, index) => (
-                <MessageView key={message.id} message={message} isLast={index === messages.length - 1} />
-              ))}
-              {status === 'submitted' && <Thinking />}
-            </div>
-          ) : (
-            <EmptyChat isDemo={model.isDemo} onChoose={say} />
-          )}
-          <div ref={waiting} className="pt-4">
-            <Interrupts interrupts={interrupts} returnFocus={input} headingLevel={2} />
+    <div className="flex min-h-dvh flex-col">
+      <TopBar page="/" model={model} />
+      <main className="mx-auto flex w-full max-w-3xl flex-1 flex-col px-4 sm:px-6">
+        <h1 className="sr-only">Chat with the assistant</h1>
+        {hasBegun ? (
+          <div role="log" aria-label="Conversation" aria-busy={isBusy} className="flex flex-col gap-6 pt-6">
+            {messages.map((message) => (
+              <MessageView key={message.id} message={message} pending={pending} />
+            ))}
+            {status === 'submitted' && <Thinking />}
           </div>
-          {error && !isBusy && <Trouble onRetry={() => void chat.sendMessage()} />}
-          <div ref={end} className="h-6 shrink-0" />
-        </main>
-        <Composer input={input} isBusy={isBusy} isPending={interrupts.isPending} onSend={say} />
-      </div>
-    </Appearance>
+        ) : (
+          <EmptyChat isDemo={model.isDemo} onChoose={say} />
+        )}
+        <div ref={waiting} className="pt-4">
+          <Interrupts interrupts={interrupts} returnFocus={input} headingLevel={2} />
+        </div>
+        {error && !isBusy && <Trouble onRetry={() => void chat.sendMessage()} />}
+        <div ref={end} className="h-6 shrink-0" />
+      </main>
+      <Composer input={input} isBusy={isBusy} isPending={interrupts.isPending} onSend={say} />
+    </div>
   );
 }
 
@@ -89,12 +89,6 @@ function lengthOf(messages: readonly AppMessage[]): number {
   const parts = messages.flatMap((message) => message.parts);
   return parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 1), messages.length);
 }
-
-const WORDS = {
-  mayItRun: 'Approval needed',
-  question: 'A question for you',
-  risk: (risk: string) => `${risk.charAt(0).toUpperCase()}${risk.slice(1)} risk`,
-};
 
 function Thinking() {
   return (

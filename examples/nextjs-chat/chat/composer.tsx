@@ -27,28 +27,24 @@ export function Composer({ input, isBusy, isPending, onSend }: ComposerProps) {
   }
 
   return (
-    <div className="sticky bottom-0 bg-stone-50 pb-[max(1rem,env(safe-area-inset-bottom))] before:pointer-events-none before:absolute before:inset-x-0 before:-top-6 before:h-6 before:bg-linear-to-t before:from-stone-50 dark:bg-stone-950 dark:before:from-stone-950">
+    <div className="sticky bottom-0 z-10 bg-canvas pb-[max(1rem,env(safe-area-inset-bottom))] before:pointer-events-none before:absolute before:inset-x-0 before:-top-6 before:h-6 before:bg-linear-to-t before:from-canvas">
       <form aria-label="Write a message" onSubmit={submit} className="mx-auto w-full max-w-3xl px-4 pt-1 sm:px-6">
-        <p id={hint} className="pb-2 text-center text-xs empty:pb-0 text-stone-600 dark:text-stone-400">
+        <p id={hint} className="pb-2 text-center text-xs empty:pb-0 text-muted">
           {isPending && 'Sending a message cancels the pending requests above.'}
         </p>
-        <div className="flex items-end gap-2 rounded-2xl border border-stone-300 bg-white p-2 shadow-sm focus-within:border-teal-700 focus-within:ring-1 focus-within:ring-teal-700 dark:border-stone-700 dark:bg-stone-900 dark:focus-within:border-teal-400 dark:focus-within:ring-teal-400">
+        <div className="flex items-end gap-2 rounded-xl border border-line bg-surface p-2 shadow-sm focus-within:border-accent focus-within:ring-1 focus-within:ring-accent">
           <textarea
             ref={input}
             aria-label="Your message"
             aria-describedby={hint}
-            placeholder="Say something…"
+            placeholder="Write a message…"
             rows={1}
             value={text}
             onChange={({ target }) => setText(target.value)}
             onKeyDown={onKeyDown}
-            className="field-sizing-content max-h-40 min-h-9 flex-1 resize-none bg-transparent px-2 py-1.5 outline-none placeholder:text-stone-500 dark:placeholder:text-stone-400"
+            className="field-sizing-content max-h-40 min-h-9 flex-1 resize-none bg-transparent px-2 py-1.5 text-base outline-none placeholder:text-muted sm:text-sm"
           />
-          <button
-            type="submit"
-            aria-disabled={!canSend}
-            className="h-9 shrink-0 rounded-xl bg-teal-800 px-4 text-sm font-medium text-white hover:bg-teal-900 aria-disabled:cursor-default aria-disabled:bg-stone-200 aria-disabled:text-stone-600 dark:bg-teal-400 dark:text-stone-950 dark:hover:bg-teal-300 dark:aria-disabled:bg-stone-800 dark:aria-disabled:text-stone-400"
-          >
+          <button type="submit" aria-disabled={!canSend} className="button-primary">
             Send
           </button>
         </div>

@@ -14,9 +14,9 @@ export function EmptyChat({ isDemo, onChoose }: EmptyChatProps) {
     <div className="flex flex-1 flex-col justify-center gap-8 py-10">
       <div className="text-center">
         <p className="text-balance text-2xl font-semibold tracking-tight sm:text-3xl">It asks before it acts</p>
-        <p className="mx-auto mt-3 max-w-md text-pretty text-stone-600 dark:text-stone-400">
-          Payments and mails wait for your approval. Reload, open a second tab, come back tomorrow: the question is
-          still there, and it is decided once.
+        <p className="mx-auto mt-3 max-w-md text-pretty text-muted">
+          A stored chat whose requests are cards. Choose it for a new app: a request survives a reload, a second tab and
+          a restart, and it is decided once.
         </p>
       </div>
       <ul className="grid gap-3 sm:grid-cols-2">
@@ -25,16 +25,16 @@ export function EmptyChat({ isDemo, onChoose }: EmptyChatProps) {
             <button
               type="button"
               onClick={() => onChoose(title)}
-              className="h-full w-full rounded-xl border border-stone-200 bg-white px-4 py-3 text-left shadow-xs transition-colors hover:border-stone-400 dark:border-stone-800 dark:bg-stone-900 dark:hover:border-stone-600"
+              className="h-full w-full rounded-xl border border-line bg-surface px-4 py-3 text-left shadow-xs transition-colors hover:border-edge"
             >
               <span className="block font-medium">{title}</span>
-              <span className="mt-0.5 block text-sm text-stone-600 dark:text-stone-400">{about}</span>
+              <span className="mt-0.5 block text-sm text-muted">{about}</span>
             </button>
           </li>
         ))}
       </ul>
       {isDemo && (
-        <p className="text-center text-xs text-stone-600 dark:text-stone-400">
+        <p className="text-center text-xs text-muted">
           No provider key is set, so a small script answers instead of a model.
         </p>
       )}

@@ -1,25 +1,31 @@
 // One message: its text, and the outcome of each call.
+import { DecidedCard } from '@countersign/react';
 import { getStaticToolName, isStaticToolUIPart } from 'ai';
 import type { InterruptCard } from 'countersign/ui';
-import { DecidedCard } from './decided-card.tsx';
 import type { AppMessage } from './message.ts';
 import { ToolLine } from './tool-line.tsx';
 
-export function MessageView({ message, isLast }: { readonly message: AppMessage; readonly isLast: boolean }) {
-  return message.role === 'user' ? <Said message={message} /> : <Answer message={message} isLast={isLast} />;
+type MessageProps = {
+  readonly message: AppMessage;
+  /** The requests whose cards stand below the conversation. */
+  readonly pending: ReadonlySet<string>;
+};
+
+export function MessageView({ message, pending }: MessageProps) {
+  return message.role === 'user' ? <Said message={message} /> : <Answer message={message} pending={pending} />;
 }
 
 function Said({ message }: { readonly message: AppMessage }) {
   const text = message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
   return (
-    <div className="ml-auto max-w-[85%] whitespace-pre-wrap rounded-2xl rounded-br-md bg-teal-800 px-4 py-2.5 text-white wrap-anywhere dark:bg-teal-900">
+    <div className="ml-auto max-w-[85%] whitespace-pre-wrap rounded-2xl rounded-br-md bg-accent-soft px-4 py-2.5 wrap-anywhere">
       <span className="sr-only">You said: </span>
       <bdi>{text}</bdi>
     </div>
   );
 }
 
-function Answer({ message, isLast }: { readonly message: AppMessage; readonly isLast: boolean }) {
+function Answer({ message, pending }: MessageProps) {
   const cards = message.parts.flatMap((part) => (part.type === 'data-interrupt' ? [part.data] : []));
   return (
     <div className="flex max-w-full flex-col gap-3">
@@ -36,20 +42,17 @@ function Answer({ message, isLast }: { readonly message: AppMessage; readonly is
         if (!isStaticToolUIPart(part)) return null;
         const own = cards.filter(({ toolCallId }) => toolCallId === part.toolCallId);
         if (own.length === 0) return <ToolLine key={key} name={getStaticToolName(part)} part={part} />;
-        return own.map((card) => <Card key={card.id} card={card} part={part} isLast={isLast} />);
+        return own
+          .filter(({ id }) => !pending.has(id))
+          .map((card) => (
+            <DecidedCard key={card.id} interrupt={byYou(card)} output={part.output} errorText={part.errorText} />
+          ));
       })}
     </div>
   );
 }
 
-type CardProps = {
-  readonly card: InterruptCard;
-  readonly part: { readonly output?: unknown; readonly errorText?: string | undefined };
-  readonly isLast: boolean;
-};
-
-/** Pending requests are shown below the conversation. Requests that a new message cancelled are shown as withdrawn. */
-function Card({ card, part, isLast }: CardProps) {
-  if (card.status === 'pending' && isLast) return null;
-  return <DecidedCard card={card} output={part.output} errorText={part.errorText} />;
+/** Every visitor of this demonstration is the same user, `demo`. */
+function byYou(card: InterruptCard): InterruptCard {
+  return card.decision?.by === 'demo' ? { ...card, decision: { ...card.decision, by: 'you' } } : card;
 }

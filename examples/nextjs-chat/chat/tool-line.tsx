@@ -1,5 +1,5 @@
 // A call without approval: one line that opens to its input and output.
-import { ValueView } from '@countersign/react';
+import { ValueView, VisibleText } from '@countersign/react';
 
 type Part = {
   readonly state: string;
@@ -12,24 +12,26 @@ export function ToolLine({ name, part }: { readonly name: string; readonly part:
   const { state, input, output, errorText } = part;
   const isDone = state === 'output-available' || state === 'output-error' || state === 'output-denied';
   return (
-    <details className="line" data-is={errorText === undefined ? 'done' : 'failed'}>
+    <details className="line">
       <summary>
-        <span aria-hidden="true" className="line-mark">
-          {isDone ? '⚙' : '…'}
-        </span>
-        <span className="line-title">
+        <span>
           {isDone ? 'Used' : 'Using'} <code>{name}</code>
+          {errorText !== undefined && ' (failed)'}
         </span>
       </summary>
       <div className="line-body">
         {input !== undefined && <ValueView value={input} />}
         {output !== undefined && (
           <>
-            <p className="line-label">Result</p>
+            <p className="text-xs text-muted">Result</p>
             <ValueView value={output} />
           </>
         )}
-        {errorText !== undefined && <p>{errorText}</p>}
+        {errorText !== undefined && (
+          <p className="text-danger">
+            <VisibleText text={errorText} />
+          </p>
+        )}
       </div>
     </details>
   );

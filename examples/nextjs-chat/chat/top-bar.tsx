@@ -4,7 +4,7 @@ import Link from 'next/link';
 export type ModelName = { readonly name: string; readonly isDemo: boolean };
 
 const PAGES = [
-  { href: '/', name: 'Countersign' },
+  { href: '/', name: 'Stored chat' },
   { href: '/use-chat-human-in-the-loop', name: 'Recipe' },
   { href: '/low-level', name: 'Low level' },
 ] as const;
@@ -13,7 +13,7 @@ export type Page = (typeof PAGES)[number]['href'];
 
 export function TopBar({ page, model }: { readonly page: Page; readonly model?: ModelName }) {
   return (
-    <header className="sticky top-0 z-10 border-b border-stone-200 bg-stone-50 dark:border-stone-800 dark:bg-stone-950">
+    <header className="sticky top-0 z-10 border-b border-line bg-canvas">
       <div className="mx-auto flex h-14 max-w-3xl items-center gap-3 px-4 sm:px-6">
         <nav aria-label="Pages" className="-ml-2 flex items-center gap-1 overflow-x-auto text-sm">
           {PAGES.map(({ href, name }) => (
@@ -22,7 +22,7 @@ export function TopBar({ page, model }: { readonly page: Page; readonly model?: 
               href={href}
               prefetch={false}
               aria-current={href === page ? 'page' : undefined}
-              className="shrink-0 rounded-md px-2 py-1.5 text-stone-600 hover:bg-stone-200/60 aria-[current=page]:font-semibold aria-[current=page]:text-stone-950 dark:text-stone-400 dark:hover:bg-stone-800 dark:aria-[current=page]:text-white"
+              className="shrink-0 rounded-md px-2 py-1.5 text-muted hover:bg-sunken aria-[current=page]:font-semibold aria-[current=page]:text-ink"
             >
               {name}
             </Link>
@@ -32,16 +32,13 @@ export function TopBar({ page, model }: { readonly page: Page; readonly model?: 
           {model && (
             <span
               title={model.isDemo ? 'No API key is set, so replies are scripted.' : undefined}
-              className="hidden rounded-full border border-stone-300 px-2.5 py-0.5 text-xs text-stone-600 sm:inline dark:border-stone-700 dark:text-stone-300"
+              className="hidden rounded-full border border-line px-2.5 py-0.5 text-xs text-muted sm:inline"
             >
               {model.name}
             </span>
           )}
           {/* A plain link: the server gives every new chat an id of its own. */}
-          <a
-            href={page}
-            className="rounded-lg border border-stone-300 bg-white px-3 py-1.5 text-sm font-medium shadow-xs hover:bg-stone-100 dark:border-stone-700 dark:bg-stone-900 dark:hover:bg-stone-800"
-          >
+          <a href={page} className="button">
             New chat
           </a>
         </div>

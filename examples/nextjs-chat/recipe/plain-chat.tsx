@@ -1,12 +1,14 @@
 // The looks of the recipe's two pages: messages, whatever the page shows for a call, and a form.
 'use client';
 
+import { OutcomeIcon } from '@countersign/react';
 import { type ReactNode, useState } from 'react';
 import { type ModelName, type Page, TopBar } from '../chat/top-bar.tsx';
 
 export type PlainChatProps = {
   readonly page: Page;
   readonly title: string;
+  /** What the page shows, and when to choose it. */
   readonly about: string;
   readonly model: ModelName;
   readonly messages: readonly { readonly id: string; readonly role: string; readonly content: ReactNode }[];
@@ -20,82 +22,87 @@ export type PlainChatProps = {
 export function PlainChat(props: PlainChatProps) {
   const { page, title, about, model, messages, isBusy, error, isPending, onSend } = props;
   const [input, setInput] = useState('');
+  const canSend = input.trim() !== '' && !isBusy && !isPending;
   return (
     <div className="flex min-h-dvh flex-col">
       <TopBar page={page} model={model} />
       <main className="mx-auto flex w-full max-w-3xl flex-1 flex-col gap-6 px-4 py-6 sm:px-6">
         <div>
           <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
-          <p className="mt-1 text-sm text-pretty text-stone-600 dark:text-stone-400">{about}</p>
+          <p className="mt-1 text-sm text-pretty text-muted">{about}</p>
         </div>
         <div role="log" aria-label="Conversation" aria-busy={isBusy} className="flex flex-col gap-5">
           {messages.map(({ id, role, content }) => (
-            <div key={id} className="whitespace-pre-wrap wrap-anywhere">
-              <strong className="block text-xs font-semibold tracking-wide text-stone-600 uppercase dark:text-stone-400">
-                {role}
-              </strong>
+            <div key={id} className="flex flex-col gap-2 whitespace-pre-wrap wrap-anywhere">
+              <strong className="text-xs font-semibold text-muted">{role === 'user' ? 'You' : 'Assistant'}</strong>
               {content}
             </div>
           ))}
         </div>
         {error && (
-          <p role="alert" className="text-sm text-red-800 dark:text-red-300">
-            Something went wrong: {error.message}
+          <p role="alert" className="rounded-md bg-danger-soft px-3 py-2 text-sm text-danger">
+            The answer could not be loaded. Send your message again.
           </p>
         )}
       </main>
       <form
         aria-label="Write a message"
-        className="sticky bottom-0 bg-stone-50 pb-4 dark:bg-stone-950"
+        className="sticky bottom-0 bg-canvas pb-4"
         onSubmit={(event) => {
           event.preventDefault();
-          if (input.trim() === '' || isBusy) return;
+          if (!canSend) return;
           onSend(input);
           setInput('');
         }}
       >
         <div className="mx-auto max-w-3xl px-4 sm:px-6">
-          <input
-            aria-label="Your message"
-            disabled={isPending}
-            value={input}
-            placeholder={isPending ? 'Decide first…' : 'How is the weather in Paris?'}
-            onChange={({ target }) => setInput(target.value)}
-            className="w-full rounded-xl border border-stone-300 bg-white px-4 py-3 shadow-sm placeholder:text-stone-500 disabled:bg-stone-100 dark:border-stone-700 dark:bg-stone-900 dark:placeholder:text-stone-400 dark:disabled:bg-stone-900"
-          />
+          <div className="flex items-center gap-2 rounded-xl border border-line bg-surface p-2 shadow-sm focus-within:border-accent focus-within:ring-1 focus-within:ring-accent">
+            <input
+              aria-label="Your message"
+              disabled={isPending}
+              value={input}
+              placeholder={isPending ? 'Decide first…' : 'How is the weather in Paris?'}
+              onChange={({ target }) => setInput(target.value)}
+              className="min-h-9 min-w-0 flex-1 bg-transparent px-2 text-base outline-none placeholder:text-muted sm:text-sm"
+            />
+            <button type="submit" aria-disabled={!canSend} className="button-primary">
+              Send
+            </button>
+          </div>
         </div>
       </form>
     </div>
   );
 }
 
+type ConfirmationProps = { readonly children: ReactNode; readonly onAnswer: (yes: boolean) => void };
+
 /** A pending call: its input, and the recipe's two buttons. */
-export function Confirmation({
-  children,
-  onAnswer,
-}: {
-  readonly children: ReactNode;
-  readonly onAnswer: (yes: boolean) => void;
-}) {
+export function Confirmation({ children, onAnswer }: ConfirmationProps) {
   return (
-    <div className="mt-2 rounded-xl border border-stone-200 bg-white p-4 shadow-sm dark:border-stone-800 dark:bg-stone-900">
+    <div className="rounded-xl border border-line bg-surface p-4 shadow-sm">
       {children}
       <div className="flex gap-2 pt-3">
-        <button
-          type="button"
-          onClick={() => onAnswer(true)}
-          className="rounded-lg bg-teal-800 px-4 py-2 text-sm font-medium text-white hover:bg-teal-900 dark:bg-teal-400 dark:text-stone-950 dark:hover:bg-teal-300"
-        >
+        <button type="button" onClick={() => onAnswer(true)} className="button-primary">
           Yes
         </button>
-        <button
-          type="button"
-          onClick={() => onAnswer(false)}
-          className="rounded-lg border border-stone-300 px-4 py-2 text-sm font-medium text-red-800 hover:bg-red-50 dark:border-stone-700 dark:text-red-300 dark:hover:bg-red-950"
-        >
+        <button type="button" onClick={() => onAnswer(false)} className="button text-danger">
           No
         </button>
       </div>
     </div>
+  );
+}
+
+/** What stays of a confirmation: who said what to which call. */
+export function Trace({ yes, children }: { readonly yes: boolean; readonly children: ReactNode }) {
+  return (
+    <p className="flex items-start gap-2 rounded-md border border-line bg-surface px-3 py-2 text-sm">
+      <OutcomeIcon outcome={yes ? 'approved' : 'rejected'} />
+      <span className="min-w-0">
+        {yes ? 'You said yes: ' : 'You said no: '}
+        {children}
+      </span>
+    </p>
   );
 }

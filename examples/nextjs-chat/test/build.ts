@@ -28,6 +28,7 @@ function hashOfSources(): string {
     ),
     ...globSync('*.{ts,mjs,json}', { cwd: folder }).map((file) => join(folder, file)),
     ...globSync('packages/{countersign,react}/dist/**/*.js', { cwd: root }).map((file) => join(root, file)),
+    join(root, 'packages/react/src/styles.css'),
     join(root, 'package-lock.json'),
   ].filter((file) => !file.endsWith('next-env.d.ts'));
   const hash = createHash('sha256').update(process.version);

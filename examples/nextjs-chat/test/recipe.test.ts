@@ -34,6 +34,8 @@ describe.each(['/low-level', '/use-chat-human-in-the-loop'])('%s', (path) => {
     expect(await page.getByLabel('Your message').isDisabled()).toBe(true);
     await button(page, 'Yes').click();
     await page.getByText(/The weather in Paris is (sunny|cloudy|rainy|snowy)\./).waitFor();
+    // A trace of the approval stays.
+    await page.getByText(/^You said yes: .*Paris/).waitFor();
     expect(await page.getByLabel('Your message').isDisabled()).toBe(false);
   });
 
@@ -41,6 +43,7 @@ describe.each(['/low-level', '/use-chat-human-in-the-loop'])('%s', (path) => {
     await ask();
     await button(page, 'No').click();
     await page.getByText(/denied/).waitFor();
+    await page.getByText(/^You said no: .*Paris/).waitFor();
     expect(await conversation(page)).not.toContain('The weather in Paris is');
   });
 });

@@ -79,7 +79,7 @@ export async function say(page: Page, text: string): Promise<void> {
 export const cards = (page: Page): Locator => page.locator('[data-countersign="card"]');
 
 /** The lines of decided requests. */
-export const decided = (page: Page): Locator => page.locator('details.line');
+export const decided = (page: Page): Locator => page.locator('[data-countersign="decided"]');
 
 export const button = (place: Page | Locator, name: string): Locator =>
   place.getByRole('button', { name, exact: true });
