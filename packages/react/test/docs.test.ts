@@ -1,13 +1,14 @@
-// The tsx examples in the React and Next.js guides and in the README compile as strictly as the package.
+// The tsx examples in the documentation and in the README compile as strictly as the package.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '../../..');
 
 test('every tsx example compiles', () => {
-  const blocks = ['docs/guides/nextjs.md', 'docs/guides/react.md', 'packages/react/README.md'].flatMap(blocksOf);
+  const pages = [...globSync('docs/**/*.md', { cwd: root }).sort(), 'packages/react/README.md'];
+  const blocks = pages.flatMap(blocksOf);
   expect(blocks.length).toBeGreaterThan(3);
   mkdirSync(join(root, '.tmp'), { recursive: true });
   const folder = mkdtempSync(join(root, '.tmp/react-docs-'));
