@@ -1,0 +1,138 @@
+// The documentation site: it builds offline, every link and anchor has a target, the sidebar has every page, search works,
+// and no page loads anything from elsewhere.
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { extname, join, posix, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
+import { openBrowser } from '../../../../scripts/test-browser.mjs';
+
+const root = resolve(import.meta.dirname, '../../../..');
+/** README.md is the list of all pages, and files of the repository have pages below /source/. */
+const pages = globSync('**/*.md', { cwd: join(root, 'docs'), exclude: ['index.md', 'README.md', 'source/**'] }).sort();
+
+let folder: string;
+let built: ReturnType<typeof spawnSync>;
+
+beforeAll(() => {
+  mkdirSync(join(root, '.tmp'), { recursive: true });
+  folder = mkdtempSync(join(root, '.tmp/site-'));
+  const vitepress = join(root, 'node_modules/vitepress/bin/vitepress.js');
+  built = spawnSync(process.execPath, [vitepress, 'build', 'docs', '--outDir', folder], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+}, 300_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('the site builds', () => {
+  expect(built.status, `${built.stdout}${built.stderr}`).toBe(0);
+  expect(pages.filter((page) => !existsSync(join(folder, htmlOf(page))))).toEqual([]);
+});
+
+test('the configuration of the site has no type errors', () => {
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const checked = spawnSync(process.execPath, [tsc, '--project', 'docs', '--pretty', 'false'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  expect(`${checked.stdout}${checked.stderr}`).toBe('');
+});
+
+test('every page is in the sidebar, once', () => {
+  const sidebar = /<aside class="VPSidebar[\s\S]*?<\/aside>/.exec(read('tutorial.html'))?.[0] ?? '';
+  const linked = hrefsOf(sidebar).filter((href) => !href.startsWith('/source/'));
+  expect(linked.sort()).toEqual(pages.map((page) => `/${htmlOf(page)}`).sort());
+});
+
+test('every link and every image of the site has a target', () => {
+  const files = globSync('**/*.html', { cwd: folder });
+  expect(files.length).toBeGreaterThan(pages.length);
+  expect(files.flatMap((file) => deadLinksOf(file).map((link) => `${file}: ${link}`))).toEqual([]);
+});
+
+test('every page has a title of its own', () => {
+  const titles = ['index.html', 'contents.html', ...pages.map(htmlOf)].map(titleOf);
+  expect(titles.filter((title, index) => title === '' || titles.indexOf(title) !== index)).toEqual([]);
+});
+
+test('search and dark mode work, and nothing comes from another host', async () => {
+  const browser = await openBrowser();
+  onTestFinished(() => browser.close());
+  const address = await serve();
+  const page = await browser.newPage({ colorScheme: 'light' });
+  const problems: string[] = [];
+  page.on('request', (request) => request.url().startsWith(address) || problems.push(request.url()));
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+
+  await page.goto(`${address}/`, { waitUntil: 'networkidle' });
+  await page.getByRole('switch').first().click();
+  await page.locator('html.dark').waitFor();
+
+  await page.keyboard.press('Control+k');
+  await page.locator('#localsearch-input').fill('idempotencyKey');
+  await page.getByRole('option').first().click();
+  await page.waitForURL(/\.html#/);
+  expect(await page.locator('h1').first().textContent()).not.toBe('');
+  expect(problems).toEqual([]);
+});
+
+const htmlOf = (page: string): string => page.replace(/\.md$/, '.html');
+const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
+const titleOf = (file: string): string => /<title>(.*?)<\/title>/.exec(read(file))?.[1] ?? '';
+
+/** The addresses in an HTML text, in the order they stand there. */
+function hrefsOf(html: string): string[] {
+  return [...html.matchAll(/<(?:a|img)\b[^>]*?\s(?:href|src)="([^"]+)"/g)].map((match) => unescaped(match[1] ?? ''));
+}
+
+const unescaped = (text: string): string => text.replaceAll('&amp;', '&').replaceAll('&quot;', '"');
+
+function deadLinksOf(file: string): readonly string[] {
+  const inside = hrefsOf(read(file)).filter((href) => !/^([a-z]+:|\/\/)/.test(href));
+  return [...new Set(inside)].filter((href) => !hasTarget(file, href));
+}
+
+function hasTarget(file: string, href: string): boolean {
+  const [path = '', anchor] = href.split('#').map(decodeURIComponent);
+  const target = path === '' ? file : posix.join(path.startsWith('/') ? '.' : posix.dirname(file), path);
+  const page = target.endsWith('/') || target === '.' ? posix.join(target, 'index.html') : target;
+  if (!existsSync(join(folder, page))) return false;
+  return anchor === undefined || anchor === '' || idsOf(page).has(anchor);
+}
+
+const knownIds = new Map<string, Set<string>>();
+
+function idsOf(file: string): Set<string> {
+  const ids =
+    knownIds.get(file) ??
+    new Set([...read(file).matchAll(/\sid="([^"]+)"/g)].map((match) => unescaped(match[1] ?? '')));
+  knownIds.set(file, ids);
+  return ids;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css',
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+};
+
+/** Serves the built files as any static host does. */
+async function serve(): Promise<string> {
+  const server = createServer((request, response) => {
+    const path = new URL(request.url ?? '/', 'http://site').pathname;
+    const file = join(folder, path === '/' ? 'index.html' : decodeURIComponent(path));
+    const type = TYPES[extname(file)] ?? 'application/octet-stream';
+    if (existsSync(file)) response.writeHead(200, { 'content-type': type }).end(readFileSync(file));
+    else response.writeHead(404).end();
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
