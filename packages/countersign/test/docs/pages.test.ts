@@ -1,4 +1,4 @@
-// The shape of the user pages: short outside the reference, and every guide begins with its install line.
+// The shape of the user pages: short outside the reference, and every guide begins with the packages that it needs.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -9,15 +9,32 @@ const textOf = (page: string): string => readFileSync(join(docs, page), 'utf8');
 
 describe('a page outside the reference has at most 1,200 words', () => {
   test.each(pages.filter((page) => !page.startsWith('reference/')))('%s', (page) => {
-    expect(textOf(page).split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(1_200);
+    expect(words(textOf(page)).length).toBeLessThanOrEqual(1_200);
   });
 });
 
-describe('a guide begins with its title and its install line', () => {
+describe('a guide begins with its title and the packages that its examples import', () => {
   test.each(pages.filter((page) => page.startsWith('guides/')))('%s', (page) => {
-    expect(textOf(page)).toMatch(/^# .+\n\n```sh\nnpm install [^\n]*@?countersign/);
+    const text = textOf(page);
+    const commands = /^# .+\n\n```sh\n(npm install [\s\S]+?)\n```\n/.exec(text)?.[1] ?? '';
+    const installed = new Set([...commands.matchAll(/^npm install ([^#\n]+)/gm)].flatMap((match) => words(match[1])));
+    expect(installed).toContain('countersign');
+    expect(importsOf(text).filter((name) => !installed.has(name) && !YOUR_APP.has(name))).toEqual([]);
   });
 });
+
+/** Packages of an app that a guide adds something to. */
+const YOUR_APP = new Set(['hono', 'react']);
+
+/** The packages that the TypeScript blocks import. */
+function importsOf(text: string): readonly string[] {
+  const blocks = [...text.matchAll(/^```tsx?(?: run)?\n([\s\S]*?)^```/gm)].map((match) => match[1]).join('\n');
+  const names = [...blocks.matchAll(/ from '([^'.][^']*)'/g)].map((match) => match[1] ?? '');
+  const packages = names.map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? '');
+  return [...new Set(packages)].filter((name) => !name.startsWith('node:'));
+}
+
+const words = (text = ''): readonly string[] => text.split(/\s+/).filter((word) => word !== '');
 
 test('every other page begins with its title', () => {
   expect(pages.filter((page) => page !== 'index.md' && !/^# .+\n\n/.test(textOf(page)))).toEqual([]);
