@@ -337,6 +337,19 @@ test('the title of a run is its first words, on one line and not too long', asyn
   expect((await ask('GET', `/api/v1/runs/${run.id}`)).body.title).toBe(title);
 });
 
+test('runs are found by their title or their id', async () => {
+  const { as, ai } = await startServer();
+  const ask = await as('ann');
+  const bob = await begin(ask, ai, 'pay bob 500');
+  const carol = await begin(ask, ai, 'pay carol 600');
+  const found = async (query: string) =>
+    (await ask('GET', `/api/v1/runs?${query}`)).body.items.map(({ id }: { id: string }) => id);
+  expect(await found('search=CAROL')).toEqual([carol.id]);
+  expect(await found(`search=${bob.id.slice(4, 12)}`)).toEqual([bob.id]);
+  expect(await found('search=nobody')).toEqual([]);
+  expect((await ask('GET', '/api/v1/runs?search=pay&limit=1')).body.items).toHaveLength(1);
+});
+
 test('the events of a run come in pages, each event once', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');

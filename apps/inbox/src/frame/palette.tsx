@@ -167,13 +167,13 @@ function useFound(typed: string): { readonly items: readonly Found[]; readonly i
     placeholderData: (before) => before,
   });
   const runs = useQuery({
-    queryKey: ['found', 'runs'],
-    queryFn: ({ signal }) => request<Page<RunSummary>>(`runs${queryOf({ order: 'newest', limit: 100 })}`, { signal }),
+    queryKey: ['found', 'runs', search],
+    queryFn: ({ signal }) =>
+      request<Page<RunSummary>>(`runs${queryOf({ search, limit: AT_MOST, order: 'newest' })}`, { signal }),
+    placeholderData: (before) => before,
   });
-  const fits = (...texts: readonly (string | null)[]) =>
-    texts.some((text) => text?.toLowerCase().includes(search.toLowerCase()));
   const items: readonly Found[] = [
-    ...PAGES.filter(({ name }) => fits(name)).map(({ href, name, icon }) => ({
+    ...PAGES.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase())).map(({ href, name, icon }) => ({
       id: href,
       group: 'Pages' as const,
       href,
@@ -188,17 +188,14 @@ function useFound(typed: string): { readonly items: readonly Found[]; readonly i
       aside: interrupt.tool,
       icon: ShieldQuestionMark,
     })),
-    ...(runs.data?.items ?? [])
-      .filter(({ id, title, agent }) => fits(id, title, agent))
-      .slice(0, AT_MOST)
-      .map((run) => ({
-        id: run.id,
-        group: 'Runs' as const,
-        href: `/runs/${encodeURIComponent(run.id)}`,
-        title: run.title ?? run.agent,
-        icon: Workflow,
-        run,
-      })),
+    ...(runs.data?.items ?? []).map((run) => ({
+      id: run.id,
+      group: 'Runs' as const,
+      href: `/runs/${encodeURIComponent(run.id)}`,
+      title: run.title ?? run.agent,
+      icon: Workflow,
+      run,
+    })),
   ];
   return { items, isSearching: requests.isFetching || runs.isFetching };
 }

@@ -5,7 +5,14 @@ import { keptPage } from '../access.ts';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import { pageOf, runIdShape } from '../schemas/page.ts';
-import { CancelShape, RunQueryShape, RunShape, RunSummaryShape, VerifiedShape } from '../schemas/run.ts';
+import {
+  CancelShape,
+  RunQueryShape,
+  RunShape,
+  type RunSummary,
+  RunSummaryShape,
+  VerifiedShape,
+} from '../schemas/run.ts';
 import { runAnswer, summaryOf } from './run-answer.ts';
 import { runTitles } from './run-titles.ts';
 import type { Services } from './services.ts';
@@ -23,7 +30,7 @@ export function runEndpoints({ ai, access, log }: Services) {
       scope: 'read',
       query: RunQueryShape,
       answers: { 200: { description: 'A page of runs.', shape: pageOf(RunSummaryShape) } },
-      handle: async ({ query: { cursor, limit = 50, startedBy, status, agent, order }, person }) => {
+      handle: async ({ query: { cursor, limit = 50, startedBy, status, agent, order, search }, person }) => {
         const only = access.ownOnly(person, 'runs');
         if (only !== undefined && startedBy !== undefined && startedBy !== only)
           return json({ items: [], cursor: null });
@@ -36,7 +43,8 @@ export function runEndpoints({ ai, access, log }: Services) {
               const mayRead = await Promise.all(runs.map((run) => access.mayRead(run, person)));
               const readable = runs.filter((_, index) => mayRead[index]);
               const found = await titlesOf(readable);
-              return readable.map((run, index) => summaryOf(run, found[index] ?? null));
+              const summaries = readable.map((run, index) => summaryOf(run, found[index] ?? null));
+              return search === undefined ? summaries : summaries.filter((run) => contains(run, search));
             },
           ),
         );
@@ -100,4 +108,9 @@ export function runEndpoints({ ai, access, log }: Services) {
       },
     }),
   ];
+}
+
+function contains({ id, title }: RunSummary, search: string): boolean {
+  const words = search.toLowerCase();
+  return id.toLowerCase().includes(words) || (title ?? '').toLowerCase().includes(words);
 }

@@ -55,6 +55,7 @@ export const RunQueryShape = z.strictObject({
   status: z.enum(STATUSES).optional(),
   agent: nameShape.optional(),
   startedBy: nameShape.optional(),
+  search: nameShape.optional().openapi({ description: 'Text that the title or the id contains.' }),
   order: z.enum(['newest', 'oldest']).optional().openapi({ description: 'Newest first by default.' }),
   ...pageQuery,
 });
