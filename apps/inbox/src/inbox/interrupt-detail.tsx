@@ -121,7 +121,10 @@ function Facts({ interrupt: { agent, runId, startedBy, createdAt } }: { readonly
         )}
       </span>
       <span aria-hidden="true">·</span>
-      <Link href={`/runs/${encodeURIComponent(runId)}`} className="underline underline-offset-2 hover:text-ink">
+      <Link
+        href={`/runs/${encodeURIComponent(runId)}`}
+        className="shrink-0 underline underline-offset-2 hover:text-ink"
+      >
         View run
       </Link>
     </p>

@@ -54,7 +54,11 @@ export function TimelineView({ timeline, isOver, interrupts }: TimelineViewProps
     ]);
     return timeScale([timeline.from, ...times, end]);
   }, [timeline, end]);
-  const asked = useMemo(() => new Map(interrupts.map((interrupt) => [interrupt.id, interrupt])), [interrupts]);
+  // Outside its run, a request is named by the run's id and its own.
+  const asked = useMemo(
+    () => new Map(interrupts.map((interrupt) => [interrupt.id.slice(interrupt.runId.length + 1), interrupt])),
+    [interrupts],
+  );
   return (
     <div className="flex flex-col gap-3">
       <figure className="panel overflow-hidden" aria-label="Timeline of the run">

@@ -124,6 +124,7 @@ test('a run shows its timeline with durations, its conversation and its record',
   await picture.getByRole('button', { name: /^Pay/ }).click();
   for (const text of ['Input', 'Edited input', 'Output', 'for Northwind'])
     await picture.getByText(text, { exact: true }).waitFor();
+  await picture.getByRole('link', { name: 'View request' }).waitFor();
   await picture.getByText('Events').click();
   await picture.getByText('decision-made').waitFor();
   await picture.getByRole('button', { name: /^Pay/ }).click();
