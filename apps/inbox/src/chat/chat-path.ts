@@ -1,7 +1,10 @@
 // The addresses of chats.
-import { generateId } from 'ai';
 
-export const newChatId = (): string => `chat_${generateId()}`;
+/** Random; also where a page is not served over https, and `crypto.randomUUID` is missing. */
+export function newChatId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(10));
+  return `chat_${Array.from(bytes, (byte) => byte.toString(36).padStart(2, '0')).join('')}`;
+}
 
 export const chatPath = (agent: string, id: string): string =>
   `/chat/${encodeURIComponent(agent)}/${encodeURIComponent(id)}`;
