@@ -16,8 +16,10 @@ describe('a page outside the reference has at most 1,200 words', () => {
 describe('a guide begins with its title and the packages that its examples import', () => {
   test.each(pages.filter((page) => page.startsWith('guides/')))('%s', (page) => {
     const text = textOf(page);
-    const commands = /^# .+\n\n```sh\n(npm install [\s\S]+?)\n```\n/.exec(text)?.[1] ?? '';
-    const installed = new Set([...commands.matchAll(/^npm install ([^#\n]+)/gm)].flatMap((match) => words(match[1])));
+    const commands = /^# .+\n\n```sh\n(npm (?:install|create) [\s\S]+?)\n```\n/.exec(text)?.[1] ?? '';
+    const installed = new Set(
+      [...commands.matchAll(/^npm (?:install|create) ([^#\n]+)/gm)].flatMap((match) => words(match[1])),
+    );
     expect(installed).toContain('countersign');
     expect(importsOf(text).filter((name) => !installed.has(name) && !YOUR_APP.has(name))).toEqual([]);
   });
