@@ -31,6 +31,7 @@ describe('dev', { timeout: TIMEOUT }, () => {
     const [run = ''] = await place.start(PAY);
     const dev = place.begin(['dev', '--port', '0']);
     const [link, url = ''] = await dev.says(/(http:\/\/localhost:\d+)\/login\?token=\S+/);
+    await dev.says(/Docs +docs\/README\.md in the repository/);
     await dev.says(/Reloads when a file changes/);
     const signedIn = await fetch(link, { redirect: 'manual' });
     const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';

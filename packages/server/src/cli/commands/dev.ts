@@ -116,6 +116,7 @@ async function greet({ opened, server }: Serving, isFirst: boolean, output: Outp
   output.line();
   output.line(`  Inbox  ${style('cyan', server.loginUrl ?? server.url)}`);
   output.line(`  API    ${server.url}/api/v1/docs`);
+  output.line('  Docs   docs/README.md in the repository, or as a site: npm run docs:dev');
   output.line();
   output.line(style('dim', 'Reloads when a file changes. Press Ctrl-C to stop.'));
 }
