@@ -32,7 +32,7 @@ function contentOf(path: string): string {
     : `# ${posix.basename(path)}\n\n${note(path)}\n\n${fenced(path, text)}`;
 }
 
-/** Lists the files that say in their first comment what they are for. */
+/** Lists the files that begin with a comment about their purpose. */
 function folderPage(path: string): string {
   const linked = new Set(linkedFiles());
   const rows = readdirSync(join(root, path)).flatMap((name) => {

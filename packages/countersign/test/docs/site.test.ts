@@ -54,7 +54,7 @@ test('every link and every image of the site has a target', () => {
   expect(files.flatMap((file) => deadLinksOf(file).map((link) => `${file}: ${link}`))).toEqual([]);
 });
 
-test('every page has a title of its own', () => {
+test('every page has a unique title', () => {
   const titles = ['index.html', 'contents.html', ...pages.map(htmlOf)].map(titleOf);
   expect(titles.filter((title, index) => title === '' || titles.indexOf(title) !== index)).toEqual([]);
 });
