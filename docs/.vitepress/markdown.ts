@@ -17,7 +17,7 @@ export const markdown: MarkdownOptions = {
 };
 
 /** The anchor that GitHub gives to a heading. */
-export function anchorOf(heading: string): string {
+function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
@@ -45,7 +45,7 @@ function withoutVue({ renderer }: MarkdownRenderer): void {
   }
 }
 
-/** Links that leave docs/ lead to the page in /source/ that shows the file. */
+/** Links to pages get their address on the site. Links that leave docs/ lead to the page in /source/ that shows the file. */
 function siteLinks({ core }: MarkdownRenderer): void {
   core.ruler.push('site-links', (state) => {
     const page: unknown = state.env.relativePath;
