@@ -9,6 +9,7 @@ const ORDER = [
   'packages/countersign/test/started-once/',
   'packages/countersign/test/stores/',
   'packages/countersign/test/crash/',
+  'packages/countersign/test/docs/',
   'examples/nextjs-chat/',
 ];
 
