@@ -192,7 +192,7 @@ test('the page warns that a message cancels the pending question, and it does', 
   await say(page, 'How is the weather in Lisbon?');
   await page.getByText(/It is \w+ in Lisbon/).waitFor();
   expect(await cards(page).count()).toBe(0);
-  expect(await decided(page).first().innerText()).toContain('Withdrawn');
+  expect(await decided(page).first().innerText()).toContain('Cancelled');
   await page.reload();
   await alive(page);
   expect(await decided(page).first().innerText()).toContain('Cancelled by you');

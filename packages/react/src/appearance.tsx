@@ -60,7 +60,7 @@ export const ENGLISH = {
     reject: 'Expired, rejected automatically',
     cancel: 'Expired, cancelled automatically',
   },
-  withdrawn: 'Withdrawn',
+  withdrawn: 'Cancelled',
   by: 'by',
   note: 'Note',
   givenReason: 'Reason',

@@ -9,7 +9,7 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   rejected: 'Rejected',
   cancelled: 'Cancelled',
   expired: 'Expired',
-  withdrawn: 'Withdrawn',
+  withdrawn: 'Cancelled',
 };
 
 /** The colour of the words. */

@@ -173,7 +173,7 @@ test('a chat without a connection shows one card for a request, on a phone too',
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByRole('alert').getByText('Connection dropped.').waitFor();
   await page.getByRole('button', { name: 'Approve' }).waitFor();
-  expect(await page.getByText('Withdrawn').count()).toBe(0);
+  expect(await page.getByText('Cancelled').count()).toBe(0);
   await page.getByRole('button', { name: 'Approve' }).click();
   await page.getByText('Could not confirm your decision. Try again.').waitFor();
   expect(await page.getByText(/failed to fetch/i).count()).toBe(0);
