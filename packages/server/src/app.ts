@@ -15,17 +15,19 @@ import { isSafeMethod, refuseOtherOrigins } from './http/origin-check.ts';
 import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
 import { type Caller, callerOf, type Origin } from './identity/identify.ts';
+import type { RenewLink } from './identity/link-renewal.ts';
 import type { Identified } from './identity/person.ts';
-import { createLoginToken, type SessionCookie, sessionCookie } from './identity/sessions.ts';
+import { createLoginToken, loginPath, type SessionCookie, sessionCookie } from './identity/sessions.ts';
 import { HoldWatch } from './live/hold-watch.ts';
 import { Hub } from './live/hub.ts';
 import { createRunEvents } from './live/run-events.ts';
 import { createLog, type Log } from './log.ts';
 import { type AppOptions, AppOptionsShape } from './options.ts';
+import { CARD_STYLE, CARD_STYLESHEET } from './pages/card-page.ts';
 import { DOCS_STYLE, docsPage } from './pages/docs.ts';
 import { htmlResponse } from './pages/html.ts';
 import { createInbox } from './pages/inbox.ts';
-import { login, logout } from './pages/login.ts';
+import { login, logout, logoutPage, type SigningIn } from './pages/login.ts';
 import { mountHealth } from './telemetry/health.ts';
 import { documentHealth } from './telemetry/health-document.ts';
 import { Measures } from './telemetry/measures.ts';
@@ -58,6 +60,11 @@ const BASE = '/api/v1';
  * export default { fetch: app.fetch };
  */
 export function createApp(ai: Countersign, options: AppOptions = {}): App {
+  return createAppWithLinks(ai, options, undefined);
+}
+
+/** `renewLink` prints a fresh sign-in link for the developer, when one no longer works. */
+export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLink: RenewLink | undefined): App {
   checkOptions('createApp', AppOptionsShape, options);
   const { basePath = '', publicUrl } = options;
   const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl);
@@ -79,6 +86,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   const stopRecords = watchRecords(ai, { measures, log: options.log && log, logInputs: options.logInputs ?? false });
   const { notes } = ai.runs;
   const cookieFor = (context: Context): SessionCookie => sessionCookie(publicAddress ?? new URL(context.req.url));
+  const signingIn: SigningIn = { notes, basePath, renewLink };
   let isRetired = false;
 
   async function findCaller(context: Context): Promise<Caller | undefined> {
@@ -135,7 +143,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   const document = documentOf(api, `${basePath}${BASE}`);
   api.get('/openapi.json', () => Response.json(document));
   api.get('/docs', () => htmlResponse(docsPage(document, 'docs.css')));
-  api.get('/docs.css', () => new Response(DOCS_STYLE, { headers: { 'content-type': 'text/css; charset=utf-8' } }));
+  api.get('/docs.css', () => stylesheet(DOCS_STYLE));
   for (const [path, routes] of Map.groupBy(api.routes, (route) => route.path)) {
     const allowed = routes.map(({ method }) => method);
     if (!path.includes('*'))
@@ -150,13 +158,14 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     // A HEAD request must not use up a sign-in link.
     if (context.req.method === 'HEAD' && context.req.query('token') !== undefined)
       throw methodNotAllowed('HEAD', ['GET']);
-    const answer = await login(notes, cookieFor(context), new URL(context.req.url), basePath);
-    return answer ?? inbox(context.req.path, context.req.raw);
+    return login(signingIn, cookieFor(context), new URL(context.req.url), () => findCaller(context));
   });
+  hono.get('/logout', async (context) => logoutPage(signingIn, await findCaller(context)));
   hono.post('/logout', async (context) => {
-    await findCaller(context);
-    return logout(notes, cookieFor(context), context.req.raw);
+    const signedIn = await findCaller(context);
+    return logout(signingIn, cookieFor(context), context.req.raw, signedIn);
   });
+  hono.get(CARD_STYLESHEET, () => stylesheet(CARD_STYLE));
 
   const inbox = createInbox(options.inboxDir, basePath);
   const nothing = ({ req }: Context): never => {
@@ -172,7 +181,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     fetch: async (request, env) => hono.fetch(request, env as object),
     hono,
     log,
-    loginPath: async (person) => `${basePath}/login?token=${await createLoginToken(notes, person)}`,
+    loginPath: async (person) => loginPath(basePath, await createLoginToken(notes, person)),
     retire: () => {
       isRetired = true;
     },
@@ -180,6 +189,9 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     end: stopRecords,
   };
 }
+
+const stylesheet = (text: string): Response =>
+  new Response(text, { headers: { 'content-type': 'text/css; charset=utf-8' } });
 
 function stopping(): UsageError {
   return new UsageError(

@@ -4,13 +4,15 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import { type Countersign, type Stopped, UsageError, type Worker, type WorkerOptions } from 'countersign';
-import { type App, createApp } from './app.ts';
-import { aBoolean, aNumber, checkOptions, option } from './check-options.ts';
+import { type App, createAppWithLinks } from './app.ts';
+import { aBoolean, aFunction, aNumber, checkOptions, option } from './check-options.ts';
 import { defined } from './defined.ts';
 import { Connections } from './http/connections.ts';
 import { isLoopback } from './http/host-check.ts';
 import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
+import { createLinkRenewal, DEVELOPER } from './identity/link-renewal.ts';
+import { loginPath } from './identity/sessions.ts';
 import { type AppOptions, AppOptionsShape } from './options.ts';
 import { type TraceOptions, traceRuns } from './telemetry/trace-runs.ts';
 import { unrecordedText } from './unrecorded.ts';
@@ -26,6 +28,11 @@ export type ServeOptions = AppOptions & {
    * the metrics are open to everyone on this machine.
    */
   readonly dev?: boolean;
+  /**
+   * With `dev`: receives a fresh sign-in link after a sign-out, and when someone opens a link that was used or has expired.
+   * `console.log` by default.
+   */
+  readonly onLoginUrl?: (url: string) => void;
   /** Options of the worker that takes over abandoned runs and handles deadlines in this process; false for no worker. */
   readonly worker?: WorkerOptions | false;
   /** Exports runs to OpenTelemetry; true uses the global providers. Off by default. See `traceRuns`. */
@@ -55,6 +62,7 @@ const ServeOptionsShape = AppOptionsShape.extend({
   // Node would listen on every address for an empty name.
   hostname: option((value) => typeof value === 'string' && value !== '', 'must be a name or an address'),
   dev: aBoolean,
+  onLoginUrl: aFunction,
   worker: option((value) => value === false || typeof value === 'object', 'must be an object of options or false'),
   trace: option((value) => value === true || typeof value === 'object', 'must be an object of options or true'),
   patienceMs: aNumber,
@@ -74,14 +82,23 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
   // An option that is undefined must not replace a default that protects.
   const given = Object.entries(defined(options)).filter(([name]) => name in AppOptionsShape.shape);
   const isLocal = isLoopback(hostname);
-  const app = createApp(ai, {
-    ...(isLocal && { hosts: 'loopback' as const }),
-    ...(dev && isLocal && { metrics: 'open' as const }),
-    ...Object.fromEntries(given),
-  });
+  const address = Promise.withResolvers<string>();
+  const { onLoginUrl = console.log, basePath = '' } = options;
+  const printLink = async (token: string) => onLoginUrl(`${await address.promise}${loginPath(basePath, token)}`);
+  const app = createAppWithLinks(
+    ai,
+    {
+      ...(isLocal && { hosts: 'loopback' as const }),
+      ...(dev && isLocal && { metrics: 'open' as const }),
+      ...Object.fromEntries(given),
+    },
+    dev ? createLinkRenewal(ai.runs.notes, printLink) : undefined,
+  );
   const cleanups: (() => unknown)[] = [() => app.end(), () => app.close()];
   try {
-    return await start(ai, app, { ...options, hostname, dev }, cleanups);
+    const server = await start(ai, app, { ...options, hostname, dev }, cleanups);
+    address.resolve(server.url);
+    return server;
   } catch (error) {
     // A second try must find the port free and nothing still running.
     for (const end of cleanups.reverse()) await end();
@@ -98,7 +115,7 @@ async function start(
 ): Promise<RunningServer> {
   const { port = 3000, hostname, dev } = options;
   const isLocal = isLoopback(hostname);
-  const loginPath = dev ? await app.loginPath({ id: 'dev', name: 'Developer', reach: 'all' }) : null;
+  const link = dev ? await app.loginPath(DEVELOPER) : null;
   const server = createServer(
     {
       // Limits for slow clients.
@@ -129,7 +146,7 @@ async function start(
   const url = (
     options.publicUrl ?? `http://${isLocal && named === '127.0.0.1' ? 'localhost' : named}:${bound}`
   ).replace(/\/$/, '');
-  const loginUrl = loginPath === null ? null : `${url}${loginPath}`;
+  const loginUrl = link === null ? null : `${url}${link}`;
   app.log('info', 'listening', { url, port: bound, hostname });
 
   let closing: Promise<Stopped> | undefined;

@@ -1,12 +1,11 @@
 // The menu of the signed-in user: colours, help, sign out.
 import { Menu } from '@base-ui/react/menu';
 import { VisibleText } from '@countersign/react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { CircleQuestionMark, LogOut } from 'lucide-react';
 import { mount } from '../api/mount.ts';
 import { meQuery } from '../api/queries.ts';
 import { Popup } from '../primitives/choice-menu.tsx';
-import { showToast } from '../primitives/toasts.tsx';
 import { openHelp } from './overlays.ts';
 import { ThemeChoices } from './theme.tsx';
 
@@ -17,7 +16,6 @@ type AccountMenuProps = {
 
 export function AccountMenu({ isSmall = false }: AccountMenuProps) {
   const { data: me } = useQuery(meQuery);
-  const signOut = useSignOut();
   const name = me ? me.name || me.id : '';
   const model = me && (me.demo ? 'Demo model' : me.model);
   return (
@@ -59,30 +57,13 @@ export function AccountMenu({ isSmall = false }: AccountMenuProps) {
             Help
             <kbd className="key ml-auto max-md:hidden">?</kbd>
           </Menu.Item>
-          <Menu.Item className="menu-item" onClick={() => !signOut.isPending && signOut.mutate()}>
+          {/* A page of the server, which asks first. */}
+          <Menu.LinkItem className="menu-item" href={new URL('logout', mount).href}>
             <LogOut aria-hidden="true" className="size-4 text-muted" />
             Sign out
-          </Menu.Item>
+          </Menu.LinkItem>
         </div>
       </Popup>
     </Menu.Root>
   );
-}
-
-/** Ends the session of this browser. */
-function useSignOut() {
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: async () => {
-      const response = await fetch(new URL('logout', mount), { method: 'POST', credentials: 'same-origin' });
-      if (!response.ok) throw new Error('Could not sign you out.');
-      await client.invalidateQueries({ queryKey: meQuery.queryKey });
-    },
-    onSuccess: () => {
-      // Still signed in after the session ended: a proxy signs the user in.
-      if (client.getQueryState(meQuery.queryKey)?.status === 'success')
-        showToast('trouble', 'Your organisation signs you in. Sign out there.');
-    },
-    onError: (error) => showToast('trouble', error.message),
-  });
 }

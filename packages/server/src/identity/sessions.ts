@@ -24,6 +24,14 @@ export async function createLoginToken(notes: Notes, person: Omit<Identified, 'c
   return token;
 }
 
+/** The path of the link with this token. */
+export const loginPath = (basePath: string, token: string): string => `${basePath}/login?token=${token}`;
+
+/** Whether the token still signs someone in. */
+export async function isLoginOpen(notes: Notes, token: string): Promise<boolean> {
+  return (await notes.get(LINKS, hashOf(token))) !== undefined;
+}
+
 /** Uses up a sign-in token and returns the secret of a new session; undefined if the token is invalid or expired. */
 export async function takeLogin(notes: Notes, token: string): Promise<string | undefined> {
   if (!SECRET.test(token)) return undefined;

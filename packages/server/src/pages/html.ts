@@ -1,17 +1,21 @@
 // Small pages of the server itself: no scripts, and styles from a file.
 import { html } from 'hono/html';
 
-/** `body` is HTML; pass untrusted text through `escaped`. */
-export function page(title: string, body: string, stylesheet?: string): string {
-  const style = stylesheet === undefined ? '' : `<link rel="stylesheet" href="${escaped(stylesheet)}">\n`;
+/**
+ * `body` is HTML; pass untrusted text through `escaped`. Without a referrer policy that sends the origin, browsers send the
+ * origin of a form as `null`, and the origin check refuses it.
+ */
+export function page(title: string, body: string, stylesheet: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta name="referrer" content="strict-origin">
 <title>${escaped(title)}</title>
-${style}</head>
+<link rel="stylesheet" href="${escaped(stylesheet)}">
+</head>
 <body>
 ${body}
 </body>
@@ -19,10 +23,10 @@ ${body}
 `;
 }
 
-export function htmlResponse(text: string, status = 200): Response {
+export function htmlResponse(text: string, status = 200, cacheControl = 'no-cache'): Response {
   return new Response(text, {
     status,
-    headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' },
+    headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': cacheControl },
   });
 }
 

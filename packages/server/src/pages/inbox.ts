@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { UsageError } from 'countersign';
 import { methodNotAllowed } from '../http/methods.ts';
-import { htmlResponse, page } from './html.ts';
+import { cardPage } from './card-page.ts';
+import { htmlResponse } from './html.ts';
 import { StaticFiles } from './static-files.ts';
 
 export type Inbox = (path: string, request: Request) => Response;
@@ -21,7 +22,7 @@ export function createInbox(directory: string | false | undefined, basePath: str
     if (file) return file;
     if (name === undefined || (name !== '/index.html' && WOULD_BE_A_FILE.test(name)))
       throw new UsageError('not-found', { status: 404 }, 'Page not found.');
-    return htmlResponse(index ?? NOT_BUILT);
+    return htmlResponse(index ?? notBuilt(basePath));
   };
 }
 
@@ -47,9 +48,10 @@ function decoded(path: string): string | undefined {
   }
 }
 
-const NOT_BUILT = page(
-  'Countersign',
-  `<h1>The server is running</h1>
-<p>The inbox is not built here. In the repository, <code>npm run build -w @countersign/inbox</code> builds it.</p>
-<p>The API is described at <a href="api/v1/docs">api/v1/docs</a>.</p>`,
-);
+const notBuilt = (basePath: string): string =>
+  cardPage(
+    basePath,
+    'The server is running',
+    `<p>The inbox is not built here. In the repository, <code>npm run build -w @countersign/inbox</code> builds it.</p>
+<p><a href="${basePath}/api/v1/docs">Read about the API</a></p>`,
+  );

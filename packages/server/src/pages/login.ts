@@ -1,31 +1,101 @@
-// Signs people in by a one-time link, and out.
+// Signs people in by a one-time link, and out; pages say what to do when a link no longer works.
 import type { Notes } from 'countersign/store';
+import type { Caller } from '../identity/identify.ts';
+import type { RenewLink } from '../identity/link-renewal.ts';
 import { endSession, readCookie, type SessionCookie, setCookie, takeLogin } from '../identity/sessions.ts';
-import { htmlResponse, page } from './html.ts';
+import { cardPage } from './card-page.ts';
+import { escaped, htmlResponse } from './html.ts';
 
-/** Uses up the link and starts a session; undefined if the request has no token. */
+export type SigningIn = {
+  readonly notes: Notes;
+  readonly basePath: string;
+  /** Prints a fresh link in the terminal; undefined if this is not a development server. */
+  readonly renewLink: RenewLink | undefined;
+};
+
+/** Uses up the link of `url` and starts a session. Without a link that works, people who are signed in go to the app. */
 export async function login(
-  notes: Notes,
+  signingIn: SigningIn,
   cookie: SessionCookie,
   url: URL,
-  basePath: string,
-): Promise<Response | undefined> {
+  findCaller: () => Promise<Caller | undefined>,
+): Promise<Response> {
+  const { notes, basePath } = signingIn;
   const token = url.searchParams.get('token');
-  if (token === null) return undefined;
-  const secret = await takeLogin(notes, token);
-  if (secret === undefined) return htmlResponse(USED, 401);
-  const headers = { location: `${basePath}/`, 'set-cookie': setCookie(cookie, secret) };
-  return new Response(null, { status: 303, headers });
+  const secret = token === null ? undefined : await takeLogin(notes, token);
+  if (secret !== undefined) return goTo(`${basePath}/`, { 'set-cookie': setCookie(cookie, secret) });
+  if (await findCaller()) return goTo(`${basePath}/`);
+  if (token === null) return answer(await signInPage(signingIn, 'Sign in to Countersign'));
+  return answer(await signInPage(signingIn, 'This sign-in link no longer works'), 401);
 }
 
-export async function logout(notes: Notes, cookie: SessionCookie, request: Request): Promise<Response> {
+/** Asks whether to sign out, or says that it is done. */
+export async function logoutPage(signingIn: SigningIn, caller: Caller | undefined): Promise<Response> {
+  const { basePath } = signingIn;
+  if (caller === undefined) return answer(await signInPage(signingIn, 'You are signed out'));
+  const { name, id } = caller.person;
+  const who = `<p>You are signed in as <bdi>${escaped(name || id)}</bdi>.`;
+  if (caller.proof !== 'session')
+    return answer(
+      cardPage(
+        basePath,
+        'Sign out at your organisation',
+        `${who} Your organisation signs you in, so sign out there.</p>\n${backToApp(basePath, 'Back to the inbox')}`,
+      ),
+    );
+  const after = signingIn.renewLink
+    ? 'To sign in again, use the new link that the terminal will show.'
+    : 'To sign in again, you need a new sign-in link.';
+  return answer(
+    cardPage(
+      basePath,
+      'Sign out?',
+      `${who} ${after}</p>
+<div class="actions">
+<form method="post" action="${basePath}/logout"><button class="button button-primary">Sign out</button></form>
+<a class="button" href="${basePath}/">Stay signed in</a>
+</div>`,
+    ),
+  );
+}
+
+/** Ends the session. A form of the page leads to the page that says so. */
+export async function logout(
+  { notes, basePath, renewLink }: SigningIn,
+  cookie: SessionCookie,
+  request: Request,
+  caller: Caller | undefined,
+): Promise<Response> {
   const secret = readCookie(cookie, request.headers.get('cookie'));
   if (secret !== undefined) await endSession(notes, secret);
-  return new Response(null, { status: 204, headers: { 'set-cookie': setCookie(cookie) } });
+  if (caller?.proof === 'session') await renewLink?.();
+  const headers = { 'set-cookie': setCookie(cookie) };
+  if (request.headers.get('accept')?.includes('text/html')) return goTo(`${basePath}/logout`, headers);
+  return new Response(null, { status: 204, headers });
 }
 
-const USED = page(
-  'Sign in',
-  `<h1>This sign-in link has expired</h1>
-<p>A link works once, for ten minutes. The server prints a new one when it starts.</p>`,
-);
+async function signInPage({ basePath, renewLink }: SigningIn, heading: string): Promise<string> {
+  const how = renewLink === undefined ? IN_A_TEAM : (await renewLink()) ? IN_THE_TERMINAL : TOO_MANY;
+  return cardPage(basePath, heading, `${how}\n${backToApp(basePath, 'Open the inbox')}`);
+}
+
+const IN_THE_TERMINAL = `<p><strong>The terminal that runs this server shows a new sign-in link.</strong> Open it there.</p>
+<p>A link works once, within ten minutes.</p>`;
+
+const TOO_MANY = '<p>The terminal has shown too many sign-in links. Wait ten minutes, then load this page again.</p>';
+
+const IN_A_TEAM = `<p>A sign-in link works once, within ten minutes. To get a new one:</p>
+<ul>
+<li>Ask the person who runs this server. They create a link with <code>countersign link &lt;your name&gt;</code>.</li>
+<li>If your organisation signs you in, sign in there and open the inbox.</li>
+<li>A program needs no link. It uses an API token, from <code>countersign tokens create</code>.</li>
+</ul>`;
+
+const backToApp = (basePath: string, text: string): string =>
+  `<div class="actions"><a class="button" href="${basePath}/">${text}</a></div>`;
+
+const goTo = (location: string, headers: Record<string, string> = {}): Response =>
+  new Response(null, { status: 303, headers: { location, ...headers } });
+
+/** The pages depend on who asks, so browsers must not keep them. */
+const answer = (text: string, status = 200): Response => htmlResponse(text, status, 'no-store');

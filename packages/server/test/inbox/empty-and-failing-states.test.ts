@@ -209,8 +209,10 @@ test('a signed-out visitor sees the sign-in page on every path', async () => {
   const desk = await openDesk();
   const page = await browse(desk, '', '/runs/run_1');
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
-  await page.goto(`${desk.url}/login`);
+  await page.getByRole('link', { name: 'Get a new one' }).click();
+  await page.waitForURL(`${desk.url}/login`);
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
+  await page.getByRole('link', { name: 'Open the inbox' }).click();
   await page.setExtraHTTPHeaders({ 'x-user': 'ada' });
   await page.getByRole('button', { name: 'Try again' }).click();
   await list(page).getByText("You're all caught up").waitFor();
@@ -255,15 +257,31 @@ test('below a base path every page is found', async () => {
   ).toBeGreaterThan(0);
 });
 
-test('a link signs in once, and signing out ends the session', async () => {
+test('a link signs in, works again while signed in, and signing out is confirmed', async () => {
   const desk = await openDesk();
   const page = await browse(desk, '');
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
   const link = await desk.loginPath('ada');
-  await page.goto(`${desk.url}${link}`);
+  for (const _time of [1, 2]) {
+    await page.goto(`${desk.url}${link}`);
+    await list(page).getByText("You're all caught up").waitFor();
+  }
+  await account(page, 'Sign out');
+  await page.getByRole('heading', { name: 'Sign out?' }).waitFor();
+  await page.getByRole('link', { name: 'Stay signed in' }).click();
   await list(page).getByText("You're all caught up").waitFor();
   await account(page, 'Sign out');
-  await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
   await page.goto(`${desk.url}${link}`);
-  await page.getByText('This sign-in link has expired').waitFor();
+  await page.getByRole('heading', { name: 'This sign-in link no longer works' }).waitFor();
+});
+
+test('a user whom a proxy signs in is told to sign out there', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada');
+  await account(page, 'Sign out');
+  await page.getByText('Your organisation signs you in, so sign out there.').waitFor();
+  await page.getByRole('link', { name: 'Back to the inbox' }).click();
+  await list(page).getByText("You're all caught up").waitFor();
 });
