@@ -3,7 +3,6 @@ import { type Command, Option } from 'commander';
 import { defined } from '../../defined.ts';
 import { roughDuration, timeText } from '../print/moment.ts';
 import type { Output } from '../print/output.ts';
-import { tableLines } from '../print/table.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from './options.ts';
 
@@ -55,9 +54,7 @@ async function listRuns(output: Output, { status, agent, startedBy, limit, curso
       timeText(run.createdAt),
       run.startedBy === null ? '' : visibleLine(run.startedBy),
     ]);
-    const paint = (text: string) => output.style('dim', text);
-    const head = ['STATUS', 'RUN', 'AGENT', 'UPDATED', 'STARTED', 'BY'].map((text) => ({ text, paint }));
-    for (const line of tableLines([head, ...rows], output.rowWidth)) output.line(line);
+    output.table(['STATUS', 'RUN', 'AGENT', 'UPDATED', 'STARTED', 'BY'], rows);
     if (page.cursor !== null) output.note(`More runs: --cursor ${visibleLine(page.cursor)}`);
   });
 }

@@ -1,6 +1,7 @@
 // Where commands write: results to stdout, everything else to stderr, with colours where the terminal supports them.
-import { styleText } from 'node:util';
+import { stripVTControlCharacters, styleText } from 'node:util';
 import { type CommandFailure, EXIT } from '../failure.ts';
+import { type Cell, tabbedLine, tableLines } from './table.ts';
 import { visibleJson, visibleText } from './visible-text.ts';
 
 export type Format = Parameters<typeof styleText>[0];
@@ -14,6 +15,8 @@ export type Output = {
   readonly rowWidth: number;
   /** Prints a line of the result, for people. */
   line(text?: string): void;
+  /** Prints rows below a heading; if stdout is not a terminal, only the rows, with tabs between their cells. */
+  table(head: readonly string[], rows: readonly (readonly Cell[])[]): void;
   /** Prints the result as a JSON document; on one line with `follow`. */
   document(value: unknown, how?: { readonly follow?: boolean }): void;
   /** Prints progress, hints and warnings to stderr. Silent with `json`. */
@@ -26,16 +29,29 @@ export function createOutput(json = false): Output {
   const { stdout, stderr } = process;
   const styledFor = (stream: NodeJS.WriteStream) => (format: Format, text: string) =>
     styleText(format, text, { stream });
+  const stdoutStyle = styledFor(stdout);
   const stderrStyle = styledFor(stderr);
+  const isColoured = stderrStyle('red', '-') !== '-';
+  const columns = stdout.isTTY ? Math.max(20, stdout.columns || 80) : undefined;
+  const line = (text = ''): void => void stdout.write(`${text}\n`);
   return {
     json,
-    width: stdout.isTTY ? Math.max(20, stdout.columns || 80) : 80,
-    rowWidth: stdout.isTTY ? Math.max(20, stdout.columns || 80) : Number.POSITIVE_INFINITY,
-    line: (text = '') => stdout.write(`${text}\n`),
+    width: columns ?? 80,
+    rowWidth: columns ?? Number.POSITIVE_INFINITY,
+    line,
+    table(head, rows) {
+      const paint = (text: string) => stdoutStyle('dim', text);
+      const lines =
+        columns === undefined
+          ? rows.map(tabbedLine)
+          : tableLines([head.map((text) => ({ text, paint })), ...rows], columns);
+      for (const row of lines) line(row);
+    },
     document: (value, { follow = false } = {}) =>
       stdout.write(`${visibleJson(follow ? JSON.stringify(value) : JSON.stringify(value, null, 2))}\n`),
     note: (text) => {
-      if (!json) stderr.write(`${text}\n`);
+      // Its colours were chosen for stdout.
+      if (!json) stderr.write(`${isColoured ? text : stripVTControlCharacters(text)}\n`);
     },
     failure({ code, message, hint, exitCode, details }) {
       if (json) {
@@ -48,7 +64,7 @@ export function createOutput(json = false): Output {
       );
       if (hint) stderr.write(`${stderrStyle('dim', visibleText(hint))}\n`);
     },
-    style: styledFor(stdout),
+    style: stdoutStyle,
   };
 }
 

@@ -28,5 +28,10 @@ export function tableLines(rows: readonly (readonly Cell[])[], width: number): r
   });
 }
 
+/** For programs: one line per row, with tabs between the cells. */
+export function tabbedLine(row: readonly Cell[]): string {
+  return row.map((cell) => (typeof cell === 'string' ? cell : cell.paint(cell.text))).join('\t');
+}
+
 const textOf = (cell: Cell | undefined): string =>
   cell === undefined ? '' : typeof cell === 'string' ? cell : cell.text;
