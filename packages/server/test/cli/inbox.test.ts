@@ -236,6 +236,7 @@ describe('with others', LONG, () => {
   test.each([
     ['Ctrl-C', 130, (terminal: InTerminal) => terminal.press(KEYS.interrupt)],
     ['SIGTERM', 143, (terminal: InTerminal) => process.kill(terminal.programId(), 'SIGTERM')],
+    ['SIGHUP', 129, (terminal: InTerminal) => process.kill(terminal.programId(), 'SIGHUP')],
   ])('%s ends the hold and restores the terminal', async (_name, code, leave) => {
     await place.start(PAY);
     const terminal = inboxOf('ann');
@@ -247,6 +248,12 @@ describe('with others', LONG, () => {
     expect(await terminal.ended).toBe(code);
     expect(await holders()).toEqual([null]);
     expect(terminal.output()).toMatch(/ icanon/);
+    expect(terminal.output()).toMatch(/ echo /);
+    const [shown, hidden] = ['\u001b[?25h', '\u001b[?25l'].map((code) => terminal.output().lastIndexOf(code));
+    expect(shown).toBeGreaterThan(hidden ?? 0);
+    expect(terminal.output().lastIndexOf('\u001b[?2004l')).toBeGreaterThan(
+      terminal.output().lastIndexOf('\u001b[?2004h'),
+    );
   });
 
   test('a closed window ends the hold', async () => {

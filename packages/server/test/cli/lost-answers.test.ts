@@ -67,6 +67,21 @@ test.each([
   },
 );
 
+test('the inbox says that an outcome is unknown, and shows the recorded decision', LONG, async () => {
+  const { run, args, env } = await behindProxy((response) => response.destroy());
+  const { pick, says, press, ended } = place.terminal(['inbox', ...args], { env });
+  await pick('transferMoney');
+  await pick('Approve');
+  await says(/Approve\?/);
+  press('y');
+  await says(/The decision may or may not have been recorded/);
+  await says(/Recorded on transferMoney: ann \(cli\) at .*approved/);
+  await says(/Esc to quit/);
+  press(KEYS.escape);
+  expect(await ended).toBe(0);
+  expect((await place.json('inbox', '--settled', '--run', run)).items[0].decision).toMatchObject({ type: 'approve' });
+});
+
 test('Ctrl-C while a decision is being sent says so, and how to check it', LONG, async () => {
   const taken = Promise.withResolvers<void>();
   const { run, args, env } = await behindProxy(() => taken.resolve());

@@ -7,7 +7,7 @@ import { holdOn, othersHold, recordedText } from '../print/decision-text.ts';
 import { clip } from '../print/text-width.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { askDecision, VERBS, type Verb } from './ask-decision.ts';
-import { cardAge, cardLines, cardSummary } from './card-text.ts';
+import { cardAge, cardLines, cardSummary, decisionLine } from './card-text.ts';
 import { withHold } from './hold.ts';
 import type { Keyboard } from './keyboard.ts';
 import { openPendingList, type PendingList } from './pending-list.ts';
@@ -27,15 +27,24 @@ export async function runInbox(backend: Backend, query: CardQuery, keyboard: Key
       const id = await selectCard(pending, prompts, backend.person);
       if (id === undefined) return outro('Bye.');
       if (id === REFRESH) continue;
-      await review(id, backend, pending, prompts, keyboard).catch((error: unknown) => {
+      await review(id, backend, pending, prompts, keyboard).catch(async (error: unknown) => {
         keyboard.signal.throwIfAborted();
-        log.error(visibleLine(failureOf(error).message));
+        const { message, code } = failureOf(error);
+        log.error(visibleLine(message));
+        if (code === 'unreachable' || code === 'no-server') await showRecord(id, backend);
       });
     }
   } finally {
     pending.close();
     clearInterval(clock);
   }
+}
+
+/** After a lost response: a request that was decided is no longer in the list. */
+async function showRecord(id: string, backend: Backend): Promise<void> {
+  // The server may still be away.
+  const card = await backend.card(id).catch(() => undefined);
+  if (card?.decision) log.success(`Recorded on ${visibleLine(card.tool)}: ${decisionLine(card)}`);
 }
 
 const REFRESH = '';
