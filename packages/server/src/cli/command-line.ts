@@ -6,6 +6,7 @@ import { addDecide } from './commands/decide.ts';
 import { addDev } from './commands/dev.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addInbox } from './commands/inbox.ts';
+import { addLink } from './commands/link.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { type Action, completeOptions } from './commands/options.ts';
 import { addRuns } from './commands/runs.ts';
@@ -30,7 +31,7 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
     help += text;
   });
   try {
-    await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
+    await program.parseAsync(args.length === 0 ? ['--help'] : nestedHelp(args), { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) {
@@ -72,12 +73,18 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
   program.commandsGroup('Inspect:');
   for (const add of [addRuns, addShow]) add(program, action);
   program.commandsGroup('Maintain:');
-  for (const add of [addDoctor, addMigrate, addTokens]) add(program, action);
+  for (const add of [addLink, addTokens, addDoctor, addMigrate]) add(program, action);
   completeOptions(program);
   return program;
 }
 
 const GENERAL_HELP = `
+Examples:
+  countersign dev
+      serve agents.ts in this folder, or a demo, and open the inbox
+  countersign inbox
+      decide pending requests in the terminal
+
 Where runs are stored, first match wins:
   --store
   the store in your agents file (countersign.config.ts or agents.ts)
@@ -87,6 +94,13 @@ Or use a server: --url and --token, or COUNTERSIGN_URL and COUNTERSIGN_TOKEN.
 
 Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found,
             4 conflict (someone decided differently)`;
+
+/** Reads `help tokens create` as `tokens create --help`: the command `help` itself takes one word. */
+function nestedHelp(args: readonly string[]): readonly string[] {
+  const words = args.filter((word) => word !== 'help');
+  const isNested = args[0] === 'help' && words.filter((word) => !word.startsWith('-')).length !== 1;
+  return isNested ? [...words, '--help'] : args;
+}
 
 /** The help of a command, for programs. */
 function helpDocument(command: Command): object {

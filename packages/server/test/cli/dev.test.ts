@@ -7,6 +7,7 @@ import { createWorkplace, PAY, workplaceForEach } from './workplace.ts';
 const place = workplaceForEach();
 
 const TIMEOUT = 120_000;
+const LINK = /(http:\/\/localhost:\d+)\/login\?token=\S+/;
 
 describe('dev', { timeout: TIMEOUT }, () => {
   test.each([
@@ -30,9 +31,9 @@ describe('dev', { timeout: TIMEOUT }, () => {
   test('prints a sign-in link, reloads on change, keeps runs and port, and survives a mistake', async () => {
     const [run = ''] = await place.start(PAY);
     const dev = place.begin(['dev', '--port', '0']);
-    const [link, url = ''] = await dev.says(/(http:\/\/localhost:\d+)\/login\?token=\S+/);
     await dev.says(/Docs +docs\/README\.md in the repository/);
     await dev.says(/Reloads when a file changes/);
+    const [link, url = ''] = await dev.says(LINK);
     const signedIn = await fetch(link, { redirect: 'manual' });
     const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
     expect(signedIn.status).toBeGreaterThanOrEqual(300);
@@ -59,6 +60,39 @@ describe('dev', { timeout: TIMEOUT }, () => {
     dev.child.kill('SIGINT');
     expect(await dev.ended).toBe(0);
     await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test('the link is the last line at the start, works again while signed in, and is renewed when it does not', async () => {
+    const dev = place.terminal(['dev', '--port', '0'], { env: { NO_COLOR: '1' } });
+    const [link] = await dev.says(LINK);
+    const lines = () => dev.output().trim().split(/\r?\n/);
+    expect(lines().at(-1)?.trim()).toBe(link);
+    const opened = await fetch(link, { redirect: 'manual' });
+    const cookie = opened.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const again = await fetch(link, { redirect: 'manual', headers: { cookie } });
+    expect([again.status, again.headers.get('location')]).toEqual([303, '/']);
+    expect(dev.output().match(/login\?token=/g)).toHaveLength(1);
+    for (const _time of [1, 2, 3]) expect((await fetch(link)).status).toBe(401);
+    const [fresh] = await dev.says(LINK);
+    expect(lines().at(-1)?.trim()).toBe(fresh);
+    expect(dev.output().match(/login\?token=/g)).toHaveLength(2);
+    expect((await fetch(fresh, { redirect: 'manual' })).status).toBe(303);
+    dev.press(KEYS.interrupt);
+    expect(await dev.ended).toBe(0);
+  });
+
+  test('after a reload, a spent link is renewed, too; with --json as a line of JSON', async () => {
+    const dev = place.begin(['dev', '--port', '0', '--json']);
+    const [line] = await dev.says(/\{"type":"serving".*\}/);
+    const { loginUrl } = JSON.parse(line);
+    await fetch(loginUrl, { redirect: 'manual' });
+    writeFileSync(place.path('agents.ts'), `${readFileSync(place.path('agents.ts'), 'utf8')}\n`);
+    await dev.says(/\{"type":"reloaded".*\}/);
+    expect((await fetch(loginUrl)).status).toBe(401);
+    const [renewed] = await dev.says(/\{"type":"login-link".*\}/);
+    expect((await fetch(JSON.parse(renewed).loginUrl, { redirect: 'manual' })).status).toBe(303);
+    dev.child.kill('SIGTERM');
+    expect(await dev.ended).toBe(0);
   });
 
   test('every response with status 500 is printed with its stack', async () => {
@@ -96,7 +130,7 @@ describe('dev', { timeout: TIMEOUT }, () => {
     );
     const dev = place.begin(['dev', '--port', '0']);
     await dev.says(/serving first from countersign\.config\.ts/);
-    await dev.says(/Reloads when/);
+    await dev.says(LINK);
     writeFileSync(place.path('name.ts'), "export const NAME = 'second';");
     await dev.says(/name\.ts changed/);
     await dev.says(/Reloaded second/);
@@ -107,7 +141,7 @@ describe('dev', { timeout: TIMEOUT }, () => {
   test('files that agents write do not reload, a new default agents file does', async () => {
     const dev = place.begin(['dev', '--port', '0']);
     await dev.says(/serving assistant/);
-    await dev.says(/Reloads when/);
+    await dev.says(LINK);
     writeFileSync(place.path('ledger.json'), '{"paid":950}');
     writeFileSync(place.path('other.ts'), 'export {};');
     writeFileSync(
@@ -143,7 +177,7 @@ describe('dev', { timeout: TIMEOUT }, () => {
 
   test('a file that never finishes loading is abandoned when it changes', async () => {
     const dev = place.begin(['dev', '--port', '0']);
-    await dev.says(/Reloads when/);
+    await dev.says(LINK);
     const source = readFileSync(place.path('agents.ts'), 'utf8');
     const begun = "import { writeFileSync } from 'node:fs';\nwriteFileSync('loading', '');\n";
     writeFileSync(place.path('agents.ts'), `${begun}${source}\nfor (;;);`);

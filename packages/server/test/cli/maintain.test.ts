@@ -26,12 +26,13 @@ const COMMANDS = [
   'decide',
   'runs',
   'show',
-  'doctor',
-  'migrate',
+  'link',
   'tokens',
   'tokens create',
   'tokens list',
   'tokens revoke',
+  'doctor',
+  'migrate',
 ];
 
 describe('help', { timeout: TIMEOUT }, () => {
@@ -61,11 +62,33 @@ describe('help', { timeout: TIMEOUT }, () => {
     ]);
   });
 
-  test.each(COMMANDS.filter((name) => name !== 'tokens'))('%s --help has usage, options and examples', async (name) => {
-    const { code, stdout, stderr } = await place.countersign([...name.split(' '), '--help']);
+  test.each(['', ...COMMANDS])('countersign %s --help has usage, options and examples', async (name) => {
+    const words = name.split(' ').filter((word) => word !== '');
+    const { code, stdout, stderr } = await place.countersign([...words, '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(new RegExp(`^Usage: countersign ${name}`));
-    for (const part of ['Options:', '--json', '--help', 'Examples:\n  ']) expect(stdout).toContain(part);
+    expect(stdout).toMatch(new RegExp(`^Usage: ${['countersign', ...words].join(' ')}`));
+    for (const part of ['Options:', '--help', `Examples:\n  ${['countersign', ...words].join(' ')}`])
+      expect(stdout).toContain(part);
+    if (name !== '' && name !== 'tokens') expect(stdout).toContain('--json');
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+    const document = await place.json(...words, '--help');
+    expect(document.name).toBe(words.at(-1) ?? 'countersign');
+  });
+
+  test('`help` takes the name of a nested command, too', async () => {
+    expect((await place.countersign(['help', 'tokens', 'create'])).stdout).toMatch(
+      /^Usage: countersign tokens create /,
+    );
+    expect((await place.countersign(['tokens', 'help', 'list'])).stdout).toMatch(/^Usage: countersign tokens list /);
+    expect((await place.countersign(['help', 'runs'])).stdout).toMatch(/^Usage: countersign runs /);
+    expect((await place.countersign(['help', 'help'])).stdout).toMatch(/^Usage: countersign \[options\]/);
+    expect((await place.countersign(['help', 'inbx'])).code).toBe(2);
+  });
+
+  test.each(COMMANDS)('%s --json reports a mistake as JSON', async (name) => {
+    const { code, stdout, stderr } = await place.countersign([...name.split(' '), '--unheard-of', '--json']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(JSON.parse(stderr).error).toMatchObject({ code: 'usage', exitCode: 2, message: expect.any(String) });
   });
 
   test('an unknown command or option is a usage error with a suggestion', async () => {

@@ -158,12 +158,56 @@ describe('serve', { timeout: TIMEOUT }, () => {
       [],
       /'3000x' from env 'PORT' is invalid\. Expected a whole number from 0 to 65535/,
     ],
+    ['a PORT out of range', { PORT: '70000' }, [], /'70000' from env 'PORT' is invalid.*whole number from 0 to 65535/],
+    ['a negative PORT', { PORT: '-1' }, [], /'-1' from env 'PORT' is invalid.*whole number from 0 to 65535/],
     ['a person id that is too long', {}, ['--port', '0', '--login', 'a'.repeat(201)], /--login needs a person id/],
   ])('%s is refused before anything starts', async (_what, env, args, message) => {
     const { code, stderr } = await place.countersign(['serve', ...args], env);
     expect(stderr).toMatch(message);
     expect(code).toBe(2);
     expect(existsSync(place.path('.countersign/runs.sqlite'))).toBe(false);
+  });
+
+  test('it says how to sign in, and a link for a browser needs no restart', async () => {
+    const { says, url } = await place.serving();
+    await says(/How to sign in:/);
+    const [, command = ''] = await says(/a browser +countersign (link <person> --public-url \S+)\n/);
+    await says(/a program +countersign tokens create <person>\n/);
+    const made = await place.countersign(command.replace('<person>', 'ann').split(' '));
+    expect(made.stderr).toMatch(
+      /^Signs in ann \(start, read, decide; their own runs\), once and within 10 minutes\.\n$/,
+    );
+    expect(made.stdout.startsWith(`${url}/login?token=`)).toBe(true);
+    const signedIn = await fetch(made.stdout.trim(), { redirect: 'manual' });
+    expect(signedIn.status).toBe(303);
+    const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const me = await (await fetch(`${url}/api/v1/me`, { headers: { cookie } })).json();
+    expect(me).toMatchObject({ id: 'ann', reach: 'own' });
+    const spent = await fetch(made.stdout.trim());
+    expect([spent.status, await spent.text()]).toEqual([401, expect.stringContaining('countersign link')]);
+  });
+
+  test('with its own login and its own address, it says so, and links have that address', async () => {
+    writeFileSync(
+      place.path('named.ts'),
+      `export { default } from './agents.ts';
+      export const server = { identify: () => null, publicUrl: 'https://approvals.example.com', basePath: '/desk' };`,
+    );
+    const server = place.begin(['serve', 'named.ts', '--port', '0', '--login', 'bea']);
+    await server.says(/own login +`identify` in your file/);
+    await server.says(/a browser +countersign link <person> --agents named\.ts\n/);
+    await server.says(
+      /signs in bea, once and within 10 minutes:\n {2}https:\/\/approvals\.example\.com\/desk\/login\?token=\S+\n/,
+    );
+    const link = await place.json('link', 'cem', '--agents', 'named.ts', '--scopes', 'read', '--all');
+    expect(link).toEqual({
+      loginUrl: expect.stringMatching(/^https:\/\/approvals\.example\.com\/desk\/login\?token=[\w-]{43}$/),
+      person: 'cem',
+      scopes: ['read'],
+      reach: 'all',
+    });
+    expect(await place.countersign(['link', 'a'.repeat(201)])).toMatchObject({ code: 2 });
+    expect(await place.countersign(['link', 'ann', '--store', 'sqlite:./none.sqlite'])).toMatchObject({ code: 3 });
   });
 
   test('a sign-in link that cannot be created ends the server, after its tools have finished', async () => {
@@ -261,7 +305,8 @@ describe('tokens', { timeout: TIMEOUT }, () => {
     const { items } = await place.json('tokens', 'list');
     expect(items).toMatchObject([{ person: 'ann', label: 'desk', scopes: ['read', 'decide'], reach: 'own' }]);
     expect(JSON.stringify(items)).not.toContain(made.stdout.trim());
-    expect((await place.countersign(['tokens', 'list'])).stdout).toContain('read,decide');
+    const [, person, scopes] = (await place.countersign(['tokens', 'list'])).stdout.split('\t');
+    expect([person, scopes]).toEqual(['ann', 'read,decide']);
     expect(await place.countersign(['tokens', 'revoke', made.stdout.trim()])).toMatchObject({ code: 0 });
     expect(await place.countersign(['tokens', 'revoke', items[0].id])).toMatchObject({ code: 3 });
     expect((await place.json('tokens', 'list')).items).toEqual([]);

@@ -24,7 +24,7 @@ export function addDev(program: Command, action: Action): void {
       [
         'Loads your agents from a TypeScript file (default: countersign.config.ts or agents.ts), serves the inbox and the API on this machine, drives runs, and reloads when a file changes. Runs are stored, so a reload loses nothing. Without a file it serves a demo.',
         'The file exports an instance, or a function that creates one: export default ({ store, model, providers }) => { const ai = countersign({ store, model, providers }); …; return ai; }',
-        'The printed link signs you in once and is valid for 10 minutes.',
+        'The printed link signs you in. It works once, within 10 minutes, and you stay signed in for a week. When it no longer works, open it again: a new one is printed here, as after a sign-out.',
       ].join('\n\n'),
     )
     .action(
@@ -85,7 +85,8 @@ async function serveOnce(
   try {
     const { startServing } = await import('../runtime/serving.ts');
     const address = port === undefined ? options : { ...options, port: Number(port) };
-    serving = await startServing(address, file, output, { dev: true, worker: true, graceMs: 1_000 });
+    const onLoginUrl = (url: string) => printLink('Here is a new link to sign in.', url, output);
+    serving = await startServing(address, file, output, { dev: true, worker: true, graceMs: 1_000, onLoginUrl });
   } catch (error) {
     if (failureOf(error).code === 'agents-file') tellParent({ type: 'unloadable' });
     throw error;
@@ -100,7 +101,7 @@ async function serveOnce(
 }
 
 async function greet({ opened, server }: Serving, isFirst: boolean, output: Output): Promise<void> {
-  const { agentsLine } = await import('../runtime/serving.ts');
+  const { agentsText } = await import('../runtime/serving.ts');
   const { style } = output;
   if (output.json) {
     const { url, port, loginUrl } = server;
@@ -108,15 +109,24 @@ async function greet({ opened, server }: Serving, isFirst: boolean, output: Outp
     const agents = [...opened.ai.agents.keys()];
     return output.document({ type, url, port, loginUrl, agents, where: opened.where }, { follow: true });
   }
-  if (!isFirst) return output.line(`Reloaded ${agentsLine(opened)}`);
-  output.line(`${style('bold', 'Countersign')} is serving ${agentsLine(opened)}`);
+  if (!isFirst) return output.line(`Reloaded ${agentsText(opened)}`);
+  output.line(`${style('bold', 'Countersign')} is serving ${agentsText(opened)}`);
   if (opened.file === undefined) output.line('This is the demo agent. Create agents.ts to use your own.');
   if (opened.model?.demo)
     output.line(style('yellow', 'Using the demo model. Set COUNTERSIGN_MODEL and an API key to use a real one.'));
   output.line();
-  output.line(`  Inbox  ${style('cyan', server.loginUrl ?? server.url)}`);
-  output.line(`  API    ${server.url}/api/v1/docs`);
-  output.line('  Docs   docs/README.md in the repository, or as a site: npm run docs:dev');
+  output.line(`  Runs  ${opened.where}`);
+  output.line(`  API   ${server.url}/api/v1/docs`);
+  output.line('  Docs  docs/README.md in the repository, or as a site: npm run docs:dev');
   output.line();
   output.line(style('dim', 'Reloads when a file changes. Press Ctrl-C to stop.'));
+  if (server.loginUrl !== null) printLink('Open this link to sign in.', server.loginUrl, output);
+}
+
+/** Nothing follows the link on its line, so that terminals recognize it and a triple click selects it. */
+function printLink(text: string, loginUrl: string, output: Output): void {
+  if (output.json) return output.document({ type: 'login-link', loginUrl }, { follow: true });
+  output.line();
+  output.line(`${text} It works once, within 10 minutes.`);
+  output.line(`  ${output.style(['cyan', 'underline'], loginUrl)}`);
 }

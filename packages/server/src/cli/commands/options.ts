@@ -15,6 +15,11 @@ export type BackendOptions = StoreOptions & { readonly url?: string; readonly to
 
 export type AddressOptions = { readonly port: number; readonly host: string; readonly publicUrl?: string };
 
+const SCOPES = ['start', 'read', 'decide'] as const;
+type Scope = (typeof SCOPES)[number];
+
+export type RightsOptions = { readonly scopes?: readonly Scope[]; readonly all?: boolean };
+
 export type PageOptions = { readonly limit: number; readonly cursor?: string };
 
 export const withStore = (command: Command): Command =>
@@ -27,12 +32,21 @@ export const withBackend = (command: Command): Command =>
     .option('--url <url>', 'use a running server (env: COUNTERSIGN_URL)')
     .option('--token <token>', 'token for the server (better: env COUNTERSIGN_TOKEN)');
 
+export const withRights = (command: Command): Command =>
+  command
+    .option('--scopes <list>', `what is allowed: any of ${SCOPES.join(',')} (default: all)`, parseScopes)
+    .option('--all', "give access to everyone's runs");
+
+/** As in `read, decide; all runs`. */
+export const rightsText = ({ scopes, reach }: { scopes: readonly Scope[]; reach: 'own' | 'all' }): string =>
+  `${scopes.join(', ')}; ${reach === 'all' ? 'all runs' : 'their own runs'}`;
+
 export const withPage = (command: Command): Command =>
   command
     .option('--limit <number>', 'page size, 1 to 200', wholeNumber(1, 200), 50)
     .option('--cursor <cursor>', 'continue after an earlier page');
 
-const DEFAULT_PORT = 3000;
+export const DEFAULT_PORT = 3000;
 
 export const withAddress = (command: Command): Command =>
   command
@@ -64,6 +78,14 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
+function parseScopes(text: string): readonly Scope[] {
+  return text.split(',').map((word) => {
+    const scope = SCOPES.find((known) => known === word.trim());
+    if (scope) return scope;
+    throw new InvalidArgumentError(`Expected any of ${SCOPES.join(',')}.`);
+  });
+}
+
 export function httpUrl(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
   throw new InvalidArgumentError('Expected a URL such as https://approvals.example.com.');
@@ -71,8 +93,7 @@ export function httpUrl(text: string): string {
 
 /** Adds `--json` to each command, and rejects an option where a value is missing, as in `--respond --wait`. */
 export function completeOptions(command: Command): void {
-  if (command.commands.length === 0)
-    command.option('--json', 'print JSON: one document, or one line per event with --follow');
+  if (command.commands.length === 0) command.option('--json', 'print JSON, also for errors');
   for (const option of command.options) {
     if (!option.required) continue;
     const parse = option.parseArg;

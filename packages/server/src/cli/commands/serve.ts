@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { EXIT, type ExitCode, usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
+import { visibleLine } from '../print/visible-text.ts';
 import { STOPPING, stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
 import {
   type Action,
@@ -20,7 +21,8 @@ export function addServe(program: Command, action: Action): void {
     .summary('serve the API and the inbox, and drive runs')
     .description(
       [
-        'Serves your agents: the HTTP API, the inbox, and a worker that drives runs. People sign in with tokens (`countersign tokens create`) or with your own `identify`, which your file exports as part of `server`.',
+        'Serves your agents: the HTTP API, the inbox, and a worker that drives runs.',
+        'People sign in with a one-time link (`countersign link`), or with your own login: your file exports `server` with `identify`, such as jwtIdentity for OIDC or headerIdentity behind a proxy. Programs send an API token (`countersign tokens create`).',
         'Ctrl-C or SIGTERM stops it cleanly: it takes no new work, running tools finish, and other workers take over. After a crash, start it again: it resumes the runs it finds in the store.',
         'With --json it logs every request as a line of JSON. Tool inputs are logged only with --log-inputs.',
       ].join('\n\n'),
@@ -48,7 +50,7 @@ async function serveAgents(
   const { isPersonId } = await import('../../identity/person.ts');
   if (login !== undefined && !isPersonId(login))
     throw usageFailure('--login needs a person id of 1 to 200 characters.', 'Example: --login alice');
-  const { agentsLine, startServing } = await import('../runtime/serving.ts');
+  const { agentsText, signInLines, startServing } = await import('../runtime/serving.ts');
   const { opened, server, stop } = await startServing(options, file, output, {
     dev: false,
     worker,
@@ -68,8 +70,15 @@ async function serveAgents(
     const agents = [...opened.ai.agents.keys()];
     output.document({ type: 'serving', url, port, agents, where: opened.where, loginUrl }, { follow: true });
   } else {
-    output.line(`Serving ${agentsLine(opened)} at ${server.url}. Press Ctrl-C to stop.`);
-    if (loginUrl !== undefined) output.line(`One-time sign-in link, valid for 10 minutes: ${loginUrl}`);
+    output.line(`Serving ${agentsText(opened)} at ${server.url}. Press Ctrl-C to stop.`);
+    output.line(output.style('dim', `Runs are in ${opened.where}`));
+    output.line();
+    for (const line of signInLines(opened, options, server.url)) output.line(line);
+    if (loginUrl !== undefined) {
+      output.line();
+      output.line(`Link that signs in ${visibleLine(login ?? '')}, once and within 10 minutes:`);
+      output.line(`  ${output.style(['cyan', 'underline'], loginUrl)}`);
+    }
   }
   await stopping;
   output.note(STOPPING);

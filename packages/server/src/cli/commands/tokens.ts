@@ -1,59 +1,68 @@
 // `countersign tokens create|list|revoke`: API tokens, stored as hashes.
-import { type Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import type { Notes } from 'countersign/store';
 import { defined } from '../../defined.ts';
 import type { TokenRecord } from '../../identity/tokens.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
 import { timeText } from '../print/moment.ts';
 import type { Output } from '../print/output.ts';
-import { tableLines } from '../print/table.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import { type Action, type StoreOptions, wholeNumber, withExamples, withStore } from './options.ts';
+import {
+  type Action,
+  type RightsOptions,
+  rightsText,
+  type StoreOptions,
+  wholeNumber,
+  withExamples,
+  withRights,
+  withStore,
+} from './options.ts';
 
-const SCOPES = ['start', 'read', 'decide'] as const;
-type Scope = (typeof SCOPES)[number];
-
-type CreateOptions = StoreOptions & {
-  readonly scopes?: readonly Scope[];
-  readonly all?: boolean;
-  readonly label?: string;
-  readonly expiresIn?: number;
-};
+type CreateOptions = StoreOptions & RightsOptions & { readonly label?: string; readonly expiresIn?: number };
 
 export function addTokens(program: Command, action: Action): void {
-  const tokens = program.command('tokens').description('create, list and revoke API tokens');
+  const tokens = program
+    .command('tokens')
+    .summary('create, list and revoke API tokens')
+    .addHelpCommand(new Command('help').argument('[command]').description('show help for a command'))
+    .description(
+      'Creates, lists and revokes API tokens. A program sends its token as `Authorization: Bearer …`; the commands here take it from COUNTERSIGN_TOKEN. A browser needs a link instead: `countersign link`.',
+    );
+  withExamples(
+    tokens,
+    ['countersign tokens create ci --expires-in 30', 'a token for a program, for 30 days'],
+    ['countersign tokens list', 'valid tokens, without their secrets'],
+  );
   const create = tokens
     .command('create <person>')
     .summary('create a token for a person or a program')
     .description(
       'Creates an API token and prints it once. Runs and decisions made with it are recorded under this person. Without --all it covers only the runs that this person started.',
     )
-    .option('--scopes <list>', `what it may do: any of ${SCOPES.join(',')} (default: all)`, parseScopes)
-    .option('--all', "give access to everyone's runs")
     .option('--label <text>', 'what it is for')
     .option('--expires-in <days>', 'days until it expires (default: never)', wholeNumber(1, 36_500))
     .action(action(createOne));
   withExamples(
-    withStore(create),
+    withStore(withRights(create)),
     ['countersign tokens create ann --scopes read,decide --all', 'for an approver'],
     ['TOKEN=$(countersign tokens create ci --expires-in 30 --json | jq -r .token)', 'for a program'],
   );
-  const list = tokens.command('list').description('list valid tokens').action(action(listAll));
-  withExamples(withStore(list), ['countersign tokens list --json', 'as JSON']);
+  const list = tokens
+    .command('list')
+    .summary('list valid tokens')
+    .description('Lists the tokens that are valid: id, person, rights, expiry and label. Their secrets are not stored.')
+    .action(action(listAll));
+  withExamples(
+    withStore(list),
+    ['countersign tokens list', 'the tokens of the store in this folder'],
+    ['countersign tokens list --json | jq -r .items[].person', 'who has one'],
+  );
   const revoke = tokens
     .command('revoke <id>')
     .summary('revoke a token')
     .description('Revokes a token at once. Takes its id, as shown by `countersign tokens list`, or the token itself.')
     .action(action(revokeOne));
   withExamples(withStore(revoke), ['countersign tokens revoke 3f2a9c1b7d5e4a60', 'revoke one token']);
-}
-
-function parseScopes(text: string): readonly Scope[] {
-  return text.split(',').map((word) => {
-    const scope = SCOPES.find((known) => known === word.trim());
-    if (scope) return scope;
-    throw new InvalidArgumentError(`Expected any of ${SCOPES.join(',')}.`);
-  });
 }
 
 function createOne(output: Output, person: string, options: CreateOptions): Promise<undefined> {
@@ -66,16 +75,14 @@ function createOne(output: Output, person: string, options: CreateOptions): Prom
     });
     if (output.json) return output.document({ token, ...record });
     output.line(token);
-    output.note(
-      `Copy it now; it is not shown again. ${described(record)} Revoke it with: countersign tokens revoke ${record.id}`,
-    );
+    output.note(`Copy it now; it is not shown again. ${described(record)}`);
+    output.note(`Revoke it with: countersign tokens revoke ${record.id}`);
   });
 }
 
 function described({ person, scopes, reach, expiresAt }: TokenRecord): string {
-  const whose = reach === 'all' ? 'all runs' : 'their own runs';
   const until = expiresAt === null ? '' : `, expires ${timeText(expiresAt)}`;
-  return `Acts as ${visibleLine(person)} (${scopes.join(', ')}; ${whose}${until}).`;
+  return `Acts as ${visibleLine(person)} (${rightsText({ scopes, reach })}${until}).`;
 }
 
 function listAll(output: Output, options: StoreOptions): Promise<undefined> {
@@ -91,8 +98,7 @@ function listAll(output: Output, options: StoreOptions): Promise<undefined> {
       expiresAt === null ? 'never' : timeText(expiresAt),
       visibleLine(label),
     ]);
-    const head = ['ID', 'PERSON', 'SCOPES', 'RUNS', 'EXPIRES', 'LABEL'];
-    for (const line of tableLines([head, ...rows], output.rowWidth)) output.line(line);
+    output.table(['ID', 'PERSON', 'SCOPES', 'RUNS', 'EXPIRES', 'LABEL'], rows);
   });
 }
 

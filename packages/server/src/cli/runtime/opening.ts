@@ -136,20 +136,21 @@ export async function openBareStore(options: StoreOptions, opening: Opening): Pr
   return { store: await openStore(address, opening), where: shownAddress(address) };
 }
 
-/** Opens the notes of the store that the agents use, while `work` runs. */
+/** Opens the notes of the store that the agents use, while `work` runs. It also gets the server options of the agents file. */
 export async function useNotes(
   options: StoreOptions,
   opening: Opening,
-  work: (notes: Notes) => Promise<void>,
+  work: (notes: Notes, server: AppOptions) => Promise<void>,
 ): Promise<undefined> {
   const loaded = options.store !== undefined ? undefined : await loadAgents(options.agents);
+  const server = loaded?.server ?? {};
   if (loaded?.kind === 'instance') {
-    await work(loaded.ai.runs.notes);
+    await work(loaded.ai.runs.notes, server);
     return;
   }
   const { store } = await openBareStore(options, opening);
   try {
-    await work(store.notes);
+    await work(store.notes, server);
   } finally {
     await store.close();
   }

@@ -2,11 +2,12 @@
 import type { Stopped } from 'countersign';
 import { jsonLines, type LogSink } from '../../log.ts';
 import { type RunningServer, serve } from '../../serve.ts';
+import { DEFAULT_URL } from '../commands/link.ts';
 import type { AddressOptions, StoreOptions } from '../commands/options.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
 import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import { shownPath } from './agents-file.ts';
+import { findAgentsFile, shownPath } from './agents-file.ts';
 import { type OpenedAgents, openAgents } from './opening.ts';
 
 export type Serving = { readonly opened: OpenedAgents; readonly server: RunningServer; stop(): Promise<Stopped> };
@@ -18,6 +19,8 @@ export type ServingOptions = {
   readonly logInputs?: boolean;
   /** How long open requests may take to end. */
   readonly graceMs?: number;
+  /** Prints a fresh sign-in link, with `dev`. */
+  readonly onLoginUrl?: (url: string) => void;
 };
 
 export async function startServing(
@@ -55,10 +58,27 @@ export async function startServing(
   }
 }
 
-/** As in `assistant from agents.ts, runs in sqlite:./.countersign/runs.sqlite`. */
-export function agentsLine({ ai, file, where }: OpenedAgents): string {
+/** As in `assistant from agents.ts`. */
+export function agentsText({ ai, file }: OpenedAgents): string {
   const agents = [...ai.agents.keys()].join(', ') || 'no agents';
-  return `${agents} from ${file === undefined ? 'the demo' : shownPath(file)}, runs in ${where}`;
+  return `${agents} from ${file === undefined ? 'the demo' : shownPath(file)}`;
+}
+
+/** How people and programs sign in to a server: commands that reach its store. */
+export function signInLines(
+  { server, where, file }: OpenedAgents,
+  options: AddressOptions & StoreOptions,
+  url: string,
+): readonly string[] {
+  const agents = file === undefined || file === findAgentsFile(undefined) ? '' : ` --agents ${shownPath(file)}`;
+  const store = options.store === undefined ? agents : ` --store ${where}`;
+  const isKnown = url === DEFAULT_URL || (options.publicUrl === undefined && server.publicUrl !== undefined);
+  return [
+    'How to sign in:',
+    ...(server.identify ? ['  own login  `identify` in your file'] : []),
+    `  a browser  countersign link <person>${store}${isKnown ? '' : ` --public-url ${url}`}`,
+    `  a program  countersign tokens create <person>${store}`,
+  ];
 }
 
 /** Logs everything as JSON lines, and only warnings and errors for people; a developer sees where each error came from. */
