@@ -1,5 +1,6 @@
 import type { Metadata } from 'next';
 import type { ReactNode } from 'react';
+import '@countersign/react/styles.css';
 import './globals.css';
 
 export const metadata: Metadata = { title: 'Countersign chat' };
