@@ -36,6 +36,8 @@ export const ERROR_CODES = {
   'run-exists': 'A run with this id exists. Get it by its id, or start another with a new id.',
   'run-deleted': 'The run with this id was deleted, and ids are not reused. Start another run with a new id.',
   'run-not-ended': 'The run has not ended, or a worker is driving it. Cancel it, or wait until it ends.',
+  'wait-timeout':
+    'The run neither paused nor ended within `timeoutMs`. `details.pending` and `details.driver` say what it waits for; decide, start a worker, or wait longer.',
   'run-too-large':
     'The run has reached its size limit and takes no new input. Start a new run, send less, or raise `maxRunSize`.',
   'stale-version': 'The run was changed at the same time. Reload it and try again.',

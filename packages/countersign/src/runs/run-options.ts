@@ -10,6 +10,7 @@ import {
   aString,
   aStringOrNull,
   aTimeMs,
+  aTimerMs,
   checkOptions,
   checkValue,
   type OptionTable,
@@ -116,10 +117,21 @@ export type FollowOptions = { readonly after?: number; readonly signal?: AbortSi
 
 export const FOLLOW_OPTIONS: OptionTable<FollowOptions> = { after: anything, signal: aSignal };
 
-/** Options of `wait`: `pause` also resolves when the run waits for a person. `signal` stops waiting. */
-export type WaitOptions = { readonly until?: 'pause' | 'end'; readonly signal?: AbortSignal };
+/** Options of `wait`. */
+export type WaitOptions = {
+  /** `pause`, the default, also resolves when the run waits for a person. */
+  readonly until?: 'pause' | 'end';
+  /** Stops waiting; `wait` rejects with the reason of the signal. */
+  readonly signal?: AbortSignal;
+  /** Rejects with `wait-timeout` after this time, and says what the run waits for. No limit by default. */
+  readonly timeoutMs?: number;
+};
 
-export const WAIT_OPTIONS: OptionTable<WaitOptions> = { until: oneOf('pause', 'end'), signal: aSignal };
+export const WAIT_OPTIONS: OptionTable<WaitOptions> = {
+  until: oneOf('pause', 'end'),
+  signal: aSignal,
+  timeoutMs: aTimerMs,
+};
 
 /** Returns the number of events to skip. */
 export function checkAfter(after: number): number {

@@ -18,7 +18,8 @@ import type { AgentPort, DriveOptions } from './driving/open-run.ts';
 import type { Stopped } from './driving/record-late-result.ts';
 import type { RemindersOptions } from './driving/reminders.ts';
 import type { RunSummary } from './driving/run-summary.ts';
-import { ENDED, takeAbandoned, untilPaused } from './driving/wait.ts';
+import { ENDED, takeAbandoned } from './driving/wait.ts';
+import { untilPausedOrLate } from './driving/wait-timeout.ts';
 import { startWorker, type Worker, type WorkerOptions } from './driving/worker.ts';
 import { CANNOT_BE_READ, chainStart, inspectChain, tamperedRun, UNREADABLE } from './port/chain.ts';
 import type { Notes } from './port/notes.ts';
@@ -290,7 +291,7 @@ export class Runs<C extends Context = Context> {
 
   /**
    * Resolves when the run waits for a person or has ended; with `until: 'end'`, when it has ended. Also waits for a failed
-   * run that this process drives again.
+   * run that this process drives again. After `timeoutMs` it rejects with `wait-timeout`, and the run continues unchanged.
    */
   async wait(runId: string, options: WaitOptions = {}): Promise<RunView> {
     return viewOf(await this.waited(runId, options));
@@ -299,7 +300,7 @@ export class Runs<C extends Context = Context> {
   /** As `wait`, but returns the events. With `driving`, this process drives the run if no other worker does. */
   async waited(runId: string, options: WaitOptions = {}, driving?: { readonly context?: Context }): Promise<LoadedRun> {
     checkOptions('`wait`', options, WAIT_OPTIONS);
-    return untilPaused(this.#drives, checkId('runId', runId), options, driving);
+    return untilPausedOrLate(this.#drives, checkId('runId', runId), options, driving);
   }
 
   /** Checks the hash chain of a run: whether its events were changed after they were recorded. */

@@ -147,6 +147,7 @@ describe('a wrong value is rejected', () => {
     ['a controller', () => ai().generate(any({ prompt: 'x', abortSignal: new AbortController() }))],
     ['a controller to wait with', () => ai().runs.wait('r', any({ signal: new AbortController() }))],
     ['until', () => ai().runs.wait('r', any({ until: 'done' }))],
+    ['a timeout of no time', () => ai().runs.wait('r', any({ timeoutMs: 0 }))],
     ['a prompt without a name', () => ai().definePrompt(any({ prompt: 'x' }))],
     ['drive: "false"', () => ai().runs.decide('r:c', 'approve', any({ drive: 'false' }))],
     ['onError of a worker', () => ai().runs.work(any({ onError: 'log' }))],

@@ -286,6 +286,15 @@ describe('decide', { timeout: 120_000 }, () => {
     expect(code).toBe(0);
   });
 
+  test('--wait with a timeout says that the decision is recorded, and what the run waits for', async () => {
+    const [runId = ''] = await place.start(PAY);
+    const args = ['decide', await pendingOf(runId), '--approve', '--wait', '--timeout', '1'];
+    const { code, stderr } = await countersign(args);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`The decision is recorded, but run ${runId} did not pause or end within 1 seconds.`);
+    expect(stderr).toContain('Start one with: countersign worker');
+  });
+
   test('a question cannot be approved', async () => {
     const [runId = ''] = await place.start(ASK);
     const { code, stderr } = await countersign(['decide', await pendingOf(runId), '--approve']);
@@ -297,6 +306,7 @@ describe('decide', { timeout: 120_000 }, () => {
     ['nothing', [], /Missing decision/],
     ['two things', ['--approve', '--reject'], /--approve and --reject/],
     ['a reason for an approval', ['--approve', '--reason', 'x'], /--reason works with --reject/],
+    ['a timeout without a wait', ['--approve', '--timeout', '5'], /--timeout works with --wait/],
     ['a missing value', ['--edit'], /'--edit <json>' argument missing/],
     ['an option in place of a value', ['--respond', '--wait'], /A value is missing/],
     ['a missing file', ['--edit', '@none.json'], /File “none\.json” not found/, 3],

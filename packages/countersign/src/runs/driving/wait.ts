@@ -15,7 +15,7 @@ export const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled'
 export async function untilPaused(
   drives: Drives,
   runId: string,
-  { until = 'pause', signal }: WaitOptions,
+  { until = 'pause', signal }: Omit<WaitOptions, 'timeoutMs'>,
   driving?: Pick<DriveOptions, 'context'>,
 ): Promise<LoadedRun> {
   const { store } = drives;

@@ -5,11 +5,11 @@ import type { DecisionInput } from 'countersign';
 import { defined } from '../../defined.ts';
 import type { Backend, Card } from '../backend/backend.ts';
 import { recordDecision } from '../backend/record-decision.ts';
-import { usageFailure } from '../failure.ts';
+import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import { othersHold, recordedText } from '../print/decision-text.ts';
 import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
+import { type Action, type BackendOptions, wholeNumber, withBackend, withExamples } from './options.ts';
 import { parseAnswer, parseJson, readValue } from './value.ts';
 
 const VERBS = ['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'] as const;
@@ -22,6 +22,7 @@ type DecideOptions = BackendOptions & {
   readonly note?: string;
   readonly digest?: string;
   readonly wait?: boolean;
+  readonly timeout?: number;
 };
 
 export function addDecide(program: Command, action: Action): void {
@@ -46,6 +47,11 @@ export function addDecide(program: Command, action: Action): void {
     .option('--digest <digest>', 'refuse if the request changed since you saw it')
     .option('--by <person>', 'who decides (default: $USER); a server uses the token instead')
     .option('--wait', 'wait until the run pauses again or ends')
+    .option(
+      '--timeout <seconds>',
+      'with --wait: give up after this time, and say what the run waits for',
+      wholeNumber(1, 86_400),
+    )
     .action(action(decide));
   withExamples(
     withBackend(command),
@@ -58,7 +64,8 @@ export function addDecide(program: Command, action: Action): void {
 
 async function decide(output: Output, id: string, options: DecideOptions): Promise<undefined> {
   const verb = verbOf(options);
-  const { reason, note, digest, wait } = options;
+  const { reason, note, digest, wait, timeout } = options;
+  if (timeout !== undefined && !wait) throw usageFailure('--timeout works with --wait.', SEE_HELP);
   // Read before anything is opened, so that a mistake is reported at once.
   const value = await readOptionValue(verb, options[verb]);
   const { useBackend } = await import('../runtime/opening.ts');
@@ -69,7 +76,7 @@ async function decide(output: Output, id: string, options: DecideOptions): Promi
     const decision = decisionOf(verb, value, reason, card);
     const decided = await recordDecision(backend, card, decision, defined({ digest, note }));
     if (wait) output.note('Recorded. Waiting for a server or a worker to resume the run …');
-    const run = wait ? await nextPause(backend, card) : undefined;
+    const run = wait ? await nextPause(backend, card, timeout) : undefined;
     if (output.json) {
       const { status, text, pending } = run ?? {};
       return output.document(run ? { ...decided, run: { status, text, pending } } : decided);
@@ -122,11 +129,24 @@ function decisionOf(verb: Verb, value: unknown, reason: string | undefined, card
 
 const POLL_EVERY_MS = 200;
 
-/** Waits until the run ends, or waits for a request other than the decided one. */
-async function nextPause(backend: Backend, { runId, id }: Card) {
+/** Waits until the run ends, or waits for a request other than the decided one; at most for `timeout` seconds. */
+async function nextPause(backend: Backend, { runId, id }: Card, timeout = Number.POSITIVE_INFINITY) {
+  const until = performance.now() + 1_000 * timeout;
   for (;;) {
     const run = await backend.run(runId);
     if (run.status !== 'running' && !run.pending.includes(id)) return run;
+    if (performance.now() >= until) throw await waitTimeout(backend, runId, timeout);
     await new Promise((resolve) => setTimeout(resolve, POLL_EVERY_MS));
   }
+}
+
+/** The decision is recorded, but no process has driven the run to its next pause. */
+async function waitTimeout(backend: Backend, runId: string, timeout: number): Promise<CommandFailure> {
+  const { items } = await backend.cards({ runId });
+  const pending = items.map(({ id, tool }) => `${visibleLine(tool)} (${id})`).join(', ');
+  const waitsFor = pending === '' ? '' : ` It waits for decisions on ${pending}.`;
+  const message = `The decision is recorded, but run ${runId} did not pause or end within ${timeout} seconds.${waitsFor}`;
+  return new CommandFailure(EXIT.failure, 'wait-timeout', message, {
+    hint: 'A server or a worker on this store resumes the run. Is one running? Start one with: countersign worker',
+  });
 }
