@@ -97,7 +97,7 @@ export function countersign<C extends Context = Context>(options: CountersignOpt
 
 /** An instance, made by `countersign()`. It generates, and finds tools, prompts and agents by name. */
 export class Countersign<C extends Context = Context> {
-  readonly #settings: Settings;
+  #settings: Settings;
   readonly #tools = new Map<string, ToolDefinition>();
   readonly #prompts = new Map<string, PromptDefinition>();
   readonly #promptDir: string | undefined;
@@ -106,6 +106,7 @@ export class Countersign<C extends Context = Context> {
   readonly #appends = new Appends();
   readonly #runs: Runs<C> | undefined;
   #folder: Promise<PromptFolder> | undefined;
+  #isModelMissing = false;
 
   constructor(options: CountersignOptions<C>) {
     checkOptions('`countersign`', options, COUNTERSIGN_OPTIONS);
@@ -186,6 +187,7 @@ export class Countersign<C extends Context = Context> {
     T extends readonly ToolInput[] = readonly ToolInput[],
   >(config: AgentConfig<I, O, T, C>): Agent<InferOutput<O>, InterruptOf<T>, C> {
     checkAgentConfig(config);
+    this.#isModelMissing ||= config.model === undefined && this.#settings.model === undefined;
     const starting = this.#makePort(config, 'refuse');
     const agent = this.#define(
       makeAgent(
@@ -200,6 +202,16 @@ export class Countersign<C extends Context = Context> {
     this.#defined.set(config.name, agent);
     rememberRuns(agent, { port, ...(this.#runs && { runs: this.#runs }) });
     return agent;
+  }
+
+  /**
+   * Sets the model of agents and calls that have none, if `countersign()` was given none. Returns whether an agent uses it.
+   * For programs that load agents of others, as `countersign dev` does.
+   */
+  useDefaultModel(model: ModelInput): boolean {
+    if (this.#settings.model !== undefined) return false;
+    this.#settings = { ...this.#settings, model };
+    return this.#isModelMissing;
   }
 
   /** The defined agents, by name. */

@@ -1,4 +1,4 @@
-// `countersign/testing`: a scripted model to test agents without a provider, the crash kit, and the contract of stores.
+// `countersign/testing`: a scripted model and a stand-in model, which need no provider, the crash kit, and the contract of stores.
 export {
   type CrashDecision,
   type CrashEffect,
@@ -17,4 +17,5 @@ export {
   type ScriptStep,
   scriptedModel,
 } from './scripted-model.ts';
+export { type StandInOptions, standInModel } from './stand-in/stand-in-model.ts';
 export { type StoreUnderTest, storeContract, type TestFunctions } from './store-contract/store-contract.ts';
