@@ -6,7 +6,6 @@ export { ApiError } from './client/api-error.ts';
 export { type Client, type ClientOptions, createClient } from './client/client.ts';
 export { type DemoEffect, type DemoOptions, demoAgents } from './demo/agents.ts';
 export { type ChosenModel, modelFromEnvironment } from './demo/environment.ts';
-export { type DemoModelOptions, demoModel } from './demo/model.ts';
 export { type HeaderIdentityOptions, headerIdentity } from './identity/header-identity.ts';
 export type { Identify, Origin } from './identity/identify.ts';
 export { type JwtIdentityOptions, jwtIdentity } from './identity/jwt-identity.ts';

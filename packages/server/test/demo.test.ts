@@ -1,11 +1,12 @@
-import { type DemoEffect, demoAgents, demoModel, modelFromEnvironment, serve } from '@countersign/server';
+import { type DemoEffect, demoAgents, modelFromEnvironment, serve } from '@countersign/server';
 import { createClient } from '@countersign/server/client';
 import { countersign, memoryStore } from 'countersign';
+import { standInModel } from 'countersign/testing';
 import { expect, onTestFinished, test } from 'vitest';
 
 function demo() {
   const effects: DemoEffect[] = [];
-  const ai = countersign({ model: demoModel({ wordMs: 0 }), store: memoryStore() });
+  const ai = countersign({ model: standInModel(), store: memoryStore() });
   const agent = demoAgents(ai, { onEffect: (effect) => void effects.push(effect) });
   const say = async (prompt: string) => {
     const { id } = await agent.start(prompt, { by: 'dev' });
@@ -25,50 +26,40 @@ test('a payment waits with everything on its card, and is paid once', async () =
     edit: { to: 'ACME', amount: 900, currency: 'EUR', reference: 'x' },
   });
   const view = await ai.runs.wait(id, { until: 'end' });
-  expect(view.text).toMatch(/^Paid 900 EUR to ACME, receipt R-[0-9A-F]{8}\.$/);
+  expect(view.text).toMatch(/^Stand-in model: payInvoice ran with the edited input .*"receipt":"R-[0-9A-F]{8}"/);
   expect(effects.map(({ tool }) => tool)).toEqual(['payInvoice']);
 });
 
-test('a rejection is explained with its reason', async () => {
+test('several payments are rejected with a reason', async () => {
   const { ai, say, effects } = demo();
-  const { id, pending } = await say('pay the open invoices');
+  const { id, pending } = await say('Pay Birch 182.40 euros and Lantern 1450 euros');
   expect(pending).toHaveLength(2);
   for (const interruptId of pending) await ai.runs.decide(interruptId, { type: 'reject', reason: 'not this month' });
   const view = await ai.runs.wait(id, { until: 'end' });
-  expect(view.text).toContain('Nothing was paid to Birch Office Supplies');
-  expect(view.text).toContain('not this month');
+  expect(view.text).toMatch(/payInvoice was rejected.*not this month/);
   expect(effects).toEqual([]);
 });
 
-test('a question with choices leads on to a mail', async () => {
+test('every suggestion of the inbox calls its tool', async () => {
   const { ai, say } = demo();
-  const { id, pending } = await say('Plan the team lunch');
-  await ai.runs.decide(pending[0] ?? '', { type: 'respond', output: 'Friday' });
-  await ai.runs.settled();
-  const waiting = await ai.runs.get(id);
-  expect((await ai.runs.interrupt(waiting.pending[0] ?? '')).input).toMatchObject({ subject: 'Team lunch on Friday' });
-  await ai.runs.decide(waiting.pending[0] ?? '', 'approve');
-  expect((await ai.runs.wait(id, { until: 'end' })).text).toBe('The mail to team@example.com is on its way.');
-});
-
-test('a lookup just runs, a mail is drafted, and anything else is explained', async () => {
-  const { ai, say } = demo();
-  expect((await say('What is on account 4711?')).text).toMatch(/^Account 4711 belongs to .+ and holds [\d.]+ EUR\.$/);
+  expect((await say('What is on account 4711?')).text).toMatch(/lookUpAccount returned .*"owner"/);
   const mail = await say('Write to Bob that the report is ready');
   expect((await ai.runs.interrupt(mail.pending[0] ?? '')).input).toMatchObject({
     to: 'bob@example.com',
     subject: 'The report is ready',
   });
-  for (const strange of ['', 'sing!', 'pay', '🙂', 'pay x '.repeat(500)].slice(1))
-    expect((await say(strange)).text, strange).toContain('I am the demo model');
+  const { id, pending } = await say('Ask me which day suits: Tuesday or Friday');
+  expect((await ai.runs.interrupt(pending[0] ?? '')).input).toMatchObject({ choices: ['Tuesday', 'Friday'] });
+  await ai.runs.decide(pending[0] ?? '', { type: 'respond', output: 'Friday' });
+  expect((await ai.runs.wait(id, { until: 'end' })).text).toBe('Stand-in model: The answer to askQuestion is Friday.');
 });
 
-test('the model of the environment is the one named, or the one with a key, or the demo', async () => {
+test('the model of the environment is the one named, or the one with a key, or the stand-in', async () => {
   const provider = (name: string) => ({ [name]: () => ({ specificationVersion: 'v4' }) });
   const load = async (name: string) => provider(name.replace('@ai-sdk/', ''));
   const named = async (environment: Record<string, string>) => (await modelFromEnvironment(environment, load)).name;
-  expect(await named({})).toBe('demo');
-  expect(await named({ COUNTERSIGN_MODEL: 'demo', OPENAI_API_KEY: 'k' })).toBe('demo');
+  expect(await named({})).toBe('stand-in');
+  expect(await named({ COUNTERSIGN_MODEL: 'stand-in', OPENAI_API_KEY: 'k' })).toBe('stand-in');
   expect(await named({ COUNTERSIGN_MODEL: 'anthropic/claude-x' })).toBe('anthropic/claude-x');
   expect(await named({ OPENAI_API_KEY: 'k' })).toBe('openai/gpt-5-mini');
   expect(await named({ GOOGLE_GENERATIVE_AI_API_KEY: 'k' })).toBe('google/gemini-2.5-flash');
@@ -86,7 +77,7 @@ test('the providers of the environment load without a network request', async ()
   }
 });
 
-test('the demo model identifies itself', async () => {
+test('the stand-in model identifies itself', async () => {
   const { model, providers, name, demo } = await modelFromEnvironment({});
   const ai = countersign({ model, providers, store: memoryStore() });
   demoAgents(ai);
@@ -96,6 +87,6 @@ test('the demo model identifies itself', async () => {
   const { token } = await createToken(ai.runs.notes, { person: 'ann' });
   expect(await createClient(`http://127.0.0.1:${server.port}`, { token }).me()).toMatchObject({
     demo: true,
-    model: 'demo',
+    model: 'stand-in',
   });
 });

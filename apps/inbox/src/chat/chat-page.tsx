@@ -55,9 +55,9 @@ function OneChat({ agent, id, isNew }: OneChatProps) {
         {me && (
           <span
             className="chip max-sm:hidden"
-            title={me.demo ? 'No API key is set, so replies are scripted.' : undefined}
+            title={me.demo ? 'No API key is set, so a stand-in picks tools by the words of your message.' : undefined}
           >
-            <span className="truncate">{me.demo ? 'Demo model' : me.model}</span>
+            <span className="truncate">{me.demo ? 'Stand-in model' : me.model}</span>
           </span>
         )}
         <span className="ml-auto flex gap-2">

@@ -1,6 +1,6 @@
 // The conversation: `useChat` for messages, `useInterrupts` for pending requests.
 import { useChat } from '@ai-sdk/react';
-import { Interrupts, useInterrupts, VisibleText } from '@countersign/react';
+import { Interrupts, titleOf, useInterrupts, VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { MessageSquare, RefreshCw } from 'lucide-react';
@@ -133,13 +133,13 @@ function Greeting({ agent, onSay }: GreetingProps) {
   const { data: agents } = useQuery(agentsQuery);
   const { data: me } = useQuery(meQuery);
   const { description, tools = [] } = agents?.items.find(({ name }) => name === agent) ?? {};
-  const known = me?.demo ? DEMO_WORDS.filter(({ tool }) => tools.some(({ name }) => name === tool)) : [];
+  const suggestions = me?.demo ? tools.slice(0, 3).map(({ name }) => SUGGESTIONS.get(name) ?? wordsOf(name)) : [];
   return (
     <Empty icon={MessageSquare} title="It asks before it acts">
       {description || 'Tell the agent what you need. Requests for approval appear here and in the inbox.'}
-      {known.length > 0 && (
+      {suggestions.length > 0 && (
         <div className="mt-4 flex flex-wrap justify-center gap-2">
-          {known.map(({ words }) => (
+          {suggestions.map((words) => (
             <button key={words} type="button" className="button" onClick={() => onSay(words)}>
               {words}
             </button>
@@ -150,12 +150,14 @@ function Greeting({ agent, onSay }: GreetingProps) {
   );
 }
 
-/** What the demo model knows an answer to, by the tool that it then uses. */
-const DEMO_WORDS = [
-  { tool: 'payInvoice', words: 'Pay the open invoices' },
-  { tool: 'askQuestion', words: 'Plan the team lunch' },
-  { tool: 'sendMail', words: 'Write to Bob that the report is ready' },
-] as const;
+const wordsOf = (tool: string): string => titleOf({ tool, kind: 'approval', input: null, payload: null });
+
+/** Messages for the tools of the demo agent. The stand-in model calls any other tool if its name is the message. */
+const SUGGESTIONS: ReadonlyMap<string, string> = new Map([
+  ['payInvoice', 'Pay ACME 950 euros and Birch 182.40 euros'],
+  ['sendMail', 'Write to Bob that the report is ready'],
+  ['askQuestion', 'Ask me which day suits: Tuesday or Friday'],
+]);
 
 const NEAR_THE_END = 160;
 

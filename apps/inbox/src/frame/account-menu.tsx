@@ -17,7 +17,7 @@ type AccountMenuProps = {
 export function AccountMenu({ isSmall = false }: AccountMenuProps) {
   const { data: me } = useQuery(meQuery);
   const name = me ? me.name || me.id : '';
-  const model = me && (me.demo ? 'Demo model' : me.model);
+  const model = me && (me.demo ? 'Stand-in model' : me.model);
   return (
     <Menu.Root modal={false}>
       <Menu.Trigger
@@ -45,7 +45,7 @@ export function AccountMenu({ isSmall = false }: AccountMenuProps) {
             <VisibleText text={name} />
           </p>
           <p className="max-w-56 truncate text-muted">
-            {me?.demo ? 'Demo model: no API key is set, so replies are scripted.' : model}
+            {me?.demo ? 'Stand-in model: no API key is set, so it only picks tools by your words.' : model}
           </p>
         </div>
         <div className="border-b border-line py-1">

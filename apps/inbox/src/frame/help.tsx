@@ -67,7 +67,11 @@ function About({ me }: { readonly me: Me }) {
       </dd>
       <dt className="text-muted">Model</dt>
       <dd className="min-w-0 wrap-anywhere">
-        {me.demo ? 'Demo model: no API key is set, so replies are scripted.' : <VisibleText text={me.model} />}
+        {me.demo ? (
+          'Stand-in model: no API key is set, so it only picks tools by your words.'
+        ) : (
+          <VisibleText text={me.model} />
+        )}
       </dd>
     </dl>
   );

@@ -10,7 +10,9 @@ export const MeShape = z
     reach: z
       .enum(REACHES)
       .openapi({ description: '`own`: lists and statistics cover the runs that the caller started.' }),
-    demo: z.boolean().openapi({ description: 'The model is the demo model, which follows a script.' }),
+    demo: z
+      .boolean()
+      .openapi({ description: 'The model is the stand-in, which picks tools by the words of a message.' }),
     model: z.string().openapi({ description: 'The name of the model in use.' }),
   })
   .openapi('Me');

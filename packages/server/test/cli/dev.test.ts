@@ -191,7 +191,7 @@ describe('dev', { timeout: TIMEOUT }, () => {
   test('without a file it serves the demo, and the serving process ends with the watching one', async () => {
     const empty = createWorkplace();
     try {
-      const dev = empty.begin(['dev', '--port', '0', '--json'], { COUNTERSIGN_MODEL: 'demo' });
+      const dev = empty.begin(['dev', '--port', '0', '--json'], { COUNTERSIGN_MODEL: 'stand-in' });
       const [line] = await dev.says(/\{"type":"serving".*\}/);
       const { url, agents, loginUrl } = JSON.parse(line);
       expect(agents).toEqual(['assistant']);
@@ -210,6 +210,40 @@ describe('dev', { timeout: TIMEOUT }, () => {
     } finally {
       empty.close();
     }
+  });
+
+  test.each([
+    ['a function', 'export default ({ store }: any) => define(countersign({ store }));'],
+    ['an instance', "export default define(countersign({ store: sqliteStore('own.sqlite') }));"],
+  ])('agents without a model get the stand-in if the file exports %s', async (_, exported) => {
+    writeFileSync(
+      place.path('agents.ts'),
+      `import { countersign, z } from 'countersign';
+      import { sqliteStore } from 'countersign/sqlite';
+      const define = (ai: any) => {
+        const inputSchema = z.object({ city: z.string() });
+        const warn = ai.defineTool({ name: 'warnCity', description: 'Warns.', inputSchema }, ({ city }: any) => city + ' is warned');
+        ai.defineAgent({ name: 'weather', tools: [warn] });
+        return ai;
+      };
+      ${exported}`,
+    );
+    const dev = place.begin(['dev', '--port', '0']);
+    await dev.says(/No API key is set, so a stand-in replies/);
+    const [link, url = ''] = await dev.says(/(http:\/\/localhost:\d+)\/login\?token=\S+/);
+    const signedIn = await fetch(link, { redirect: 'manual' });
+    const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const started = await fetch(`${url}/api/v1/runs`, {
+      method: 'POST',
+      headers: { cookie, origin: url, 'content-type': 'application/json' },
+      body: JSON.stringify({ agent: 'weather', prompt: 'Warn the city Berlin' }),
+    });
+    const { id } = (await started.json()) as { id: string };
+    const textOf = async () =>
+      ((await (await fetch(`${url}/api/v1/runs/${id}`, { headers: { cookie } })).json()) as { text: string }).text;
+    await expect.poll(textOf, { timeout: 30_000 }).toBe('Stand-in model: warnCity returned Berlin is warned.');
+    dev.child.kill('SIGINT');
+    expect(await dev.ended).toBe(0);
   });
 
   test.each([

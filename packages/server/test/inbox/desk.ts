@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { demoAgents, demoModel, type RunningServer, type ServeOptions, serve } from '@countersign/server';
+import { demoAgents, type RunningServer, type ServeOptions, serve } from '@countersign/server';
 import { type Countersign, countersign, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
-import { scriptedModel } from 'countersign/testing';
+import { scriptedModel, standInModel } from 'countersign/testing';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
@@ -97,7 +97,7 @@ const obedient = () =>
 export async function openDesk(options: ServeOptions = {}): Promise<Desk> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   const store = sqliteStore(join(folder, 'runs.sqlite'));
-  const ai = countersign({ model: demoModel({ wordMs: 2 }), retry: false, store });
+  const ai = countersign({ model: standInModel({ wordMs: 2 }), retry: false, store });
   const done: { tool: string; input: unknown }[] = [];
   defineClerk(ai, done);
   demoAgents(ai, { onEffect: ({ tool, input }) => void done.push({ tool, input }) });
@@ -107,7 +107,7 @@ export async function openDesk(options: ServeOptions = {}): Promise<Desk> {
       port,
       inboxDir,
       graceMs: 100,
-      model: { name: 'demo', demo: true },
+      model: { name: 'stand-in', demo: true },
       identify: (request) => {
         const id = request.headers.get('x-user');
         return id === null ? null : { id };

@@ -219,12 +219,12 @@ test('a chat pauses for an approval and continues after it', async () => {
   expect(desk.done).toHaveLength(1);
 });
 
-test('the demo suggests messages to try', async () => {
+test('the stand-in model suggests messages to try', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada', '/');
   await page.getByRole('link', { name: 'Start a chat with an agent' }).click();
   await page.getByRole('link', { name: /^assistant/ }).click();
-  await page.getByRole('button', { name: 'Pay the open invoices' }).click();
+  await page.getByRole('button', { name: 'Pay ACME 950 euros and Birch 182.40 euros' }).click();
   await page.getByRole('article', { name: 'Pay invoice' }).nth(1).waitFor();
 });
 

@@ -22,7 +22,7 @@ export function addDev(program: Command, action: Action): void {
     .summary('serve your agents on this machine, reload on changes')
     .description(
       [
-        'Loads your agents from a TypeScript file (default: countersign.config.ts or agents.ts), serves the inbox and the API on this machine, drives runs, and reloads when a file changes. Runs are stored, so a reload loses nothing. Without a file it serves a demo.',
+        'Loads your agents from a TypeScript file (default: countersign.config.ts or agents.ts), serves the inbox and the API on this machine, drives runs, and reloads when a file changes. Runs are stored, so a reload loses nothing. Without a file it serves a demo. Without a model or an API key, a stand-in model picks tools by the words of your message, so that you can try your own agents.',
         'The file exports an instance, or a function that creates one: export default ({ store, model, providers }) => { const ai = countersign({ store, model, providers }); …; return ai; }',
         'The printed link signs you in. It works once, within 10 minutes, and you stay signed in for a week. When it no longer works, open it again: a new one is printed here, as after a sign-out.',
       ].join('\n\n'),
@@ -101,7 +101,7 @@ async function serveOnce(
 }
 
 async function greet({ opened, server }: Serving, isFirst: boolean, output: Output): Promise<void> {
-  const { agentsText } = await import('../runtime/serving.ts');
+  const { agentsText, standInText } = await import('../runtime/serving.ts');
   const { style } = output;
   if (output.json) {
     const { url, port, loginUrl } = server;
@@ -112,8 +112,8 @@ async function greet({ opened, server }: Serving, isFirst: boolean, output: Outp
   if (!isFirst) return output.line(`Reloaded ${agentsText(opened)}`);
   output.line(`${style('bold', 'Countersign')} is serving ${agentsText(opened)}`);
   if (opened.file === undefined) output.line('This is the demo agent. Create agents.ts to use your own.');
-  if (opened.model?.demo)
-    output.line(style('yellow', 'Using the demo model. Set COUNTERSIGN_MODEL and an API key to use a real one.'));
+  const standIn = standInText(opened);
+  if (standIn !== undefined) output.line(style('yellow', standIn));
   output.line();
   output.line(`  Runs  ${opened.where}`);
   output.line(`  API   ${server.url}/api/v1/docs`);

@@ -42,7 +42,7 @@ async function migrate(output: Output, options: MigrateOptions): Promise<undefin
 async function dryRun(output: Output, options: MigrateOptions): Promise<ExitCode> {
   const { openAgents } = await import('../runtime/opening.ts');
   const { checkPausedRuns } = await import('../runtime/paused-runs.ts');
-  const { ai, where, close } = await openAgents(options, undefined, output, 'existing');
+  const { ai, where, close } = await openAgents(options, undefined, output, { opening: 'existing' });
   try {
     const runs = await checkPausedRuns(ai);
     const unfit = runs.filter(({ problems }) => problems.length > 0).length;

@@ -50,7 +50,7 @@ async function serveAgents(
   const { isPersonId } = await import('../../identity/person.ts');
   if (login !== undefined && !isPersonId(login))
     throw usageFailure('--login needs a person id of 1 to 200 characters.', 'Example: --login alice');
-  const { agentsText, signInLines, startServing } = await import('../runtime/serving.ts');
+  const { agentsText, signInLines, standInText, startServing } = await import('../runtime/serving.ts');
   const { opened, server, stop } = await startServing(options, file, output, {
     dev: false,
     worker,
@@ -65,6 +65,8 @@ async function serveAgents(
     await stop();
     throw error;
   }
+  const standIn = standInText(opened);
+  if (standIn !== undefined) output.note(standIn);
   if (output.json) {
     const { url, port } = server;
     const agents = [...opened.ai.agents.keys()];

@@ -22,7 +22,7 @@ import { loadEsModules } from './module-hooks.ts';
 export type AgentsEnvironment = {
   /** The store chosen on the command line. */
   readonly store: Store;
-  /** The model from COUNTERSIGN_MODEL, or the demo model, with its providers. */
+  /** The model from COUNTERSIGN_MODEL, or of the provider whose key is set, or the stand-in model. */
   readonly model: ModelInput;
   readonly providers: Providers;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,6 @@
 // The doctor's checks of this machine: Node, the agents file, the store and the model's API key.
 import type { Store } from 'countersign/store';
-import { PROVIDERS } from '../../demo/environment.ts';
+import { PROVIDERS, STAND_IN } from '../../demo/environment.ts';
 import { checkWrites } from '../../store-writes.ts';
 import type { StoreOptions } from '../commands/options.ts';
 import { failureOf } from '../failure.ts';
@@ -92,9 +92,10 @@ function checkKeys({ env } = process): Check {
   if (model === '') {
     if (set.length > 0) return check('keys', 'ok', `${set.join(', ')} ${set.length === 1 ? 'is' : 'are'} set`);
     const fix = `Set COUNTERSIGN_MODEL, e.g. openai/gpt-5, and one of ${keys.join(', ')}.`;
-    return check('keys', 'unknown', 'no model API key is set; the demo model is used by default', fix);
+    return check('keys', 'unknown', 'no model API key is set; a stand-in model replies', fix);
   }
   const text = `COUNTERSIGN_MODEL is ${model}`;
+  if (model === STAND_IN) return check('keys', 'ok', `${text}, which needs no key`);
   const key = PROVIDERS.find(({ name }) => name === model.split('/')[0])?.key;
   if (key === undefined) return check('keys', 'unknown', `${text}; its key is unknown`);
   if (set.includes(key)) return check('keys', 'ok', `${text} and ${key} is set`);

@@ -3,8 +3,7 @@ import { userInfo } from 'node:os';
 import { type Countersign, countersign } from 'countersign';
 import type { Notes, Store } from 'countersign/store';
 import { demoAgents } from '../../demo/agents.ts';
-import { modelFromEnvironment } from '../../demo/environment.ts';
-import { demoModel } from '../../demo/model.ts';
+import { isStandInChosen, standIn as loadStandIn, modelFromEnvironment } from '../../demo/environment.ts';
 import type { AppOptions } from '../../options.ts';
 import type { Backend } from '../backend/backend.ts';
 import { serverBackend } from '../backend/server-backend.ts';
@@ -23,7 +22,7 @@ export type OpenedAgents = {
   readonly file: string | undefined;
   /** The server options that the file exports. */
   readonly server: AppOptions;
-  /** The model from the environment, if the agents use it. */
+  /** The model from the environment, or the stand-in, if the agents use it. */
   readonly model: { readonly name: string; readonly demo: boolean } | undefined;
   close(): Promise<void>;
 };
@@ -67,26 +66,30 @@ async function openBackend(options: BackendOptions, needs: { readonly agents: bo
   const address = storeAddress(options);
   const store = await openStore(address, 'existing');
   // Nothing is driven here, so a missing model must not keep people from reading and deciding.
-  const definitionsOnly = { store, model: demoModel(), providers: {}, env: process.env };
+  const definitionsOnly = { store, ...(await loadStandIn()), env: process.env };
   const ai = loaded?.kind === 'function' ? await loaded.make(definitionsOnly) : countersign({ store });
   return storeBackend({ ai, where: shownAddress(address), person, store, close: () => store.close() });
 }
 
 const SLOW_MS = 5_000;
 
+/** `standIn`: agents without a model get the stand-in model, if the environment has no model for them either. */
+export type OpenAgentsOptions = { readonly opening?: Opening; readonly standIn?: boolean };
+
 /** Opens the user's agents, or the demo agents, on the chosen store. */
 export async function openAgents(
   options: StoreOptions,
   named: string | undefined,
   output: Output,
-  opening: Opening = 'make',
+  { opening = 'make', standIn = false }: OpenAgentsOptions = {},
 ): Promise<OpenedAgents> {
   const file = findAgentsFile(named ?? options.agents);
   // The file may wait for something that never comes.
   const warn = () => file !== undefined && output.note(`Still loading ${shownPath(file)} …`);
   const timer = setTimeout(warn, SLOW_MS).unref();
   try {
-    return await openAgentsOf(file, options, opening);
+    const opened = await openAgentsOf(file, options, opening);
+    return standIn && opened.model === undefined ? { ...opened, model: await standInFor(opened.ai) } : opened;
   } finally {
     clearTimeout(timer);
   }
@@ -122,6 +125,13 @@ async function openAgentsOf(file: string | undefined, options: StoreOptions, ope
   void ai.runs;
   const where = shownAddress(address);
   return { ai, where, file, server, model: isModelUsed ? { name, demo } : undefined, close: () => store.close() };
+}
+
+/** The file may use a copy of the library that does not know `useDefaultModel`. */
+async function standInFor(ai: Countersign): Promise<OpenedAgents['model']> {
+  if (!isStandInChosen() || typeof ai.useDefaultModel !== 'function') return undefined;
+  const { model, name, demo } = await loadStandIn();
+  return ai.useDefaultModel(model) ? { name, demo } : undefined;
 }
 
 function demoOn({ store, model, providers }: AgentsEnvironment): Countersign {

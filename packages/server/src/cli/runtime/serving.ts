@@ -30,7 +30,7 @@ export async function startServing(
   { worker, ...serving }: ServingOptions,
 ): Promise<Serving> {
   const { port, host: hostname, publicUrl } = options;
-  const opened = await openAgents(options, file, output);
+  const opened = await openAgents(options, file, output, { standIn: serving.dev });
   const { ai, model } = opened;
   try {
     const server = await serve(ai, {
@@ -56,6 +56,12 @@ export async function startServing(
     await opened.close();
     throw cannotListen(error, hostname, port);
   }
+}
+
+/** Says that the model is a stand-in, if it is. */
+export function standInText({ model }: OpenedAgents): string | undefined {
+  if (!model?.demo) return undefined;
+  return 'No API key is set, so a stand-in replies: it picks tools by the words of your message. Set COUNTERSIGN_MODEL and a key to use a real model.';
 }
 
 /** As in `assistant from agents.ts`. */
