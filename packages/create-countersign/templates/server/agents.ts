@@ -1,6 +1,7 @@
 // Your agents. `countersign dev` loads this file, and reloads it when you change it.
 //
-// `model` is a demo model that follows a script and needs no key. To use a real one, install its provider and set its key:
+// `model` is a stand-in that needs no key and picks tools by the words of a message. To use a real one, install its provider and
+// set its key:
 //   npm install @ai-sdk/openai
 //   OPENAI_API_KEY=sk-… COUNTERSIGN_MODEL=openai/gpt-5 npx countersign dev
 import type { AgentsEnvironment } from '@countersign/server';
