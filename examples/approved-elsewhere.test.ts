@@ -30,7 +30,7 @@ test('one process starts, another decides, a third pays, once', { timeout: 30_00
   expect(payments()).toEqual([]);
 
   const worked = run('work');
-  expect(worked).toContain('The butcher is paid.');
+  expect(worked).toContain('pay was approved and returned {"status":"PAID"}');
   expect(payments()).toEqual([`$184 to butcher, by process ${processOf(worked)}`]);
   expect(new Set([started, decided, worked].map(processOf)).size).toBe(3);
 
@@ -43,6 +43,6 @@ test('rejected in another process, nothing is paid', { timeout: 30_000 }, () => 
   const { run, payments } = setUp();
   run('start');
   run('decide', 'reject');
-  expect(run('work')).toContain('I paid nothing.');
+  expect(run('work')).toContain('pay was rejected by a person. It did not run.');
   expect(payments()).toEqual([]);
 });

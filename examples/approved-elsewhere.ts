@@ -10,12 +10,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Agent, countersign, type Runs, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
-import { scriptedModel } from 'countersign/testing';
+import { standInModel } from 'countersign/testing';
 
-/** Every process makes the same agent, on the same file. Payments are lines of another file: who really paid, and when. */
+/**
+ * Every process makes the same agent, on the same file; its model knows only the messages. Payments are lines of another file:
+ * who really paid, and when.
+ */
 async function withBank(folder: string, use: (clerk: Agent, runs: Runs) => Promise<string>): Promise<string> {
   const store = sqliteStore(join(folder, 'runs.db'));
-  const ai = countersign({ model: butcherScript(), store });
+  const ai = countersign({ model: standInModel(), store });
   const pay = ai.defineTool(
     {
       name: 'pay',
@@ -40,7 +43,7 @@ async function withBank(folder: string, use: (clerk: Agent, runs: Runs) => Promi
 
 export const start = (folder: string): Promise<string> =>
   withBank(folder, async (clerk, runs) => {
-    const { id } = await clerk.start('Pay the butcher.', { by: 'ann' });
+    const { id } = await clerk.start('Pay the butcher $184.', { by: 'ann' });
     const { pending } = await runs.wait(id);
     return `Process ${process.pid} started a run; ${pending.length} call waits for a person.`;
   });
@@ -57,18 +60,9 @@ export const work = (folder: string): Promise<string> =>
   withBank(folder, async (_clerk, runs) => {
     const todo = await runs.list({ status: 'running' });
     const worker = runs.work();
-    const ended = await Promise.all(todo.items.map(({ id }) => runs.wait(id)));
+    const ended = await Promise.all(todo.items.map(({ id }) => runs.wait(id, { timeoutMs: 30_000 })));
     await worker.stop();
     return `Process ${process.pid} drove on ${ended.length} run(s). ${ended.map(({ text }) => text).join(' ')}`;
-  });
-
-/** Each process has a separate model, which knows only the messages. */
-const butcherScript = () =>
-  scriptedModel(({ messages }) => {
-    const [result] = messages.at(-1)?.content ?? [];
-    if (!result || !('toolResponse' in result))
-      return { calls: [{ name: 'pay', input: { to: 'butcher', amount: 184 } }] };
-    return result.metadata?.outcome === 'rejected' ? 'I paid nothing.' : 'The butcher is paid.';
   });
 
 /** Runs this file as a separate process, to its end. */
