@@ -46,7 +46,7 @@ main {
   background: var(--surface);
   overflow-wrap: anywhere;
 }
-.brand { display: flex; align-items: center; gap: 0.5rem; margin: 0 0 1.25rem; font-weight: 600; }
+.brand { display: flex; align-items: center; gap: 0.5rem; margin: 0 0 1.25rem; color: var(--ink); font-weight: 600; }
 .brand svg { width: 1.5rem; height: 1.5rem; }
 .brand rect { fill: #115e59; }
 .brand path { fill: none; stroke: #fff; stroke-width: 2; }
@@ -60,6 +60,8 @@ code {
   padding: 0.1em 0.35em;
   border-radius: 0.25rem;
   background: var(--sunken);
+  box-decoration-break: clone;
+  -webkit-box-decoration-break: clone;
   color: var(--ink);
   font: 0.92em ui-monospace, "SF Mono", "Cascadia Code", "DejaVu Sans Mono", monospace;
 }

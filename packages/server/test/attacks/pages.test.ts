@@ -80,7 +80,6 @@ test('every path of the app serves its page, and its files are found from each',
     '/interrupts/run_1%3Acall_2.call_3',
     '/chat/clerk.v2/chat.1',
     '/index.html',
-    '/login',
   ]) {
     const response = await fetch(`${url}${path}`);
     expect(response.status).toBe(200);
