@@ -75,7 +75,7 @@ test('the inbox says that an outcome is unknown, and shows the recorded decision
   await says(/Approve\?/);
   press('y');
   await says(/The decision may or may not have been recorded/);
-  await says(/Recorded on transferMoney: ann \(cli\) at .*approved/);
+  await says(/Recorded on transferMoney: ann \(\w+\) at .*approved/);
   await says(/Esc to quit/);
   press(KEYS.escape);
   expect(await ended).toBe(0);
