@@ -1,6 +1,2 @@
-// Process warnings, for operators, about problems that no caller sees.
-import type { ErrorCode } from '../../core/errors.ts';
-
-export function warn(message: string, code?: ErrorCode): void {
-  process.emitWarning(message, { type: 'CountersignWarning', ...(code !== undefined && { code }) });
-}
+// Process warnings, for stores, which do not import the loop.
+export { warn } from '../../loop/warning.ts';
