@@ -75,6 +75,7 @@ function cardIn(part: { readonly type: string; readonly data?: unknown }): reado
 
 /** A later server may leave out what this one always says. */
 const NOTHING_SAID: Partial<InterruptCard> = {
+  title: null,
   input: null,
   payload: null,
   risk: null,

@@ -7,6 +7,7 @@ export function card(change: Partial<InterruptCard> = {}): InterruptCard {
     id,
     toolCallId: `call-${id}`,
     tool: 'transferMoney',
+    title: null,
     kind: 'approval',
     status: 'pending',
     input: { toAccount: 'DE02', amount: 950 },

@@ -18,6 +18,8 @@ export type Interrupt = {
   /** Unique; a second question of the same call has another id. */
   readonly id: string;
   readonly kind: InterruptKind;
+  /** One line for people that says what would happen. The input says exactly what. */
+  readonly title?: string;
   /** What the asker wants shown; `true` if nothing was given. */
   readonly payload: Json;
   /** When the question expires, `onExpiry` is the decision. */

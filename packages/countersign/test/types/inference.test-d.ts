@@ -17,6 +17,10 @@ const transfer = ai.defineTool(
     description: 'Transfers money.',
     inputSchema: z.object({ to: z.string(), amount: z.number(), note: z.string().default('') }),
     outputSchema: z.object({ status: z.string(), message: z.string().optional() }),
+    title: (input) => {
+      holds<Equal<typeof input, { to: string; amount: number; note: string }>>();
+      return `Transfer ${input.amount}`;
+    },
     needsApproval: (input, { context }) => {
       holds<Equal<typeof input, { to: string; amount: number; note: string }>>();
       return input.amount > context.limit;
@@ -53,6 +57,21 @@ ai.defineTool(
   // @ts-expect-error a body must return what the output schema takes
   async () => 5,
 );
+ai.defineTool({ name: 'titled', description: '', title: 'A text' }, () => 1);
+// @ts-expect-error a title is a text
+ai.defineTool({ name: 'wrong', description: '', title: () => 5 }, () => 1);
+// @ts-expect-error a title is not a promise
+ai.defineTool({ name: 'wrong', description: '', title: async () => 'later' }, () => 1);
+ai.defineInterrupt({
+  name: 'choose',
+  description: '',
+  inputSchema: z.object({ colours: z.array(z.string()) }),
+  title: ({ colours }) => `Choose one of ${colours.join(', ')}`,
+});
+ai.defineTool({ name: 'asks', description: '', needsApproval: () => ({ title: 'A text' }) }, (_, { interrupt }) =>
+  interrupt('Well?', { title: 'A text' }),
+);
+
 ai.defineTool(
   { name: 'justAsks', description: '', inputSchema: z.object({}), outputSchema: z.string() },
   async (_, { interrupt }) => {

@@ -43,7 +43,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   }
   const message = `${call.name} was started, and its outcome is unknown.${finding}${lateResult(call)}`;
   const options = keptOptions(call);
-  ask(run, driver, call, { tool: known, kind: 'unknown-outcome', payload: { message }, options, bound });
+  await ask(run, driver, call, { tool: known, kind: 'unknown-outcome', payload: { message }, options, bound });
 }
 
 const NEEDS_APPROVAL = ' It could run again, but now needs an approval.';

@@ -45,7 +45,7 @@ export async function mayRunAgain(driver: Driver, tool: ToolDefinition, call: Ca
 
 async function askQuestion(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<void> {
   const payload = asPayload(await requestPayload(tool, input));
-  if (payload.ok) ask(run, driver, call, { tool, kind: 'question', payload: payload.value });
+  if (payload.ok) await ask(run, driver, call, { tool, kind: 'question', payload: payload.value });
   else settle(run, call, failed(`The requestMetadata of ${call.name} is not JSON: ${payload.problem}.`));
 }
 
@@ -62,7 +62,13 @@ async function askApproval(
   const approval = await askGate(tool, input, approvalContext(driver, call));
   if (approval === false) return heldTo(call, bound);
   const options = approval === true ? {} : approval;
-  ask(run, driver, call, { tool, kind: 'approval', payload: approvalPayload(run, call, approval), options, bound });
+  await ask(run, driver, call, {
+    tool,
+    kind: 'approval',
+    payload: approvalPayload(run, call, approval),
+    options,
+    bound,
+  });
   return undefined;
 }
 
@@ -96,7 +102,7 @@ async function acceptedInput(
     // The card shows what the schema makes of the input now.
     const { runsWith: _approved, ...asked } = call;
     const now = await validInput(tool, asked);
-    askUnavailable(run, driver, tool, call, input.text, now.ok ? await runsWithOf(tool, asked, now.value) : {});
+    await askUnavailable(run, driver, tool, call, input.text, now.ok ? await runsWithOf(tool, asked, now.value) : {});
   } else settle(run, call, failed(input.text));
   return undefined;
 }

@@ -11,6 +11,7 @@ import type { ToolDefinition } from '../tool/definition.ts';
 import type { AskOptions } from '../tool/signal.ts';
 import { boundTo } from './bound-input.ts';
 import { failed, failedInBody, settle } from './result.ts';
+import { titleOf } from './title.ts';
 
 type Question = {
   /** The tool that asks; undefined if it is missing here. */
@@ -22,13 +23,13 @@ type Question = {
   readonly bound?: Bound | undefined;
 };
 
-/** Records the question. If its options are invalid, the call fails instead. */
-export function ask(
+/** Records the question with its title. If its options are invalid, the call fails instead. */
+export async function ask(
   run: Run,
   driver: Driver,
   call: Call,
   { tool, kind, payload, options: given = {}, bound = call }: Question,
-): void {
+): Promise<void> {
   if (run.isSuperseded(call)) return;
   const options = askOptionsOf(given);
   // A gate may return more than options, which the card shows. In a body, an unknown option is a mistake.
@@ -38,12 +39,15 @@ export function ask(
     const text = `Invalid question options from ${call.name}: ${problem}.`;
     return settle(run, call, tool && kind === 'interrupt' ? failedInBody(tool, call, text) : failed(text));
   }
+  const titled = titleOf(tool, call, bound, given.title);
+  const title = titled instanceof Promise ? await titled : titled;
+  if (run.isSuperseded(call)) return;
   const { expiresIn, onExpiry, remindAfter, labels, risk } = { ...tool?.asks, ...options };
   const id = interruptId(call.id, call.pauses + 1);
   const now = driver.clock();
   const expiresAt = expiresIn !== undefined && EXPIRES.has(kind) ? now + Math.ceil(expiresIn) : undefined;
   const remindAt = remindAfter === undefined ? undefined : now + Math.ceil(remindAfter);
-  const waits = defined({ expiresAt, onExpiry, remindAt, labels, risk });
+  const waits = defined({ title, expiresAt, onExpiry, remindAt, labels, risk });
   const interrupt = { id, kind, payload, ...waits, ...shownBound(bound, call) };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
 }
@@ -58,22 +62,24 @@ function shownBound({ runsWith, readAnew }: Bound, { input }: Call): Bound {
 const EXPIRES: ReadonlySet<InterruptKind> = new Set(['question', 'interrupt', 'approval']);
 
 /** Asks a person about an approved call that cannot run here. `bound`: the input that it would run with now. */
-export function askUnavailable(
+export async function askUnavailable(
   run: Run,
   driver: Driver,
   tool: ToolDefinition | undefined,
   call: Call,
   message: string,
   bound?: Bound,
-): void {
+): Promise<void> {
   const payload = { message: `${message}${lateResult(call)}` };
-  ask(run, driver, call, { tool, kind: 'unavailable', payload, options: keptOptions(call), bound });
+  await ask(run, driver, call, { tool, kind: 'unavailable', payload, options: keptOptions(call), bound });
 }
 
-/** A second question about a call keeps the labels and the risk of the first. */
+/** A second question about a call keeps the labels and the risk of the first, and its title if that still fits. */
 export function keptOptions({ decided }: Call): AskOptions {
-  const { labels, risk } = decided?.interrupt ?? {};
-  return defined({ labels, risk });
+  const { kind, title, labels, risk } = decided?.interrupt ?? {};
+  // A question of the body was about something else, and an edit has changed what would happen.
+  const isOther = kind === 'interrupt' || (decided && 'input' in decided.decision);
+  return defined({ title: isOther ? undefined : title, labels, risk });
 }
 
 /** For a card: the result of an earlier start that came too late, shortened. */
@@ -99,7 +105,7 @@ export async function pauseInBody(
   if (messages) return pauseSubAgent(run, call, messages);
   const shown = asPayload(payload);
   const bound = await boundTo(tool, call, input);
-  if (shown.ok) ask(run, driver, call, { tool, kind: 'interrupt', payload: shown.value, options, bound });
+  if (shown.ok) await ask(run, driver, call, { tool, kind: 'interrupt', payload: shown.value, options, bound });
   else settle(run, call, failedInBody(tool, call, `The question from ${call.name} is not JSON: ${shown.problem}.`));
 }
 

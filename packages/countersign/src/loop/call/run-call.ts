@@ -10,7 +10,8 @@ import { failed, settle } from './result.ts';
 
 /** Never rejects: every outcome of the call becomes an event of the run. */
 export async function runCall(run: Run, driver: Driver, call: Call): Promise<void> {
-  const tool = findTool(run, driver, call);
+  const found = findTool(run, driver, call);
+  const tool = found instanceof Promise ? await found : found;
   if (!tool) return;
   try {
     const input = await passGate(run, driver, tool, call);
@@ -19,24 +20,26 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
     const text = `The tool ${call.name} could not be run: ${messageOf(error)}`;
     // A schema may throw, for example when it looks something up. An approved call then waits, as if its input did not fit.
     const isUntouched = callOf(run.state, call.id)?.phase.at === call.phase.at;
-    if (isUntouched && run.waitsForTool(call)) askUnavailable(run, driver, tool, call, text);
+    if (isUntouched && run.waitsForTool(call)) await askUnavailable(run, driver, tool, call, text);
     else settle(run, call, failed(text));
   }
 }
 
 /** Undefined if the tool is missing or has changed since the call was approved; the call is then answered or waits. */
-function findTool(run: Run, driver: Driver, call: Call): ToolDefinition | undefined {
+function findTool(run: Run, driver: Driver, call: Call): ToolDefinition | undefined | Promise<undefined> {
   const tool = driver.tools.get(call.name);
   if (!tool) {
     if (run.waitsForTool(call))
-      askUnavailable(run, driver, tool, call, `The tool ${call.name} is no longer available.`);
-    else settle(run, call, failed(unknownTool(call.name, driver)));
+      return unavailable(run, driver, tool, call, `The tool ${call.name} is no longer available.`);
+    settle(run, call, failed(unknownTool(call.name, driver)));
     return undefined;
   }
   const change = isNew(call) ? undefined : changedKind(tool, call);
-  if (change === undefined) return tool;
-  askUnavailable(run, driver, tool, call, change);
-  return undefined;
+  return change === undefined ? tool : unavailable(run, driver, tool, call, change);
+}
+
+async function unavailable(...asked: Parameters<typeof askUnavailable>): Promise<undefined> {
+  await askUnavailable(...asked);
 }
 
 function unknownTool(name: string, { tools }: Driver): string {

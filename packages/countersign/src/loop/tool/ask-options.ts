@@ -1,10 +1,13 @@
-// How a question waits: its deadline, its reminder, its labels and its risk.
+// The options of a question: its title, its deadline, its reminder, its labels and its risk.
 import { ENDINGS } from '../../core/event.ts';
 import { defined } from '../../core/json.ts';
-import { type OptionKind, type OptionTable, oneOf, optionProblem } from '../../core/options.ts';
+import { anything, type OptionKind, type OptionTable, oneOf, optionProblem } from '../../core/options.ts';
 import type { AskOptions } from './signal.ts';
 
-export function askOptionsOf({ expiresIn, onExpiry, remindAfter, labels, risk }: AskOptions): AskOptions {
+/** How the question waits. Its title is read on its own, because an invalid one must not fail the call. */
+export type WaitOptions = Omit<AskOptions, 'title'>;
+
+export function askOptionsOf({ expiresIn, onExpiry, remindAfter, labels, risk }: WaitOptions): WaitOptions {
   return defined({ expiresIn, onExpiry, remindAfter, labels, risk });
 }
 
@@ -30,10 +33,11 @@ export const ASK_OPTIONS: OptionTable<AskOptions> = {
   remindAfter: aDurationMs,
   labels: someLabels,
   risk: oneOf('low', 'medium', 'high'),
+  title: anything,
 };
 
 /** Returns which option has an invalid value. */
-export function askProblem(options: AskOptions): string | undefined {
+export function askProblem(options: WaitOptions): string | undefined {
   return optionProblem(options, ASK_OPTIONS);
 }
 

@@ -3,6 +3,7 @@ import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/mes
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
 import type { SubAgentRecord } from '../sink.ts';
 import type { Chunk } from '../stream/chunk.ts';
+import type { WaitOptions } from './ask-options.ts';
 import type { DecisionOptions } from './decisions.ts';
 import type { InferInput, InferOutput, Schema, SchemaInput } from './schema.ts';
 import type { Asked, AskOptions, InterruptFunction } from './signal.ts';
@@ -50,12 +51,15 @@ export type Verified = { readonly output: NonNullable<unknown> | null } | undefi
 
 type MaybePromise<T> = T | Promise<T>;
 
+/** A title, or a function of the input; undefined stands for none. */
+export type Title<Input> = string | ((input: Input) => string | undefined);
+
 /** The options of `defineTool` and `tool`. */
 export type ToolConfig<
   I extends SchemaInput = SchemaInput,
   O extends SchemaInput = SchemaInput,
   C extends Context = Context,
-> = AskOptions & {
+> = WaitOptions & {
   readonly name: string;
   readonly description: string;
   readonly inputSchema?: I;
@@ -63,6 +67,11 @@ export type ToolConfig<
   /** The JSON Schema that models get, for an `inputSchema` that cannot produce its own; alone, it is the schema. */
   readonly inputJsonSchema?: JsonSchema;
   readonly outputJsonSchema?: JsonSchema;
+  /**
+   * The headline of its requests: one line of at most 200 characters that says what would happen, such as `Pay €950 to ACME`.
+   * A function gets the input that would run; if it throws or returns anything else, the request has no title.
+   */
+  readonly title?: Title<InferOutput<I>>;
   /** Asks a person before the body runs. Only `false` lets a call run unasked; a function that throws means: ask. */
   readonly needsApproval?:
     | boolean
@@ -149,7 +158,8 @@ export type ToolDefinition = Pick<ToolConfig<any, any>, 'verify' | 'settlesWithi
   readonly commits: boolean;
   readonly requestMetadata?: unknown;
   /** How its questions wait, unless the question itself says. */
-  readonly asks: AskOptions;
+  readonly asks: WaitOptions;
+  readonly title?: Title<any>;
   readonly metadata: Metadata;
   /** The tools of the agent behind this tool, by name; leaves unknown names out unless told otherwise. */
   readonly innerTools?: (unknown?: UnknownNames) => ReadonlyMap<string, ToolDefinition>;

@@ -18,8 +18,10 @@ export type InterruptFunction = {
   ask(payload?: unknown, options?: AskOptions): Asked;
 };
 
-/** How long and how urgently a question waits. Durations are in milliseconds; they count in stored runs. */
+/** The title of a question, and how long and how urgently it waits. Durations are in milliseconds; they count in stored runs. */
 export type AskOptions = {
+  /** One line of at most 200 characters that says what would happen, such as `Pay €950 to ACME`. */
+  readonly title?: string;
   /** After this time without a decision, `onExpiry` decides: `reject` by default. */
   readonly expiresIn?: number;
   readonly onExpiry?: 'reject' | 'cancel' | 'approve';

@@ -4,6 +4,7 @@ import { isObject } from '../../core/json.ts';
 import { aBoolean, aFunction, anything, checkOptions, type OptionKind, type OptionTable } from '../../core/options.ts';
 import { ASK_OPTIONS, aDurationMs } from './ask-options.ts';
 import type { InterruptConfig, ToolConfig } from './definition.ts';
+import { aTitleOption } from './title.ts';
 
 const COMMON = {
   name: anything,
@@ -13,6 +14,7 @@ const COMMON = {
   inputJsonSchema: anything,
   outputJsonSchema: anything,
   ...ASK_OPTIONS,
+  title: aTitleOption,
   metadata: anything,
 };
 

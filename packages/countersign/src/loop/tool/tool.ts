@@ -32,7 +32,7 @@ function define<I extends SchemaInput, O extends SchemaInput>(
   table: Parameters<typeof checkToolConfig>[2],
 ): ToolDefinition {
   checkToolConfig(config, body, table);
-  const { name, description, needsApproval = false, verify, settlesWithin } = config;
+  const { name, description, title, needsApproval = false, verify, settlesWithin } = config;
   const input = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
   let spec: ToolSpec | undefined;
   return {
@@ -43,7 +43,7 @@ function define<I extends SchemaInput, O extends SchemaInput>(
       spec ??= { name, description: description ?? '', inputSchema: objectSchema(input.json()) };
       return spec;
     },
-    ...defined({ body, verify, settlesWithin }),
+    ...defined({ body, title, verify, settlesWithin }),
     needsApproval,
     idempotent: config.idempotent === true,
     commits: config.commits === true,

@@ -114,6 +114,11 @@ export function kindOn({ metadata }: ToolRequestPart): Interrupt['kind'] {
   return (metadata?.interruptKind ?? 'interrupt') as Interrupt['kind'];
 }
 
+/** The title of a question, from its card. */
+export function titleOn({ metadata }: ToolRequestPart): string | null {
+  return typeof metadata?.title === 'string' ? metadata.title : null;
+}
+
 /** Covers the id of the question and everything on its card. */
 export function digestOf(key: string, card: Json): string {
   return shortHash(`${key}\n${canonical(card)}`);

@@ -8,12 +8,14 @@ import { fold, type State } from '../../core/state.ts';
 import { checkChain } from '../port/chain.ts';
 import { forEachInTurns } from '../port/in-turns.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
-import { digestOf, kindOn, pendingCards, willRun } from './card.ts';
+import { digestOf, kindOn, pendingCards, titleOn, willRun } from './card.ts';
 import type { Settlement, Withdrawal } from './decision.ts';
 
 /** A question to a person, pending or settled. Pass its `digest` with the decision: one on another card is refused. */
 export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'settlement'> & {
   readonly kind: InterruptKind;
+  /** The headline of the request, such as `Pay €950 to ACME`; null if its tool gave none. `input` says exactly what would run. */
+  readonly title: string | null;
   /** The input that would run, with the defaults of the schema. */
   readonly input: Json;
   /** What the tool wants the person to see. */
@@ -98,6 +100,7 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
   return {
     ...rest,
     kind: kindOn(part),
+    title: titleOn(part),
     // As this library wrote it; the digest does not cover it.
     settlement: settlement as RunInterrupt['settlement'],
     part,

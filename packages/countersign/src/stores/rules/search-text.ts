@@ -16,7 +16,7 @@ export function searchWords(search: string | undefined): readonly string[] {
   return [...new Set(normalized(search).split(' '))].filter((word) => word !== '');
 }
 
-/** The tool, the agent, the labels, and every string and number in the input and in the payload shown to the approver. */
+/** The tool, the agent, the labels, the title, and every string and number in the input and in the payload shown to the approver. */
 export function searchTextOf({
   agent,
   tool,
@@ -25,7 +25,11 @@ export function searchTextOf({
 }: Pick<InterruptRecord, 'agent' | 'tool' | 'labels' | 'card'>): string {
   const texts = [tool, agent, ...labels];
   let length = 0;
-  const pending = [at(card, 'part', 'metadata', 'interrupt'), at(card, 'part', 'toolRequest', 'input')];
+  const pending = [
+    at(card, 'part', 'metadata', 'interrupt'),
+    at(card, 'part', 'toolRequest', 'input'),
+    at(card, 'part', 'metadata', 'title'),
+  ];
   while (pending.length > 0 && length < LONGEST_TEXT) {
     const value = pending.pop();
     if (typeof value === 'string' || typeof value === 'number') {

@@ -30,6 +30,8 @@ export type InterruptCard<Tool extends string = string, Input = Json> = {
   /** The id of its tool part. */
   readonly toolCallId: string;
   readonly tool: Tool;
+  /** The headline, such as `Pay €950 to ACME`; null if the tool gave none. `input` says exactly what would run. */
+  readonly title: string | null;
   readonly kind: 'approval' | 'question' | 'interrupt' | 'unknown-outcome' | 'unavailable';
   readonly status: 'pending' | 'decided';
   /** The input that would run. */

@@ -5,7 +5,7 @@ import { waitOf } from '../../core/messages/turn-messages.ts';
 import type { Agent } from '../../loop/agent.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import type { JsonSchema } from '../../models/model.ts';
-import { digestOf, kindOn, type PendingCard, willRun } from '../../runs/questions/card.ts';
+import { digestOf, kindOn, type PendingCard, titleOn, willRun } from '../../runs/questions/card.ts';
 import type { DecisionInput, Settlement } from '../../runs/questions/decision.ts';
 import type { RunInterrupt } from '../../runs/questions/view.ts';
 import type { Allowed, CardDecision, InterruptCard } from './card.ts';
@@ -25,16 +25,18 @@ export function cardOf(
   const path = pathOf(metadata.path);
   const tool = toolAt(tools, path.length)?.get(toolRequest.name);
   const kind = kindOn(part);
+  const title = titleOn(part);
   const allows = ALLOWS[kind];
   const payload = metadata.interrupt as Json;
   return {
     id: key,
     toolCallId: toolCallIdAt(path, toolRequest.ref),
     tool: toolRequest.name,
+    title,
     kind,
     status: 'pending',
     input: willRun(part),
-    payload: kind === 'approval' ? shownOf(payload) : payload,
+    payload: kind === 'approval' ? shownOf(payload, title) : payload,
     risk: risk ?? null,
     labels: labels ?? [],
     createdAt: at ?? null,
@@ -92,9 +94,11 @@ function settledDecision({ settlement, settledAt }: RunInterrupt): CardDecision 
 }
 
 /** Without the options that the card shows in its own fields. */
-function shownOf(payload: Json): Json {
+function shownOf(payload: Json, title: string | null): Json {
   if (!isObject(payload)) return payload;
-  const shown = Object.entries(payload).filter(([key]) => !ASK_OPTIONS.has(key));
+  const shown = Object.entries(payload).filter(
+    ([key]) => !ASK_OPTIONS.has(key) && !(key === 'title' && title !== null),
+  );
   return shown.length > 0 ? (Object.fromEntries(shown) as Json) : true;
 }
 
