@@ -16,6 +16,7 @@ import type { MayDecide } from './recorded-calls.ts';
 import { sealStream } from './seal-stream.ts';
 import { type SealedLedger, sealedLedger } from './sealed-ledger.ts';
 import { StoredLedger } from './stored-ledger.ts';
+import { checkTitles, type Titles } from './titles.ts';
 
 /** The options of every gate. */
 export type GateOptions = {
@@ -30,10 +31,12 @@ export type GateOptions = {
 };
 
 /** With a store, each call is decided once and runs at most once, across all processes. */
-export type StoreGateOptions = GateOptions & {
+export type StoreGateOptions<Tools extends ToolSet = ToolSet> = GateOptions & {
   readonly store: Store;
   /** Whether a user may decide a call of another user. Default: no. */
   readonly mayDecide?: MayDecide;
+  /** The headlines of requests, by tool: a text, or a function of the input. Default: the `title` of the AI SDK tool. */
+  readonly titles?: Titles<Tools>;
   /** The agent name of its runs in the store; each set of tools should have its own. Default: `ai-sdk`. */
   readonly name?: string;
 };
@@ -65,22 +68,24 @@ export type StoreGated<Tools extends ToolSet> = Gated<Tools> & { readonly runs: 
  * Puts a gate in front of AI SDK tools, for one request. Forged, altered or foreign approvals run nothing, and with a store
  * no call runs twice.
  * @example
- * const gated = gate(tools, { store, chatId: id, person: user.id, approve: ['pay'] });
+ * const titles = { pay: ({ amount, to }) => `Pay €${amount} to ${to}` };
+ * const gated = gate(tools, { store, chatId: id, person: user.id, approve: ['pay'], titles });
  * const result = streamText({ model, tools: gated.tools, messages: await convertToModelMessages(await gated.receive(messages)) });
  * return createUIMessageStreamResponse({ stream: gated.send(result.toUIMessageStream()) });
  */
-export function gate<Tools extends ToolSet>(tools: Tools, options: StoreGateOptions): StoreGated<Tools>;
+export function gate<Tools extends ToolSet>(tools: Tools, options: StoreGateOptions<Tools>): StoreGated<Tools>;
 export function gate<Tools extends ToolSet>(tools: Tools, options: SecretGateOptions): Gated<Tools>;
 export function gate<Tools extends ToolSet>(
   tools: Tools,
-  options: StoreGateOptions | SecretGateOptions,
+  options: StoreGateOptions<Tools> | SecretGateOptions,
 ): Gated<Tools> & { readonly runs?: Runs } {
   checkOptions('`gate`', options, GATE_OPTIONS);
   const rules = createApprovalRules(tools, options.approve);
   if ('store' in options) {
-    const { chatId, person, expiresIn, name = 'ai-sdk', mayDecide = () => false } = options;
+    const { chatId, person, expiresIn, titles = {}, name = 'ai-sdk', mayDecide = () => false } = options;
+    checkTitles(titles, tools);
     const bodies = bodiesOf(tools);
-    const calls = oneCallAgent(name, options.store, storable(tools, rules), bodies, { chatId, expiresIn });
+    const calls = oneCallAgent(name, options.store, storable(tools, rules), bodies, { chatId, expiresIn, titles });
     const ledger = new StoredLedger(calls, { chatId, person, mayDecide });
     return { ...withLedger(tools, rules, ledger, bodies), runs: calls.ai.runs };
   }
@@ -106,6 +111,7 @@ const GATE_OPTIONS: OptionTable<StoreGateOptions & SecretGateOptions> = {
   expiresIn: aDurationMs,
   store: anything,
   mayDecide: aFunction,
+  titles: anything,
   name: anything,
   secret: anything,
   clock: aFunction,

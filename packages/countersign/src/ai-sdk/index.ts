@@ -17,3 +17,4 @@ export {
   type ToolOutputWriter,
 } from './process-tool-calls.ts';
 export type { MayDecide } from './recorded-calls.ts';
+export type { Titles } from './titles.ts';

@@ -6,15 +6,15 @@ import type { Message } from '../core/message.ts';
 import { type Countersign, countersign } from '../countersign.ts';
 import type { Agent } from '../loop/agent.ts';
 import { askProblem } from '../loop/tool/ask-options.ts';
-import type { Tool } from '../loop/tool/definition.ts';
+import type { Tool, ToolConfig } from '../loop/tool/definition.ts';
 import type { StandardSchema } from '../loop/tool/schema.ts';
-import type { AskOptions } from '../loop/tool/signal.ts';
 import { tool } from '../loop/tool/tool.ts';
 import type { ModelReply, ModelRequest } from '../models/model.ts';
 import { shortHash } from '../runs/port/chain.ts';
 import type { Store } from '../runs/port/store.ts';
 import { type CheckedInput, checkInput, checkOutput } from './input.ts';
 import { type AskedCall, callKey, type Place } from './ledger.ts';
+import { type Titles, titleFor } from './titles.ts';
 
 export type Body = (input: Json, toolCallId: string) => unknown;
 
@@ -34,16 +34,20 @@ export function oneCallAgent(
   store: Store,
   tools: ToolSet,
   bodies: ReadonlyMap<string, Body>,
-  asking: { readonly chatId: string; readonly expiresIn?: number | undefined },
+  asking: { readonly chatId: string; readonly expiresIn?: number | undefined; readonly titles: Titles<any> },
 ): OneCallAgent {
   const ai = countersign({ store, model: { name: 'one call', reply } });
-  const { chatId, expiresIn } = asking;
+  const { chatId, expiresIn, titles } = asking;
   const label = labelOf(chatId);
   const asks = { labels: [label], ...(expiresIn !== undefined && { expiresIn }) };
   const vouched = new Set<string>();
   const gated = Object.entries(tools).map(([name, sdkTool]) => {
     const isVouched = (input: unknown) => vouched.has(callKey({ tool: name, input }));
-    return gatedTool(name, sdkTool, isVouched, () => bodies.get(name), asks);
+    const title = titleFor(titles, name, sdkTool);
+    return gatedTool(name, sdkTool, isVouched, () => bodies.get(name), {
+      ...asks,
+      ...(title !== undefined && { title }),
+    });
   });
   return { ai, agent: ai.defineAgent({ name, tools: gated }), label, vouch: (call) => void vouched.add(callKey(call)) };
 }
@@ -88,7 +92,7 @@ function gatedTool(
   sdkTool: ToolSet[string],
   isVouched: (input: unknown) => boolean,
   body: () => Body | undefined,
-  asks: AskOptions,
+  asks: Pick<ToolConfig, 'labels' | 'expiresIn' | 'title'>,
 ): Tool {
   const config = {
     name,

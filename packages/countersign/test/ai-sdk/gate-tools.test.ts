@@ -257,3 +257,32 @@ test('invalid parts are left to the AI SDK', async () => {
   const messages = [{ id: 'a', role: 'assistant', parts: [null, 'hello', { type: 7 }] }, { role: 'assistant' }];
   expect(await gated.receive(messages as never)).toEqual(messages);
 });
+
+describe('titles', () => {
+  const titled = async (options: object, title?: string) => {
+    const store = memoryStore();
+    const tools = { pay: tool({ inputSchema, needsApproval: true, execute: () => 'paid', ...(title && { title }) }) };
+    const gated = gate(tools, { ...who, store, ...options });
+    await generateText({ model: calling().model, prompt: 'pay', tools: gated.tools });
+    return (await gate({}, { ...who, store }).runs.interrupts()).items[0]?.title;
+  };
+
+  test('a request has the title that the gate makes of its input', async () => {
+    const titles = { pay: ({ amount }: { amount: number }) => `Pay €${amount}` };
+    expect(await titled({ titles }, 'Payment')).toBe('Pay €10');
+    expect(await titled({ titles: { pay: 'Pay an invoice' } })).toBe('Pay an invoice');
+  });
+
+  test('the title of the AI SDK tool is the default', async () => {
+    expect(await titled({}, 'Payment')).toBe('Payment');
+    expect(await titled({}, 'x'.repeat(201))).toBeNull();
+    expect(await titled({})).toBeNull();
+  });
+
+  test('an unknown tool or an invalid title is refused', () => {
+    const tools = { pay: tool({ inputSchema, needsApproval: true, execute: () => 'paid' }) };
+    const store = memoryStore();
+    expect(() => gate(tools, { ...who, store, titles: { pya: 'Pay' } as never })).toThrow('names pya');
+    expect(() => gate(tools, { ...who, store, titles: { pay: 5 } as never })).toThrow('`titles.pay` must be a text');
+  });
+});
