@@ -56,6 +56,27 @@ test('a run waits, is approved, and continues', async () => {
   expect(after.body.interrupts[0]).toMatchObject({ status: 'decided', mayDecide: false, decision: { by: 'ann' } });
 });
 
+test('requests, runs and lists carry the title of the request', async () => {
+  const { as, ai } = await startServer();
+  const ask = await as('ann');
+  const run = await begin(ask, ai, 'pay bob 500');
+  const [card] = run.interrupts;
+  expect(card).toMatchObject({ tool: 'pay', title: 'Pay 500 to bob', payload: { message: 'Pay 500?' } });
+  const waitsFor = { interruptId: card.id, tool: 'pay', title: 'Pay 500 to bob' };
+  expect(run).toMatchObject({ title: 'pay bob 500', waitsFor });
+  const listed = async () => (await ask('GET', '/api/v1/runs')).body.items[0];
+  expect(await listed()).toMatchObject({ title: 'pay bob 500', waitsFor });
+  expect((await ask('GET', '/api/v1/interrupts?search=pay+500+to+bob')).body.items).toMatchObject([{ id: card.id }]);
+  const edit = { type: 'approve', edit: { to: 'bob', amount: 5 } };
+  await ask('POST', `/api/v1/interrupts/${card.id}/decide`, { decision: edit });
+  await ai.runs.wait(run.id, { until: 'end' });
+  expect(await listed()).toMatchObject({ waitsFor: null });
+  const decided = await ask('GET', `/api/v1/interrupts/${card.id}`);
+  expect(decided.body).toMatchObject({ title: 'Pay 500 to bob', decision: { edit: { amount: 5 } } });
+  const asking = await begin(ask, ai, 'ask which?');
+  expect(asking).toMatchObject({ interrupts: [{ title: null }], waitsFor: { tool: 'ask', title: null } });
+});
+
 test('a repeated decision returns the recorded one; a different one is a conflict that names the first', async () => {
   const { as, ai, paid } = await startServer();
   const ask = await as('ann');

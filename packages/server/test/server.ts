@@ -32,6 +32,7 @@ export function defineTeller(ai: Countersign, paid: { to: string; amount: number
       description: 'Moves money.',
       inputSchema: z.object({ to: z.string(), amount: z.number().max(100_000) }),
       outputSchema: z.object({ receipt: z.string() }),
+      title: ({ to, amount }) => `Pay ${amount} to ${to}`,
       needsApproval: ({ amount }) => amount > 100 && { message: `Pay ${amount}?`, risk: 'high', labels: ['money'] },
     },
     async (input) => {

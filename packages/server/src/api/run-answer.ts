@@ -6,10 +6,11 @@ import { holdsOf } from '../holds.ts';
 import type { Person } from '../identity/person.ts';
 import type { Run, RunSummary } from '../schemas/run.ts';
 import { titleOf } from './run-titles.ts';
+import { oldestOf } from './waits-for.ts';
 
-export function summaryOf(run: RunRecord, title: string | null): RunSummary {
+export function summaryOf(run: RunRecord, title: string | null, waitsFor: RunSummary['waitsFor']): RunSummary {
   const { id, agent, status, startedBy, createdAt, updatedAt, version } = run;
-  return { id, agent, title, status, startedBy, createdAt, updatedAt, version };
+  return { id, agent, title, waitsFor, status, startedBy, createdAt, updatedAt, version };
 }
 
 /** How many requests are returned with a run. */
@@ -18,7 +19,8 @@ const MAX_REQUESTS = 200;
 /** The whole run as this person sees it; without the scope `read`, only its status. */
 export async function runAnswer(ai: Countersign, access: Access, runId: string, person: Person): Promise<Run> {
   const view = await ai.runs.get(runId);
-  if (!person.scopes.includes('read')) return { ...summaryOf(view, null), ...UNREAD, finishReason: view.finishReason };
+  if (!person.scopes.includes('read'))
+    return { ...summaryOf(view, null, null), ...UNREAD, finishReason: view.finishReason };
   const [waiting, settled] = await Promise.all([
     ai.runs.interrupts({ runId, limit: MAX_REQUESTS }),
     ai.runs.interrupts({ runId, limit: MAX_REQUESTS, settled: true, order: 'newest' }),
@@ -32,7 +34,8 @@ export async function runAnswer(ai: Countersign, access: Access, runId: string, 
   const asked = [...last, ...waiting.items].toSorted((left, right) => left.createdAt - right.createdAt);
   const interrupts = await Promise.all(asked.map((item) => access.card(item, person, holds.get(item.id) ?? null)));
   const { messages, text, error, finishReason, pending } = view;
-  return { ...summaryOf(view, titleOf(messages)), messages, text, error, finishReason, pending, interrupts };
+  const waitsFor = view.status === 'waiting' ? oldestOf(waiting.items) : null;
+  return { ...summaryOf(view, titleOf(messages), waitsFor), messages, text, error, finishReason, pending, interrupts };
 }
 
 const UNREAD = { messages: [], text: '', error: null, pending: [], interrupts: [] };

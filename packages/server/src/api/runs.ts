@@ -16,12 +16,14 @@ import {
 import { runAnswer, summaryOf } from './run-answer.ts';
 import { runTitles } from './run-titles.ts';
 import type { Services } from './services.ts';
+import { createWaitsFor } from './waits-for.ts';
 
 const params = z.object({ runId: runIdShape });
 const tag = 'Runs';
 
 export function runEndpoints({ ai, access, log }: Services) {
   const titlesOf = runTitles(ai.runs.store);
+  const waitsForOf = createWaitsFor(ai.runs);
   return [
     endpoint({
       route: 'GET /runs',
@@ -42,8 +44,11 @@ export function runEndpoints({ ai, access, log }: Services) {
             async (runs: readonly RunRecord[]) => {
               const mayRead = await Promise.all(runs.map((run) => access.mayRead(run, person)));
               const readable = runs.filter((_, index) => mayRead[index]);
-              const found = await titlesOf(readable);
-              const summaries = readable.map((run, index) => summaryOf(run, found[index] ?? null));
+const titles = await titlesOf(readable);
+              const waiting = await waitsForOf(readable);
+              const summaries = readable.map((run, index) =>
+                summaryOf(run, titles[index] ?? null, waiting[index] ?? null),
+              );
               return search === undefined ? summaries : summaries.filter((run) => contains(run, search));
             },
           ),

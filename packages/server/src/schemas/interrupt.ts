@@ -39,6 +39,10 @@ export const InterruptShape = z
     hold: HoldShape.nullable(),
     toolCallId: z.string(),
     tool: z.string(),
+    title: z.string().nullable().openapi({
+      description:
+        'What would happen, in one line for people. Null if the tool gives no title. `input` says exactly what runs.',
+    }),
     kind: z.enum(KINDS),
     status: z.enum(['pending', 'decided']),
     input: z.unknown().openapi({ description: 'The input that would run.' }),

@@ -12,6 +12,10 @@ export const RunSummaryShape = z
     id: z.string(),
     agent: z.string(),
     title: z.string().nullable().openapi({ description: 'The first words of the user.' }),
+    waitsFor: z
+      .object({ interruptId: z.string(), tool: z.string(), title: z.string().nullable() })
+      .nullable()
+      .openapi({ description: 'The oldest pending request of a run that waits, with its title.' }),
     status: z.enum(STATUSES),
     startedBy: z.string().nullable(),
     createdAt: z.number(),

@@ -2,12 +2,11 @@
 import type { Decided, DecisionInput, InterruptListOptions, RunListOptions } from 'countersign';
 import type { Page, StoredEvent } from 'countersign/store';
 import type { Hold, Interrupt } from '../../schemas/interrupt.ts';
-import type { Run, RunSummary as ServerRunSummary } from '../../schemas/run.ts';
+import type { Run, RunSummary } from '../../schemas/run.ts';
 
 export type Card = Interrupt;
 
-export type RunSummary = Omit<ServerRunSummary, 'title'>;
-export type RunDetail = Omit<Run, 'title' | 'interrupts'>;
+export type RunDetail = Omit<Run, 'title' | 'waitsFor' | 'interrupts'>;
 
 /** An event of a run; `seq` starts at 1. */
 export type SequencedEvent = StoredEvent & { readonly seq: number };

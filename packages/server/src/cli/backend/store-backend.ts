@@ -2,6 +2,9 @@
 import { type Countersign, countersign, type DecisionInput, type RunInterrupt, tool, z } from 'countersign';
 import type { RunRecord, Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
+import { summaryOf } from '../../api/run-answer.ts';
+import { runTitles } from '../../api/run-titles.ts';
+import { createWaitsFor } from '../../api/waits-for.ts';
 import { holdsOf, releaseHold, removeHold, takeHold } from '../../holds.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import type { Backend, Card } from './backend.ts';
@@ -19,6 +22,8 @@ const POLL_EVERY_MS = 1_000;
 
 export function storeBackend({ ai, where, person, store, close }: StoreBackendOptions): Backend {
   const { runs } = ai;
+  const titlesOf = runTitles(runs.store);
+  const waitsForOf = createWaitsFor(runs);
   const cardsOf = async (interrupts: readonly RunInterrupt[]): Promise<readonly Card[]> => {
     const holds = await holdsOf(
       runs.notes,
@@ -35,7 +40,10 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
     person,
     runs: async (query) => {
       const page = await runs.list(query);
-      return { ...page, items: page.items.map(withoutInternals) };
+      const titles = await titlesOf(page.items);
+      const waiting = await waitsForOf(page.items);
+      const items = page.items.map((run, index) => summaryOf(run, titles[index] ?? null, waiting[index] ?? null));
+      return { ...page, items };
     },
     run: async (runId) => withoutInternals(await runs.get(runId)),
     events: async (runId) => {
