@@ -44,7 +44,7 @@ export function runEndpoints({ ai, access, log }: Services) {
             async (runs: readonly RunRecord[]) => {
               const mayRead = await Promise.all(runs.map((run) => access.mayRead(run, person)));
               const readable = runs.filter((_, index) => mayRead[index]);
-const titles = await titlesOf(readable);
+              const titles = await titlesOf(readable);
               const waiting = await waitsForOf(readable);
               const summaries = readable.map((run, index) =>
                 summaryOf(run, titles[index] ?? null, waiting[index] ?? null),

@@ -154,7 +154,8 @@ describe('deciding', LONG, () => {
     const [run = ''] = await place.start(BOOK);
     const terminal = place.terminal(['inbox']);
     const { says, pick, press } = terminal;
-    await pick('bookTable');
+    await pick('Book a table ⟦U+202E⟧hidden · ');
+    await says(/Book a table ⟦U\+202E⟧hidden\s+│ {2}bookTable\s+│ {2}Question/);
     await pick('Answer');
     await says(/guests/);
     press('0\r');

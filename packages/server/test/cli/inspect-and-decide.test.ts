@@ -27,9 +27,20 @@ describe('runs', { timeout: 120_000 }, () => {
     const { code, stdout } = await countersign(['runs']);
     expect(code).toBe(0);
     const lines = stdout.trim().split('\n');
-    expect(lines[0]).toMatch(new RegExp(`^done\t${talking}\tassistant\t.*\tann$`));
+    expect(lines[0]).toMatch(new RegExp(`^done\t${talking}\thello\tassistant\t.*\tann$`));
     expect(lines).toHaveLength(5);
     expect(stdout).not.toContain('\u001b');
+  });
+
+  test('shows the title of the request that a run waits for, and its prompt', async () => {
+    const { stdout } = await countersign(['runs']);
+    expect(stdout).toMatch(new RegExp(`^waiting\t${booking}\tBook a table ⟦U\\+202E⟧hidden · call bookTable `, 'm'));
+    expect(stdout).toMatch(new RegExp(`^waiting\t${paying}\ttransferMoney · call transferMoney `, 'm'));
+    const { items } = await json('runs');
+    expect(items.find(({ id }: { id: string }) => id === booking)).toMatchObject({
+      title: expect.stringMatching(/^call bookTable/),
+      waitsFor: { tool: 'bookTable', title: 'Book a table ⟦U+202E⟧hidden' },
+    });
   });
 
   test('a cursor continues after the previous page', async () => {
@@ -155,6 +166,12 @@ describe('show', { timeout: 120_000 }, () => {
     expect(stdout).toContain('--approve | --edit | --reject');
   });
 
+  test('leads with the title of a request, with the tool beside it', async () => {
+    const { stdout } = await countersign(['show', booking]);
+    expect(stdout).toMatch(/bookTable +Book a table ⟦U\+202E⟧hidden, asks a question/);
+    expect(stdout).toContain('  Book a table ⟦U+202E⟧hidden (bookTable)\n  countersign decide');
+  });
+
   test('--json has the timeline with times', async () => {
     const shown = await json('show', talking);
     expect(shown).toMatchObject({ id: talking, status: 'done', text: 'You said: hello' });
@@ -207,6 +224,8 @@ describe('inbox without a terminal', { timeout: 120_000 }, () => {
     expect(code).toBe(0);
     expect(stdout).toContain('Which grill?');
     expect(stdout).toContain(await pendingOf(asking));
+    expect(stdout).toContain(`A table?\n  ${await pendingOf(booking)}  bookTable\n`);
+    expect(stdout).toMatch(/^Book a table ⟦U\+202E⟧hidden {2}/m);
     expect(stderr).toContain('countersign decide <id> --approve');
     expect(stderr).toContain('in a terminal');
   });

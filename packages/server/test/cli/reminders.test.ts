@@ -31,7 +31,7 @@ test('worker, serve and dev send each reminder once', { timeout: 120_000 }, asyn
   const asked: string[] = [];
   for (const args of [['worker'], ['serve', '--port', '0'], ['dev', '--port', '0']]) {
     const [command = '', ...options] = args;
-    asked.push(await ask(`run-${command}`));
+    asked.push(`${await ask(`run-${command}`)} Answer me`);
     const working = place.begin([command, 'agents.ts', ...options], { REMINDERS: place.path('reminders') });
     await vi.waitFor(() => expect(reminders(), working.output()).toEqual(asked), { timeout: 30_000, interval: 50 });
     working.child.kill('SIGTERM');

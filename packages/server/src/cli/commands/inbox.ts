@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Page } from 'countersign/store';
 import { defined } from '../../defined.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
-import { cardAge, cardSummary, decisionLine } from '../inbox/card-text.ts';
+import { cardAge, cardSummary, decisionLine, headline, smallPrint } from '../inbox/card-text.ts';
 import type { Output } from '../print/output.ts';
 import { tableLines } from '../print/table.ts';
 import { visibleLine } from '../print/visible-text.ts';
@@ -79,10 +79,10 @@ function print({ items: cards, cursor }: Page<Card>, backend: Backend, output: O
   if (cards.length === 0) output.note(`No requests in ${visibleLine(backend.where)}.`);
   for (const card of cards) {
     const risk = card.risk === null ? '' : `${card.risk} risk`;
-    const cells = [visibleLine(card.tool), risk, cardAge(card, now), cardSummary(card)].filter((cell) => cell !== '');
+    const cells = [headline(card), risk, cardAge(card, now), cardSummary(card)].filter((cell) => cell !== '');
     const [line = ''] = tableLines([cells], output.rowWidth);
     output.line(card.risk === 'high' ? output.style('yellow', line) : line);
-    output.line(output.style('dim', `  ${card.id}`));
+    output.line(output.style('dim', ['', card.id, ...smallPrint(card)].join('  ')));
     if (card.decision) output.line(output.style('magenta', `  ${decisionLine(card)}`));
   }
   if (cursor !== null) output.note(`More requests: --cursor ${visibleLine(cursor)}`);

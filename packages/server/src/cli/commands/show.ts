@@ -1,6 +1,7 @@
 // `countersign show <run>`: prints one run as a timeline.
 import type { Command } from 'commander';
 import type { Backend, RunDetail } from '../backend/backend.ts';
+import { headlineAndTool } from '../inbox/card-text.ts';
 import { durationText, timeText } from '../print/moment.ts';
 import type { Format, Output } from '../print/output.ts';
 import { padded, widthOf, wrap } from '../print/text-width.ts';
@@ -104,7 +105,9 @@ async function printFoot(backend: Backend, run: RunDetail, { line, style }: Outp
   }
   const { items } = await backend.cards({ runId: run.id, limit: 50 });
   line(`Waiting for ${run.pending.length === 1 ? 'a decision' : `${run.pending.length} decisions`}:`);
-  for (const { id, allows } of items) {
+  for (const card of items) {
+    const { id, allows } = card;
+    line(`  ${headlineAndTool(card)}`);
     line(`  countersign decide ${id}`);
     line(style('dim', `      --${allows.join(' | --')}`));
   }

@@ -2,7 +2,7 @@
 import type { Json } from 'countersign';
 import { expect, test } from 'vitest';
 import type { Card } from '../backend/backend.ts';
-import { cardLines, cardSummary } from './card-text.ts';
+import { cardLines, cardSummary, headlineAndTool } from './card-text.ts';
 
 const cardWith = (input: Card['input']): Card =>
   ({
@@ -78,4 +78,18 @@ test('strings, numbers and JSON look different', () => {
 test('in a list, strings and names cannot add fields', () => {
   const summary = (input: Card['input']) => cardSummary({ ...cardWith(input), payload: true });
   expect(summary({ to: 'DE02, amount 5', 'amount 5, to': 1 })).toBe('to "DE02, amount 5", "amount 5, to" 1');
+});
+
+test('a request leads with its title, and its tool is small print', () => {
+  const card = { ...cardWith({ amount: 950 }), title: 'Pay €950\nto ACME\u202e' } as Card;
+  expect(textOf(card, 48)).toMatch(/^Pay €950⏎to ACME<U\+202E>\npay\nNeeds approval/);
+  expect(headlineAndTool(card)).toBe('Pay €950⏎to ACME<U+202E> (pay)');
+});
+
+test('without a title, also from an older server, a request leads with its tool', () => {
+  for (const title of [null, undefined]) {
+    const card = { ...cardWith({ amount: 950 }), title } as Card;
+    expect(textOf(card, 48)).toMatch(/^pay\nNeeds approval/);
+    expect(headlineAndTool(card)).toBe('pay');
+  }
 });

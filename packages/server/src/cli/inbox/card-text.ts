@@ -19,7 +19,8 @@ export function cardLines(card: Card, columns: number, now: number): readonly st
   const values = (value: Json) => lines(valueLines(value, columns - 2).map((line) => `  ${line}`));
   const agent = `Agent ${visibleLine(card.agent)}${card.startedBy === null ? '' : `, started by ${visibleLine(card.startedBy)}`}`;
   return [
-    ...lines([visibleLine(card.tool)], 'bold'),
+    ...lines([headline(card)], 'bold'),
+    ...lines(smallPrint(card), 'dim'),
     ...lines([[KINDS[card.kind], ...labels].join(' · ')], card.risk === 'high' ? 'red' : 'yellow'),
     ...(message === undefined ? [] : ['', ...lines(barred(message, columns))]),
     '',
@@ -34,6 +35,17 @@ export function cardLines(card: Card, columns: number, now: number): readonly st
     ...lines([agent, `Run ${card.runId}`, ...timesOf(card, now)], 'dim'),
   ];
 }
+
+/** The title of a request; the name of its tool if it has none. */
+export const headline = ({ title, tool }: Card): string => visibleLine(title ?? tool);
+
+/** The name of the tool, unless that is the headline. A server of an older version sends no title. */
+export const smallPrint = ({ title, tool }: Card): readonly string[] =>
+  typeof title === 'string' ? [visibleLine(tool)] : [];
+
+/** As in `Pay €950 to ACME (pay)`. */
+export const headlineAndTool = (card: Card): string =>
+  [headline(card), ...smallPrint(card).map((tool) => `(${tool})`)].join(' ');
 
 /** Summarizes a request on one line. */
 export function cardSummary(card: Card): string {

@@ -7,7 +7,7 @@ import { holdOn, othersHold, recordedText } from '../print/decision-text.ts';
 import { clip } from '../print/text-width.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { askDecision, VERBS, type Verb } from './ask-decision.ts';
-import { cardAge, cardLines, cardSummary, decisionLine } from './card-text.ts';
+import { cardAge, cardLines, cardSummary, decisionLine, headline, headlineAndTool, smallPrint } from './card-text.ts';
 import { withHold } from './hold.ts';
 import type { Keyboard } from './keyboard.ts';
 import { openPendingList, type PendingList } from './pending-list.ts';
@@ -84,8 +84,9 @@ async function selectCard(
 function listLabel(card: Card, person: string | undefined): string {
   const hold = holdOn(card, Date.now());
   const holder = hold === null ? '' : hold.by === person ? 'you are reviewing' : `${visibleLine(hold.by)} is reviewing`;
-  const parts = [visibleLine(card.tool), card.risk && `${card.risk} risk`, cardAge(card, Date.now()), holder];
-  return clip(`${parts.filter(Boolean).join(' · ')}  ${cardSummary(card)}`, (process.stdout.columns || 80) - 18);
+  const parts = [headline(card), card.risk && `${card.risk} risk`, cardAge(card, Date.now()), holder];
+  const texts = [parts.filter(Boolean).join(' · '), ...smallPrint(card), cardSummary(card)];
+  return clip(texts.join('  '), (process.stdout.columns || 80) - 18);
 }
 
 const withProblem = (message: string, problem: string | undefined): string =>
@@ -122,6 +123,6 @@ async function review(
     if (!decision) return;
     // The digest binds the decision to the request on the screen.
     const decided = await recordDecision(backend, card, decision, { digest: card.digest });
-    log.success(`${visibleLine(card.tool)}: ${recordedText(decided)}`);
+    log.success(`${headlineAndTool(card)}: ${recordedText(decided)}`);
   });
 }

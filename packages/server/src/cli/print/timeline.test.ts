@@ -33,6 +33,27 @@ test('the events of a sub-agent are shown under its name, once', () => {
   expect(entries.at(-1)).toMatchObject({ tookMs: 1_000 });
 });
 
+test('a request and its decision lead with the title', () => {
+  const read = createTimeline();
+  const interrupt = {
+    id: 'a',
+    kind: 'approval',
+    payload: { message: 'Sure?' },
+    title: 'Pay €950 to ACME',
+    risk: 'high',
+  };
+  const events = [
+    replied('a', 'pay'),
+    { type: 'call-interrupted', callId: 'a', interrupt },
+    { type: 'decision-made', callId: 'a', interruptId: 'a', decision: { type: 'approve', by: 'ann' }, resumed: true },
+  ];
+  const entries = events.flatMap((event, at) => read({ v: 1, seq: at + 1, at, ...event } as never));
+  expect(entries.slice(1).map(({ who, what }) => `${who}: ${what}`)).toEqual([
+    'pay: Pay €950 to ACME, waits for an approval, high risk: Sure?',
+    'ann: Pay €950 to ACME (pay): approved',
+  ]);
+});
+
 test('a late result is marked as late', () => {
   const read = createTimeline();
   const settled = (type: string, output: string) => ({ type, callId: 'a', result: { type: 'output', output } });

@@ -53,7 +53,7 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
     case 'wait-ended':
       // A decision for a sub-agent is also recorded at the call itself.
       if (!entry.decision || entry.path.length > 0) return [];
-      return decided(entry.decision).map((line) => ({ ...line, what: `${who}: ${line.what}`, tookMs }));
+      return decided(entry.decision).map((line) => ({ ...line, what: `${asked(entry)}: ${line.what}`, tookMs }));
     case 'step-done':
       return [{ who, what: `step ${visibleLine(entry.step)} is done`, tone: 'quiet' }];
     case 'call-committed':
@@ -102,12 +102,19 @@ function modelSaid(content: readonly Part[]): readonly Line[] {
 const textOf = (content: readonly Part[]): string =>
   visibleText(content.map((part) => ('text' in part ? part.text : '')).join(''));
 
+/** As in `Pay €950 to ACME (pay)`. */
+function asked({ call, interrupt }: Extract<TimelineEntry, { type: 'wait-ended' }>): string {
+  const { title } = interrupt?.kind === 'inside' ? {} : (interrupt ?? {});
+  const tool = visibleLine(call.name);
+  return title === undefined ? tool : `${visibleLine(title)} (${tool})`;
+}
+
 function asks(interrupt: Asked): string {
   if (interrupt.kind === 'inside') return KINDS.inside;
-  const { kind, payload, risk, expiresAt } = interrupt;
+  const { title, kind, payload, risk, expiresAt } = interrupt;
   const message = (payload as { readonly message?: unknown } | null)?.message;
   const until = expiresAt && `until ${new Date(expiresAt).toISOString()}`;
-  const words = [KINDS[kind], risk && `${risk} risk`, until].filter(Boolean).join(', ');
+  const words = [title && visibleLine(title), KINDS[kind], risk && `${risk} risk`, until].filter(Boolean).join(', ');
   return typeof message === 'string' ? `${words}: ${visibleLine(message)}` : words;
 }
 
