@@ -24,6 +24,7 @@ async function withBank(folder: string, use: (clerk: Agent, runs: Runs) => Promi
       name: 'pay',
       description: 'Pays a bill.',
       inputSchema: z.object({ to: z.string(), amount: z.number() }),
+      title: ({ to, amount }) => `Pay $${amount} to ${to}`,
       needsApproval: true,
       labels: ['money'],
     },

@@ -20,6 +20,8 @@ export default ({ store, model, providers }: AgentsEnvironment): Countersign => 
         currency: z.enum(['EUR', 'USD', 'GBP']),
         reference: z.string(),
       }),
+      // The headline of the request.
+      title: ({ to, amount, currency }) => `Pay ${amount} ${currency} to ${to}`,
       // The gate: `false` runs the call at once, anything else makes it wait for a person.
       needsApproval: ({ amount }) =>
         amount > 100 && { message: 'Payments above 100 need your approval.', risk: 'high' },

@@ -21,8 +21,9 @@ export function demoAgents(ai: Countersign, { onEffect }: DemoOptions = {}): Age
         currency: z.enum(['EUR', 'USD', 'GBP']),
         reference: z.string().max(140).describe('What the receiver reads'),
       }),
-      needsApproval: ({ to, amount, currency }) => ({
-        message: `Pay ${amount} ${currency} to ${to}? It cannot be undone.`,
+      title: ({ to, amount, currency }) => `Pay ${amount} ${currency} to ${to}`,
+      needsApproval: () => ({
+        message: 'It cannot be undone.',
         risk: 'high',
         labels: ['payments'],
         expiresIn: ONE_DAY,
@@ -39,6 +40,7 @@ export function demoAgents(ai: Countersign, { onEffect }: DemoOptions = {}): Age
       name: 'sendMail',
       description: 'Sends a mail in the name of the user. A person has to approve it.',
       inputSchema: z.object({ to: z.email(), subject: z.string().min(1).max(200), body: z.string().max(5_000) }),
+      title: ({ to, subject }) => `Send “${subject.slice(0, 100)}” to ${to.slice(0, 60)}`,
       needsApproval: () => ({ message: 'It goes out under your name.', risk: 'low', labels: ['mail'] }),
     },
     async ({ to, subject, body }, { idempotencyKey }) => {

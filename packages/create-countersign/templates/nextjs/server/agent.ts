@@ -8,6 +8,8 @@ export function createAgent(options: CountersignOptions): { readonly ai: Counter
       name: 'pay',
       description: 'Pays a bill, in euros.',
       inputSchema: z.object({ to: z.string(), amount: z.number().positive().max(10_000) }),
+      // The headline of the request.
+      title: ({ to, amount }) => `Pay €${amount} to ${to}`,
       // The gate: `false` runs the call at once, anything else makes it wait for a person.
       needsApproval: ({ amount }) =>
         amount > 100 && { message: 'This moves money and cannot be undone.', risk: 'high' },
