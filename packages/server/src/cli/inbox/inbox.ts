@@ -44,7 +44,7 @@ export async function runInbox(backend: Backend, query: CardQuery, keyboard: Key
 async function showRecord(id: string, backend: Backend): Promise<void> {
   // The server may still be away.
   const card = await backend.card(id).catch(() => undefined);
-  if (card?.decision) log.success(`Recorded on ${visibleLine(card.tool)}: ${decisionLine(card)}`);
+  if (card?.decision) log.success(`Recorded on ${headlineAndTool(card)}: ${decisionLine(card)}`);
 }
 
 const REFRESH = '';
