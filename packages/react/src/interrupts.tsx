@@ -3,7 +3,7 @@ import type { InterruptCard, Problem } from 'countersign/ui';
 import { Fragment, type ReactNode, type RefObject, useCallback, useEffect, useId, useRef, useState } from 'react';
 import { useNamed, useWords } from './appearance.tsx';
 import { ApprovalCard } from './card/approval-card.tsx';
-import { DecisionSummary } from './card/decision-summary.tsx';
+import { DecisionSummary, OutcomeLine } from './card/decision-summary.tsx';
 import { DraftKept, DraftsContext, isSent, type KeptDraft } from './card/draft-kept.tsx';
 import { titleOf } from './card/title.ts';
 import type { ChatLike } from './interrupt.ts';
@@ -84,7 +84,12 @@ function Cards({
         const draft = drafts.get(interrupt.id);
         if (!draft || isSent(draft, interrupt.decision)) return null;
         return (
-          <DraftKept key={interrupt.id} interrupt={interrupt} draft={draft} onDismiss={() => drop(interrupt.id)} />
+          <DraftKept key={interrupt.id} draft={draft} onDismiss={() => drop(interrupt.id)}>
+            <OutcomeLine decision={interrupt.decision} />
+            <p>
+              <VisibleText text={titleOf(interrupt)} />
+            </p>
+          </DraftKept>
         );
       })}
       <DraftsContext.Provider value={note}>

@@ -66,7 +66,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
       </div>
       {isDecided ? (
         <>
-          {draft && <DraftKept interrupt={interrupt} draft={draft} onDismiss={dropDraft} />}
+          {draft && <DraftKept draft={draft} onDismiss={dropDraft} />}
           <DecisionDetails interrupt={interrupt} />
           <Request {...props} />
         </>

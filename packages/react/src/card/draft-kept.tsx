@@ -1,6 +1,6 @@
 // Keeps what a person was writing when someone else decided first, and shows it.
 import type { InterruptCard } from 'countersign/ui';
-import { createContext, useCallback, useContext, useState } from 'react';
+import { createContext, type ReactNode, useCallback, useContext, useState } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
 import { ValueView } from '../text/value-view.tsx';
 
@@ -34,13 +34,19 @@ export function isSent({ value }: KeptDraft, decision: AnyCard['decision']): boo
   return sent.some((part) => JSON.stringify(part) === JSON.stringify(value));
 }
 
-type DraftKeptProps = { readonly interrupt: AnyCard; readonly draft: KeptDraft; readonly onDismiss: () => void };
+type DraftKeptProps = {
+  readonly draft: KeptDraft;
+  readonly onDismiss: () => void;
+  /** Which request it was for, where no card says so. */
+  readonly children?: ReactNode;
+};
 
-export function DraftKept({ draft, onDismiss }: DraftKeptProps) {
+export function DraftKept({ draft, onDismiss, children }: DraftKeptProps) {
   const named = useNamed();
   const words = useWords();
   return (
     <div {...named('draft-kept')} role="alert">
+      {children}
       <p>{words.draftKept}</p>
       <ValueView value={draft.value} />
       <button {...named('dismiss')} type="button" onClick={onDismiss}>
