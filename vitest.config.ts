@@ -31,6 +31,10 @@ export default defineConfig({
       { find: /^countersign\/timeline$/, replacement: source('core/timeline.ts') },
       { find: /^@countersign\/server$/, replacement: server('index.ts') },
       { find: /^@countersign\/server\/client$/, replacement: server('client/index.ts') },
+      {
+        find: /^create-countersign$/,
+        replacement: fileURLToPath(new URL('packages/create-countersign/src/index.ts', import.meta.url)),
+      },
       { find: /^countersign\/ui$/, replacement: source('ui/index.ts') },
     ],
   },

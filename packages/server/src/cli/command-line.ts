@@ -6,6 +6,7 @@ import { addDecide } from './commands/decide.ts';
 import { addDev } from './commands/dev.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addInbox } from './commands/inbox.ts';
+import { addInit } from './commands/init.ts';
 import { addLink } from './commands/link.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { type Action, completeOptions } from './commands/options.ts';
@@ -67,7 +68,7 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
     })
     .addHelpText('after', GENERAL_HELP);
   program.commandsGroup('Run:');
-  for (const add of [addDev, addServe, addWorker]) add(program, action);
+  for (const add of [addInit, addDev, addServe, addWorker]) add(program, action);
   program.commandsGroup('Decide:');
   for (const add of [addInbox, addDecide]) add(program, action);
   program.commandsGroup('Inspect:');

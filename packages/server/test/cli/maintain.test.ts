@@ -19,6 +19,7 @@ const migrateFurther = (path: string): void => {
 };
 
 const COMMANDS = [
+  'init',
   'dev',
   'serve',
   'worker',
