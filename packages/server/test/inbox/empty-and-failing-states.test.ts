@@ -213,8 +213,10 @@ test('a signed-out visitor sees the sign-in page on every path', async () => {
   await page.waitForURL(`${desk.url}/login`);
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
   await page.getByRole('link', { name: 'Open the inbox' }).click();
+  const retry = page.getByRole('button', { name: 'Try again' });
+  await retry.waitFor();
   await page.setExtraHTTPHeaders({ 'x-user': 'ada' });
-  await page.getByRole('button', { name: 'Try again' }).click();
+  await retry.click();
   await list(page).getByText("You're all caught up").waitFor();
 });
 

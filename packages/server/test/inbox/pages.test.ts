@@ -199,7 +199,7 @@ test('a chat pauses for an approval and continues after it', async () => {
   await page.getByRole('link', { name: /^assistant/ }).click();
   await page.getByLabel('Your message').fill('Pay ACME 950 euros for invoice 7');
   await page.keyboard.press('Enter');
-  const waiting = page.getByRole('article', { name: 'Pay invoice' });
+  const waiting = page.getByRole('article', { name: 'Pay 950 EUR to ACME' });
   await waiting.getByRole('button', { name: 'Approve' }).click();
   await waiting.waitFor({ state: 'detached' });
   await page.getByText(/Approved by ada/).waitFor();
@@ -225,7 +225,7 @@ test('the stand-in model suggests messages to try', async () => {
   await page.getByRole('link', { name: 'Start a chat with an agent' }).click();
   await page.getByRole('link', { name: /^assistant/ }).click();
   await page.getByRole('button', { name: 'Pay ACME 950 euros and Birch 182.40 euros' }).click();
-  await page.getByRole('article', { name: 'Pay invoice' }).nth(1).waitFor();
+  await page.getByRole('article', { name: /^Pay / }).nth(1).waitFor();
 });
 
 test('a card shows the last messages, and the others on request', async () => {
