@@ -73,7 +73,7 @@ test('a question takes a free answer, and the next card uses it', async () => {
   await button(page, 'Plan the team lunch A question first, then a mail').click();
   await page.getByLabel('Another answer').fill('Monday');
   await button(page, 'Send this answer').click();
-  await page.getByRole('heading', { name: 'Send mail' }).waitFor();
+  await page.getByRole('heading', { name: /^Send “Team lunch: Monday” to / }).waitFor();
   expect(await cards(page).innerText()).toContain('Team lunch: Monday');
   await button(page, 'Approve').click();
   await page.getByText('Your mail “Team lunch: Monday” is on its way').waitFor();
