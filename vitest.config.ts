@@ -57,8 +57,8 @@ export default defineConfig({
     ],
     globalSetup: ['scripts/test-servers.mjs'],
     sequence: { sequencer: TestOrder },
-    // One more than the cores of the smallest machine: many tests wait for a browser, a process or a lease.
-    maxWorkers: 3,
+    // Twice the cores of the smallest machine: many tests wait for a browser, a process or a lease.
+    maxWorkers: 4,
     // Timeouts are for tests that hang, not for a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,

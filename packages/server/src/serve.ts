@@ -122,7 +122,8 @@ async function start(
       headersTimeout: 10_000,
       requestTimeout: 60_000,
       connectionsCheckingInterval: 2_000,
-      keepAliveTimeout: 5_000,
+      // Load balancers keep an idle connection for 60 s. One that the server closes earlier may lose their next request.
+      keepAliveTimeout: 65_000,
     },
     getRequestListener((request, env) => (hasOneHost(env) ? app.fetch(request, env) : unreadable()), {
       overrideGlobalObjects: false,
