@@ -9,7 +9,7 @@ export type { Decision } from './card/decision.ts';
 export { DecisionSummary } from './card/decision-summary.tsx';
 export { InputDiff, type InputDiffProps } from './card/input-diff.tsx';
 export { type Outcome, OutcomeIcon, outcomeOf } from './card/outcome.tsx';
-export { titleOf } from './card/title.ts';
+export { inWords, titleOf } from './card/title.ts';
 export { QuestionForm, type QuestionFormProps } from './form/question-form.tsx';
 export type { AnswerOf, AnyTools, ChatLike, ChatMessage, Interrupt, InterruptTools } from './interrupt.ts';
 export { Interrupts, type InterruptsProps } from './interrupts.tsx';

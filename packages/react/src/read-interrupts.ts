@@ -13,7 +13,7 @@ export type Shown = {
 export type Reading = { readonly pending: readonly Shown[]; readonly decided: readonly Shown[] };
 
 /**
- * Reads the interrupts in the order of the messages. `before` is what was pending when the last request began: while a
+ * Reads the interrupts in the order of the messages. `before` holds the cards that were pending when the last request began: while a
  * stream replays a message from its start, a card that is not there yet has not gone; nor has it if that stream broke off.
  */
 export function readInterrupts(chat: Pick<ChatLike, 'messages' | 'status'>, before: readonly Shown[]): Reading {
@@ -41,8 +41,7 @@ function toldOnce(shown: Shown, open: ReadonlySet<string>): Shown {
 export const isBusy = (status: ChatLike['status']): boolean => status === 'submitted' || status === 'streaming';
 
 /**
- * Who speaks instead of deciding has moved on: questions before the user's last words do not wait any more. Words that
- * could not be sent have not been heard, so the questions before them still wait.
+ * A message cancels the questions before it, so they no longer wait. A message that could not be sent cancels nothing.
  */
 function openMessages(messages: readonly ChatMessage[], status: ChatLike['status']): ReadonlySet<string> {
   const heard = status === 'error' && messages.at(-1)?.role === 'user' ? messages.slice(0, -1) : messages;

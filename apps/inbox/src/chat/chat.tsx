@@ -1,6 +1,6 @@
 // The conversation: `useChat` for messages, `useInterrupts` for pending requests.
 import { useChat } from '@ai-sdk/react';
-import { Interrupts, titleOf, useInterrupts, VisibleText } from '@countersign/react';
+import { Interrupts, inWords, useInterrupts, VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { MessageSquare, RefreshCw } from 'lucide-react';
@@ -133,9 +133,9 @@ function Greeting({ agent, onSay }: GreetingProps) {
   const { data: agents } = useQuery(agentsQuery);
   const { data: me } = useQuery(meQuery);
   const { description, tools = [] } = agents?.items.find(({ name }) => name === agent) ?? {};
-  const suggestions = me?.demo ? tools.slice(0, 3).map(({ name }) => SUGGESTIONS.get(name) ?? wordsOf(name)) : [];
+  const suggestions = me?.demo ? tools.slice(0, 3).map(({ name }) => SUGGESTIONS.get(name) ?? inWords(name)) : [];
   return (
-    <Empty icon={MessageSquare} title="It asks before it acts">
+    <Empty icon={MessageSquare} title={`Chat with ${agent}`}>
       {description || 'Tell the agent what you need. Requests for approval appear here and in the inbox.'}
       {suggestions.length > 0 && (
         <div className="mt-4 flex flex-wrap justify-center gap-2">
@@ -149,8 +149,6 @@ function Greeting({ agent, onSay }: GreetingProps) {
     </Empty>
   );
 }
-
-const wordsOf = (tool: string): string => titleOf({ tool, kind: 'approval', input: null, payload: null });
 
 /** Messages for the tools of the demo agent. The stand-in model calls any other tool if its name is the message. */
 const SUGGESTIONS: ReadonlyMap<string, string> = new Map([

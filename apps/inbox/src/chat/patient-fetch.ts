@@ -1,5 +1,5 @@
-// A fetch that gives up when nothing comes any more. The server gives signs of life as long as an answer goes on, and cuts
-// connections on which nothing moves for a minute: after that, something on the way has swallowed it.
+// A fetch that gives up on a silent connection. The server sends comments while an answer continues, and closes connections
+// that are idle for a minute. After a minute of silence, the connection was lost on the way.
 
 const SILENCE_MS = 60_000;
 

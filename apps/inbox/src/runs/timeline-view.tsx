@@ -1,5 +1,5 @@
 // The timeline of a run: a row for each step, which opens to its values and events; and a table with exact times.
-import { titleOf, ValueView, VisibleText } from '@countersign/react';
+import { inWords, titleOf, ValueView, VisibleText } from '@countersign/react';
 import { Bot, ChevronRight, Flag, type LucideIcon, ShieldCheck, UserRound, Wrench } from 'lucide-react';
 import { useId, useMemo, useState } from 'react';
 import { Link } from 'wouter';
@@ -148,9 +148,8 @@ function StepView({ step, scale, end, asked }: StepProps) {
   );
 }
 
-/** The sentence for a tool that asked nobody. */
-const callTitle = (name: string): string =>
-  titleOf({ tool: name.split(' › ').at(-1) ?? name, kind: 'approval', input: null, payload: null });
+/** The headline of a call without a request: its tool, without the sub-agents around it. */
+const callTitle = (name: string): string => inWords(name.split(' › ').at(-1) ?? name);
 
 function nameOf({ is, name, marks }: Step): string {
   return is === 'turn' ? `Model, ${name.toLowerCase()}` : is === 'end' ? (marks[0]?.title ?? name) : name;

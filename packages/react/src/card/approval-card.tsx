@@ -91,7 +91,7 @@ function kindOf({ kind }: AnyCard, words: Words): string {
   }
 }
 
-/** What was asked, once it is decided: folded, because the outcome is what counts then. */
+/** The request of a decided card, folded: the outcome comes first. */
 function Request({ interrupt, renderInput, children }: ApprovalCardProps) {
   const named = useNamed();
   const words = useWords();

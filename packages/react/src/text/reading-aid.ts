@@ -4,7 +4,7 @@ const AMOUNT = /amount|price|total|cost|sum|fee|budget|limit|salary|balance|valu
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const MOMENT = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
-/** Undefined where the value reads well as it is. `beside` holds the other values of the same object. */
+/** Undefined if the value needs no help. `beside` holds the other values of the same object. */
 export function readingAid(
   name: string,
   value: unknown,

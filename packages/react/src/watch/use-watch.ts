@@ -192,8 +192,8 @@ function learn(known: Knowledge, event: WatchEvent, showing: Showing): boolean {
 }
 
 /**
- * Whether the last stream has not brought everything that the event tells of. A proxy may end it as if it were whole: then
- * it is known by what it leaves open. A run that has failed ends its stream with an error.
+ * Whether the last stream ended before it brought everything in the event. A proxy may end a stream as if it were complete;
+ * then calls without results show it. A failed run ends its stream with an error.
  */
 function brokeOff({ status, pending }: WatchEvent, chat: ChatLike): boolean {
   if (status === 'failed') return false;
@@ -221,8 +221,8 @@ function isNewMessage({ messageId }: WatchEvent, { messages }: ChatLike): boolea
 }
 
 /**
- * The id of the user's last words, if a question before them is shown as if it waited: the answer to the words does not tell
- * what came of it, and somebody may have approved it just before them.
+ * The id of the user's last words, if a question before them is shown as if it waited: the answer to the words does not
+ * say how the question ended, and a person may have approved it just before them.
  */
 function wordsPastQuestions({ messages, status }: ChatLike): string | undefined {
   if (status !== 'ready') return undefined;

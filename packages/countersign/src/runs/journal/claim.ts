@@ -4,6 +4,12 @@ import type { ClaimHow } from '../port/store.ts';
 /** A moment by two clocks: the store's may be set back, and the steady one stops while the computer sleeps. */
 export type Moment = { readonly at: number; readonly steadyAt: number };
 
+/**
+ * How a journal begins. `held`: it holds the claim already, under this token. `take`: its first append takes the claim if it
+ * is free. `enter`: its first append is refused if another worker has the claim. `none`: it leaves the claim to others.
+ */
+export type ClaimOption = { readonly held: string } | 'take' | 'enter' | 'none';
+
 /** Whether the next append takes the claim if it is free, or is refused if another worker has it; see `ClaimOption`. */
 export type Claim =
   | { readonly at: 'wanted'; readonly by: 'take' | 'enter' }

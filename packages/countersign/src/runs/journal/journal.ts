@@ -1,7 +1,7 @@
 // The journal of one run: makes its events durable, in order, among other writers.
 //
 // The working state is `run.state`: the recorded state with the queued events folded in. The journal keeps the recorded
-// state too, because an append says what it changes in the record, and events of other writers go before the queue.
+// state too: an append names its changes to the record, and events of other writers go before the queue.
 import { ConflictError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
@@ -14,7 +14,7 @@ import { readRun } from '../port/read-run.ts';
 import type { Append, NewRun, RunRecord, Store, StoredEvent } from '../port/store.ts';
 import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from '../port/store-errors.ts';
 import { project, statusOf } from '../questions/projection.ts';
-import { type Claim, claimAfter, claimIn, hasLapsed, type Moment, momentBy } from './claim.ts';
+import { type Claim, type ClaimOption, claimAfter, claimIn, hasLapsed, type Moment, momentBy } from './claim.ts';
 import { dropAfterEnd, isSuperseded } from './drop-superseded.ts';
 
 /** How long a journal retries while the store is away. */
@@ -22,13 +22,6 @@ export const PATIENCE_MS = 30_000;
 
 /** How many renewals of a run may be in flight. One may be lost with its connection; more would wait for the same one. */
 const MOST_RENEWALS = 2;
-
-/**
- * What a journal does about the claim on its run. `held`: it holds the claim already, under this token. `take`: its first
- * append takes the claim if it is free. `enter`: its first append is refused if another worker has the claim. `none`: it
- * leaves the claim to others.
- */
-export type ClaimOption = { readonly held: string } | 'take' | 'enter' | 'none';
 
 export type JournalOptions = {
   readonly store: Store;
@@ -66,7 +59,7 @@ export class Journal implements Sink {
   #lastWrite: Promise<unknown> = Promise.resolve();
   /** A write that waits for its turn: callers that come meanwhile share it. */
   #nextWrite: Promise<unknown> | undefined;
-  /** The state for which `finish` last said that there is more to do. */
+  /** The state when `finish` last returned `more`. */
   #finishedAt: State | undefined;
 
   constructor(options: JournalOptions) {
@@ -128,7 +121,7 @@ export class Journal implements Sink {
     return this.#claim.at === 'held' && !this.#failure;
   }
 
-  /** The store is available but rejects what it was sent. */
+  /** The store is available but rejects an append. */
   get isRefused(): boolean {
     const { error } = this.#failure ?? {};
     if (error instanceof ConflictError) return error.code === 'tampered-run';
@@ -157,7 +150,7 @@ export class Journal implements Sink {
     this.#settlements.set(key, settlement);
   }
 
-  /** Resolves once everything queued is on record, whether or not the claim is still held. */
+  /** Resolves once the queue is recorded, whether or not the claim is still held. */
   async recorded(): Promise<void> {
     this.#nextWrite ??= this.#inTurn(() => {
       this.#nextWrite = undefined;
@@ -221,7 +214,7 @@ export class Journal implements Sink {
       const loaded = await store.read(run.id, { after: this.#recorded.version });
       return loaded !== undefined && loaded.events.length > 0 && loaded.run.status === 'running' ? 'again' : 'done';
     } catch {
-      // Everything is on record. The claim lapses by itself, and a worker finds what is left to do.
+      // Everything is recorded. The claim lapses by itself, and a worker finds the rest of the work.
       return 'done';
     }
   }
@@ -292,7 +285,7 @@ export class Journal implements Sink {
           await sleep(pauseMs);
           continue;
         }
-        // Once something of this journal is on record, it writes facts, which stay true behind what others record.
+        // After its first recorded append, this journal writes facts, which stay true after the events of others.
         if (isStale(error) && this.#hasBegun) {
           await this.#absorb(events);
           if (events.length === 0) return !leaves;

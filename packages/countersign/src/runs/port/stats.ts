@@ -35,7 +35,7 @@ export type ToolStats = SettledCounts & {
 /** The settled questions of one day in UTC. */
 export type DayStats = SettledCounts & { readonly day: string };
 
-/** How deciding goes. Times to decide are of what was decided, not of what was withdrawn. */
+/** Figures about decisions. Times to decide leave out withdrawn questions. */
 export type Stats = {
   /** How many questions wait now, and since when the oldest of them does. */
   readonly waiting: number;
@@ -44,9 +44,9 @@ export type Stats = {
   readonly decided: number;
   readonly medianMs: number | null;
   readonly p95Ms: number | null;
-  /** Of every tool of which a question waits or was settled, by name. */
+  /** One entry for each tool with a waiting or settled question, by name. */
   readonly tools: readonly ToolStats[];
-  /** Every day from the first to the last, also those on which nothing was settled. */
+  /** Every day from the first to the last, also days without a settled question. */
   readonly days: readonly DayStats[];
 };
 

@@ -95,7 +95,7 @@ function checkedDecision(input: DecisionInput): Exclude<DecisionInput, string> {
     );
   const verb = type as Verb;
   const odd = Object.keys(decision).filter((key) => !FIELDS[verb].includes(key));
-  // A caller who writes `input` for `edit` would run the input that they meant to change.
+  // To ignore a misnamed field, such as `input` for `edit`, would run the input that the caller meant to change.
   const message = `A decision of the type ${verb} has no ${odd.join(', ')}: only ${FIELDS[verb].join(', ')}.`;
   if (odd.length > 0) throw new UsageError('invalid-decision', { decision: verb, fields: odd }, message);
   const lost = verb === 'respond' ? 'output' : verb === 'restart' ? 'replaceInput' : 'edit';
@@ -127,7 +127,7 @@ export function decisionOf(input: DecisionInput): Json {
   throw new UsageError('not-json', { type }, `The decision is not JSON: ${json.problem}.`);
 }
 
-/** The decisions of a resumption, as they are recorded. */
+/** The decisions of a resumption, ready to be recorded. */
 export type Resumption = {
   /** Decisions on pending questions, by the key of the question. */
   readonly decided: ReadonlyMap<string, { readonly card: PendingCard; readonly settlement: Signed }>;
@@ -177,7 +177,7 @@ function idByRef(part: DecisionPart, { turn }: State): string {
   return `${id}.${ref}`;
 }
 
-/** The same decisions, signed by the caller, who knows who decides. Without a signature they stay as they are. */
+/** The same decisions with the person, channel and note of the caller's options, if it gave any. */
 export function signDecisions(decisions: Decisions, options: DecisionOptions): Decisions {
   const signature = signatureOf(options);
   if (Object.keys(signature).length === 0) return decisions;

@@ -3,7 +3,7 @@ import type { Append } from '../../runs/port/store.ts';
 
 export type Claim = { readonly token: string; readonly until: number };
 
-/** True if `token` holds the claim already, or nobody does. */
+/** True if `token` holds the claim already, or no worker does. */
 export function mayTake(token: string, held: Claim | undefined, now: number): boolean {
   return held === undefined || held.token === token || held.until <= now;
 }
