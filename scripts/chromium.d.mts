@@ -1,2 +1,3 @@
 // The types of chromium.mjs, for the tests that open a browser.
 export function chromiumPath(): string;
+export function quickChromiumPath(): string;
