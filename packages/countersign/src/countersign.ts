@@ -69,7 +69,7 @@ export type CountersignOptions<C extends Context = Context> = {
    * once, usually exactly once.
    */
   readonly onReminder?: OnReminder;
-  /** How long a worker may be silent before another takes over its runs; 15,000 ms by default. */
+  /** How long a worker may be silent before another takes over its runs; 7,500 ms by default. */
   readonly leaseMs?: number;
   /** How long a stop waits for the model's reply; after that the next worker asks again. 10,000 ms by default. */
   readonly graceMs?: number;
@@ -121,7 +121,7 @@ export class Countersign<C extends Context = Context> {
       store,
       contextFor = () => undefined,
       onReminder,
-      leaseMs = 15_000,
+      leaseMs = 7_500,
       graceMs = 10_000,
       maxRunSize = 8_388_608,
       maxRunEvents = 50_000,

@@ -59,3 +59,14 @@ test("no body starts after its claim lapsed, even if the store's clock was set b
   await ai.runs.rested('run');
   expect(paid).not.toHaveBeenCalled();
 });
+
+test('by default, a claim and the next search of a worker take less than ten seconds', async () => {
+  const store = memoryStore();
+  const append = vi.spyOn(store, 'append');
+  const ai = countersign({ model: scriptedModel(['Done.']), store });
+  const { id } = await ai.defineAgent({ name: 'clerk' }).start('Go.');
+  await ai.runs.rested(id);
+  const leases = append.mock.calls.flatMap(([{ claim }]) => (claim ? [claim.leaseMs] : []));
+  const SEARCH_MS = 1_000;
+  expect(Math.max(...leases) + SEARCH_MS).toBeLessThan(9_000);
+});

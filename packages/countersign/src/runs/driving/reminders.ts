@@ -21,7 +21,7 @@ export type RemindersOptions = {
 };
 
 /** How many leases of a worker a hook may take: mail is slow. */
-export const LEASES_PER_REMINDER = 4;
+export const LEASES_PER_REMINDER = 8;
 
 /** How many hooks are called at once. */
 const AT_ONCE = 8;
