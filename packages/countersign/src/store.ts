@@ -1,4 +1,4 @@
-// The door for authors of a store, and of servers that read one: the port and its records.
+// The door for authors of a store, and of servers that read one: the port, its records, and the rules that all stores share.
 export type { Note, Notes, PutOptions } from './runs/port/notes.ts';
 export { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from './runs/port/page.ts';
 export type { DayStats, SettledCounts, Stats, StatsQuery, ToolStats } from './runs/port/stats.ts';
@@ -13,6 +13,7 @@ export type {
   NewInterrupt,
   NewRun,
   Page,
+  Projection,
   ReadOptions,
   Risk,
   RunCounts,
@@ -24,3 +25,7 @@ export type {
   StoredEvent,
   TakenReminder,
 } from './runs/port/store.ts';
+export { type Claim, claimAfter, mayTake, takeClaim } from './stores/rules/claim.ts';
+export { createNotes, type NewNote, type NoteRow, type NoteRows } from './stores/rules/notes.ts';
+export { readEventLimit } from './stores/rules/page.ts';
+export { checkAppend, isStorable, refusalOf, type Stored } from './stores/rules/refusals.ts';

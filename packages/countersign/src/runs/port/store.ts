@@ -127,6 +127,8 @@ export type Append = {
    * Absent: the claim is neither checked nor changed.
    */
   readonly claim?: { readonly how: ClaimHow; readonly token: string; readonly leaseMs: number };
+  /** When the append was recorded elsewhere, if it is a copy of one in another store; the store's time by default. */
+  readonly at?: number;
 };
 
 /** An interrupt that is settled by an append. */
@@ -237,4 +239,14 @@ export interface Store {
   /** Migrates the tables. Each process that opens the store calls it; concurrent calls are safe. */
   migrate(): Promise<void>;
   close(): Promise<void>;
+  /** Present if lists, searches and statistics come from a copy of the runs, which may lag. */
+  readonly projection?: Projection;
+}
+
+/** The copy of the runs that the lists of a store come from. */
+export interface Projection {
+  /** How long the oldest change has waited that the copy lacks; 0 if it has all. */
+  lagMs(): Promise<number>;
+  /** Completes the copy from the runs themselves, and resolves with their number. `each` is called with the number so far. */
+  rebuild(each?: (runs: number) => void): Promise<number>;
 }

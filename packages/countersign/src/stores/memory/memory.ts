@@ -76,7 +76,7 @@ function storeWith(clock: () => number): Store {
     async append(append) {
       checkAppend(append);
       const { runId, claim } = append;
-      const now = clock();
+      const now = append.at ?? clock();
       const before = runs.get(runId);
       const stored = {
         run: deleted.has(runId) ? 'deleted' : before && { version: before.record.version, claim: before.claim },

@@ -30,6 +30,7 @@ const RUN = {
   lease_ms: 'bigint',
   agent: 'text',
   started_by: 'text',
+  at: 'bigint',
 } as const;
 
 const OPENED = {
@@ -138,14 +139,17 @@ function appendText(tables: Tables, parts: Parts): string {
 
 const WRITTEN = 'r.id, r.seq, r.version, r.claim_token, r.started_by';
 
+/** When the append `g` was recorded. */
+const AT = `coalesce(g.at, ${NOW})`;
+
 const KEEPS_WAKE_AT = `g.status IN ('waiting', 'failed')`;
 
 function creating({ run }: Tables): string {
   return `INSERT INTO ${run} AS r (created_at, id, agent, started_by, version, updated_at, wake_at, due_at,
       claim_until, claim_token, status, hash, outcome)
-    SELECT ${NOW}, g.run_id, g.agent, g.started_by, g.expected + g.added, ${NOW}, g.wake_at,
-      CASE WHEN g.status = 'running' THEN ${NOW} WHEN ${KEEPS_WAKE_AT} THEN g.wake_at END,
-      CASE WHEN g.how <> 'pass' THEN ${NOW} + g.lease_ms END, CASE WHEN g.how <> 'pass' THEN g.token END,
+    SELECT ${AT}, g.run_id, g.agent, g.started_by, g.expected + g.added, ${AT}, g.wake_at,
+      CASE WHEN g.status = 'running' THEN ${AT} WHEN ${KEEPS_WAKE_AT} THEN g.wake_at END,
+      CASE WHEN g.how <> 'pass' THEN ${AT} + g.lease_ms END, CASE WHEN g.how <> 'pass' THEN g.token END,
       g.status, g.hash, g.outcome
     FROM given g WHERE g.agent IS NOT NULL
     RETURNING ${WRITTEN}`;
@@ -160,12 +164,12 @@ function changing({ run }: Tables, settles: boolean): string {
   const releases = `g.how IN ('release', 'pass')`;
   const allPending = 'g.settles = coalesce((SELECT p.count FROM pending p WHERE p.run_id = g.run_id), 0)';
   return `UPDATE ${run} r SET
-      version = r.version + g.added, hash = g.hash, status = g.status, updated_at = ${NOW},
+      version = r.version + g.added, hash = g.hash, status = g.status, updated_at = ${AT},
       wake_at = g.wake_at, outcome = g.outcome,
-      due_at = CASE WHEN g.status = 'running' THEN CASE r.status WHEN 'running' THEN r.due_at ELSE ${NOW} END
+      due_at = CASE WHEN g.status = 'running' THEN CASE r.status WHEN 'running' THEN r.due_at ELSE ${AT} END
         WHEN ${KEEPS_WAKE_AT} THEN g.wake_at END,
       claim_token = CASE WHEN ${holds} THEN g.token WHEN ${releases} THEN NULL ELSE r.claim_token END,
-      claim_until = CASE WHEN ${holds} THEN ${NOW} + g.lease_ms WHEN ${releases} THEN NULL ELSE r.claim_until END
+      claim_until = CASE WHEN ${holds} THEN ${AT} + g.lease_ms WHEN ${releases} THEN NULL ELSE r.claim_until END
     FROM given g
     WHERE g.agent IS NULL AND r.id = g.run_id AND r.version = g.expected
       AND (g.how IS NULL OR g.how = 'take' OR r.claim_token = g.token
@@ -198,7 +202,7 @@ function opening({ interrupt }: Tables): string {
 }
 
 function settling({ interrupt }: Tables): string {
-  return `UPDATE ${interrupt} i SET settled_at = ${NOW}, settlement = s.settlement, outcome = s.outcome,
+  return `UPDATE ${interrupt} i SET settled_at = ${AT}, settlement = s.settlement, outcome = s.outcome,
       edited = s.edited, expired = s.expired
-    FROM written w JOIN settling s ON s.run_id = w.id WHERE i.id = s.id`;
+    FROM written w JOIN given g ON g.run_id = w.id JOIN settling s ON s.run_id = w.id WHERE i.id = s.id`;
 }

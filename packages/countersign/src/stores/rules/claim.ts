@@ -1,6 +1,7 @@
 // Who holds a run, and who may take it.
 import type { Append } from '../../runs/port/store.ts';
 
+/** The claim of a worker on a run, until a time of the store. */
 export type Claim = { readonly token: string; readonly until: number };
 
 /** True if `token` holds the claim already, or no worker does. */
@@ -8,6 +9,7 @@ export function mayTake(token: string, held: Claim | undefined, now: number): bo
   return held === undefined || held.token === token || held.until <= now;
 }
 
+/** The claim of `token` from `now` on. */
 export function takeClaim(token: string, leaseMs: number, now: number): Claim {
   return { token, until: now + Math.ceil(leaseMs) };
 }

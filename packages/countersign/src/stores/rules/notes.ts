@@ -39,6 +39,7 @@ export type NoteRows = {
 const SWEEP_EVERY_MS = 60_000;
 const SWEEP_MOST = 1_000;
 
+/** Notes on top of rows: checks every call, and removes expired rows now and then. */
 export function createNotes(rows: NoteRows): Notes {
   let sweepAt = 0;
   return {

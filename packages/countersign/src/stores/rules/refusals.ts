@@ -81,7 +81,7 @@ export function checkAppend(append: Append): void {
   if (runId === '' || append.events.length === 0)
     throw mistake({ runId }, 'An append needs the id of a run and at least one event.');
   checkNames('run', [runId, append.hash], [create?.agent, create?.startedBy, claim?.token]);
-  checkTimes('run', [append.wakeAt]);
+  checkTimes('run', [append.wakeAt, append.at ?? null]);
   for (const { id } of append.settled) if (!isStorable(id)) throw notPending(runId, id);
   for (const interrupt of append.opened) {
     const { id, agent, tool, kind, risk, digest, labels, createdAt, expiresAt, remindAt } = interrupt;

@@ -26,6 +26,7 @@ export function encodeAppend(append: Append) {
       lease_ms: claim === undefined ? null : Math.ceil(claim.leaseMs),
       agent: create?.agent ?? null,
       started_by: create?.startedBy ?? null,
+      at: append.at ?? null,
     },
     opened: opened.map((interrupt) => ({
       run_id: runId,

@@ -10,7 +10,7 @@ import type { Job } from './connection.ts';
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
   const { run, opened, settled } = encodeAppend(append);
   return (prepare) => {
-    const now = clock();
+    const now = append.at ?? clock();
     const before = prepare(BEFORE).get(append.runId) as Before | undefined;
     const held = before && claimOf(before);
     const stored = {

@@ -48,6 +48,17 @@ export function appendContract(check: Check): void {
     ok(next.run.updatedAt >= later && next.run.updatedAt > createdAt);
   });
 
+  check('a copy of an append keeps the time of the original', async ({ store }) => {
+    const now = await store.now();
+    await store.append(creation('run', { at: 1_000, opened: [interrupt('question', 'run')] }));
+    await store.append(addition('run', 1, { at: 2_000, status: 'done', ...settling('so', 'question') }));
+    const { run } = await load(store, 'run');
+    deepStrictEqual([run.createdAt, run.updatedAt], [1_000, 2_000]);
+    strictEqual((await store.interrupt('question'))?.settledAt, 2_000);
+    await store.append(creation('held', { at: now, ...claim('take', 'me', LONG_MS) }));
+    strictEqual(await store.claim('held', 'other', LONG_MS), undefined);
+  });
+
   check('one append can hold many events, and open or settle many interrupts', async ({ store }) => {
     const events = Array.from({ length: 300 }, (_, index) => stepDone(`${index}`));
     const opened = Array.from({ length: 150 }, (_, index) => interrupt(`q${index}`, 'run', { createdAt: index }));
