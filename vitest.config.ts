@@ -32,6 +32,10 @@ export default defineConfig({
       { find: /^@countersign\/server$/, replacement: server('index.ts') },
       { find: /^@countersign\/server\/client$/, replacement: server('client/index.ts') },
       {
+        find: /^@countersign\/restate$/,
+        replacement: fileURLToPath(new URL('packages/restate/src/index.ts', import.meta.url)),
+      },
+      {
         find: /^create-countersign$/,
         replacement: fileURLToPath(new URL('packages/create-countersign/src/index.ts', import.meta.url)),
       },

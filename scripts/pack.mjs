@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { npm, root, run } from './run.mjs';
 
 /** The folders of the published packages. */
-export const PACKAGES = ['countersign', 'react', 'create-countersign', 'server'];
+export const PACKAGES = ['countersign', 'react', 'restate', 'create-countersign', 'server'];
 
 /** Names the folder with the tarballs. `npm test` packs once for all its checks. */
 export const PACKED = 'COUNTERSIGN_PACKED';

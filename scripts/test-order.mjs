@@ -3,6 +3,7 @@
 import { BaseSequencer } from 'vitest/node';
 
 const ORDER = [
+  'packages/restate/test/',
   'packages/server/test/inbox/',
   'packages/server/test/cli/',
   'packages/react/test/',

@@ -1,0 +1,80 @@
+// The lists: copies each change of a run or note into another store, in order. The copy serves lists, searches, statistics and
+// watchers. It lags, and decides nothing.
+import * as restate from '@restatedev/restate-sdk';
+import { ConflictError, InvariantError } from 'countersign';
+import type { InterruptRecord, Store } from 'countersign/store';
+import { catchUp, copiedEvents, forget } from './catch-up.ts';
+import { PATIENT } from './handler-options.ts';
+import { type Change, json, type KeptNote, listsName, type RunSummary, runName } from './wire.ts';
+
+/** How many questions of a run are asked for at once. */
+const QUESTIONS_AT_ONCE = 50;
+
+/** Makes the object. It has one key per run, and one per note, so that changes of each arrive in order. */
+export function listsObject(name: string, lists: Store) {
+  async function apply(ctx: restate.ObjectContext, change: Change): Promise<void> {
+    // Journaled, so that a second attempt takes the same way.
+    const outcome = await ctx.run('copy', () => copyChange(lists, ctx.key, change));
+    if (outcome === 'behind') await rebuild(ctx);
+  }
+
+  /** Completes what the lists have of this run, from the run itself. */
+  async function rebuild(ctx: restate.ObjectContext): Promise<void> {
+    const run = {
+      service: runName(name),
+      key: ctx.key,
+      inputSerde: json,
+      outputSerde: json,
+    };
+    const summary = await ctx.genericCall<null, RunSummary | null>({ ...run, method: 'summary', parameter: null });
+    if (summary === null) return ctx.run('forget', () => forget(lists, ctx.key));
+    const questions: InterruptRecord[] = [];
+    for (let from = 0; from < summary.questionIds.length; from += QUESTIONS_AT_ONCE) {
+      const parameter = summary.questionIds.slice(from, from + QUESTIONS_AT_ONCE);
+      questions.push(
+        ...(await ctx.genericCall<readonly string[], InterruptRecord[]>({ ...run, method: 'questions', parameter })),
+      );
+    }
+    await ctx.run('catch up', () => catchUp(lists, summary, questions));
+  }
+
+  async function note(_: restate.ObjectContext, change: NoteChange): Promise<void> {
+    const { collection, key, note } = change;
+    if (note === null) await lists.notes.remove(collection, key);
+    else await lists.notes.put(collection, key, [note.value, note.version], { expiresAt: note.expiresAt });
+  }
+
+  const { exclusive } = restate.handlers.object;
+  return restate.object({
+    name: listsName(name),
+    handlers: {
+      apply: exclusive(PATIENT, apply),
+      rebuild: exclusive(PATIENT, rebuild),
+      note: exclusive(PATIENT, note),
+    },
+  });
+}
+
+/** `note` is null once the note is removed. */
+export type NoteChange = { readonly collection: string; readonly key: string; readonly note: KeptNote | null };
+
+/** `behind` if the lists lack changes before this one. A change that they have is no problem. */
+async function copyChange(lists: Store, runId: string, change: Change): Promise<'copied' | 'behind'> {
+  const { append, claim, freed, deleted } = change;
+  if (append !== undefined) {
+    const { added, ...copy } = append;
+    const taken = claim === null ? {} : { claim: { how: 'take' as const, ...claim } };
+    try {
+      await lists.append({ ...copy, ...taken, events: copiedEvents(added, append.at) });
+    } catch (error) {
+      if (!(error instanceof ConflictError || error instanceof InvariantError)) throw error;
+      if (error.code === 'run-deleted') return 'copied';
+      const version = (await lists.read(runId, { limit: 1 }))?.run.version ?? 0;
+      if (version < append.expectedVersion + added) return 'behind';
+    }
+  }
+  if (freed !== null) await lists.release(runId, freed);
+  if (append === undefined && claim !== null) await lists.claim(runId, claim.token, claim.leaseMs);
+  if (deleted) await forget(lists, runId);
+  return 'copied';
+}
