@@ -13,6 +13,7 @@ export {
 export type { Decision, FinishReason, InterruptKind, RunEvent } from './core/event.ts';
 export type { Json } from './core/json.ts';
 export type { Message, Metadata, Part, ToolRequestPart, ToolResponsePart } from './core/message.ts';
+export type { Usage } from './core/usage.ts';
 export { Countersign, type CountersignOptions, countersign } from './countersign.ts';
 export type { Agent, AgentConfig } from './loop/agent.ts';
 export type { Chat } from './loop/chat.ts';
@@ -36,7 +37,7 @@ export type { Worker, WorkerOptions } from './runs/driving/worker.ts';
 export type { DecisionInput } from './runs/questions/decision.ts';
 export type { ProposedDecision } from './runs/questions/policy.ts';
 export type { Decided } from './runs/questions/settled.ts';
-export type { RunInterrupt, RunView } from './runs/questions/view.ts';
+export type { ListedRun, RunInterrupt, RunView } from './runs/questions/view.ts';
 export type { DecideOptions, InterruptListOptions, RunListOptions } from './runs/run-options.ts';
 export type { Runs } from './runs/runs.ts';
 export { memoryStore } from './stores/memory/memory.ts';

@@ -3,6 +3,7 @@ import type { CallIds, Decision, FinishReason, Interrupt, InterruptKind, Result 
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Json } from './json.ts';
 import type { Message, Metadata, Part } from './message.ts';
+import type { Usage } from './usage.ts';
 
 /** How far a call has come. */
 export type Phase =
@@ -92,6 +93,8 @@ export type State = {
   /** How the last reply ended, while nothing came after it. */
   readonly reply?: { readonly finishReason: FinishReason; readonly finishMessage?: string };
   readonly ended?: { readonly reason: FinishReason; readonly message?: string };
+  /** The recorded tokens of all replies, including those of sub-agents. */
+  readonly usage?: Usage;
 };
 
 export function newTurn(content: readonly Part[], calls: readonly Call[]): Turn {

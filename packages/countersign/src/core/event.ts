@@ -1,6 +1,7 @@
 // Events: the facts that a run consists of.
 import type { Json } from './json.ts';
 import type { Message, Metadata, Part } from './message.ts';
+import { addUsage, readUsage, type Usage } from './usage.ts';
 
 /** The version that new events are written in. */
 export const EVENT_VERSION = 1;
@@ -97,6 +98,8 @@ type Fact =
       readonly calls: readonly CallIds[];
       readonly finishReason: FinishReason;
       readonly finishMessage?: string;
+      /** Absent if the provider did not report it. */
+      readonly usage?: Usage;
     }
   /**
    * `inside`: each event of its sub-agent is recorded as it happens, with `call-went-on`.
@@ -174,6 +177,12 @@ export function isKnown(event: RunEvent): boolean {
   if (event.type !== 'call-interrupted' || event.interrupt.kind === 'inside') return true;
   const { kind, onExpiry } = event.interrupt;
   return KINDS.includes(kind) && (onExpiry === undefined || ENDINGS.includes(onExpiry));
+}
+
+/** The tokens of one event. Those of a sub-agent count for the run that it is in. */
+export function usageIn(event: RunEvent): Usage | undefined {
+  if (event.type === 'model-replied') return readUsage(event.usage);
+  return event.type === 'call-went-on' ? event.inside.map(usageIn).reduce(addUsage, undefined) : undefined;
 }
 
 export function event<F extends Fact>(fact: F): F & { readonly v: typeof EVENT_VERSION } {

@@ -5,6 +5,7 @@ import type { GrowSet } from './grow.ts';
 import { toJson } from './json.ts';
 import type { Metadata, Part, ToolRequestPart } from './message.ts';
 import { foreignMetadata } from './messages/turn-messages.ts';
+import { readUsage } from './usage.ts';
 
 /** A request as a model sends it: it may lack an id, and its input may be anything. */
 export type RawRequest = {
@@ -17,6 +18,8 @@ export type RawReply = {
   /** Why it ended; `cut-off` and the like keep its calls from running. */
   readonly finishReason: 'stop' | 'tool-calls' | 'length' | 'blocked' | 'error' | 'cut-off' | 'other';
   readonly finishMessage?: string;
+  /** Recorded if its counts are valid. */
+  readonly usage?: unknown;
 };
 
 /** The facts of a reply. `newId` gives a fresh id each time. */
@@ -43,12 +46,14 @@ export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () =>
   });
   const finishReason = FINISH[reply.finishReason];
   const message = reply.finishMessage;
+  const usage = readUsage(reply.usage);
   const replied = event({
     type: 'model-replied',
     content,
     calls,
     finishReason,
     ...(message !== undefined && { finishMessage: message }),
+    ...(usage && { usage }),
   });
   return RUNNABLE.has(reply.finishReason) || calls.length === 0
     ? [replied]

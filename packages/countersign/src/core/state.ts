@@ -1,7 +1,15 @@
 // The state of a run, and how each event changes it.
 import { type Call, callOf, newCall, newTurn, pendingInterruptId, type State, type Turn } from './call.ts';
 import { InvariantError, UsageError } from './errors.ts';
-import { type CallIds, type Decision, type Interrupt, type InterruptKind, isKnown, type RunEvent } from './event.ts';
+import {
+  type CallIds,
+  type Decision,
+  type Interrupt,
+  type InterruptKind,
+  isKnown,
+  type RunEvent,
+  usageIn,
+} from './event.ts';
 import { defined } from './json.ts';
 import { isToolRequest, type ToolRequestPart } from './message.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from './messages/turn-messages.ts';
@@ -16,6 +24,7 @@ import {
   resumedWith,
   startSubAgent,
 } from './sub-agents.ts';
+import { addUsage } from './usage.ts';
 
 export type { State } from './call.ts';
 
@@ -37,7 +46,10 @@ export function fold(state: State, event: RunEvent): State {
     case 'call-started':
       return changeCall(state, event.callId, (call) => startCall(call, event));
     case 'call-went-on':
-      return changeCall(state, event.callId, (call) => advanceSubAgent(call, event, fold));
+      return {
+        ...changeCall(state, event.callId, (call) => advanceSubAgent(call, event, fold)),
+        ...usageAfter(state, event),
+      };
     case 'call-committed':
       return changeCall(state, event.callId, commitCall);
     case 'call-interrupted':
@@ -82,6 +94,7 @@ function foldReply(state: State, reply: RunEvent & { type: 'model-replied' }): S
     ...state,
     turnsUsed: state.turnsUsed + 1,
     reply: defined({ finishReason: reply.finishReason, finishMessage: reply.finishMessage }),
+    ...usageAfter(state, reply),
   };
   if (reply.calls.length === 0)
     return { ...base, history: state.history.append({ role: 'model', content: reply.content }) };
@@ -94,6 +107,10 @@ function foldReply(state: State, reply: RunEvent & { type: 'model-replied' }): S
       reply.calls.map((ids, index) => requestedCall(ids, requests[index])),
     ),
   };
+}
+
+function usageAfter({ usage }: State, event: RunEvent): Pick<State, 'usage'> {
+  return defined({ usage: addUsage(usage, usageIn(event)) });
 }
 
 function requestedCall(ids: CallIds, request: ToolRequestPart | undefined): Call {

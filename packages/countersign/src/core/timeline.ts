@@ -7,9 +7,11 @@ import {
   type Result,
   type RunEvent,
   type SubAgentPause,
+  usageIn,
 } from './event.ts';
 import { defined } from './json.ts';
 import { isToolRequest, type Message, type Part } from './message.ts';
+import type { Usage } from './usage.ts';
 
 /** An event with the time at which it was recorded, in milliseconds. */
 export type TimedEvent = RunEvent & { readonly at: number };
@@ -32,6 +34,8 @@ export type TimelineEntry = {
       readonly content: readonly Part[];
       readonly calls: readonly TimelineCall[];
       readonly finishReason: FinishReason;
+      /** Absent if the provider did not report it. */
+      readonly usage?: Usage;
     }
   | { readonly type: 'call-started'; readonly call: TimelineCall }
   /** Without `result` the body stopped to ask. */
@@ -114,7 +118,8 @@ class Conversation {
           content.filter(isToolRequest).map(({ toolRequest: { ref, name } }) => [ref, name] as const),
         );
         const calls = event.calls.map(({ id, ref }) => named(this.#add(id, names.get(ref) ?? UNKNOWN)));
-        return [{ type: 'model-replied', startedAt: this.#modelSince ?? at, content, calls, finishReason }];
+        const startedAt = this.#modelSince ?? at;
+        return [defined({ type: 'model-replied', startedAt, content, calls, finishReason, usage: usageIn(event) })];
       }
       case 'call-started': {
         const call = this.#call(event.callId);

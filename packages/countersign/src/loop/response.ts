@@ -4,7 +4,7 @@ import type { FinishReason } from '../core/event.ts';
 import { isToolRequest, type Message, reasoningOf, type ToolRequestPart, textOf } from '../core/message.ts';
 import { messagesOf } from '../core/messages/load-messages.ts';
 import { type State, waitingCalls } from '../core/state.ts';
-import type { Usage } from '../models/model.ts';
+import type { Usage } from '../core/usage.ts';
 
 /** The outcome of one `generate`. */
 export class GenerateResponse<Output = any, Interrupt extends ToolRequestPart = ToolRequestPart> {

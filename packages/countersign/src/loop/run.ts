@@ -1,11 +1,12 @@
 // A run in progress, and the driver that it runs with.
 import type { Call } from '../core/call.ts';
-import { event, type RunEvent } from '../core/event.ts';
+import { event, type RunEvent, usageIn } from '../core/event.ts';
 import { copyOf } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { Limits } from '../core/next.ts';
 import { fold, type State } from '../core/state.ts';
-import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec, Usage } from '../models/model.ts';
+import { addUsage, type Usage } from '../core/usage.ts';
+import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec } from '../models/model.ts';
 import type { SubAgentRecord, Worker } from './sink.ts';
 import { type Chunk, eventChunks } from './stream/chunk.ts';
 import type { Context, ToolDefinition } from './tool/definition.ts';
@@ -130,20 +131,15 @@ export class Run {
     }
   }
 
-  countReply(usage: Usage | undefined): void {
+  /** Records a reply of the model and counts its tokens. */
+  recordReply(events: readonly RunEvent[]): void {
     this.replies += 1;
-    this.usage = addUsage(this.usage, usage);
+    this.usage = events.map(usageIn).reduce(addUsage, this.usage);
+    this.record(...events);
   }
 
   /** From now on nothing changes the state, even if a tool still runs. */
   close(): void {
     this.#isClosed = true;
   }
-}
-
-function addUsage(total: Usage | undefined, more: Usage | undefined): Usage | undefined {
-  if (!total || !more) return total ?? more;
-  const names = Object.keys({ ...total, ...more }) as (keyof Usage)[];
-  const sums = names.map((name) => [name, (total[name] ?? 0) + (more[name] ?? 0)]);
-  return Object.fromEntries(sums) as Usage;
 }

@@ -45,7 +45,10 @@ test.each([
     { inputTokens: { total: undefined, noCache: 2, cacheRead: 1 }, outputTokens: { text: 4, reasoning: Number.NaN } },
     { inputTokens: 3, outputTokens: 4, totalTokens: 7, cachedInputTokens: 1 },
   ],
-  [{}, { inputTokens: 0, outputTokens: 0, totalTokens: 0 }],
+  [{ totalTokens: 9 }, { inputTokens: 0, outputTokens: 0, totalTokens: 9 }],
+  [{ inputTokens: -1, outputTokens: 1.5, totalTokens: 'many' }, undefined],
+  [{ inputTokens: {}, outputTokens: undefined }, undefined],
+  [{}, undefined],
 ])('usage %j', (usage, expected) => {
   expect(finishOf('stop', usage).usage).toEqual(expected);
 });

@@ -1,6 +1,7 @@
 // The finish reason and usage of a reply, in one shape for all versions of the specification.
-import { isObject } from '../core/json.ts';
-import type { ReplyFinish, Usage } from './model.ts';
+import { defined, isObject } from '../core/json.ts';
+import { tokenCount, type Usage } from '../core/usage.ts';
+import type { ReplyFinish } from './model.ts';
 
 export type Finish = { readonly finishReason: ReplyFinish; readonly finishMessage?: string; readonly usage?: Usage };
 
@@ -12,7 +13,7 @@ export function finishOf(reason: unknown, usage: unknown): Finish {
   return {
     finishReason,
     ...(!expected && typeof raw === 'string' && { finishMessage: raw }),
-    ...(isObject(usage) && { usage: usageOf(usage) }),
+    ...(isObject(usage) && defined({ usage: usageOf(usage) })),
   };
 }
 
@@ -25,25 +26,27 @@ const REASONS: ReadonlyMap<string, ReplyFinish> = new Map([
   ['interrupted', 'cut-off'],
 ]);
 
-function usageOf(usage: Record<string, unknown>): Usage {
+/** Undefined if the provider counted nothing. */
+function usageOf(usage: Record<string, unknown>): Usage | undefined {
   const input = isObject(usage.inputTokens) ? usage.inputTokens : {};
   const output = isObject(usage.outputTokens) ? usage.outputTokens : {};
   const inputTokens =
-    count(usage.inputTokens) ?? count(input.total) ?? sum(input.noCache, input.cacheRead, input.cacheWrite);
-  const outputTokens = count(usage.outputTokens) ?? count(output.total) ?? sum(output.text, output.reasoning);
-  const reasoningTokens = count(usage.reasoningTokens) ?? count(output.reasoning);
-  const cachedInputTokens = count(usage.cachedInputTokens) ?? count(input.cacheRead);
+    tokenCount(usage.inputTokens) ?? tokenCount(input.total) ?? sum(input.noCache, input.cacheRead, input.cacheWrite);
+  const outputTokens = tokenCount(usage.outputTokens) ?? tokenCount(output.total) ?? sum(output.text, output.reasoning);
+  const totalTokens = tokenCount(usage.totalTokens) ?? sum(inputTokens, outputTokens);
+  if (totalTokens === undefined) return undefined;
+  const reasoningTokens = tokenCount(usage.reasoningTokens) ?? tokenCount(output.reasoning);
+  const cachedInputTokens = tokenCount(usage.cachedInputTokens) ?? tokenCount(input.cacheRead);
   return {
-    inputTokens,
-    outputTokens,
-    totalTokens: count(usage.totalTokens) ?? inputTokens + outputTokens,
-    ...(reasoningTokens !== undefined && { reasoningTokens }),
-    ...(cachedInputTokens !== undefined && { cachedInputTokens }),
+    inputTokens: inputTokens ?? 0,
+    outputTokens: outputTokens ?? 0,
+    totalTokens,
+    ...defined({ reasoningTokens, cachedInputTokens }),
   };
 }
 
-const count = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-
-const sum = (...values: readonly unknown[]): number =>
-  values.reduce<number>((total, value) => total + (count(value) ?? 0), 0);
+/** The sum of the valid counts; undefined if there are none. */
+function sum(...values: readonly unknown[]): number | undefined {
+  const counts = values.map(tokenCount).filter((value) => value !== undefined);
+  return counts.length > 0 ? counts.reduce((total, value) => total + value) : undefined;
+}

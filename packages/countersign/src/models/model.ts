@@ -1,5 +1,6 @@
 // The model port: the one small thing the loop asks of a language model.
 import type { Message, Part } from '../core/message.ts';
+import type { Usage } from '../core/usage.ts';
 
 /** A JSON Schema document. */
 export type JsonSchema = { readonly [key: string]: unknown };
@@ -43,15 +44,6 @@ export type ModelRequest = {
   readonly outputSchema?: JsonSchema;
   readonly config: ModelConfig;
   readonly signal?: AbortSignal;
-};
-
-/** Tokens that were used. */
-export type Usage = {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly totalTokens: number;
-  readonly reasoningTokens?: number;
-  readonly cachedInputTokens?: number;
 };
 
 /** Why a reply ended, as the provider says. `cut-off`: it did not end by itself and its calls must not run. */

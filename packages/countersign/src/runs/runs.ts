@@ -28,11 +28,11 @@ import { checkRunId, checkStarter, runNotEnded, unknownInterrupt, unknownRun } f
 import { refuseLarge } from './port/run-limit.ts';
 import { mapValid } from './port/skip-invalid.ts';
 import { type Stats, type StatsOptions, statsQuery } from './port/stats.ts';
-import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './port/store.ts';
+import type { LoadedRun, Page, Store, StoredEvent } from './port/store.ts';
 import { runIdOf } from './questions/card.ts';
 import { copyDecision, type DecisionInput } from './questions/decision.ts';
 import type { Decided } from './questions/settled.ts';
-import { interruptView, type RunInterrupt, type RunView, viewOf } from './questions/view.ts';
+import { interruptView, type ListedRun, listedRun, type RunInterrupt, type RunView, viewOf } from './questions/view.ts';
 import {
   CANCEL_OPTIONS,
   type CancelOptions,
@@ -90,8 +90,9 @@ export class Runs<C extends Context = Context> {
   }
 
   /** Lists runs without their events, newest first by default. */
-  async list(options: RunListOptions = {}): Promise<Page<RunRecord>> {
-    return this.store.listRuns(runQuery(options));
+  async list(options: RunListOptions = {}): Promise<Page<ListedRun>> {
+    const page = await this.store.listRuns(runQuery(options));
+    return { ...page, items: page.items.map(listedRun) };
   }
 
   /**

@@ -3,15 +3,8 @@ import { ProviderError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Message, Part } from '../core/message.ts';
 import { anything, checkOptions, type OptionTable } from '../core/options.ts';
-import type {
-  Model,
-  ModelChunk,
-  ModelReply,
-  ModelRequest,
-  ReplyFinish,
-  RequestedCall,
-  Usage,
-} from '../models/model.ts';
+import type { Usage } from '../core/usage.ts';
+import type { Model, ModelChunk, ModelReply, ModelRequest, ReplyFinish, RequestedCall } from '../models/model.ts';
 
 /** A reply as data. Text is streamed word by word, inputs in chunks. */
 export type ScriptedTurn = {
@@ -28,6 +21,7 @@ export type ScriptedTurn = {
   readonly content?: readonly (Part | RequestedCall)[];
   readonly finishReason?: ReplyFinish;
   readonly finishMessage?: string;
+  /** The tokens that the reply reports; 1 for input and 1 for output by default. */
   readonly usage?: Partial<Usage>;
   /** Makes the model fail instead of replying; when streaming, after `text`. */
   readonly fail?: { readonly message?: string; readonly retryable?: boolean } | Error;
@@ -151,11 +145,12 @@ async function say(
     const details = { partial: content, emitted: emit !== undefined };
     throw new ProviderError('stream-cut-off', details, 'The model stream broke off.', { retryable: true });
   }
+  const { inputTokens = 1, outputTokens = 1, ...more } = turn.usage ?? {};
   return {
     content,
     finishReason: turn.finishReason ?? (content.some((part) => 'toolRequest' in part) ? 'tool-calls' : 'stop'),
     ...(turn.finishMessage !== undefined && { finishMessage: turn.finishMessage }),
-    usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2, ...turn.usage },
+    usage: { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, ...more },
   };
 }
 

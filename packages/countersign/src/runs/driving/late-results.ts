@@ -4,6 +4,7 @@ import { event, type Result, type RunEvent } from '../../core/event.ts';
 import { sameJson } from '../../core/json.ts';
 import { isSubAgentActive, subAgentState } from '../../core/sub-agents.ts';
 import type { LoadedRun } from '../port/store.ts';
+import { errorIn } from '../questions/view.ts';
 
 /** The ids of a call and of the calls around it, outermost first. */
 export type CallPath = readonly [string, ...string[]];
@@ -79,7 +80,7 @@ export function endedLate({ path, result }: LateResult, known: State, { run, eve
   const around = path.slice(0, -1);
   const callId = path.at(-1) ?? path[0];
   const fact = event({ type: 'call-ended-late', callId, ...(around.length > 0 && { path: around }), result });
-  return run.status === 'failed' ? [fact, event({ type: 'run-failed', error: run.outcome })] : [fact];
+  return run.status === 'failed' ? [fact, event({ type: 'run-failed', error: { error: errorIn(run) } })] : [fact];
 }
 
 /** The recorded events of the call, from the sub-agents around it. */

@@ -13,7 +13,7 @@ import { linkAll, linkNew, tamperedRun } from '../port/chain.ts';
 import { readRun } from '../port/read-run.ts';
 import type { Append, NewRun, RunRecord, Store, StoredEvent } from '../port/store.ts';
 import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from '../port/store-errors.ts';
-import { project, statusOf } from '../questions/projection.ts';
+import { project, statusOf, withUsage } from '../questions/projection.ts';
 import { type Claim, type ClaimOption, claimAfter, claimIn, hasLapsed, type Moment, momentBy } from './claim.ts';
 import { dropAfterEnd, isSuperseded } from './drop-superseded.ts';
 
@@ -316,7 +316,7 @@ export class Journal implements Sink {
       hash: linkNew(hash, events),
       ...project({ run, before, after, limits, now: clock(), settlements: this.#settlements }),
       // The run stays failed until someone drives it on.
-      ...(failed && { status: 'failed', outcome: failed.error }),
+      ...(failed && { status: 'failed', outcome: withUsage(failed.error, after) }),
       ...(how && { claim: { how, token: this.token, leaseMs } }),
     };
   }

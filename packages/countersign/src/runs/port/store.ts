@@ -30,7 +30,7 @@ export type RunRecord = {
   readonly updatedAt: number;
   /** The next deadline in the run, when a worker must look at it. */
   readonly wakeAt: number | null;
-  /** How the run ended, or why it stopped: JSON that the engine writes and reads. */
+  /** How the run ended, or why it stopped, and the tokens it used: JSON that the engine writes and reads. */
   readonly outcome: Json;
 };
 

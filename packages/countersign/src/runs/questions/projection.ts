@@ -1,5 +1,5 @@
 // The fields of an append beside its events: status, deadline, outcome, and the questions it opens and settles.
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Limits, next } from '../../core/next.ts';
 import type { State } from '../../core/state.ts';
 import type { Append, RunStatus } from '../port/store.ts';
@@ -52,5 +52,10 @@ function wakeAtOf(cards: Iterable<{ readonly interrupt: { readonly expiresAt?: n
 /** The finish reason of the last reply counts only if nothing follows it. */
 function outcomeOf(state: State, status: RunStatus): Json {
   const reason = state.ended?.reason ?? (status === 'done' ? state.reply?.finishReason : undefined);
-  return reason === undefined ? null : { finishReason: reason };
+  return withUsage(reason === undefined ? null : { finishReason: reason }, state);
+}
+
+/** Adds the tokens of the run to its outcome, so that lists have them without reading events. */
+export function withUsage(outcome: Json, { usage }: State): Json {
+  return usage ? { ...(isObject(outcome) ? (outcome as JsonObject) : {}), usage } : outcome;
 }

@@ -5,6 +5,7 @@ import { isObject, type Json } from '../../core/json.ts';
 import { type Message, type ToolRequestPart, textOf } from '../../core/message.ts';
 import { messagesOf, newState } from '../../core/messages/load-messages.ts';
 import { fold, type State } from '../../core/state.ts';
+import { readUsage, type Usage } from '../../core/usage.ts';
 import { checkChain } from '../port/chain.ts';
 import { forEachInTurns } from '../port/in-turns.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
@@ -26,8 +27,14 @@ export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'settlement'>
   readonly settlement: Settlement | Withdrawal | null;
 };
 
+/** A stored run without its events. */
+export type ListedRun = RunRecord & {
+  /** The recorded tokens of all replies, including those of sub-agents; null if no provider reported any. */
+  readonly usage: Usage | null;
+};
+
 /** A stored run. */
-export type RunView = RunRecord & {
+export type RunView = ListedRun & {
   readonly messages: Message[];
   /** The text of the model's last reply. */
   readonly text: string;
@@ -74,12 +81,17 @@ export async function viewOf(loaded: LoadedRun): Promise<RunView> {
   const said = messages.findLast((message) => message.role === 'model');
   return {
     ...run,
+    usage: state.usage ?? null,
     messages,
     text: textOf(said?.content ?? []),
     finishReason: typeof outcome.finishReason === 'string' ? outcome.finishReason : null,
     error: errorIn(run),
     pending: [...pendingCards(run.id, state).keys()],
   };
+}
+
+export function listedRun(run: RunRecord): ListedRun {
+  return { ...run, usage: (isObject(run.outcome) && readUsage(run.outcome.usage)) || null };
 }
 
 /** The error that the run stopped with, or null. */

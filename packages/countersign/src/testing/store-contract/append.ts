@@ -46,6 +46,7 @@ export function appendContract(check: Check): void {
     deepStrictEqual(next.events, [...first, stepDone('a'), stepDone('b')]);
     deepStrictEqual(next.run, { ...run, version: 4, ...change, updatedAt: next.run.updatedAt });
     ok(next.run.updatedAt >= later && next.run.updatedAt > createdAt);
+    deepStrictEqual((await store.listRuns({ limit: 2 })).items, [next.run], 'a list has the same record');
   });
 
   check('a copy of an append keeps the time of the original', async ({ store }) => {

@@ -1,0 +1,38 @@
+// Tokens: the counts that models report, checked and added up.
+import { defined, isObject } from './json.ts';
+
+/** Tokens that were used. `totalTokens` is the provider's own total where it reports one. */
+export type Usage = {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+  readonly reasoningTokens?: number;
+  readonly cachedInputTokens?: number;
+};
+
+/** Reads counts from outside. Undefined unless input, output and total are whole numbers from 0 on. */
+export function readUsage(given: unknown): Usage | undefined {
+  if (!isObject(given)) return undefined;
+  const [inputTokens, outputTokens] = [tokenCount(given.inputTokens), tokenCount(given.outputTokens)];
+  const totalTokens = tokenCount(given.totalTokens);
+  if (inputTokens === undefined || outputTokens === undefined || totalTokens === undefined) return undefined;
+  const reasoningTokens = tokenCount(given.reasoningTokens);
+  const cachedInputTokens = tokenCount(given.cachedInputTokens);
+  return defined({ inputTokens, outputTokens, totalTokens, reasoningTokens, cachedInputTokens });
+}
+
+export function tokenCount(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+export function addUsage(total: Usage | undefined, more: Usage | undefined): Usage | undefined {
+  if (!total || !more) return total ?? more;
+  const names = Object.keys({ ...total, ...more }) as (keyof Usage)[];
+  return Object.fromEntries(names.map((name) => [name, added(total[name], more[name])])) as Usage;
+}
+
+/** Whatever providers report, the sum is a whole number. */
+function added(total = 0, more = 0): number {
+  const sum = total + more;
+  return Number.isSafeInteger(sum) ? sum : Number.MAX_SAFE_INTEGER;
+}
