@@ -66,7 +66,7 @@ export async function campaign(options: CampaignOptions): Promise<Figures> {
 
 /** Creates the tables, and fills the compile cache. */
 async function warmUp(options: CampaignOptions): Promise<void> {
-  const child = startChild('busy-child.ts', busyOptions(options, 0, 0), join(options.folder, 'cache'));
+  const child = startChild('busy-child.ts', busyOptions(options, 0, 0));
   if ((await child.line()) === undefined) throw new Error((await child.ended).errors);
   child.kill('SIGTERM');
   await child.ended;
@@ -83,7 +83,7 @@ async function killOne(options: CampaignOptions, seed: number, random: () => num
   const dieAt = chosen && { dieAt: { place: chosen, times: 1 + Math.floor(random() * 6) } };
   const busy = { ...busyOptions(options, seed, 12), ...dieAt };
   const afterMs = random() * 350;
-  const child = startChild('busy-child.ts', busy, join(options.folder, 'cache'));
+  const child = startChild('busy-child.ts', busy);
   const isReady = (await child.line()) !== undefined;
   const patience = new AbortController();
   const tooLong = delay(dieAt ? 1_000 : afterMs, undefined, { signal: patience.signal }).catch(() => undefined);

@@ -14,11 +14,11 @@ export type Child = {
   kill(signal: NodeJS.Signals): void;
 };
 
-/** Starts a child. `cacheFolder` keeps compiled code, so that the next child starts faster. */
-export function startChild(program: string, options: unknown, cacheFolder: string): Child {
+/** Starts a child. */
+export function startChild(program: string, options: unknown): Child {
   const child = spawn(process.execPath, [join(import.meta.dirname, program), JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_COMPILE_CACHE: cacheFolder, NODE_OPTIONS: '' },
+    env: { ...process.env, NODE_OPTIONS: '' },
   });
   const errors: string[] = [];
   child.stderr.setEncoding('utf8').on('data', (text: string) => errors.push(text));

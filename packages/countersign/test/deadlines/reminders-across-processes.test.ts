@@ -44,7 +44,7 @@ function openClerk(place: Place, remindAfter: number) {
 
 function startReminding(place: Place, name: string, options: Pick<RemindingOptions, 'leaseMs' | 'done'>) {
   const given: RemindingOptions = { place, ledger: join(folder, name), ...options };
-  return startChild('reminding-child.ts', given, join(folder, 'cache'));
+  return startChild('reminding-child.ts', given);
 }
 
 const linesOf = (name: string) => new Ledger<ReminderLine>(join(folder, name)).read();

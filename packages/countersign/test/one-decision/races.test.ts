@@ -41,9 +41,7 @@ class Arena {
     this.#ledger = new Ledger<Line>(ledger);
     this.#bank = openBank({ store: this.#store, ledger: this.#ledger, leaseMs: 30_000 });
     const options: DeciderOptions = { place, ledger };
-    this.#children = Array.from({ length: PROCESSES }, () =>
-      startChild('decider-child.ts', options, join(folder, 'cache')),
-    );
+    this.#children = Array.from({ length: PROCESSES }, () => startChild('decider-child.ts', options));
   }
 
   async close(): Promise<void> {

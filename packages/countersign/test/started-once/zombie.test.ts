@@ -37,7 +37,7 @@ async function raise({ place, kind, stallAt, decidesAtOnce }: Trial) {
   await store.migrate();
   const { runs } = openBank({ store, ledger, leaseMs: 60_000 });
   const options: ZombieOptions = { place, ledger: path, leaseMs: LEASE_MS, runs: ids, stallAt };
-  const zombie = startChild('zombie-child.ts', options, join(folder, 'cache'));
+  const zombie = startChild('zombie-child.ts', options);
   const say = async () => {
     const line = await zombie.line();
     if (line === undefined) throw new Error(`The zombie died: ${(await zombie.ended).errors}`);

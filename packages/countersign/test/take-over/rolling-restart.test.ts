@@ -25,7 +25,7 @@ async function restartUnderLoad(name: string, place: Place): Promise<void> {
   const lane = async () => {
     while (left-- > 0) {
       const options: BusyOptions = { place, ...files, seed: left, leaseMs: LEASE_MS, runs: 12 };
-      const child = startChild('busy-child.ts', options, join(folder, 'cache'));
+      const child = startChild('busy-child.ts', options);
       if ((await child.line()) !== undefined) await delay(50 + left * 10);
       child.kill('SIGTERM');
       const { code, errors } = await child.ended;

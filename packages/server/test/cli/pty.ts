@@ -1,7 +1,6 @@
 // Runs a program in a real terminal, through `script` from util-linux.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { vi } from 'vitest';
 
@@ -100,14 +99,11 @@ export function watchOutput(child: ChildProcess, plain: (text: string) => string
   return { child, output: () => output, ended, says };
 }
 
-/** Halves the start of a process. A private folder: cached code is run without a check. */
-const COMPILE_CACHE = join(import.meta.dirname, '../../../../node_modules/.cache/countersign-cli');
-
 /** The environment without variables that change colours, the person or the backend. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const { NO_COLOR, FORCE_COLOR, NODE_DISABLE_COLORS, CI, EDITOR, VISUAL, PORT, ...rest } = process.env;
   for (const name of Object.keys(rest)) if (name.startsWith('COUNTERSIGN_')) delete rest[name];
-  return { ...rest, USER: 'ben', TZ: 'UTC', NODE_COMPILE_CACHE: COMPILE_CACHE };
+  return { ...rest, USER: 'ben', TZ: 'UTC' };
 }
 
 export const KEYS = { enter: '\r', escape: '\u001b', up: '\u001b[A', down: '\u001b[B', interrupt: '\u0003' } as const;
