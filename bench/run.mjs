@@ -13,7 +13,7 @@ import { parseArgs, promisify } from 'node:util';
 import { loadAdapter, ROOT } from './lib/adapters.mjs';
 import { footprint, versionOf } from './lib/install.mjs';
 import { slowFlush } from './lib/slow-flush.mjs';
-import { fmt, median, summary, table } from './lib/stats.mjs';
+import { caseTable, median, summary, table } from './lib/stats.mjs';
 
 const { values: opt } = parseArgs({
   options: {
@@ -63,7 +63,8 @@ const EXTRA = {
   B: ['langgraph:saver'],
   C: ['ours:fresh-history'],
   E: ['floor:webstream'],
-  F: ['floor:two-commits', 'langgraph:exit'],
+  F: ['floor:safe', 'floor:two-commits', 'langgraph:exit'],
+  S: ['floor:safe'],
 }; // variants that only matter to one case
 const say = (...a) => console.error(new Date().toISOString().slice(11, 19), ...a);
 
@@ -173,6 +174,11 @@ async function runCase(kase, file, ids, pgServer) {
       for (const k of new Set(row.rounds.flatMap(Object.keys))) row.stats[k] = summary(row.rounds.map((m) => m[k]));
       row.ratio = median(row.rounds.map((m) => m[kase.primary] / (floor.get(m.r) ?? floorMedian)));
     }
+    // The same to the floor that keeps the promise.
+    const safe = new Map(rows.get('floor:safe')?.rounds.map((m) => [m.r, m[kase.primary]]));
+    if (safe.size > 0)
+      for (const row of rows.values())
+        row.ratioToSafe = median(row.rounds.filter((m) => safe.has(m.r)).map((m) => m[kase.primary] / safe.get(m.r)));
     const out = { case: kase.id, variant: variant.key, load: os.loadavg()[0], rows: [...rows.values()] };
     results.push(out);
     print(kase, out);
@@ -182,25 +188,7 @@ async function runCase(kase, file, ids, pgServer) {
 
 function print(kase, { variant, rows, load }) {
   console.log(`\n### ${kase.id}. ${kase.title} — ${variant}  (load ${load.toFixed(1)})\n`);
-  const cols = kase.columns;
-  console.log(
-    table(
-      ['', ...cols.map((c) => c[0]), 'x floor', 'p25..p75', 'rounds'],
-      rows.map((r) =>
-        r.error && !r.rounds.length
-          ? [r.id, ...cols.map(() => 'error'), '-', '-', 0]
-          : r.skip && !r.rounds.length
-            ? [r.id, ...cols.map(() => 'n/a'), '-', '-', 0]
-            : [
-                r.id,
-                ...cols.map(([, k]) => (k === 'dbBytes' ? r.stats[k]?.mean : r.stats[k]?.median)),
-                r.ratio,
-                `${fmt(r.stats[kase.primary]?.p25)}..${fmt(r.stats[kase.primary]?.p75)}`,
-                r.rounds.length,
-              ],
-      ),
-    ),
-  );
+  console.log(caseTable(kase, rows));
 }
 
 async function coldCase(ids) {

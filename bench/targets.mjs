@@ -135,8 +135,10 @@ function speed(kase, variant, other, limit) {
 }
 
 speed('F', 'sequential', 'floor', 0.4);
+speed('F', 'sequential', 'floor:safe', 0.5);
 speed('F', 'sequential', 'langgraph', 8);
 speed('F', '32 concurrent', 'floor', 0.6);
+speed('F', '32 concurrent', 'floor:safe', 0.8);
 speed('F', '32 concurrent', 'langgraph', 10);
 for (const variant of ['sequential', '32 concurrent']) {
   const us = measured('F', variant).row(OURS);
@@ -156,6 +158,8 @@ for (const variant of ['PostgreSQL', 'SQLite']) {
   );
 }
 for (const variant of ['sequential', '32 concurrent']) speed('S', variant, 'floor', 0.4);
+speed('S', 'sequential', 'floor:safe', 0.5);
+speed('S', '32 concurrent', 'floor:safe', 0.8);
 
 const cold = cases.get('G cold');
 const [us, sdk] = [OURS, 'ai-sdk'].map((id) => cold?.rows.find((r) => r.id === id));

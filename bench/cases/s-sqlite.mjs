@@ -3,7 +3,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { roundTrips, selfStoredSqlite } from '../lib/durable.mjs';
 
-// Only what has a store on SQLite: the floor, and ours.
+// Only what has a store on SQLite: the floors, and ours.
+const byHand = (adapter, d, file) =>
+  d.durableSqlite ? d.durableSqlite(file) : adapter.meta.kind === 'floor' && selfStoredSqlite(d, file);
+
 export default {
   id: 'S',
   title: 'Durable pause -> approve -> resume on SQLite (WAL, synchronous = FULL), per round trip',
@@ -17,7 +20,7 @@ export default {
     const file = path.join(folder, 'runs.db');
     const d = await adapter.create({ plan: 'approve' });
     const store = await d.openStore?.('sqlite', file);
-    const s = store ? await d.durable({ store }) : adapter.meta.kind === 'floor' && (await selfStoredSqlite(d, file));
+    const s = store ? await d.durable({ store }) : await byHand(adapter, d, file);
     return { folder, s, seq: 0, tag: Math.random().toString(36).slice(2, 8) };
   },
   round: (c, variant, env) => (c.s ? roundTrips(c, variant, env) : null),

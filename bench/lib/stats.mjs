@@ -43,3 +43,28 @@ export function table(head, rows) {
     ...all.slice(1).map(line),
   ].join('\n');
 }
+
+// The rows of one case as a table: its columns, and the ratios to the floors that were measured.
+export function caseTable(kase, rows) {
+  const safe = rows.some((r) => r.ratioToSafe !== undefined);
+  const cells = (r) => [
+    r.id,
+    ...kase.columns.map(([, k]) => (k === 'dbBytes' ? r.stats[k]?.mean : r.stats[k]?.median)),
+    r.ratio,
+    ...(safe ? [r.ratioToSafe] : []),
+    `${fmt(r.stats[kase.primary]?.p25)}..${fmt(r.stats[kase.primary]?.p75)}`,
+    r.rounds.length,
+  ];
+  const empty = (r) => [
+    r.id,
+    ...kase.columns.map(() => (r.error ? 'error' : 'n/a')),
+    '-',
+    ...(safe ? ['-'] : []),
+    '-',
+    0,
+  ];
+  return table(
+    ['', ...kase.columns.map((c) => c[0]), 'x floor', ...(safe ? ['x floor:safe'] : []), 'p25..p75', 'rounds'],
+    rows.map((r) => (r.rounds.length ? cells(r) : empty(r))),
+  );
+}
