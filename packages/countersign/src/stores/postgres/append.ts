@@ -58,12 +58,16 @@ const SETTLED = {
   expired: 'int',
 } as const;
 
+/** How many rows a list has. One row travels as plain values, which cost both sides less than lists. */
+type Count = 'none' | 'one' | 'several';
+
 /** What the appends of a statement do: a statement has no parts that none of its appends needs. */
 type Parts = {
   readonly creates: boolean;
   readonly changes: boolean;
-  readonly opens: boolean;
-  readonly settles: boolean;
+  readonly runs: Count;
+  readonly opened: Count;
+  readonly settled: Count;
 };
 
 /**
@@ -79,26 +83,29 @@ export function appendStatements(tables: Tables, watcherId: number): (appends: r
     const parts: Parts = {
       creates: runs.some(({ agent }) => agent !== null),
       changes: runs.some(({ agent }) => agent === null),
-      opens: opened.length > 0,
-      settles: settled.length > 0,
+      runs: countOf(runs),
+      opened: countOf(opened),
+      settled: countOf(settled),
     };
     const key = Object.values(parts).join();
     const made = known.get(key) ?? statement(appendText(tables, parts));
     known.set(key, made);
-    const values = [
-      watcherId,
-      ...valuesOf(RUN, runs),
-      ...(parts.opens ? valuesOf(OPENED, opened) : []),
-      ...(parts.settles ? valuesOf(SETTLED, settled) : []),
-    ];
+    const values = [watcherId, ...valuesOf(RUN, runs), ...valuesOf(OPENED, opened), ...valuesOf(SETTLED, settled)];
     return { statement: made, values };
   };
 }
 
 type Columns = { readonly [name: string]: ColumnType };
 
-/** One value for each column: the list of what all rows have there. */
+function countOf(rows: readonly unknown[]): Count {
+  return rows.length === 0 ? 'none' : rows.length === 1 ? 'one' : 'several';
+}
+
+/** One value for each column: that of the only row, or the list of what all rows have there. */
 function valuesOf<C extends Columns>(columns: C, rows: readonly { readonly [name in keyof C]: unknown }[]): unknown[] {
+  const [only] = rows;
+  if (only === undefined) return [];
+  if (rows.length === 1) return Object.keys(columns).map((name) => only[name]);
   return Object.entries(columns).map(([name, type]) => {
     const list = rows.map((row) => row[name as keyof C]);
     return type === 'line' ? list.map((line) => line ?? '').join('\n') : list;
@@ -106,7 +113,13 @@ function valuesOf<C extends Columns>(columns: C, rows: readonly { readonly [name
 }
 
 /** The rows of such values, from the parameter number `first` on, numbered in the order of the list. */
-function rowsSql(columns: Columns, first: number): string {
+function rowsSql(columns: Columns, count: Count, first: number): string {
+  if (count === 'one') {
+    const values = Object.entries(columns).map(
+      ([name, type], index) => `$${first + index}::${type === 'line' ? 'text' : type} AS ${name}`,
+    );
+    return `SELECT ${values.join(', ')}, 1 AS place`;
+  }
   const lists = Object.values(columns).map((type, index) =>
     // An empty line is null: no JSON is empty.
     type === 'line' ? `string_to_array($${first + index}::text, E'\\n', '')` : `$${first + index}::${type}[]`,
@@ -115,18 +128,19 @@ function rowsSql(columns: Columns, first: number): string {
     WHERE ${asOneRow('place')}`;
 }
 
-function appendText(tables: Tables, parts: Parts): string {
-  const { creates, changes, opens, settles } = parts;
+function appendText(tables: Tables, { creates, changes, runs, opened, settled }: Parts): string {
+  const [opens, settles] = [opened !== 'none', settled !== 'none'];
   const openedFrom = 2 + Object.keys(RUN).length;
   const settledFrom = openedFrom + (opens ? Object.keys(OPENED).length : 0);
+  const both = creates && changes;
   const steps = [
-    `given AS MATERIALIZED (${rowsSql(RUN, 2)})`,
-    opens && `opening AS MATERIALIZED (${rowsSql(OPENED, openedFrom)})`,
-    settles && `settling AS MATERIALIZED (${rowsSql(SETTLED, settledFrom)})`,
+    `given AS MATERIALIZED (${rowsSql(RUN, runs, 2)})`,
+    opens && `opening AS MATERIALIZED (${rowsSql(OPENED, opened, openedFrom)})`,
+    settles && `settling AS MATERIALIZED (${rowsSql(SETTLED, settled, settledFrom)})`,
     settles && `pending AS MATERIALIZED (${countingPending(tables)})`,
-    changes && `changed AS (${changing(tables, settles)})`,
-    creates && `created AS (${creating(tables)})`,
-    `written AS (${[changes && 'SELECT * FROM changed', creates && 'SELECT * FROM created'].filter(Boolean).join(' UNION ALL ')})`,
+    changes && `${both ? 'changed' : 'written'} AS (${changing(tables, settles)})`,
+    creates && `${both ? 'created' : 'written'} AS (${creating(tables)})`,
+    both && 'written AS (SELECT * FROM changed UNION ALL SELECT * FROM created)',
     `batch AS (${adding(tables, opens)})`,
     opens && `opened AS (${opening(tables)})`,
     settles && `settled AS (${settling(tables)})`,
