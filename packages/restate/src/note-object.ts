@@ -1,5 +1,6 @@
 // The virtual object of a note. Its versions are times, so that nothing has to be kept of a note that is gone.
 import * as restate from '@restatedev/restate-sdk';
+import type { HandlerClock } from './handler-clock.ts';
 import { SHORT } from './handler-options.ts';
 import { json, type KeptNote, listsName, noteName, type PutRequest } from './wire.ts';
 
@@ -11,7 +12,7 @@ const SWEEP_AT = 'sweepAt';
 /** By then, a new version is above any that was used before. */
 const SWEEP_AFTER_MS = 60_000;
 
-export function noteObject(name: string) {
+export function noteObject(name: string, clock: HandlerClock) {
   const project = (ctx: restate.ObjectContext, note: KeptNote | null): void => {
     const [collection = '', key = ''] = ctx.key.split('/').map(decodeURIComponent);
     ctx.genericSend({
@@ -35,7 +36,7 @@ export function noteObject(name: string) {
 
   async function put(ctx: restate.ObjectContext, { version, notAfter, ...note }: PutRequest): Promise<boolean | null> {
     const asking = { kept: ctx.get<KeptNote>(KEPT), last: ctx.get<number>(LAST) };
-    const now = await ctx.date.now();
+    const now = await clock(ctx);
     const [kept, last] = [await asking.kept, await asking.last];
     if (now > notAfter) return null;
     if (version !== null && version !== (find(kept, now)?.version ?? 0)) return false;
@@ -48,7 +49,7 @@ export function noteObject(name: string) {
 
   async function remove(ctx: restate.ObjectContext): Promise<boolean> {
     const asking = ctx.get<KeptNote>(KEPT);
-    const now = await ctx.date.now();
+    const now = await clock(ctx);
     const kept = await asking;
     if (find(kept, now) === null) return false;
     ctx.clear(KEPT);
@@ -60,7 +61,7 @@ export function noteObject(name: string) {
 
   async function get(ctx: restate.ObjectSharedContext): Promise<KeptNote | null> {
     const asking = ctx.get<KeptNote>(KEPT);
-    const now = await ctx.date.now();
+    const now = await clock(ctx);
     return find(await asking, now);
   }
 
@@ -71,7 +72,7 @@ export function noteObject(name: string) {
 
   async function sweep(ctx: restate.ObjectContext): Promise<void> {
     const asking = ctx.get<KeptNote>(KEPT);
-    const now = await ctx.date.now();
+    const now = await clock(ctx);
     const kept = await asking;
     if (find(kept, now - SWEEP_AFTER_MS) === null) {
       ctx.clearAll();

@@ -13,6 +13,7 @@ import {
   takeClaim,
 } from 'countersign/store';
 import { addEvents, readEvents, readTail } from './events.ts';
+import type { HandlerClock } from './handler-clock.ts';
 import { SHORT } from './handler-options.ts';
 import {
   type AppendAnswer,
@@ -36,7 +37,7 @@ const KEPT = 'run';
 const QUESTION = 'question-';
 
 /** Makes the object. `name` is the name that all services of this store begin with. */
-export function runObject(name: string) {
+export function runObject(name: string, clock: HandlerClock) {
   const project = (ctx: restate.ObjectContext, change: Change): void =>
     void ctx.genericSend({
       ...{ service: listsName(name), method: 'apply', key: ctx.key, parameter: change },
@@ -47,7 +48,7 @@ export function runObject(name: string) {
     const { notAfter, head, events } = readAppendRequest(text);
     const { expectedVersion } = head;
     // Everything is asked for at once: each answer alone would be one more round trip.
-    const asking = { now: ctx.date.now(), kept: ctx.get<Kept>(KEPT), tail: readTail(ctx, expectedVersion) };
+    const asking = { now: clock(ctx), kept: ctx.get<Kept>(KEPT), tail: readTail(ctx, expectedVersion) };
     const ids = new Set([...head.opened, ...head.settled].map(({ id }) => id));
     const questions = await questionsOf(ctx, [...ids]);
     const [now, kept, tail] = [await asking.now, await asking.kept, await asking.tail];
@@ -96,7 +97,7 @@ export function runObject(name: string) {
 
   async function claim(ctx: restate.ObjectContext, request: ClaimRequest): Promise<string> {
     const asking = ctx.get<Kept>(KEPT);
-    const now = await ctx.date.now();
+    const now = await clock(ctx);
     const kept = await asking;
     if (kept === null || 'deleted' in kept || now > request.notAfter) return '';
     const held = kept.claim ?? undefined;
@@ -109,7 +110,7 @@ export function runObject(name: string) {
 
   async function renew(ctx: restate.ObjectContext, { token, leaseMs }: ClaimRequest): Promise<boolean> {
     const asking = ctx.get<Kept>(KEPT);
-    const now = await ctx.date.now();
+    const now = await clock(ctx);
     const kept = await asking;
     if (kept === null || 'deleted' in kept || kept.claim?.token !== token) return false;
     const taken = takeClaim(token, leaseMs, now);
@@ -127,7 +128,7 @@ export function runObject(name: string) {
 
   async function remove(ctx: restate.ObjectContext): Promise<boolean> {
     const asking = ctx.get<Kept>(KEPT);
-    const now = await ctx.date.now();
+    const now = await clock(ctx);
     const kept = await asking;
     if (kept === null || 'deleted' in kept) return false;
     const { record, claim } = kept;

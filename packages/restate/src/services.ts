@@ -3,6 +3,7 @@ import { createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import * as restate from '@restatedev/restate-sdk';
 import type { Store } from 'countersign/store';
+import { handlerClock } from './handler-clock.ts';
 import { SHORT } from './handler-options.ts';
 import { listsObject } from './lists-object.ts';
 import { noteObject } from './note-object.ts';
@@ -15,17 +16,17 @@ export type RestateServicesOptions = {
   readonly lists: Store;
   /** What the names of the services begin with, so that several applications can share a cluster. Default: `countersign`. */
   readonly name?: string;
+  /** The clock, in milliseconds. Default: the clock of the process. */
+  readonly now?: () => number;
 };
 
 /** The services, for an endpoint of your own: pass them to `restate.serve` or to `endpoint().bind`. */
 export function restateServices(options: RestateServicesOptions) {
   const { lists, name = 'countersign' } = options;
+  const clock = handlerClock(options.now);
   const { enableLazyState: _, ...short } = SHORT;
-  const clock = restate.service({
-    name: clockName(name),
-    handlers: { now: restate.handlers.handler(short, (ctx: restate.Context) => ctx.date.now()) },
-  });
-  return [runObject(name), noteObject(name), listsObject(name, lists), clock];
+  const time = restate.service({ name: clockName(name), handlers: { now: restate.handlers.handler(short, clock) } });
+  return [runObject(name, clock), noteObject(name, clock), listsObject(name, lists), time];
 }
 
 /** Options of `serveRestate`. */

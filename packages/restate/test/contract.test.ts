@@ -1,38 +1,32 @@
-// The store contract on a single node. Lists lag, so each look at them waits until they have every change.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { restateStore, serveRestate } from '@countersign/restate';
-import { memoryStore } from 'countersign';
-import { storeContract } from 'countersign/testing';
-import { afterAll, beforeAll, describe, test } from 'vitest';
-import { Changes } from './caught-up.ts';
-import { makeCluster, type RestateNode, register } from './restate-node.ts';
+// The store contract on a single node, and the crash kit. Lists lag, so each look at them waits until they have every change.
+import { countersign, z } from 'countersign';
+import { type CrashScenario, crashEverywhere, scriptedModel, storeContract } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+import { useRestate } from './subject.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'countersign-restate-'));
-let node: RestateNode;
+const { subject } = useRestate();
 
-beforeAll(async () => {
-  [node] = (await makeCluster(folder)) as [RestateNode];
-  await node.start();
+storeContract(subject, { describe, test });
+
+/** A payment behind an approval. */
+const payment: CrashScenario = {
+  open({ runId, store, clock, leaseMs, effect }) {
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Paid.' : { calls: [{ name: 'pay', input: { amount: 5 } }] },
+    );
+    const ai = countersign({ model, store, clock, leaseMs, retry: false });
+    const pay = ai.defineTool(
+      { name: 'pay', description: '', inputSchema: z.object({ amount: z.number() }), needsApproval: true },
+      async (_input, { idempotencyKey }) => effect('pay', idempotencyKey, 'paid'),
+    );
+    const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
+    return { runs: ai.runs, begin: () => clerk.start('Pay.', { runId }) };
+  },
+  decide: () => 'approve',
+};
+
+test('a process that dies before or after any write or effect leaves no duplicate and no guess', async () => {
+  const { problems, results } = await crashEverywhere({ scenario: payment, makeStore: subject });
+  expect(problems).toEqual([]);
+  expect(results.length).toBeGreaterThanOrEqual(8);
 });
-
-afterAll(async () => {
-  await node.stop();
-  rmSync(folder, { recursive: true });
-});
-
-let made = 0;
-
-async function make() {
-  made += 1;
-  const name = `contract-${made}`;
-  const lists = memoryStore();
-  const changes = new Changes(lists);
-  const endpoint = await serveRestate({ lists, name, port: 0 });
-  await register(node.admin, endpoint.port);
-  const open = () => changes.watch(restateStore({ ingress: node.ingress, admin: node.admin, name, lists }));
-  return { store: open(), another: async () => open(), close: () => endpoint.close() };
-}
-
-storeContract(make, { describe, test });

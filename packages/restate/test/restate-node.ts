@@ -63,6 +63,10 @@ advertised-ingress-endpoint = "http://127.0.0.1:${ingress}"
 bind-address = "127.0.0.1:${admin}"
 advertised-admin-endpoint = "http://127.0.0.1:${admin}"
 disable-web-ui = true
+[worker.invoker]
+http2-keep-alive-interval = "1s"
+http2-keep-alive-timeout = "2s"
+connect-timeout = "2s"
 `,
     );
     return nodeOf({
