@@ -3,6 +3,7 @@ export type { Note, Notes, PutOptions } from './runs/port/notes.ts';
 export { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from './runs/port/page.ts';
 export type { DayStats, SettledCounts, Stats, StatsQuery, ToolStats } from './runs/port/stats.ts';
 export type {
+  AgentQueue,
   Append,
   Appended,
   ClaimHow,

@@ -101,6 +101,7 @@ function recording(store: Store, appends: Omit<Append, 'claim'>[]): Store {
     listRuns: (query) => store.listRuns(query),
     listInterrupts: (query) => store.listInterrupts(query),
     interrupt: (id) => store.interrupt(id),
+    queue: () => store.queue(),
     countRuns: () => store.countRuns(),
     stats: (query) => store.stats(query),
     notes: store.notes,

@@ -76,6 +76,7 @@ const store: Store = {
   listRuns: (query) => send(() => real.listRuns(query)),
   listInterrupts: (query) => send(() => real.listInterrupts(query)),
   interrupt: (id) => send(() => real.interrupt(id)),
+  queue: () => send(() => real.queue()),
   countRuns: () => send(() => real.countRuns()),
   stats: (query) => send(() => real.stats(query)),
   notes: real.notes,

@@ -536,6 +536,7 @@ function bound(store: Store): Store {
     listRuns: (query) => store.listRuns(query),
     listInterrupts: (query) => store.listInterrupts(query),
     interrupt: (id) => store.interrupt(id),
+    queue: () => store.queue(),
     countRuns: () => store.countRuns(),
     stats: (query) => store.stats(query),
     notes: store.notes,

@@ -81,6 +81,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await one(() => store.reminded('a'));
     await store.due(5);
     await one(() => store.due(5));
+    await one(() => store.queue());
     const many = Array.from({ length: 40 }, (_, index) => `many-${index}`);
     const before = statements;
     await Promise.all(many.map((runId) => store.append(creation(runId))));
@@ -157,6 +158,17 @@ describe.runIf(postgres)('on PostgreSQL', () => {
       if (analysed) await onServer(url, 'ANALYZE');
       const blocks = await blocksRead(url, takeReminders.text, [5, 60_000]);
       expect(blocks, JSON.stringify({ analysed })).toBeLessThanOrEqual(5 * 40);
+    }
+  });
+
+  test('the queue is counted without a look at runs that wait or have ended', async () => {
+    const url = await freshDatabase();
+    await fillPostgres(url, 20_000);
+    await onServer(url, 'UPDATE countersign_run SET due_at = 1 WHERE id IN (SELECT id FROM countersign_run LIMIT 10)');
+    const { queue } = postgresStatements(tablesIn(undefined));
+    for (const analysed of [false, true]) {
+      if (analysed) await onServer(url, 'VACUUM ANALYZE');
+      expect(await blocksRead(url, queue.text, []), JSON.stringify({ analysed })).toBeLessThanOrEqual(100);
     }
   });
 

@@ -3,8 +3,10 @@ import type { Countersign } from 'countersign';
 
 /** Upper bounds of the latency histogram, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
-/** How long the numbers of the store are cached. */
+/** How long the numbers of the store are cached, which take time in proportion to all requests of a month. */
 const FRESH_MS = 10_000;
+/** The same for the queue, which is cheap to read and must be recent: servers and workers are added by it. */
+const QUEUE_FRESH_MS = 1_000;
 
 /** Reading the store takes at most one part in so many of the time. */
 const SHARE = 20;
@@ -44,7 +46,8 @@ export class Measures {
     'Runs that paused or ended in this process, by status.',
   );
   readonly #streams = new Metric('open_streams', 'gauge', 'Open server-sent event streams.').add({}, 0);
-  #store: { readonly until: number; readonly text: Promise<string> } | undefined;
+  readonly #store = new CachedText(FRESH_MS, storeText);
+  readonly #queue = new CachedText(QUEUE_FRESH_MS, queueText);
 
   request(method: string, route: string, status: number, seconds: number): void {
     this.#requests.add({ method, route, status: String(status) });
@@ -76,23 +79,35 @@ export class Measures {
   /** All metrics in the text format of Prometheus. */
   async text(ai: Countersign): Promise<string> {
     const own = [this.#requests, this.#durations, this.#started, this.#decisions, this.#rested, this.#streams];
-    return own.map(({ text }) => text).join('') + (await this.#storeText(ai));
+    const stored = await Promise.all([this.#queue.read(ai), this.#store.read(ai)]);
+    return [...own.map(({ text }) => text), ...stored].join('');
+  }
+}
+
+/** Metrics of the store, read once in a while: less often the longer it takes. */
+class CachedText {
+  readonly #freshMs: number;
+  readonly #readStore: (ai: Countersign) => Promise<string>;
+  #cached: { readonly until: number; readonly text: Promise<string> } | undefined;
+
+  constructor(freshMs: number, readStore: (ai: Countersign) => Promise<string>) {
+    this.#freshMs = freshMs;
+    this.#readStore = readStore;
   }
 
-  /** Reads the store once in a while, less often the longer it takes. */
-  #storeText(ai: Countersign): Promise<string> {
+  read(ai: Countersign): Promise<string> {
     const now = performance.now();
-    if (this.#store && now < this.#store.until) return this.#store.text;
-    const text = storeText(ai);
-    this.#store = { until: now + FRESH_MS, text };
+    if (this.#cached && now < this.#cached.until) return this.#cached.text;
+    const text = this.#readStore(ai);
+    this.#cached = { until: now + this.#freshMs, text };
     text.then(
       () => {
         const took = performance.now() - now;
-        this.#store = { until: now + Math.max(FRESH_MS, SHARE * took), text };
+        this.#cached = { until: now + Math.max(this.#freshMs, SHARE * took), text };
       },
       // Current callers get the error; the next one reads again.
       () => {
-        this.#store = undefined;
+        this.#cached = undefined;
       },
     );
     return text;
@@ -115,6 +130,30 @@ async function storeText(ai: Countersign): Promise<string> {
     for (const outcome of OUTCOMES) settled.add({ tool, outcome }, numbers[outcome]);
   }
   return [runs, waiting, oldest, settled].map(({ text }) => text).join('');
+}
+
+/** How much work there is, by agent: also the same in every process. Agents of this process without work count as 0. */
+async function queueText(ai: Countersign): Promise<string> {
+  const { store } = ai.runs;
+  const [now, queues] = await Promise.all([store.now(), store.queue()]);
+  const due = new Metric('runs_due', 'gauge', 'Runs that wait for a worker, by agent.');
+  const claimed = new Metric('runs_claimed', 'gauge', 'Runs that a process drives, by agent.');
+  const age = new Metric(
+    'queue_age_seconds',
+    'gauge',
+    'How long the longest due run has waited for a worker, by agent.',
+  );
+  const oldest = new Metric('oldest_due_timestamp_seconds', 'gauge', 'Since when the longest due run waits, or 0.');
+  const idle = [...ai.agents.keys()].filter((agent) => !queues.some((queue) => queue.agent === agent));
+  for (const agent of idle) for (const metric of [due, claimed, age]) metric.add({ agent }, 0);
+  for (const { agent, ...queue } of queues) {
+    due.add({ agent }, queue.due);
+    claimed.add({ agent }, queue.claimed);
+    age.add({ agent }, queue.dueSince === null ? 0 : Math.max(0, now - queue.dueSince) / 1000);
+  }
+  const since = queues.flatMap(({ dueSince }) => dueSince ?? []);
+  oldest.add({}, since.length === 0 ? 0 : Math.min(...since) / 1000);
+  return [due, claimed, age, oldest].map(({ text }) => text).join('');
 }
 
 function labelText(labels: Labels): string {

@@ -138,7 +138,11 @@ function silentChanges({ orders, changes }: Campaign): readonly string[] {
     pauses
       .filter(({ at }) => from + RECORD_MS < at && at + SILENT_MS < until)
       .filter(({ id, at }) => !reports.some((report) => isReportOf(report, id, at)))
-      .map(({ id }) => `a stream of changes did not report ${id}`),
+      .map(({ id, at }) => {
+        const reported = reports.find((report) => (report.runId ?? id) === id && report.at >= at);
+        const after = reported ? `after ${reported.at - at} ms` : 'never';
+        return `a stream of changes, connected for ${at - from} ms, reported ${id} ${after}`;
+      }),
   );
 }
 

@@ -37,6 +37,8 @@ export type TrafficOptions = {
 
 /** An order that is not finished after this time is a problem. */
 const ORDER_MS = 60_000;
+/** The same for an order that waits for the whole deploy. */
+const HELD_MS = 300_000;
 
 export class Traffic {
   readonly #options: TrafficOptions;
@@ -70,7 +72,7 @@ export class Traffic {
   async #handle(id: string): Promise<Order> {
     const seen: Seen[] = [];
     const acknowledged: Acknowledged[] = [];
-    const patience = AbortSignal.timeout(ORDER_MS);
+    const patience = AbortSignal.timeout(kindOf(id) === 'held' ? HELD_MS : ORDER_MS);
     let chatEnd: Promise<number | undefined> | undefined;
     try {
       const starter = await this.#start(id);

@@ -13,6 +13,17 @@ export type RunStatus = 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
 /** How many runs there are in each status. */
 export type RunCounts = Readonly<Record<RunStatus, number>>;
 
+/** The runs of one agent that have work to do now. */
+export type AgentQueue = {
+  readonly agent: string;
+  /** How many runs no worker drives: those that `due` lists. */
+  readonly due: number;
+  /** Since when the longest waiting of them is due and without a worker; null if there are none. */
+  readonly dueSince: number | null;
+  /** How many runs a worker drives. */
+  readonly claimed: number;
+};
+
 /** An event, with the store's time when it was recorded, in milliseconds. */
 export type StoredEvent = RunEvent & { readonly at: number };
 
@@ -215,6 +226,11 @@ export interface Store {
    * With `agents`, only runs of these agents, because others would have to be claimed to find out.
    */
   due(limit: number, agents?: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Counts the runs that are due or driven, at one moment, by agent in the order of their names; agents without any are left
+   * out. The cost does not grow with runs that wait or have ended.
+   */
+  queue(): Promise<readonly AgentQueue[]>;
   /**
    * Takes due reminders of pending questions that have not expired, longest due first. Each goes to one caller. Unless
    * `reminded` is called, any caller may get it again after `leaseMs`, then after twice as long each time, up to 64 times

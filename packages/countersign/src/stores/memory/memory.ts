@@ -2,6 +2,7 @@
 import { anything, checkOptions } from '../../core/options.ts';
 import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type {
+  AgentQueue,
   Append,
   InterruptQuery,
   InterruptRecord,
@@ -168,6 +169,20 @@ function storeWith(clock: () => number): Store {
       }
       due.sort((a, b) => a.dueAt - b.dueAt);
       return due.slice(0, limit).map(({ id }) => id);
+    },
+
+    async queue() {
+      const now = clock();
+      const queues = new Map<string, AgentQueue>();
+      for (const { record, dueAt, claim } of runs.values()) {
+        if (dueAt === null || dueAt > now) continue;
+        const { agent } = record;
+        const { due, dueSince, claimed } = queues.get(agent) ?? { due: 0, dueSince: null, claimed: 0 };
+        const since = Math.max(dueAt, claim?.until ?? 0);
+        if (since > now) queues.set(agent, { agent, due, dueSince, claimed: claimed + 1 });
+        else queues.set(agent, { agent, due: due + 1, dueSince: Math.min(since, dueSince ?? since), claimed });
+      }
+      return [...queues.values()].sort((a, b) => Buffer.compare(Buffer.from(a.agent), Buffer.from(b.agent)));
     },
 
     async takeReminders(limit, leaseMs) {

@@ -7,6 +7,7 @@ import type { Notes } from '../../runs/port/notes.ts';
 import { MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type { Stats, StatsQuery } from '../../runs/port/stats.ts';
 import type {
+  AgentQueue,
   Append,
   Appended,
   InterruptQuery,
@@ -37,6 +38,8 @@ import {
   loadedOf,
   pageOfInterrupts,
   pageOfRuns,
+  type QueueRow,
+  queueOf,
   type ReminderRow,
   type RunRow,
   remindersOf,
@@ -195,6 +198,10 @@ class PostgresStore implements Store {
   async due(limit: number, agents?: readonly string[]): Promise<readonly string[]> {
     const rows = await this.#rows<{ readonly id: string }>(this.#sql.due, [limit, agents ?? null]);
     return rows.map(({ id }) => id);
+  }
+
+  async queue(): Promise<readonly AgentQueue[]> {
+    return (await this.#rows<QueueRow>(this.#sql.queue, [])).map(queueOf);
   }
 
   async takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]> {

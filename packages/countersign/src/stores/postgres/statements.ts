@@ -2,7 +2,15 @@
 import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import { MOST_DOUBLINGS } from '../rules/due.ts';
 import type { Dialect } from '../sql/list-query.ts';
-import { DELETED, EXISTS, INTERRUPT_COLUMNS, REMINDER_DUE_AT, REMINDER_IS_OPEN, RUN_COLUMNS } from '../sql/rows.ts';
+import {
+  DELETED,
+  EXISTS,
+  INTERRUPT_COLUMNS,
+  queueSql,
+  REMINDER_DUE_AT,
+  REMINDER_IS_OPEN,
+  RUN_COLUMNS,
+} from '../sql/rows.ts';
 import { asOneRow, IS_FREE, isOf, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { statement } from './pool.ts';
 import type { Tables } from './schema.ts';
@@ -76,6 +84,7 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
     due: statement(`SELECT id FROM ${run} r
       WHERE due_at <= ${NOW} AND ${IS_FREE}
         AND ($2::text[] IS NULL OR agent = ANY ($2::text[])) ORDER BY due_at LIMIT $1`),
+    queue: statement(queueSql(run, NOW, (value) => `(${value})::float8`)),
     // Skips reminders that another process takes, and requests that are being settled, so that no process waits.
     takeReminders: statement(`UPDATE ${interrupt} i SET reminder_attempts = coalesce(i.reminder_attempts, 0) + 1,
         reminder_due_at = ${NOW} + $2::bigint * (1 << least(coalesce(i.reminder_attempts, 0), ${MOST_DOUBLINGS}))

@@ -3,6 +3,7 @@ import { isObject, type Json } from '../../core/json.ts';
 import { UNREADABLE } from '../../runs/port/chain.ts';
 import { mapValid } from '../../runs/port/skip-invalid.ts';
 import type {
+  AgentQueue,
   InterruptQuery,
   InterruptRecord,
   LoadedRun,
@@ -75,6 +76,27 @@ export const EXISTS = 'version >= 0';
 /** True for rows of runs that no worker holds. */
 export const isFree = (now: string, run = ''): string =>
   `(${run}claim_token IS NULL OR ${run}claim_until IS NULL OR ${run}claim_until <= ${now})`;
+
+/**
+ * Selects the queues of all agents. Rows are found by the index of due runs. A run whose claim has lapsed is without a worker
+ * since then, and any other since it is due.
+ */
+export const queueSql = (runs: string, now: string, number: (value: string) => string): string => {
+  const since = 'CASE WHEN claim_token IS NOT NULL AND claim_until > due_at THEN claim_until ELSE due_at END';
+  return `SELECT agent, ${number(`count(*) FILTER (WHERE ${isFree(now)})`)} AS due,
+      ${number(`min(${since}) FILTER (WHERE ${isFree(now)})`)} AS due_since,
+      ${number(`count(*) FILTER (WHERE NOT ${isFree(now)})`)} AS claimed
+    FROM ${runs} WHERE due_at <= ${now} GROUP BY agent ORDER BY agent`;
+};
+
+export type QueueRow = {
+  readonly agent: string;
+  readonly due: number;
+  readonly due_since: number | null;
+  readonly claimed: number;
+};
+
+export const queueOf = ({ due_since, ...queue }: QueueRow): AgentQueue => ({ ...queue, dueSince: due_since });
 
 /** Written as the index has it: the request is pending and its reminder was not confirmed. */
 export const REMINDER_IS_OPEN = 'remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL';

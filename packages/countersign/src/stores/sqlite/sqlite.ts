@@ -18,6 +18,8 @@ import {
   loadedOf,
   pageOfInterrupts,
   pageOfRuns,
+  type QueueRow,
+  queueOf,
   type ReminderRow,
   type RunRow,
   remindersOf,
@@ -120,6 +122,11 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
       const names = agents === undefined ? null : JSON.stringify(agents);
       const rows = await connection.read((prepare) => prepare(SQL.due).all(clock(), names, limit));
       return rows.map(({ id }) => String(id));
+    },
+
+    async queue() {
+      const rows = await rowsOf<QueueRow>({ text: SQL.queue, values: [clock()] });
+      return rows.map(queueOf);
     },
 
     async takeReminders(limit, leaseMs) {

@@ -6,6 +6,7 @@ import {
   EXISTS,
   INTERRUPT_COLUMNS,
   isFree,
+  queueSql,
   REMINDER_DUE_AT,
   REMINDER_IS_OPEN,
   RUN_COLUMNS,
@@ -41,6 +42,7 @@ export const SQL = {
   due: `SELECT id FROM countersign_run
     WHERE due_at <= ?1 AND ${isFree('?1')} AND (?2 IS NULL OR agent IN (SELECT value FROM json_each(?2)))
     ORDER BY due_at LIMIT ?3`,
+  queue: queueSql('countersign_run', '?1', (value) => value),
   dueReminders: DUE_REMINDERS,
   takeReminders: `UPDATE countersign_interrupt SET reminder_attempts = ${ATTEMPTS} + 1,
       reminder_due_at = ?1 + ?3 * (1 << min(${ATTEMPTS}, ${MOST_DOUBLINGS}))

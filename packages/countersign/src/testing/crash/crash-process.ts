@@ -91,6 +91,7 @@ export class MortalProcess {
       listRuns: (query) => this.#read(() => store.listRuns(query)),
       listInterrupts: (query) => this.#read(() => store.listInterrupts(query)),
       interrupt: (id) => this.#read(() => store.interrupt(id)),
+      queue: () => this.#read(() => store.queue()),
       countRuns: () => this.#read(() => store.countRuns()),
       stats: (query) => this.#read(() => store.stats(query)),
       notes: {

@@ -1,7 +1,7 @@
 // The store contract: one worker at a time holds a run, and runs without a holder are found.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import type { ErrorCode } from '../../core/errors.ts';
-import type { ClaimHow, RunStatus } from '../../runs/port/store.ts';
+import type { Append, ClaimHow, RunStatus } from '../../runs/port/store.ts';
 import {
   addition,
   type Check,
@@ -139,6 +139,40 @@ export function claimContract(check: Check): void {
     deepStrictEqual(await store.due(10), ['held']);
     await store.append(addition('waiting', 2, { status: 'running', ...claim('release', 'me') }));
     deepStrictEqual(await store.due(10), ['held', 'waiting']);
+  });
+
+  check('the queue counts due and driven runs by agent, and says since when the oldest is due', async (subject) => {
+    const { store } = subject;
+    deepStrictEqual(await store.queue(), []);
+    const of = (agent: string, runId: string, given: Partial<Append> = {}): Promise<unknown> =>
+      store.append(creation(runId, { create: { id: runId, agent, startedBy: null }, ...given }));
+    const before = await store.now();
+    await of('clerk', 'first');
+    const between = await store.now();
+    await pass(subject, LAPSE_MS);
+    await of('clerk', 'second');
+    await of('clerk', 'held', claim('take', 'me'));
+    await of('Clerk', 'driven', claim('take', 'me'));
+    await of('later', 'later', { status: 'waiting', wakeAt: between + LONG_MS });
+    for (const status of STATUSES.slice(1)) await of('resting', status, { status });
+    const [other, clerk, ...rest] = await store.queue();
+    deepStrictEqual(rest, []);
+    deepStrictEqual(other, { agent: 'Clerk', due: 0, dueSince: null, claimed: 1 });
+    deepStrictEqual({ ...clerk, dueSince: null }, { agent: 'clerk', due: 2, dueSince: null, claimed: 1 });
+    const since = clerk?.dueSince ?? 0;
+    ok(since >= before && since <= between, `The first run is due since ${before} to ${between}, not since ${since}.`);
+  });
+
+  check('a run whose claim lapsed is in the queue since then', async (subject) => {
+    const { store } = subject;
+    await store.append(creation('lapsed', claim('take', 'me')));
+    await pass(subject, LAPSE_MS);
+    const before = await store.now();
+    await store.renew('lapsed', 'me', SHORT_MS);
+    await pass(subject, LAPSE_MS);
+    const [{ due, dueSince } = { due: 0, dueSince: 0 }] = await store.queue();
+    strictEqual(due, 1);
+    ok((dueSince ?? 0) > before, `The claim lapsed after ${before}, and the run is due since ${dueSince}.`);
   });
 
   check('a waiting or failed run is due from its wake time on, unless it is held', async (subject) => {
