@@ -18,10 +18,13 @@ export type PostgresPool = {
   connect?(): Promise<PostgresClient>;
 };
 
+/** What a connection hears on a channel that it listens to. */
+export type PostgresNotification = { readonly channel?: string | undefined; readonly payload?: string | undefined };
+
 /** One connection of a pool. */
 export type PostgresClient = {
   query(text: string): Promise<PostgresResult>;
-  on(event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown;
+  on(event: 'notification', listener: (message: PostgresNotification) => void): unknown;
   on(event: 'error' | 'end', listener: () => void): unknown;
   release(destroy?: boolean): void;
   /** Lets the process exit while the connection is open. */

@@ -149,6 +149,7 @@ class PostgresStore implements Store {
   async append(append: Append): Promise<Appended> {
     checkAppend(append);
     let row: AppendedRow | undefined;
+    const mark = append.status === 'running' ? undefined : this.#announcer.expect(append.runId);
     try {
       row = await this.#append(encodeAppend(append));
     } catch (error) {
@@ -158,7 +159,7 @@ class PostgresStore implements Store {
       if (constraint !== 'countersign_run_pkey') throw postgresFailure(error);
     }
     if (row === undefined) throw await this.#refusalOf(append);
-    this.#changed(append.runId, row);
+    this.#changed(append.runId, row, mark);
     return { claimed: row.claimed };
   }
 
@@ -356,9 +357,9 @@ class PostgresStore implements Store {
     return refusalOf(append, stored, row?.now ?? 0) ?? postgresFailure(new Error('others wrote at the same time'));
   }
 
-  #changed(runId: string, { watched }: { readonly watched: boolean }): void {
+  #changed(runId: string, { watched }: { readonly watched: boolean }, mark?: string): void {
     this.#watchers.notify(runId);
-    if (watched) this.#announcer.announce(runId);
+    this.#announcer.announce(runId, watched, mark);
   }
 }
 

@@ -26,7 +26,7 @@ const COLLECT_MS = 5;
 const TEST = '';
 const LONGEST_WAIT_MS = 5_000;
 const POLL_MS = 500;
-/** How long to poll where notifications do not arrive, before listening again. */
+/** How long to poll where notifications do not arrive, before listening on another connection. */
 const DEAF_MS = 60_000;
 /** How soon a notification arrives, if it does. */
 const HEAR_MS = 2_000;
@@ -37,21 +37,43 @@ const POLL_SHARE = 20;
 /** An append has the time of its start, but is visible only when durable: looking back finds those in between. */
 const LOOK_BACK_MS = 3_000;
 
+/** How long other processes wait for the announcement of an append that they expect. */
+const EXPECT_MS = 1_000;
+
 /**
  * Announces appends to other processes. Not within the append, because PostgreSQL serializes the commits of notifying
- * transactions. If this process dies first, the run is taken over after its claim lapses, and that is announced.
+ * transactions. If this process dies first, the run is taken over after its claim lapses, and that is announced. A run that
+ * rests is taken over by nobody: its append is expected before it is sent, and whoever misses its announcement looks at the run.
  */
 export class PostgresAnnouncer {
   readonly #connection: WatchConnection;
   #runIds = new Set<string>();
   #announcing: Promise<void> | undefined;
+  /** Payloads for the channel of expected appends: those to be sent at once, and those that have been announced. */
+  #expected: string[] = [];
+  #fulfilled: string[] = [];
+  #expecting = 0;
+  #isWatched = false;
 
   constructor(connection: WatchConnection) {
     this.#connection = connection;
   }
 
-  announce(runId: string): void {
+  /** To be called before an append that lets the run rest. Returns a mark for `announce`. */
+  expect(runId: string): string | undefined {
+    if (!this.#isWatched) return undefined;
+    this.#expecting += 1;
+    const mark = `${this.#connection.watcherId} ${this.#expecting}`;
+    if (this.#expected.push(`${mark} ${runId}`) === 1) queueMicrotask(() => this.#sendExpected());
+    return mark;
+  }
+
+  /** To be called after each append. `watched`: whether another process watches. */
+  announce(runId: string, watched: boolean, mark?: string): void {
+    this.#isWatched = watched;
+    if (!watched) return;
     this.#runIds.add(runId);
+    if (mark !== undefined) this.#fulfilled.push(mark);
     this.#announcing ??= this.#announceSoon();
   }
 
@@ -62,20 +84,35 @@ export class PostgresAnnouncer {
   async #announceSoon(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, COLLECT_MS));
     this.#announcing = undefined;
-    const runIds = [...this.#runIds];
+    const [runIds, fulfilled] = [[...this.#runIds], this.#fulfilled];
     this.#runIds = new Set();
+    this.#fulfilled = [];
     try {
-      await announce(this.#connection, runIds);
+      await announce(this.#connection, runIds, fulfilled);
     } catch {
       // The database is down, so listeners have lost it too, and look back once it returns.
     }
   }
+
+  #sendExpected(): void {
+    const expected = this.#expected;
+    this.#expected = [];
+    announce(this.#connection, [], expected).catch(() => {
+      // Nobody expects these appends. They are announced all the same.
+    });
+  }
 }
 
 /** A payload is the number of the announcing process and the id of a run; `TEST` instead of an id is for that process itself. */
-async function announce({ pool, tables, watcherId }: WatchConnection, runIds: readonly string[]): Promise<void> {
-  const text = "SELECT pg_notify($1, $2 || ' ' || run_id) FROM unnest($3::text[]) AS run_id";
-  await ask(await pool(), text, [channelOf(tables), String(watcherId), runIds], ANSWER_MS);
+async function announce(
+  { pool, tables, watcherId }: WatchConnection,
+  runIds: readonly string[],
+  expectations: readonly string[] = [],
+): Promise<void> {
+  const text = 'SELECT pg_notify(channel, payload) FROM unnest($1::text[], $2::text[]) AS n (channel, payload)';
+  const channels = [...runIds.map(() => channelOf(tables)), ...expectations.map(() => expectationsOf(tables))];
+  const payloads = [...runIds.map((runId) => `${watcherId} ${runId}`), ...expectations];
+  await ask(await pool(), text, [channels, payloads], ANSWER_MS);
 }
 
 /** Calls `changed` soon after another process appends to a run. */
@@ -96,8 +133,7 @@ async function follow(connection: WatchConnection, changed: (runId: string) => v
     try {
       const connecting = connection.connect(await connection.pool());
       if (connecting === undefined) await poll(lookBack, stop);
-      else if (!(await listen(await connected(connecting, stop), connection, lookBack, changed, stop)))
-        await poll(lookBack, stop, DEAF_MS);
+      else await listen(await connected(connecting, stop), connection, lookBack, changed, stop);
       failures = 0;
     } catch {
       // Tries again until stopped. Reads and writes report the failure.
@@ -136,8 +172,8 @@ async function poll(lookBack: () => Promise<void>, stop: AbortSignal, forMs = Nu
 }
 
 /**
- * Settles when the connection is lost or on stop. False if no notification arrives: behind a pooler that gives each
- * statement another connection, LISTEN has no effect.
+ * Settles when the connection is lost, on stop, or after a while without any notification: behind a pooler that gives each
+ * statement another connection, LISTEN has no effect, and it polls instead.
  */
 async function listen(
   client: PostgresClient,
@@ -145,16 +181,21 @@ async function listen(
   lookBack: () => Promise<void>,
   changed: (runId: string) => void,
   stop: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
   const { tables, watcherId } = connection;
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
-  const { promise: heard, resolve: hear } = Promise.withResolvers<void>();
+  /** Aborted by the first notification, and when this is over. */
+  const hearing = new AbortController();
+  void over.then(() => hearing.abort());
   client.on('error', end);
   client.on('end', end);
-  client.on('notification', ({ payload = '' }) => {
+  const expectations = new Expectations(changed);
+  client.on('notification', ({ channel, payload = '' }) => {
+    hearing.abort();
     const [from, ...runId] = payload.split(' ');
-    if (from !== String(watcherId)) changed(runId.join(' '));
-    else if (runId.join(' ') === TEST) hear();
+    if (from === String(watcherId)) return;
+    if (channel === expectationsOf(tables)) expectations.hear(payload);
+    else changed(runId.join(' '));
   });
   stop.addEventListener('abort', () => end(), { once: true });
   if (stop.aborted) end();
@@ -166,23 +207,58 @@ async function listen(
   again.unref();
   try {
     await say(`LISTEN ${quoted(channelOf(tables))}`);
+    await say(`LISTEN ${quoted(expectationsOf(tables))}`);
     await say(`DELETE FROM ${tables.watcher} WHERE until <= ${NOW}`);
     await say(renewWatch);
     await lookBack();
     // On another connection: on this one, the notification would come with the answer.
     await announce(connection, [TEST]);
-    const hears = await Promise.race([heard.then(() => true), over.then(() => true), pause(HEAR_MS, stop)]);
-    if (hears !== true) return stop.aborted;
+    await pause(HEAR_MS, hearing.signal);
+    // On a busy machine the notification may come later, so this connection listens while it polls.
+    await poll(lookBack, hearing.signal, DEAF_MS);
+    if (!hearing.signal.aborted) return;
     // By then, appends that did not know of this watcher have finished.
     const once = setTimeout(() => lookBack().catch(() => end()), LOOK_BACK_MS / 3);
     once.unref();
     await over;
     clearTimeout(once);
     if (stop.aborted) await say(`DELETE FROM ${tables.watcher} WHERE id = ${watcherId}`);
-    return true;
   } finally {
     clearInterval(again);
+    expectations.clear();
     client.release(true);
+  }
+}
+
+/**
+ * Appends of other processes that were expected and not yet announced. A payload is a mark, which names the process and the append;
+ * the id of the run follows it if the append is expected, and does not if it was announced.
+ */
+class Expectations {
+  readonly #changed: (runId: string) => void;
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+
+  constructor(changed: (runId: string) => void) {
+    this.#changed = changed;
+  }
+
+  hear(payload: string): void {
+    const [from, number, ...runId] = payload.split(' ');
+    const mark = `${from} ${number}`;
+    clearTimeout(this.#timers.get(mark));
+    this.#timers.delete(mark);
+    if (runId.length > 0)
+      this.#timers.set(mark, setTimeout(() => this.#miss(mark, runId.join(' ')), EXPECT_MS).unref());
+  }
+
+  clear(): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  #miss(mark: string, runId: string): void {
+    this.#timers.delete(mark);
+    this.#changed(runId);
   }
 }
 
@@ -205,11 +281,14 @@ function createLookBack({ pool, tables }: WatchConnection, changed: (runId: stri
 }
 
 /** The name of a channel has at most 63 bytes. */
-function channelOf({ schema }: Tables): string {
-  if (schema === undefined) return 'countersign';
-  const name = `countersign:${schema}`;
-  return Buffer.byteLength(name) <= 63 ? name : `countersign:${shortHash(schema)}`;
+function channelOf({ schema }: Tables, kind = 'countersign'): string {
+  if (schema === undefined) return kind;
+  const name = `${kind}:${schema}`;
+  return Buffer.byteLength(name) <= 63 ? name : `${kind}:${shortHash(schema)}`;
 }
+
+/** Processes of earlier versions do not listen to it. */
+const expectationsOf = (tables: Tables): string => channelOf(tables, 'countersign-expected');
 
 async function pause(ms: number, stop: AbortSignal): Promise<void> {
   // A stop ends the pause.
