@@ -12,24 +12,30 @@ import type { Measures } from './measures.ts';
 export type Health = {
   readonly ai: Countersign;
   readonly measures: Measures;
-  readonly metrics: NonNullable<AppOptions['metrics']>;
-  readonly caller: (context: Context) => Promise<Caller>;
   readonly isRetired: () => boolean;
-};
+} & (
+  | { readonly metrics: 'open' | 'off' }
+  | {
+      readonly metrics: NonNullable<AppOptions['metrics']>;
+      /** Identifies the caller of metrics that need a token. */
+      readonly caller: (context: Context) => Promise<Caller>;
+    }
+);
 
 const STORE_MS = 2_000;
 
-export function mountHealth(app: OpenAPIHono, { ai, measures, metrics, caller, isRetired }: Health): void {
+export function mountHealth(app: OpenAPIHono, health: Health): void {
+  const { ai, measures, isRetired } = health;
   app.get('/healthz', () => Response.json({ status: 'ok' }));
   app.get('/readyz', async () => {
     if (isRetired()) return Response.json({ status: 'stopping' }, { status: 503 });
     const store = await answersInTime(canWork(ai));
     return Response.json({ status: store ? 'ok' : 'store-failed' }, { status: store ? 200 : 503 });
   });
-  if (metrics === 'off') return;
+  if (health.metrics === 'off') return;
   app.get('/metrics', async (context) => {
-    if (metrics === 'token') {
-      const { person } = await caller(context);
+    if (health.metrics === 'token') {
+      const { person } = await health.caller(context);
       requireScope(person, 'read');
       if (person.reach !== 'all')
         throw new UsageError('not-allowed', { status: 403 }, 'The metrics cover all runs, which you cannot see.');

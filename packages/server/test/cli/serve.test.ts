@@ -322,3 +322,25 @@ describe('tokens', { timeout: TIMEOUT }, () => {
     expect(await place.countersign(['tokens'])).toMatchObject({ code: 2 });
   });
 });
+
+test('worker serves probes on its health port, and is not ready while it stops', { timeout: TIMEOUT }, async () => {
+  place.withAgents();
+  const held = place.path('held');
+  const ledgerFile = place.path('ledger');
+  const worker = place.begin(['worker', 'agents.ts', '--health-port', '0', '--json'], {
+    HOLD: held,
+    LEDGER: ledgerFile,
+  });
+  const [, port] = await worker.says(/"healthPort":(\d+)/);
+  const probe = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+  expect([await probe('/healthz'), await probe('/readyz'), await probe('/metrics')]).toEqual([200, 200, 404]);
+  const [runId = ''] = await place.start(PAY);
+  const { items } = await place.json('inbox', '--run', runId);
+  await place.countersign(['decide', items[0].id, '--approve']);
+  await expect.poll(ledger).toHaveLength(1);
+  worker.child.kill('SIGTERM');
+  await expect.poll(() => probe('/readyz')).toBe(503);
+  expect(await probe('/healthz')).toBe(200);
+  writeFileSync(held, '');
+  expect(await worker.ended).toBe(0);
+});

@@ -109,7 +109,8 @@ function framesOf(stack: unknown): readonly string[] {
     .filter((line) => /^\s+at /.test(line));
 }
 
-function cannotListen(error: unknown, host: string, port: number): unknown {
+/** Explains why a socket could not be opened; other errors are returned as they are. */
+export function cannotListen(error: unknown, host: string, port: number): unknown {
   const { syscall, message } = (error ?? {}) as NodeJS.ErrnoException;
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return error;
   return new CommandFailure(EXIT.failure, 'cannot-listen', `Cannot listen on ${host}:${port}: ${message}.`, {
