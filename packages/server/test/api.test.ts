@@ -22,10 +22,11 @@ test('a token identifies the caller', async () => {
   expect(body).toEqual({ id: 'ann', name: null, scopes: ['read'], reach: 'own', demo: true, model: 'demo' });
 });
 
-test('agents are listed with their tools and when they need approval', async () => {
+test('agents are listed with suggestions, tools, and when these need approval', async () => {
   const { as } = await startServer();
   const { body } = await (await as('ann'))('GET', '/api/v1/agents');
   expect(body.items.map(({ name }: { name: string }) => name)).toEqual(['teller', 'parrot']);
+  expect(body.items.map(({ suggestions }: any) => suggestions)).toEqual([['pay bob 500'], []]);
   expect(body.items[0].tools.map(({ name, asks }: any) => [name, asks])).toEqual([
     ['pay', 'sometimes'],
     ['ask', 'question'],

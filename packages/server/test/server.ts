@@ -47,7 +47,12 @@ export function defineTeller(ai: Countersign, paid: { to: string; amount: number
     outputSchema: z.string().min(1),
   });
   const look = ai.defineTool({ name: 'look', description: 'Looks.', inputSchema: z.object({}) }, async () => 0);
-  ai.defineAgent({ name: 'teller', description: 'Moves money.', tools: [pay, ask, look] });
+  ai.defineAgent({
+    name: 'teller',
+    description: 'Moves money.',
+    suggestions: ['pay bob 500'],
+    tools: [pay, ask, look],
+  });
   ai.defineAgent({ name: 'parrot', description: 'Repeats.' });
 }
 

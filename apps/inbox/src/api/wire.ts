@@ -31,6 +31,8 @@ export type Me = {
 export type AgentInfo = {
   readonly name: string;
   readonly description: string | null;
+  /** Messages that a chat offers to begin with. */
+  readonly suggestions: readonly string[];
   readonly tools: readonly {
     readonly name: string;
     readonly description: string | null;

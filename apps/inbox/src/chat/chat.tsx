@@ -132,16 +132,23 @@ type GreetingProps = { readonly agent: string; readonly onSay: (text: string) =>
 function Greeting({ agent, onSay }: GreetingProps) {
   const { data: agents } = useQuery(agentsQuery);
   const { data: me } = useQuery(meQuery);
-  const { description, tools = [] } = agents?.items.find(({ name }) => name === agent) ?? {};
-  const suggestions = me?.demo ? tools.slice(0, 3).map(({ name }) => SUGGESTIONS.get(name) ?? inWords(name)) : [];
+  const { description, suggestions: own = [], tools = [] } = agents?.items.find(({ name }) => name === agent) ?? {};
+  // The stand-in model calls a tool if its name is the message.
+  const isByName = own.length === 0 && me?.demo === true;
+  const suggestions = isByName ? tools.slice(0, MOST).map(({ name }) => inWords(name)) : own.slice(0, MOST);
   return (
     <Empty icon={MessageSquare} title={`Chat with ${agent}`}>
       {description || 'Tell the agent what you need. Requests for approval appear here and in the inbox.'}
       {suggestions.length > 0 && (
         <div className="mt-4 flex flex-wrap justify-center gap-2">
           {suggestions.map((words) => (
-            <button key={words} type="button" className="button" onClick={() => onSay(words)}>
-              {words}
+            <button
+              key={words}
+              type="button"
+              className="button h-auto min-h-8 py-1 whitespace-normal max-md:min-h-11"
+              onClick={() => onSay(words)}
+            >
+              <VisibleText text={words} />
             </button>
           ))}
         </div>
@@ -150,12 +157,8 @@ function Greeting({ agent, onSay }: GreetingProps) {
   );
 }
 
-/** Messages for the tools of the demo agent. The stand-in model calls any other tool if its name is the message. */
-const SUGGESTIONS: ReadonlyMap<string, string> = new Map([
-  ['payInvoice', 'Pay ACME 950 euros and Birch 182.40 euros'],
-  ['sendMail', 'Write to Bob that the report is ready'],
-  ['askQuestion', 'Ask me which day suits: Tuesday or Friday'],
-]);
+/** How many suggestions are shown. */
+const MOST = 3;
 
 const NEAR_THE_END = 160;
 

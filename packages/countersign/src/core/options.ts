@@ -20,6 +20,11 @@ type AnyTable = { readonly [name: string]: OptionKind };
 export const anything: OptionKind = { is: 'anything', fits: () => true };
 export const aString: OptionKind = { is: 'a string', fits: (value) => typeof value === 'string' };
 export const aStringOrNull: OptionKind = { is: 'a string', fits: (value) => value === null || aString.fits(value) };
+/** In a string, every substring would match. */
+export const someStrings: OptionKind = {
+  is: 'an array of strings',
+  fits: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+};
 export const aBoolean: OptionKind = { is: 'true or false', fits: (value) => typeof value === 'boolean' };
 export const aFunction: OptionKind = { is: 'a function', fits: (value) => typeof value === 'function' };
 export const aWholeNumber: OptionKind = wholeNumberUpTo();

@@ -4,7 +4,15 @@ import type { Resume } from '../core/decide.ts';
 import { CountersignError, UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { isToolRequest, type Message, type ToolRequestPart } from '../core/message.ts';
-import { aContext, anything, aStringOrNull, checkOptions, type OptionTable, without } from '../core/options.ts';
+import {
+  aContext,
+  anything,
+  aStringOrNull,
+  checkOptions,
+  type OptionTable,
+  someStrings,
+  without,
+} from '../core/options.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import { type GenerateStream, streamed } from './generate.ts';
 import { GENERATE_OPTIONS, type GenerateOptions, refuseMessages, withDefaults } from './options.ts';
@@ -30,6 +38,8 @@ export type AgentConfig<
   readonly name: string;
   /** Describes this agent to another agent that has it among its tools. */
   readonly description?: string;
+  /** Messages that a chat offers to begin with, such as `Pay ACME 950 euros`. */
+  readonly suggestions?: readonly string[];
   /** The input another agent passes to this one; `{ prompt }` by default. */
   readonly inputSchema?: I;
   /** Makes the prompt from that input; by default its `prompt`, or its JSON. */
@@ -40,6 +50,7 @@ export type AgentConfig<
 export interface Agent<Output = any, Interrupt extends ToolRequestPart = ToolRequestPart, C extends Context = Context> {
   readonly name: string;
   readonly definition: ToolDefinition;
+  readonly suggestions: readonly string[];
   /** Like `generate` of the instance, with the agent's options as defaults. */
   generate(options: string | AgentCallOptions<C>): Promise<GenerateResponse<Output, Interrupt>>;
   generateStream(options: string | AgentCallOptions<C>): GenerateStream<Output, Interrupt>;
@@ -79,7 +90,14 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
   findTools: FindTools,
   start: Starter,
 ): Agent<InferOutput<O>, any, any> {
-  const { name, description: _description, inputSchema: _input, toPrompt: _prompt, ...defaults } = config;
+  const {
+    name,
+    description: _description,
+    suggestions = [],
+    inputSchema: _input,
+    toPrompt: _prompt,
+    ...defaults
+  } = config;
   const run: Generate = async (options, subAgent) => {
     if (options?.runId !== undefined) refuseFixed(name, options);
     return generate(withDefaults(defaults, options), subAgent);
@@ -88,6 +106,7 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
   return {
     name,
     definition,
+    suggestions: [...suggestions],
     generate: (options) => run(typeof options === 'string' ? { prompt: options } : options),
     generateStream: (options) => streamed(options, run),
     chat: (options) => new Chat(run, options),
@@ -120,6 +139,7 @@ const AGENT_OPTIONS: OptionTable<AgentConfig> = {
   ),
   name: anything,
   description: anything,
+  suggestions: someStrings,
   inputSchema: anything,
   toPrompt: anything,
 };

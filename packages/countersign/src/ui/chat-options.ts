@@ -1,5 +1,5 @@
 // The options of a chat route: authentication, policies, and the format for the browser.
-import { aFunction, anything, type OptionKind, type OptionTable, oneOf } from '../core/options.ts';
+import { aFunction, anything, type OptionKind, type OptionTable, oneOf, someStrings } from '../core/options.ts';
 import type { Context } from '../loop/tool/definition.ts';
 import type { RunRecord } from '../runs/port/store.ts';
 import type { InterruptCard } from './picture/card.ts';
@@ -58,12 +58,6 @@ export type ChatRouteOptions = {
 const aPositiveMs: OptionKind = {
   is: 'a number of milliseconds above 0',
   fits: (value) => Number.isFinite(value) && Number(value) > 0,
-};
-
-/** In a string, every substring would match. */
-const someStrings: OptionKind = {
-  is: 'an array of strings',
-  fits: (value) => Array.isArray(value) && value.every((origin) => typeof origin === 'string'),
 };
 
 export const CHAT_ROUTE_OPTIONS: OptionTable<ChatRouteOptions> = {

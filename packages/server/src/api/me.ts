@@ -31,11 +31,12 @@ export function personEndpoints({ ai, model }: Services) {
 
 type Definition = Agent['definition'];
 
-function agentInfo({ name, definition }: Agent): AgentInfo {
+function agentInfo({ name, definition, suggestions }: Agent): AgentInfo {
   const tools = [...(definition.innerTools?.().values() ?? [])];
   return {
     name,
     description: definition.spec().description,
+    suggestions: [...suggestions],
     tools: tools.map((tool) => ({ name: tool.name, description: tool.spec().description, asks: asksOf(tool) })),
   };
 }

@@ -70,6 +70,11 @@ export function demoAgents(ai: Countersign, { onEffect }: DemoOptions = {}): Age
   return ai.defineAgent({
     name: 'assistant',
     description: 'Pays invoices, writes mails and looks up accounts; it asks before it acts.',
+    suggestions: [
+      'Pay ACME 950 euros and Birch 182.40 euros',
+      'Write to Bob that the report is ready',
+      'Ask me which day suits: Tuesday or Friday',
+    ],
     system: SYSTEM,
     tools: [payInvoice, sendMail, askQuestion, lookUpAccount],
   });

@@ -24,6 +24,7 @@ export const AgentShape = z
   .object({
     name: z.string(),
     description: z.string(),
+    suggestions: z.array(z.string()).openapi({ description: 'Messages that a chat offers to begin with.' }),
     tools: z.array(
       z.object({
         name: z.string(),
