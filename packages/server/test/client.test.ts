@@ -46,6 +46,22 @@ test('a run is started, followed, decided and read through the client', async ()
   expect((await client.me()).id).toBe('ann');
 });
 
+test('a client waits until a run needs a person, and until it has ended', async () => {
+  const server = await startServer();
+  const client = await clientOf(server, 'ann');
+  const { id } = await client.runs.start({ agent: 'teller', prompt: 'pay bob 500' });
+  expect((await client.runs.wait(id)).status).toBe('waiting');
+  const stop = new AbortController();
+  const stopped = client.runs.wait(id, { until: 'end', signal: stop.signal });
+  stop.abort();
+  await expect(stopped).rejects.toThrow('aborted');
+  const ended = client.runs.wait(id, { until: 'end' });
+  const [card] = (await client.interrupts.list({ runId: id })).items;
+  await client.interrupts.decide(card?.id ?? '', { decision: { type: 'approve' } });
+  expect((await ended).status).toBe('done');
+  await expect(client.runs.wait('nothing')).rejects.toMatchObject({ code: 'unknown-run' });
+});
+
 test.each([
   { type: 'approve', edit: undefined },
   { type: 'restart', replaceInput: undefined },

@@ -57,6 +57,8 @@ export type Client = {
     start(run: StartRun, options?: Once): Promise<Run>;
     list(filters?: RunFilters, options?: Waiting): Promise<Page<RunSummary>>;
     get(runId: string, options?: Waiting): Promise<Run>;
+    /** Resolves when the run waits for a person, failed or has ended; with `until: 'end'`, it does not stop at a request. */
+    wait(runId: string, options?: Waiting & { readonly until?: 'pause' | 'end' }): Promise<Run>;
     cancel(runId: string, options?: Waiting & { readonly reason?: string }): Promise<Run>;
     /** Resumes a failed run. */
     drive(runId: string, options?: Waiting): Promise<Run>;
@@ -90,7 +92,7 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
   const connection = new Connection(url, options);
   const run = (runId: string) => `/runs/${encodeURIComponent(runId)}`;
   const interrupt = (interruptId: string) => `/interrupts/${encodeURIComponent(interruptId)}`;
-  return {
+  const client: Client = {
     me: (ask) => connection.json('/me', ask),
     agents: async (ask) => (await connection.json<{ items: readonly AgentInfo[] }>('/agents', ask)).items,
     stats: ({ days, signal } = {}) => connection.json('/stats', { query: { days }, signal }),
@@ -102,6 +104,7 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
       start: (body, ask) => connection.json('/runs', { method: 'POST', body, ...ask }),
       list: (query, ask) => connection.json('/runs', { query, ...ask }),
       get: (runId, ask) => connection.json(run(runId), ask),
+      wait: (runId, { until = 'pause', signal } = {}) => untilAtRest(client, runId, until, signal),
       cancel: (runId, { reason, signal } = {}) =>
         connection.json(`${run(runId)}/cancel`, {
           method: 'POST',
@@ -133,6 +136,24 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
       },
     },
   };
+  return client;
+}
+
+/** Reads the run when the stream of changes has connected, and after each of its changes. */
+async function untilAtRest(
+  { changes, runs }: Client,
+  runId: string,
+  until: 'pause' | 'end',
+  signal: AbortSignal | undefined,
+): Promise<Run> {
+  const waiting = signal ? { signal } : {};
+  for await (const changed of changes(waiting)) {
+    if (changed !== null && changed !== runId) continue;
+    const run = await runs.get(runId, waiting);
+    if (run.status !== 'running' && !(until === 'end' && run.status === 'waiting')) return run;
+  }
+  signal?.throwIfAborted();
+  throw new ApiError(0, 'unreachable', 'The stream of changes ended.');
 }
 
 /** JSON omits undefined values, so the server would run the input without the intended edit. */
