@@ -9,7 +9,7 @@ import { addInbox } from './commands/inbox.ts';
 import { addInit } from './commands/init.ts';
 import { addLink } from './commands/link.ts';
 import { addMigrate } from './commands/migrate.ts';
-import { type Action, completeOptions } from './commands/options.ts';
+import { type Action, completeOptions, examplesOf, withExamples } from './commands/options.ts';
 import { addRuns } from './commands/runs.ts';
 import { addServe } from './commands/serve.ts';
 import { addShow } from './commands/show.ts';
@@ -65,8 +65,12 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
       styleCommandText: (text) => styleText('cyan', text, { validateStream: false }),
       styleOptionTerm: (text) => styleText('cyan', text, { validateStream: false }),
       styleSubcommandTerm: (text) => styleText('cyan', text, { validateStream: false }),
-    })
-    .addHelpText('after', GENERAL_HELP);
+    });
+  withExamples(
+    program,
+    ['countersign dev', 'serve agents.ts in this folder, or a demo, and open the inbox'],
+    ['countersign inbox', 'decide pending requests in the terminal'],
+  ).addHelpText('after', GENERAL_HELP);
   program.commandsGroup('Run:');
   for (const add of [addInit, addDev, addServe, addWorker]) add(program, action);
   program.commandsGroup('Decide:');
@@ -80,12 +84,6 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
 }
 
 const GENERAL_HELP = `
-Examples:
-  countersign dev
-      serve agents.ts in this folder, or a demo, and open the inbox
-  countersign inbox
-      decide pending requests in the terminal
-
 Where runs are stored, first match wins:
   --store
   the store in your agents file (countersign.config.ts or agents.ts)
@@ -113,6 +111,7 @@ function helpDocument(command: Command): object {
     usage: help.commandUsage(command),
     description: command.description(),
     options,
+    examples: examplesOf(command),
     ...(commands.length > 0 && { commands: commands.map(helpDocument) }),
   };
 }

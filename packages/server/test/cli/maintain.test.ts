@@ -74,6 +74,7 @@ describe('help', { timeout: TIMEOUT }, () => {
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const document = await place.json(...words, '--help');
     expect(document.name).toBe(words.at(-1) ?? 'countersign');
+    expect(document.examples[0].command).toMatch(new RegExp(`^${['countersign', ...words].join(' ')}`));
   });
 
   test('`help` takes the name of a nested command, too', async () => {

@@ -60,15 +60,20 @@ export const withAddress = (command: Command): Command =>
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--public-url <url>', 'address that browsers use, e.g. https://approvals.example.com', httpUrl);
 
+type Example = readonly [line: string, about: string];
+
+const examples = new WeakMap<Command, readonly Example[]>();
+
+/** The examples of a command, for its help as JSON. */
+export const examplesOf = (command: Command): readonly { readonly command: string; readonly description: string }[] =>
+  (examples.get(command) ?? []).map(([line, about]) => ({ command: line, description: about }));
+
 /** Adds examples below the help of a command. */
-export const withExamples = (
-  command: Command,
-  ...examples: readonly (readonly [line: string, about: string])[]
-): Command =>
-  command.addHelpText(
-    'after',
-    ['', 'Examples:', ...examples.map(([line, about]) => `  ${line}\n      ${about}`)].join('\n'),
-  );
+export function withExamples(command: Command, ...given: readonly Example[]): Command {
+  examples.set(command, given);
+  const lines = given.map(([line, about]) => `  ${line}\n      ${about}`);
+  return command.addHelpText('after', ['', 'Examples:', ...lines].join('\n'));
+}
 
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
