@@ -33,6 +33,8 @@ export const CARD_STYLE = `:root {
   --on-accent: light-dark(#ffffff, #06201d);
   background: var(--canvas);
   color: var(--ink);
+}
+body {
   font: 0.875rem/1.5 "Inter", ui-sans-serif, system-ui, "Segoe UI", "DejaVu Sans", sans-serif;
 }
 * { box-sizing: border-box; }

@@ -14,6 +14,7 @@ export function page(title: string, body: string, stylesheet: string): string {
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="strict-origin">
 <title>${escaped(title)}</title>
+<link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="${escaped(stylesheet)}">
 </head>
 <body>
@@ -22,6 +23,9 @@ ${body}
 </html>
 `;
 }
+
+/** In the page itself, because the inbox and its files may not be built. */
+const ICON = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#115e59"/><path d="M4 8.5l2.5 2.5L12 5.5" fill="none" stroke="#fff" stroke-width="2"/></svg>')}`;
 
 export function htmlResponse(text: string, status = 200, cacheControl = 'no-cache'): Response {
   return new Response(text, {
