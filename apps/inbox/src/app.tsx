@@ -1,19 +1,29 @@
 // The app: its pages by their address, and what surrounds them.
 import { QueryClientProvider } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { type ComponentType, lazy, Suspense, useState } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
 import { mount } from './api/mount.ts';
 import { createQueries } from './api/queries.ts';
+import { Unreachable } from './api/request.ts';
 import { ErrorBoundary } from './frame/error-boundary.tsx';
 import { Frame } from './frame/frame.tsx';
 import { LoadingPage, NothingHere } from './frame/placeholders.tsx';
 import { HistoryPage, InboxPage } from './inbox/inbox-page.tsx';
 
-const ChatPage = lazy(() => import('./chat/chat-page.tsx'));
-const StartPage = lazy(() => import('./chat/start-page.tsx'));
-const DashboardPage = lazy(() => import('./dashboard/dashboard-page.tsx'));
-const RunsPage = lazy(() => import('./runs/runs-page.tsx'));
-const RunPage = lazy(() => import('./runs/run-page.tsx'));
+const ChatPage = page(() => import('./chat/chat-page.tsx'));
+const StartPage = page(() => import('./chat/start-page.tsx'));
+const DashboardPage = page(() => import('./dashboard/dashboard-page.tsx'));
+const RunsPage = page(() => import('./runs/runs-page.tsx'));
+const RunPage = page(() => import('./runs/run-page.tsx'));
+
+/** A page is fetched when it is first opened. After an update of the server its file may be gone; a reload finds the new one. */
+function page<Props>(load: () => Promise<{ readonly default: ComponentType<Props> }>) {
+  return lazy(() =>
+    load().catch((cause: unknown) => {
+      throw new Unreachable('Cannot reach the server, or it was updated.', { cause });
+    }),
+  );
+}
 
 /** Without a slash at its end, as the router wants it. */
 const base = mount.pathname.replace(/\/$/, '');

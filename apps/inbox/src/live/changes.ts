@@ -82,11 +82,14 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
   open();
   document.addEventListener('visibilitychange', open);
   window.addEventListener('online', open);
+  // An open stream does not notice that the network is gone. A new one does, unless the server is on this machine.
+  window.addEventListener('offline', open);
   return {
     retry: open,
     stop: () => {
       document.removeEventListener('visibilitychange', open);
       window.removeEventListener('online', open);
+      window.removeEventListener('offline', open);
       clearTimeout(due);
       hasMore = false;
       close();

@@ -63,6 +63,16 @@ test('an unreachable server is reported, with a retry button', async () => {
     .waitFor();
 });
 
+test('a browser that goes offline shows the banner until it is online again', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada');
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.context().setOffline(true);
+  await page.getByRole('status', { name: 'Connection' }).getByText('Connection lost').waitFor();
+  await page.context().setOffline(false);
+  await page.getByText('Live', { exact: true }).waitFor();
+});
+
 test('an app that did not load completely says what to do, and works after a reload', async () => {
   const desk = await openDesk();
   const page = await browse(desk, '');
@@ -82,6 +92,7 @@ test('a page that did not load leaves the other pages usable', async () => {
   await page.route('**/assets/dashboard-page-*.js', (route) => route.abort());
   await page.getByRole('link', { name: 'Dashboard' }).click();
   await page.getByRole('alert').getByText('This page could not be loaded').waitFor();
+  expect(await page.getByRole('alert').innerText()).toContain('Nothing is lost');
   await page.getByRole('link', { name: /^Inbox/ }).click();
   await list(page)
     .getByRole('link', { name: /Pay 500/ })
