@@ -47,7 +47,7 @@ export function FilterBar({ status, use, search, items }: FilterBarProps) {
           />
         ))}
         {isFiltered && (
-          <button type="button" className="h-7 px-1.5 text-xs text-muted hover:text-ink max-md:h-9" onClick={clear}>
+          <button type="button" className="h-7 px-1.5 text-xs text-muted hover:text-ink max-md:h-11" onClick={clear}>
             Clear filters
           </button>
         )}

@@ -68,7 +68,7 @@ function Detail({ interrupt, onBack, onNext, onDecided }: DetailProps) {
         )}
       </Bar>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: Ctrl Enter is a way more to press the button of the form. */}
-      <div className="flex min-h-0 flex-1 flex-col overflow-y-auto" onKeyDown={sendByControlEnter}>
+      <div className="flex min-h-0 flex-1 scroll-pb-24 flex-col overflow-y-auto" onKeyDown={sendByControlEnter}>
         <div
           ref={place}
           className="detail mx-auto flex w-full max-w-3xl flex-1 flex-col gap-5 px-4 pt-4 md:px-6 md:pt-6 md:pb-8"
@@ -92,7 +92,7 @@ function Detail({ interrupt, onBack, onNext, onDecided }: DetailProps) {
 
 function Bar({ onBack, children }: { readonly onBack: () => void; readonly children?: ReactNode }) {
   return (
-    <div className="flex min-h-13 shrink-0 items-center gap-2 border-b border-line px-2 py-1.5 md:px-6">
+    <div className="flex min-h-13 shrink-0 items-center gap-2 border-b border-line py-1.5 pr-4 pl-2 md:px-6">
       <button type="button" className="button-quiet md:hidden" onClick={onBack}>
         <ArrowLeft aria-hidden="true" className="size-5" />
         <span className="sr-only">Back to the list</span>
@@ -104,7 +104,7 @@ function Bar({ onBack, children }: { readonly onBack: () => void; readonly child
 
 function Facts({ interrupt: { agent, runId, startedBy, createdAt } }: { readonly interrupt: InterruptWithMessages }) {
   return (
-    <p className="flex min-w-0 flex-1 gap-1 text-xs text-muted">
+    <p className="flex min-w-0 flex-1 items-center gap-1 text-xs text-muted">
       <span className="truncate">
         <VisibleText text={agent} />
         {createdAt !== null && (
@@ -123,7 +123,7 @@ function Facts({ interrupt: { agent, runId, startedBy, createdAt } }: { readonly
       <span aria-hidden="true">·</span>
       <Link
         href={`/runs/${encodeURIComponent(runId)}`}
-        className="shrink-0 underline underline-offset-2 hover:text-ink"
+        className="inline-flex shrink-0 items-center underline underline-offset-2 hover:text-ink max-md:-my-2 max-md:min-h-11"
       >
         View run
       </Link>

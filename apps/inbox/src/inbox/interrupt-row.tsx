@@ -107,7 +107,9 @@ function Outcome({ interrupt }: { readonly interrupt: Interrupt }) {
 }
 
 function KindIcon({ kind }: { readonly kind: Interrupt['kind'] }) {
-  const common = { 'aria-hidden': true, strokeWidth: 1.75, className: 'mt-px size-5 shrink-0 text-muted' } as const;
+  const isUrgent = kind === 'unknown-outcome' || kind === 'unavailable';
+  const className = `mt-px size-5 shrink-0 ${isUrgent ? 'text-warning' : 'text-muted'}`;
+  const common = { 'aria-hidden': true, strokeWidth: 1.75, className } as const;
   switch (kind) {
     case 'question':
       return <CircleHelp {...common} />;

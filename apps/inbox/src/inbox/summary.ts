@@ -1,19 +1,24 @@
-// What a card is about, in two lines of a list: what the asker says, and the input in short.
+// What a row of a list says below its headline: what the asker says, and for a call without a title its input in short.
 import { titleOf } from '@countersign/react';
 import type { Card } from '../api/wire.ts';
 
 const LONG_ENOUGH = 240;
 
-/** Without what the headline already says. */
-export function summaryOf(card: Pick<Card, 'tool' | 'kind' | 'input' | 'payload'>): string {
-  const { input, payload } = card;
+type Summarised = Pick<Card, 'tool' | 'kind' | 'input' | 'payload'> & Partial<Pick<Card, 'title' | 'status'>>;
+
+/** Leaves out what the headline already says. A decided request with a title needs only its outcome. */
+export function summaryOf(card: Summarised): string {
+  const { input, payload, title, status } = card;
+  const hasTitle = typeof title === 'string';
+  if (hasTitle && status === 'decided') return '';
   const headline = titleOf(card);
   const asked = recordOf(input).question ?? recordOf(payload).question;
   const said = [typeof payload === 'string' ? payload : recordOf(payload).message, asked].filter(
     (text) => typeof text === 'string' && text !== '' && text !== headline,
   );
-  // A question has its own text; a call is summarised by its input.
-  const text = [...said, ...(asked === undefined ? [inShort(input)] : [])].filter((part) => part !== '').join(' · ');
+  // A question has its own text, and a title says what matters in the input.
+  const needsInput = asked === undefined && !hasTitle;
+  const text = [...said, ...(needsInput ? [inShort(input)] : [])].filter((part) => part !== '').join(' · ');
   return text.length > LONG_ENOUGH ? `${text.slice(0, LONG_ENOUGH)}…` : text;
 }
 

@@ -74,7 +74,7 @@ export default function RunsPage() {
         {isFiltered && (
           <button
             type="button"
-            className="h-7 px-1.5 text-xs text-muted hover:text-ink max-md:h-9"
+            className="h-7 px-1.5 text-xs text-muted hover:text-ink max-md:h-11"
             onClick={() => setParams(new URLSearchParams(), { replace: true })}
           >
             Clear filters
