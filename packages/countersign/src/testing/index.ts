@@ -10,6 +10,7 @@ export {
   type CrashScenario,
   crashEverywhere,
 } from './crash/crash-kit.ts';
+export { asLanguageModel, type TestLanguageModel } from './language-model.ts';
 export {
   type RecordedRequest,
   type ScriptedModel,

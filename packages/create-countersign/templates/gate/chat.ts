@@ -28,9 +28,9 @@ export class Chat extends AbstractChat<UIMessage> {
     if (this.pending.length === 0) await this.sendMessage();
   }
 
-  /** The text of the last message. */
+  /** The texts of the last message, one per line. */
   get text(): string {
-    return (this.lastMessage?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
+    return (this.lastMessage?.parts ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
   }
 }
 

@@ -76,6 +76,6 @@ test('the project nextjs starts: its page loads, and a payment in its chat waits
 
 test('the project gate starts: a payment runs after the answer y', () => {
   const output = run('npm', ['start'], inProject('gate'), 'Pay ACME 950\nn\nPay Bob 500\ny\n');
-  expect(output).toMatch(/pay \{"to":"ACME","amount":950\}\nApprove\? \[y\/N\] It was not approved\./);
-  expect(output).toMatch(/Approve\? \[y\/N\] Paid 500 to Bob/);
+  expect(output).toMatch(/pay \{"to":"ACME","amount":950\}\nApprove\? \[y\/N\] .*\n.*The tool was not run\./);
+  expect(output).toMatch(/Approve\? \[y\/N\] .*\n.*Paid 500 to Bob/);
 });
