@@ -1,5 +1,5 @@
 // The stand-in and the scripted model as language models of the AI SDK.
-import { generateText, isStepCount, jsonSchema, streamText, tool } from 'ai';
+import { generateText, isStepCount, jsonSchema, type ModelMessage, streamText, tool } from 'ai';
 import { generateText as generateTextV6, tool as toolV6 } from 'ai-v6';
 import { expect, test } from 'vitest';
 import { asLanguageModel } from './language-model.ts';
@@ -43,14 +43,15 @@ test('a scripted model sees results, failures and denials, and its calls get new
   const first = await generateText({ model, prompt: 'Pay.' });
   const id = first.toolCalls[0]?.toolCallId ?? '';
   expect(id).toMatch(/^[0-9a-f-]{36}$/);
-  const result = (output: { type: 'error-text'; value: string } | { type: 'execution-denied' }) =>
-    ({ role: 'tool', content: [{ type: 'tool-result', toolCallId: id, toolName: 'pay', output }] }) as const;
-  const call = {
-    role: 'assistant',
-    content: [{ type: 'tool-call', toolCallId: id, toolName: 'pay', input: {} }],
-  } as const;
-  const messages = [{ role: 'user', content: 'Pay.' }, call, result({ type: 'execution-denied' })] as const;
-  const last = await generateText({ model, messages: [...messages, result({ type: 'error-text', value: 'Empty.' })] });
+  const said = (role: 'assistant' | 'tool', part: object) =>
+    ({ role, content: [{ toolCallId: id, toolName: 'pay', ...part }] }) as unknown as ModelMessage;
+  const messages: ModelMessage[] = [
+    { role: 'user', content: 'Pay.' },
+    said('assistant', { type: 'tool-call', input: {} }),
+    said('tool', { type: 'tool-result', output: { type: 'execution-denied' } }),
+    said('tool', { type: 'tool-result', output: { type: 'error-text', value: 'Empty.' } }),
+  ];
+  const last = await generateText({ model, messages });
   expect([last.text, last.usage.inputTokens]).toEqual(['Done.', 7]);
   expect(script.requests[1]?.messages.flatMap(({ content }) => content)).toMatchObject([
     { text: 'Pay.' },
