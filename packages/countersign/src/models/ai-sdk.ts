@@ -33,7 +33,7 @@ type PartStream = {
   };
 };
 
-/** Drives an AI SDK provider model. A prompt costs what the messages since the last turn cost. */
+/** Drives an AI SDK provider model. Converting a prompt costs what its new messages cost. */
 export function aiSdkModel(model: AiSdkModel): Model {
   if (!looksLikeModel(model) || !VERSIONS.has(model.specificationVersion)) throw unsupportedModel(model);
   const name = `${model.provider}/${model.modelId}`;
@@ -44,7 +44,7 @@ export function aiSdkModel(model: AiSdkModel): Model {
     async reply(request, emit) {
       const { signal } = request;
       signal?.throwIfAborted();
-      const options = { ...settingsOf(request), prompt: promptOf(request) } as never;
+      const options = { ...settingsOf(request), prompt: promptOf(request.messages) } as never;
       const assembly = new ReplyAssembly(emit);
       const progress = () => ({ model: name, partial: assembly.content(), emitted: assembly.emitted });
       // Turns what a provider threw into what we throw; an abort passes through.

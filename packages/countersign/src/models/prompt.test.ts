@@ -1,4 +1,6 @@
 // The prompt: each kind of part in the form of each version of the specification, and the cache between turns.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import type { Message, Part, Role } from '../core/message.ts';
 import { promptsFor } from './prompt.ts';
@@ -8,16 +10,7 @@ const VERSIONS: readonly SpecificationVersion[] = ['v2', 'v3', 'v4'];
 
 const message = (role: Role, ...content: readonly Part[]): Message => ({ role, content });
 
-/** Converts the conversations of one generation. */
-function converter(
-  version: SpecificationVersion,
-): (messages: readonly Message[]) => ReturnType<ReturnType<typeof promptsFor>> {
-  const promptFor = promptsFor(version);
-  const tools: never[] = [];
-  return (messages) => promptFor({ messages, tools });
-}
-
-const promptOf = (version: SpecificationVersion, ...messages: readonly Message[]) => converter(version)(messages);
+const promptOf = (version: SpecificationVersion, ...messages: readonly Message[]) => promptsFor(version)(messages);
 
 /** The one prompt part that comes of one part. */
 function partOf(version: SpecificationVersion, role: Role, part: Part): unknown {
@@ -183,7 +176,7 @@ describe('a conversation that grows', () => {
 
   test('only the new tail is converted', () => {
     const reads = { count: 0 };
-    const convert = converter('v4');
+    const convert = promptsFor('v4');
     const messages = Array.from({ length: 100 }, () => counted(message('user', { text: 'x' }), reads));
     expect(convert(messages)).toHaveLength(100);
     const once = reads.count;
@@ -193,7 +186,7 @@ describe('a conversation that grows', () => {
   });
 
   test('a prompt that was handed out does not change', () => {
-    const convert = converter('v4');
+    const convert = promptsFor('v4');
     const messages = [message('tool', response(1))];
     const first = convert(messages);
     messages.push(message('tool', response(2)));
@@ -206,14 +199,14 @@ describe('a conversation that grows', () => {
   });
 
   test('another array with the same messages is another conversation', () => {
-    const convert = converter('v4');
+    const convert = promptsFor('v4');
     const messages = [message('user', { text: 'a' }), message('user', { text: 'b' })];
     convert(messages);
     expect(convert(messages.slice(1))).toEqual([{ role: 'user', content: [{ type: 'text', text: 'b' }] }]);
   });
 
   test('an array that was cut or changed at its end is converted again', () => {
-    const convert = converter('v4');
+    const convert = promptsFor('v4');
     const messages = [message('user', { text: 'a' }), message('user', { text: 'b' })];
     convert(messages);
     messages[1] = message('user', { text: 'c' });
@@ -222,8 +215,85 @@ describe('a conversation that grows', () => {
     expect(convert(messages)).toHaveLength(1);
   });
 
+  test('a message that an earlier generation converted is not converted again', () => {
+    const history = [
+      message('user', { text: 'a' }),
+      message('model', call({ to: 'Ann' })),
+      message('tool', response(1)),
+    ];
+    const first = promptOf('v4', ...history);
+    const second = promptOf('v4', ...history, message('user', { text: 'b' }));
+    for (const [index, said] of first.entries()) expect(second[index]).toBe(said);
+  });
+
+  test('a replaced message is converted again, and no other', () => {
+    const texts = ['a', 'b', 'c'].map((text): Message => message('user', { text }));
+    const history = [message('system', { text: 'Be brief.' }), ...texts];
+    const first = promptOf('v4', ...history);
+    const second = promptOf(
+      'v4',
+      ...history.with(0, message('system', { text: 'Be polite.' })).with(2, texts[0] as Message),
+    );
+    expect(second.map(({ content }) => content)).toEqual([
+      'Be polite.',
+      ...['a', 'a', 'c'].map((text) => [{ type: 'text', text }]),
+    ]);
+    expect(second[1]).toBe(first[1]);
+    expect(second[3]).toBe(first[3]);
+  });
+
+  test('a provider can change its prompt array, but no message in it, and not the conversation', () => {
+    const input = { to: 'Ann', lines: [{ amount: 1 }] };
+    const history = [
+      message('user', { text: 'a' }),
+      message('model', call(input)),
+      message('tool', response({ ok: true })),
+    ];
+    const before = structuredClone(history);
+    const prompt: any[] = promptOf('v4', ...history);
+    const whole = structuredClone(prompt);
+    expect(() => (prompt[0].content[0].text = 'b')).toThrow(TypeError);
+    expect(() => (prompt[0].providerOptions = {})).toThrow(TypeError);
+    expect(() => (prompt[1].content[0].input.lines[0].amount = 2)).toThrow(TypeError);
+    expect(() => prompt[2].content.push({})).toThrow(TypeError);
+    prompt.shift();
+    prompt[0] = { role: 'system', content: 'changed' };
+    expect(history).toEqual(before);
+    expect(promptOf('v4', ...history)).toEqual(whole);
+  });
+
+  test('a URL, which a provider could change, is never kept', () => {
+    const linked = message('user', { media: { url: 'https://a.example/b.pdf' } });
+    const [first] = promptOf('v4', linked);
+    const [second] = promptOf('v4', linked);
+    expect(second).toEqual(first);
+    expect(second).not.toBe(first);
+  });
+
+  test('two conversations that begin with the same message do not mix', () => {
+    const first = message('user', { text: 'a' });
+    const [left, right] = [message('model', { text: 'left' }), message('model', { text: 'right' })];
+    const texts = (prompt: ReturnType<typeof promptOf>) => prompt.map(({ content }) => JSON.stringify(content));
+    const before = texts(promptOf('v4', first, left));
+    promptOf('v4', first, right, left);
+    expect(texts(promptOf('v4', first, left))).toEqual(before);
+  });
+
+  test('nothing is kept for a conversation that is gone, even if its first message lives', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    const first = message('user', { text: 'a' });
+    const said = () => new WeakRef(promptOf('v4', first, message('model', { text: 'b' }))[1] as object);
+    const kept = said();
+    for (let tries = 0; tries < 10 && kept.deref(); tries++) {
+      await new Promise(setImmediate);
+      collect();
+    }
+    expect(kept.deref()).toBeUndefined();
+  });
+
   test('a message that cannot be converted leaves the rest in order', () => {
-    const convert = converter('v4');
+    const convert = promptsFor('v4');
     const messages = [message('user', { text: 'a' }), message('user', { media: { url: 'nonsense' } })];
     expect(() => convert(messages)).toThrow(expect.objectContaining({ code: 'invalid-history' }));
     messages[1] = message('user', { text: 'b' });

@@ -2,56 +2,22 @@
 import { isObject } from '../core/json.ts';
 import type { Message, Metadata, Part, ToolResponsePart } from '../core/message.ts';
 import { inputObject } from './call-input.ts';
+import { conversations } from './converted-conversation.ts';
 import { fileOf } from './media.ts';
-import type { ModelRequest } from './model.ts';
 import { sentBack } from './provider-part.ts';
 import type { PromptMessage, PromptPart, ProviderData, SpecificationVersion, ToolOutput } from './specification.ts';
 
-/**
- * Returns a function from a conversation to its prompt. A conversation only grows at its end, so each turn's conversion
- * is cached for the generation and only the new tail is converted for the next.
- */
-export function promptsFor(version: SpecificationVersion): (request: Conversation) => PromptMessage[] {
-  const kept = new WeakMap<object, Kept>();
-  return ({ messages, tools }) => {
-    let known = kept.get(tools);
-    if (
-      !known ||
-      known.messages !== messages ||
-      known.count > messages.length ||
-      messages[known.count - 1] !== known.last
-    ) {
-      known = { messages, prompt: [], count: 0, last: undefined };
-      kept.set(tools, known);
-    }
-    for (let index = known.count; index < messages.length; index++) {
-      const message = messages[index] as Message;
-      append(known.prompt, messageOf(message, version));
-      known.last = message;
-      known.count = index + 1;
-    }
-    return known.prompt.slice();
-  };
+/** Returns a function from the messages of a request to their prompt. */
+export function promptsFor(version: SpecificationVersion): (messages: readonly Message[]) => PromptMessage[] {
+  return (messages) => CONVERSATIONS[version](messages).prompt();
 }
 
-/** The tools are the same array throughout one generation and gone after it; the messages may be kept for long. */
-type Conversation = Pick<ModelRequest, 'messages' | 'tools'>;
-
-type Kept = {
-  readonly messages: readonly Message[];
-  readonly prompt: PromptMessage[];
-  count: number;
-  last: Message | undefined;
+/** Shared by all models of a version: the versions write files differently. */
+const CONVERSATIONS = {
+  v2: conversations((message) => messageOf(message, 'v2')),
+  v3: conversations((message) => messageOf(message, 'v3')),
+  v4: conversations((message) => messageOf(message, 'v4')),
 };
-
-/** Adds a message that says something. Consecutive tool messages become one: a new one, the old one was handed out. */
-function append(prompt: PromptMessage[], message: PromptMessage): void {
-  if (message.content.length === 0) return;
-  const last = prompt.at(-1);
-  if (last?.role === 'tool' && message.role === 'tool')
-    prompt[prompt.length - 1] = { ...last, ...message, content: [...last.content, ...message.content] };
-  else prompt.push(message);
-}
 
 function messageOf(message: Message, version: SpecificationVersion): PromptMessage {
   const options = optionsOf(message.metadata);

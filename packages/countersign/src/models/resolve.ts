@@ -17,8 +17,19 @@ export function resolveModel(model: ModelInput | undefined, providers: Providers
   if (model === undefined)
     throw new UsageError('no-model', {}, 'No model was given. Pass `model` to the call or to `countersign()`.');
   if (typeof model === 'string') return aiSdkModel(namedModel(model, providers));
-  return isPortModel(model) ? model : aiSdkModel(model);
+  return isPortModel(model) ? model : wrapped(model);
 }
+
+/** Wraps a provider model once, not in every call. */
+function wrapped(model: AiSdkModel): Model {
+  const known = isObject(model) ? WRAPPED.get(model) : undefined;
+  if (known) return known;
+  const made = aiSdkModel(model);
+  WRAPPED.set(model, made);
+  return made;
+}
+
+const WRAPPED = new WeakMap<AiSdkModel, Model>();
 
 const isPortModel = (value: unknown): value is Model => isObject(value) && typeof value.reply === 'function';
 
