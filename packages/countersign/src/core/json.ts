@@ -17,56 +17,65 @@ export type JsonCheck = { readonly ok: true; readonly value: Json } | { readonly
  * errors, promises, and class instances that would become `{}`.
  */
 export function toJson(value: unknown): JsonCheck {
-  const open: object[] = [];
-
-  function copy(value: unknown, path: string): Json {
-    if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
-    if (typeof value === 'number') {
-      // JSON has no -0.
-      if (Number.isFinite(value)) return value === 0 ? 0 : value;
-      throw new NotJson(path, `${value} is not a JSON number`);
-    }
-    if (value === undefined) return null;
-    if (typeof value !== 'object') throw new NotJson(path, `a ${typeof value} is not JSON`);
-    if (open.includes(value)) throw new NotJson(path, 'it refers to itself');
-    if (open.length >= MAX_DEPTH) throw new NotJson(path, `it is nested deeper than ${MAX_DEPTH} levels`);
-    open.push(value);
-    const out = copyObject(value, path);
-    open.pop();
-    return out;
-  }
-
-  function copyObject(value: object, path: string): Json {
-    const { toJSON } = value as { toJSON?: unknown };
-    if (typeof toJSON === 'function') return copy(toJSON.call(value, ''), path);
-    if (Array.isArray(value)) return copyArray(value, path);
-    if (value instanceof Map || value instanceof Set) throw new NotJson(path, 'a Map or Set is not JSON');
-    if (value instanceof Error) throw new NotJson(path, 'an Error is not JSON: throw it, or give its message');
-    const keys = Object.keys(value);
-    if (keys.length === 0 && !isPlain(value)) throw new NotJson(path, `${kindOf(value)} is not JSON: it would be {}`);
-    const out: Record<string, Json> = {};
-    for (const key of keys) {
-      if (key === '__proto__') throw new NotJson(path, 'the key "__proto__" is not allowed');
-      const item = (value as Record<string, unknown>)[key];
-      if (item !== undefined) out[key] = copy(item, path === '' ? key : `${path}.${key}`);
-    }
-    return out;
-  }
-
-  /** Unlike `map`, it visits holes, so the copy has none. */
-  function copyArray(value: readonly unknown[], path: string): Json {
-    const out: Json[] = [];
-    for (let index = 0; index < value.length; index++) out.push(copy(value[index], `${path}[${index}]`));
-    return out;
-  }
-
+  const open: Open[] = [];
   try {
-    return { ok: true, value: copy(value, '') };
+    return { ok: true, value: copy(value, open) };
   } catch (error) {
-    if (error instanceof NotJson) return { ok: false, problem: error.message };
+    if (error instanceof NotJson) return { ok: false, problem: error.describe(open) };
     // A getter or a toJSON of the caller threw: that value cannot be read as JSON either.
     return { ok: false, problem: `it cannot be read: ${error instanceof Error ? error.message : String(error)}` };
   }
+}
+
+/** A value that is being copied, and the key in it that is being copied; undefined while its `toJSON` is. */
+type Open = { readonly value: object; key: string | number | undefined };
+
+function copy(value: unknown, open: Open[]): Json {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number') {
+    // JSON has no -0.
+    if (Number.isFinite(value)) return value === 0 ? 0 : value;
+    throw new NotJson(`${value} is not a JSON number`);
+  }
+  if (value === undefined) return null;
+  if (typeof value !== 'object') throw new NotJson(`a ${typeof value} is not JSON`);
+  for (const outer of open) if (outer.value === value) throw new NotJson('it refers to itself');
+  if (open.length >= MAX_DEPTH) throw new NotJson(`it is nested deeper than ${MAX_DEPTH} levels`);
+  const at: Open = { value, key: undefined };
+  open.push(at);
+  const out = copyObject(value, at, open);
+  open.pop();
+  return out;
+}
+
+function copyObject(value: object, at: Open, open: Open[]): Json {
+  const { toJSON } = value as { toJSON?: unknown };
+  if (typeof toJSON === 'function') return copy(toJSON.call(value, ''), open);
+  if (Array.isArray(value)) return copyArray(value, at, open);
+  if (value instanceof Map || value instanceof Set) throw new NotJson('a Map or Set is not JSON');
+  if (value instanceof Error) throw new NotJson('an Error is not JSON: throw it, or give its message');
+  const keys = Object.keys(value);
+  if (keys.length === 0 && !isPlain(value)) throw new NotJson(`${kindOf(value)} is not JSON: it would be {}`);
+  const out: Record<string, Json> = {};
+  for (const key of keys) {
+    if (key === '__proto__') throw new NotJson('the key "__proto__" is not allowed');
+    const item = (value as Record<string, unknown>)[key];
+    if (item === undefined) continue;
+    at.key = key;
+    out[key] = copy(item, open);
+    at.key = undefined;
+  }
+  return out;
+}
+
+/** Unlike `map`, it visits holes, so the copy has none. */
+function copyArray(value: readonly unknown[], at: Open, open: Open[]): Json {
+  const out: Json[] = [];
+  for (let index = 0; index < value.length; index++) {
+    at.key = index;
+    out.push(copy(value[index], open));
+  }
+  return out;
 }
 
 /** Checks level by level: recursion into a deep value would overflow the stack. */
@@ -92,9 +101,14 @@ export function sameJson(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   const left = a as Record<string, unknown>;
   const right = b as Record<string, unknown>;
-  const keys = Object.keys(left).filter((key) => left[key] !== undefined);
-  if (keys.length !== Object.keys(right).filter((key) => right[key] !== undefined).length) return false;
-  return keys.every((key) => Object.hasOwn(right, key) && sameJson(left[key], right[key]));
+  let count = 0;
+  for (const key of Object.keys(left)) {
+    if (left[key] === undefined) continue;
+    if (!Object.hasOwn(right, key) || !sameJson(left[key], right[key])) return false;
+    count += 1;
+  }
+  for (const key of Object.keys(right)) if (right[key] !== undefined) count -= 1;
+  return count === 0;
 }
 
 /** The properties that are not undefined. */
@@ -124,7 +138,13 @@ function kindOf(value: object): string {
 }
 
 class NotJson extends Error {
-  constructor(path: string, problem: string) {
-    super(path === '' ? problem : `at ${path}: ${problem}`);
+  /** Names the place, which the open values lead to. */
+  describe(open: readonly Open[]): string {
+    const path = open.reduce((outer, { key }) => {
+      if (key === undefined) return outer;
+      if (typeof key === 'number') return `${outer}[${key}]`;
+      return outer === '' ? key : `${outer}.${key}`;
+    }, '');
+    return path === '' ? this.message : `at ${path}: ${this.message}`;
   }
 }
