@@ -70,8 +70,8 @@ export type Turn = {
   readonly content: readonly Part[];
   /** In the order of the model's calls. */
   readonly calls: readonly Call[];
-  /** The index of each call in `calls`, by its id. */
-  readonly places: ReadonlyMap<string, number>;
+  /** The index of each call in `calls`, by its id; only if there are many. */
+  readonly places?: ReadonlyMap<string, number>;
   readonly metadata?: Message['metadata'];
   /** Present once a person decided something in this turn. */
   readonly resumed?: Json;
@@ -98,7 +98,16 @@ export type State = {
 };
 
 export function newTurn(content: readonly Part[], calls: readonly Call[]): Turn {
+  if (calls.length <= FEW_CALLS) return { content, calls };
   return { content, calls, places: new Map(calls.map(({ id }, index) => [id, index])) };
+}
+
+/** So many calls are searched faster than a map is made. */
+const FEW_CALLS = 8;
+
+/** The index of a call in its turn; -1 if it is not there. */
+export function placeOf({ calls, places }: Turn, callId: string): number {
+  return places ? (places.get(callId) ?? -1) : calls.findIndex(({ id }) => id === callId);
 }
 
 export function newCall(ids: CallIds, name: string, input: Json): Call {
@@ -110,7 +119,7 @@ const NO_APPROVALS: readonly InterruptKind[] = [];
 const NO_STEPS: ReadonlyMap<string, Json> = new Map();
 
 export function callOf({ turn }: State, callId: string): Call | undefined {
-  return turn?.calls[turn.places.get(callId) ?? -1];
+  return turn?.calls[placeOf(turn, callId)];
 }
 
 /** The call has its result, or its turn is closed: it can no longer change. */

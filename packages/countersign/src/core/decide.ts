@@ -45,23 +45,26 @@ export type Decisions = {
 export type DecisionEntry = { readonly where: string; readonly verb: Verb; readonly part: DecisionPart };
 
 /** Reads both forms of a resumption. In a plain list each decision must say its kind; none is guessed. */
-export function readResume(resume: Resume, toolResponses: Several<DecisionPart> = []): Decisions {
-  const listed = (verb: Verb, parts: Several<DecisionPart> = [], list: string = verb): readonly DecisionEntry[] =>
-    asArray(parts).map((part, index) => ({ where: `${list}[${index}]`, verb, part }));
-  const answers = listed('respond', toolResponses, 'toolResponses');
-  if (!isList(resume)) {
-    const entries = [...VERBS.flatMap((verb) => listed(verb, resume[verb])), ...answers];
-    return { entries, faults: [], ...(resume.metadata && { metadata: resume.metadata }) };
-  }
+export function readResume(resume: Resume, toolResponses?: Several<DecisionPart>): Decisions {
   const entries: DecisionEntry[] = [];
   const faults: DecisionFault[] = [];
+  const add = (verb: Verb, parts: Several<DecisionPart> | undefined, list: string = verb): void => {
+    if (parts === undefined) return;
+    for (const [index, part] of asArray(parts).entries()) entries.push({ where: `${list}[${index}]`, verb, part });
+  };
+  if (!isList(resume)) {
+    for (const verb of VERBS) add(verb, resume[verb]);
+    add('respond', toolResponses, 'toolResponses');
+    return { entries, faults, ...(resume.metadata && { metadata: resume.metadata }) };
+  }
   for (const [index, part] of resume.entries()) {
     const where = `resume[${index}]`;
     const verb = VERBS.find((known) => known === verbOf(part));
     if (verb) entries.push({ where, verb, part });
     else faults.push({ where, problem: isDecision(part) ? `${nameOf(part)} ${WITHOUT_KIND}` : NOT_A_DECISION });
   }
-  return { entries: [...entries, ...answers], faults };
+  add('respond', toolResponses, 'toolResponses');
+  return { entries, faults };
 }
 
 const NOT_A_DECISION = 'not a decision: make one with respond, restart, approve, reject or cancel';
@@ -154,6 +157,7 @@ function matchEntries(
       decided.set(target.call.id, entry.where);
     }
   }
+  if (inSubAgents.size === 0) return { matched, leaves, faults };
   const over = new Set(matched.filter(({ decision }) => ENDS.has(decision.type)).map(({ call }) => call));
   for (const [call, nested] of inSubAgents) {
     // The call ends, so decisions in its sub-agent have no effect.

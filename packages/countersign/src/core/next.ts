@@ -18,12 +18,13 @@ export type Step =
   | { readonly do: 'stop'; readonly reason: FinishReason }
   | { readonly do: 'finish' };
 
+const isStarted = ({ phase }: Call): boolean => phase.at === 'started';
+
 export function next(state: State, limits: Limits): Step {
   if (state.ended) return { do: 'finish' };
   if (state.turn) {
     const { calls } = state.turn;
-    const doubtful = calls.filter((call) => call.phase.at === 'started');
-    if (doubtful.length > 0) return { do: 'settle-doubt', calls: doubtful };
+    if (calls.some(isStarted)) return { do: 'settle-doubt', calls: calls.filter(isStarted) };
     const ready = calls.filter(({ phase: { at } }) =>
       limits.holdCalls ? at === 'cleared' : at === 'cleared' || at === 'open' || at === 'sub-agent-held',
     );

@@ -85,14 +85,13 @@ function request(part: RawRequest, ref: string, providerRef: string | undefined)
   const { name, input } = part.toolRequest;
   const named = typeof name === 'string' && name !== '';
   const checked = named ? toJson(input === undefined ? {} : input) : NAMELESS;
+  const toolRequest = { name: named ? name : 'unnamed', ref, input: checked.ok ? checked.value : null };
+  if (part.metadata === undefined && providerRef === undefined && checked.ok) return { toolRequest };
   const metadata = {
     ...savable({ ...foreignMetadata(part.metadata), ...(providerRef !== undefined && { providerRef }) }),
     ...(!checked.ok && { invalidInput: checked.problem }),
   };
-  return {
-    toolRequest: { name: named ? name : 'unnamed', ref, input: checked.ok ? checked.value : null },
-    ...(Object.keys(metadata).length > 0 && { metadata }),
-  };
+  return { toolRequest, ...(Object.keys(metadata).length > 0 && { metadata }) };
 }
 
 /** Keeps only what can be recorded, so that this process continues with the recorded reply. */

@@ -1,5 +1,5 @@
 // The state of a run, and how each event changes it.
-import { type Call, callOf, newCall, newTurn, pendingInterruptId, type State, type Turn } from './call.ts';
+import { type Call, callOf, newCall, newTurn, pendingInterruptId, placeOf, type State, type Turn } from './call.ts';
 import { InvariantError, UsageError } from './errors.ts';
 import {
   type CallIds,
@@ -93,7 +93,7 @@ function foldReply(state: State, reply: RunEvent & { type: 'model-replied' }): S
   const base = {
     ...state,
     turnsUsed: state.turnsUsed + 1,
-    reply: defined({ finishReason: reply.finishReason, finishMessage: reply.finishMessage }),
+    reply: endOf(reply),
     ...usageAfter(state, reply),
   };
   if (reply.calls.length === 0)
@@ -113,10 +113,15 @@ function usageAfter({ usage }: State, event: RunEvent): Pick<State, 'usage'> {
   return defined({ usage: addUsage(usage, usageIn(event)) });
 }
 
+function endOf({ finishReason, finishMessage }: RunEvent & { type: 'model-replied' }): NonNullable<State['reply']> {
+  return finishMessage === undefined ? { finishReason } : { finishReason, finishMessage };
+}
+
 function requestedCall(ids: CallIds, request: ToolRequestPart | undefined): Call {
   if (!request) throw new InvariantError('invariant', { callId: ids.id }, `Call ${ids.id} is not in its reply.`);
   const { toolRequest, metadata } = request;
-  return { ...newCall(ids, toolRequest.name, toolRequest.input), ...defined({ metadata }) };
+  const call = newCall(ids, toolRequest.name, toolRequest.input);
+  return metadata ? { ...call, metadata } : call;
 }
 
 function startCall(call: Call, { at, inside, commits }: RunEvent & { type: 'call-started' }): Call {
@@ -220,7 +225,7 @@ function withApprovedInput(
 
 function changeCall(state: State, callId: string, change: (call: Call) => Call): State {
   const turn = openTurn(state);
-  const index = turn.places.get(callId) ?? -1;
+  const index = placeOf(turn, callId);
   const call = turn.calls[index];
   if (!call) throw new InvariantError('invariant', { callId }, `Call ${callId} is not in the open turn.`);
   return { ...state, turn: { ...turn, calls: turn.calls.with(index, change(call)) } };

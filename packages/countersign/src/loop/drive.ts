@@ -23,7 +23,8 @@ export async function drive(run: Run, driver: Driver): Promise<void> {
       case 'run-calls':
       case 'settle-doubt': {
         const act = step.do === 'run-calls' ? runCall : settleDoubt;
-        await Promise.all(step.calls.map((call) => orAborted(act(run, driver, call), driver, call.name)));
+        const acting = step.calls.map((call) => orAborted(act(run, driver, call), driver, call.name));
+        await (acting.length === 1 ? acting[0] : Promise.all(acting));
         if (run.failures.length > 0) return;
         break;
       }

@@ -39,11 +39,9 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
 ): Promise<GenerateResponse<InferOutput<O>, Interrupt>> {
   const options = readOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
-  const driver = {
-    ...prepareDriver(settings, options, schema, subAgent ? 'leave-out' : 'refuse'),
-    // Inside a stored run, the clock and the stop signal of that run apply.
-    ...(subAgent && defined({ clock: subAgent.clock, worker: subAgent.worker })),
-  };
+  const prepared = prepareDriver(settings, options, schema, subAgent ? 'leave-out' : 'refuse');
+  // Inside a stored run, the clock and the stop signal of that run apply.
+  const driver = subAgent ? { ...prepared, ...defined({ clock: subAgent.clock, worker: subAgent.worker }) } : prepared;
   const { state, spoken, storedIn } = subAgent?.past
     ? recorded(subAgent.past, options)
     : loadMessages(withSystem(options));

@@ -28,6 +28,7 @@ export async function checkResume(
   decisions: Decisions,
   known: { readonly tools: Tools; readonly defined: Tools } | undefined,
 ): Promise<Pick<Matching, 'matched' | 'leaves'>> {
+  if (decisions.entries.length === 0 && decisions.faults.length === 0) return NOTHING;
   const match = (boundOf?: Parameters<typeof matchDecisions>[3]) =>
     matchDecisions(state.turn, decisions, (ref) => state.refs.has(ref), boundOf);
   const { matched, leaves, faults } = match(known ? undefined : recordedBound);
@@ -38,6 +39,7 @@ export async function checkResume(
   return bounds.size > 0 ? match((where) => bounds.get(where)) : { matched, leaves };
 }
 
+const NOTHING = { matched: [], leaves: [] };
 const NO_EDITS: ReadonlyMap<string, EditBound> = new Map();
 
 /** Binds edits, and calls that `returnToolRequests` handed out, to what the schema makes of their input now. */

@@ -116,19 +116,23 @@ export class Run {
       this.onLate?.(events);
       return;
     }
-    const folded = events.map((recorded) => {
-      const before = this.state;
-      this.state = fold(before, recorded);
-      return { recorded, before, after: this.state };
-    });
+    const states = [this.state];
+    for (const recorded of events) {
+      this.state = fold(this.state, recorded);
+      states.push(this.state);
+    }
     // Before the listeners, which may throw.
     this.write(events);
-    for (const { recorded, before, after } of folded) {
-      // A copy, so that a listener cannot change the record.
-      this.#onEvent?.(copyOf(recorded));
-      if (this.#emit)
-        for (const chunk of eventChunks(recorded, before, after, Math.max(0, this.replies - 1))) this.#emit(chunk);
-    }
+    if (this.#onEvent || this.#emit)
+      for (const [index, recorded] of events.entries())
+        this.#tell(recorded, states[index] as State, states[index + 1] as State);
+  }
+
+  #tell(recorded: RunEvent, before: State, after: State): void {
+    // A copy, so that a listener cannot change the record.
+    this.#onEvent?.(copyOf(recorded));
+    if (!this.#emit) return;
+    for (const chunk of eventChunks(recorded, before, after, Math.max(0, this.replies - 1))) this.#emit(chunk);
   }
 
   /** Records a reply of the model and counts its tokens. */

@@ -85,7 +85,7 @@ type Open = {
 type Scan = Omit<Prefix, 'count' | 'last'> & {
   readonly open?: Open;
   /** Messages whose calls had no id, or a duplicate one, and were given another. */
-  readonly renamed: ReadonlyMap<number, Message>;
+  readonly renamed: readonly (readonly [at: number, message: Message])[];
   readonly faults: readonly Fault[];
 };
 
@@ -106,7 +106,7 @@ function scanMessages(messages: readonly Message[]): Scan {
   if (!Array.isArray(messages)) throw invalidHistory([{ index: 0, problem: 'messages is not an array' }]);
   const prefix = knownPrefix(messages);
   const faults: Fault[] = [];
-  const renamed = new Map<number, Message>();
+  const renamed: [at: number, message: Message][] = [];
   const refs: string[] = [];
   const acted: MayHaveActed[] = [];
   let { turnsUsed } = prefix;
@@ -126,12 +126,11 @@ function scanMessages(messages: readonly Message[]): Scan {
         while (messages[end]?.role === 'tool') end += 1;
         const pairs = pairTurn(messages, index, end);
         faults.push(...pairs.faults);
-        for (const [at, renamedMessage] of pairs.renamed) renamed.set(at, renamedMessage);
+        renamed.push(...pairs.renamed);
         refs.push(...pairs.refs);
         acted.push(...pairs.acted);
         const dangling = pairs.unanswered.length > 0;
-        if (dangling && lastNotUser < end)
-          open = { index, end, message: renamed.get(index) ?? message, answers: pairs.answers };
+        if (dangling && lastNotUser < end) open = { index, end, message: pairs.message, answers: pairs.answers };
         else if (dangling)
           faults.push({
             index,
@@ -149,7 +148,7 @@ function scanMessages(messages: readonly Message[]): Scan {
   };
   const count = open ? open.index : messages.length;
   // A message with faults, or one that had to be changed, is read again the next time.
-  if (faults.length === 0 && renamed.size === 0)
+  if (faults.length === 0 && renamed.length === 0)
     scanned.set(messages, { count, last: messages[count - 1], ...known, turnsUsed: open ? turnsUsed - 1 : turnsUsed });
   return { ...known, turnsUsed, renamed, faults, ...(open && { open }) };
 }
@@ -159,14 +158,15 @@ type Asked = { readonly name: string; readonly given: string | undefined; readon
 /** Pairs the calls of the model's message at `index` with the answers in the tool messages up to `end`. */
 function pairTurn(messages: readonly Message[], index: number, end: number) {
   const faults: Fault[] = [];
-  const renamed = new Map<number, Message>();
+  const renamed: [at: number, message: Message][] = [];
   const acted: MayHaveActed[] = [];
   const answers = new Map<string, ToolResponsePart>();
   /** The ids of the answered calls, as the model gave them. */
   const answered = new Set<string | undefined>();
-  const message = messages[index] as Message;
-  const { asked, content } = nameCalls(message, index);
-  if (content) renamed.set(index, { ...message, content });
+  const given = messages[index] as Message;
+  const { asked, content } = nameCalls(given, index);
+  const message = content ? { ...given, content } : given;
+  if (content) renamed.push([index, message]);
   const findUnanswered = unansweredFinder(asked);
   for (let at = index + 1; at < end; at++) {
     const reply = messages[at] as Message;
@@ -195,10 +195,10 @@ function pairTurn(messages: readonly Message[], index: number, end: number) {
       if (part.metadata?.mayHaveActed === true) acted.push({ name, ref: call.ref, text: String(output) });
       return answer;
     });
-    if (changed) renamed.set(at, { ...reply, content: parts });
+    if (changed) renamed.push([at, { ...reply, content: parts }]);
   }
   const unanswered = asked.filter((call) => !call.answered).map((call) => `${call.name} (${call.ref})`);
-  return { faults, renamed, acted, answers, unanswered, refs: asked.map((call) => call.ref) };
+  return { message, faults, renamed, acted, answers, unanswered, refs: asked.map((call) => call.ref) };
 }
 
 /** Finds the first call without an answer that has this id, or without an id, this name. All searches together are linear. */

@@ -33,30 +33,33 @@ export function foreignMetadata(metadata: Metadata | undefined): Metadata | unde
 }
 
 function unlessEmpty(metadata: Metadata): Metadata | undefined {
-  return Object.keys(metadata).length > 0 ? metadata : undefined;
+  for (const _key in metadata) return metadata;
+  return undefined;
+}
+
+/** `of` with its metadata, where there is any. */
+function noted<T extends object>(of: T, metadata: Metadata | undefined): T & { readonly metadata?: Metadata } {
+  return metadata ? { ...of, metadata } : of;
 }
 
 /** The model's message of an open turn. Reading it back gives the same turn. */
 export function openMessage(turn: Turn, storedIn?: string): Message {
   const metadata = unlessEmpty({ ...turn.metadata, ...defined({ resumed: turn.resumed, [STORED_KEY]: storedIn }) });
-  return defined({ role: 'model', content: withRequests(turn, messageMetadata), metadata });
+  return noted({ role: 'model', content: withRequests(turn, messageMetadata) }, metadata);
 }
 
 /** The two messages of a settled turn: the model's reply, and the results in the order of its calls. */
 export function closeTurn(turn: Turn): readonly [Message, Message] {
   const { metadata, resumed } = turn;
   return [
-    defined({ role: 'model', content: withRequests(turn, decidedMetadata), metadata }),
-    defined({ role: 'tool', content: turn.calls.map(responsePart), metadata: unlessEmpty(defined({ resumed })) }),
+    noted({ role: 'model', content: withRequests(turn, decidedMetadata) }, metadata),
+    noted({ role: 'tool', content: turn.calls.map(responsePart) }, resumed === undefined ? undefined : { resumed }),
   ];
 }
 
 export function requestPart(call: Call, metadata: (call: Call) => Metadata = openMetadata): ToolRequestPart {
   const { name, ref, input } = call;
-  return defined({
-    toolRequest: { name, ref, input },
-    metadata: unlessEmpty({ ...call.metadata, ...metadata(call) }),
-  });
+  return noted({ toolRequest: { name, ref, input } }, unlessEmpty({ ...call.metadata, ...metadata(call) }));
 }
 
 export function responsePart(call: Call): ToolResponsePart {
@@ -68,7 +71,7 @@ export function responsePart(call: Call): ToolResponsePart {
     ...(isPending && { source: 'pending' }),
   };
   const toolResponse = { name: call.name, ref: call.ref, output: outputOf(result) };
-  return defined({ toolResponse, metadata: unlessEmpty(metadata) });
+  return noted({ toolResponse }, unlessEmpty(metadata));
 }
 
 function withRequests(turn: Turn, metadata: (call: Call) => Metadata): readonly Part[] {
@@ -137,7 +140,7 @@ export function waitOf(
   given: Partial<Interrupt>,
 ): Pick<Interrupt, 'title' | 'expiresAt' | 'onExpiry' | 'remindAt' | 'labels' | 'risk'> & Bound {
   const { title, expiresAt, onExpiry, remindAt, labels, risk, runsWith, readAnew } = given;
-  const bound: Bound = readAnew ? { readAnew } : defined({ runsWith });
+  const bound: Bound = readAnew ? { readAnew } : runsWith === undefined ? {} : { runsWith };
   return { ...bound, ...defined({ title, expiresAt, onExpiry, remindAt, labels, risk }) };
 }
 

@@ -44,10 +44,11 @@ export function subAgentContext(run: Run, driver: Driver, call: Call): SubAgentC
 }
 
 function stepsOf(run: Run, call: Call, unbegun: Set<string>): ToolContext['step'] {
-  const counts = new Map<string, number>();
+  let counts: Map<string, number> | undefined;
   const once: ToolContext['step'] = async (name, work) => {
     if (typeof name !== 'string' || typeof work !== 'function')
       throw new TypeError('A step takes a name and a function: step(name, () => work).');
+    counts ??= new Map();
     const count = (counts.get(name) ?? 0) + 1;
     counts.set(name, count);
     const step = count === 1 && !name.includes('#') ? name : `${name}#${count}`;

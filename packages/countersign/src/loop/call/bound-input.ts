@@ -3,11 +3,12 @@ import type { Call } from '../../core/call.ts';
 import type { Bound, EditBound } from '../../core/event.ts';
 import { copyOf, type Json, sameJson, toJson } from '../../core/json.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
+import type { Validation } from '../tool/schema.ts';
 
 export type ValidInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: string };
 
-/** The input for the body. For an approved call it is exactly the input that the card showed. */
-export async function validInput(tool: ToolDefinition, call: Call): Promise<ValidInput> {
+/** The input for the body. For an approved call it is exactly the input that the card showed. A promise only if the schema gives one. */
+export function validInput(tool: ToolDefinition, call: Call): ValidInput | Promise<ValidInput> {
   const invalid = call.metadata?.invalidInput;
   if (invalid !== undefined)
     return {
@@ -16,7 +17,11 @@ export async function validInput(tool: ToolDefinition, call: Call): Promise<Vali
     };
   const { runsWith = call.input } = call;
   const reading = read(tool, runsWith);
-  const checked = reading instanceof Promise ? await reading : reading;
+  return reading instanceof Promise ? reading.then((checked) => judged(call, checked)) : judged(call, reading);
+}
+
+function judged(call: Call, checked: Validation): ValidInput {
+  const { runsWith = call.input } = call;
   if (checked.ok && (call.runsWith === undefined || isMadeOf(checked.value, runsWith))) return checked;
   const problem = checked.ok ? 'it is parsed differently now' : checked.problems.join('; ');
   if (checked.ok || !sameJson(runsWith, call.input))
@@ -31,13 +36,16 @@ export async function validInput(tool: ToolDefinition, call: Call): Promise<Vali
  * The input as the schema parsed it, for example with defaults; empty if that is the input itself. A schema that rejects its
  * own output, for example because it turns a string into a number, parses the input again when the call runs.
  */
-export async function runsWithOf(tool: ToolDefinition, { input }: Call, value: unknown): Promise<Bound> {
+export function runsWithOf(tool: ToolDefinition, { input }: Call, value: unknown): Bound | Promise<Bound> {
   const made = toJson(value);
   if (!made.ok) return { readAnew: true };
-  if (sameJson(made.value, input)) return {};
+  return sameJson(made.value, input) ? {} : readAgain(tool, made.value);
+}
+
+async function readAgain(tool: ToolDefinition, made: Json): Promise<Bound> {
   try {
-    const again = await read(tool, made.value);
-    if (again.ok && isMadeOf(again.value, made.value)) return { runsWith: made.value };
+    const again = await read(tool, made);
+    if (again.ok && isMadeOf(again.value, made)) return { runsWith: made };
   } catch {
     // A schema that throws at its own output rejects it.
   }

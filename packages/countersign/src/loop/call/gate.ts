@@ -19,16 +19,19 @@ export async function passGate(
   tool: ToolDefinition,
   call: Call,
 ): Promise<Accepted | undefined> {
-  const input = await acceptedInput(run, driver, tool, call);
-  if (!input) return undefined;
+  const reading = validInput(tool, call);
+  const input = reading instanceof Promise ? await reading : reading;
+  if (!input.ok) return rejectInput(run, driver, tool, call, input.text);
   if (isNew(call) && !tool.body) {
     await askQuestion(run, driver, tool, call, input.value);
     return undefined;
   }
   if (!isUnasked(tool, call)) return input;
   const passed = await askApproval(run, driver, tool, call, input.value);
+  if (!passed) return undefined;
   // Parsed again, because the gate may have changed its copy.
-  return passed && acceptedInput(run, driver, tool, passed);
+  const again = await validInput(tool, passed);
+  return again.ok ? again : rejectInput(run, driver, tool, passed, again.text);
 }
 
 /** No person was asked about the call, and no sub-agent has begun in it. */
@@ -58,7 +61,8 @@ async function askApproval(
   input: unknown,
 ): Promise<Call | undefined> {
   // Before the gate, which may change its copy.
-  const bound = await runsWithOf(tool, call, input);
+  const binding = runsWithOf(tool, call, input);
+  const bound = binding instanceof Promise ? await binding : binding;
   const approval = await askGate(tool, input, approvalContext(driver, call));
   if (approval === false) return heldTo(call, bound);
   const options = approval === true ? {} : approval;
@@ -89,22 +93,19 @@ function approvalPayload(run: Run, call: Call, approval: Approval | true): Json 
   return isObject(payload) ? { ...payload, mayHaveActed: warnings } : { mayHaveActed: warnings };
 }
 
-/** Undefined if the schema rejects the input; the call then has its result or waits for its tool. */
-async function acceptedInput(
+/** The schema rejects the input: the call has its result, or waits for its tool. */
+async function rejectInput(
   run: Run,
   driver: Driver,
   tool: ToolDefinition,
   call: Call,
-): Promise<Accepted | undefined> {
-  const input = await validInput(tool, call);
-  if (input.ok) return input;
-  if (run.waitsForTool(call)) {
-    // The card shows what the schema makes of the input now.
-    const { runsWith: _approved, ...asked } = call;
-    const now = await validInput(tool, asked);
-    await askUnavailable(run, driver, tool, call, input.text, now.ok ? await runsWithOf(tool, asked, now.value) : {});
-  } else settle(run, call, failed(input.text));
-  return undefined;
+  text: string,
+): Promise<undefined> {
+  if (!run.waitsForTool(call)) return void settle(run, call, failed(text));
+  // The card shows what the schema makes of the input now.
+  const { runsWith: _approved, ...asked } = call;
+  const now = await validInput(tool, asked);
+  await askUnavailable(run, driver, tool, call, text, now.ok ? await runsWithOf(tool, asked, now.value) : {});
 }
 
 /** Says how the tool has changed its kind since then; undefined if it has not. */
