@@ -16,8 +16,9 @@ export function keptPart(kind: string, data: object, providerMetadata: ProviderD
 
 /** Returns a provider's note as a part keeps it, without values that are not JSON. */
 export function savable(key: string, value: unknown): Metadata {
+  if (value === undefined) return {};
   const json = toJson(value);
-  return value !== undefined && json.ok ? { [key]: json.value } : {};
+  return json.ok ? { [key]: json.value } : {};
 }
 
 /**

@@ -15,12 +15,16 @@ export class ReplyAssembly {
 
   readonly #emit: ((chunk: ModelChunk) => void) | undefined;
   readonly #places: Place[] = [];
-  readonly #texts = new Map<string, Passage>();
-  readonly #reasonings = new Map<string, Passage>();
-  readonly #inputs = new Map<string, StreamedCall>();
+  #open: OpenParts | undefined;
 
   constructor(emit?: (chunk: ModelChunk) => void) {
     this.#emit = emit;
+  }
+
+  /** A reply that comes whole has none. */
+  get #streamed(): OpenParts {
+    this.#open ??= { texts: new Map(), reasonings: new Map(), inputs: new Map() };
+    return this.#open;
   }
 
   /** Takes the next part. Kinds that say nothing of the reply (`raw`, `ping`, response metadata …) are passed over. */
@@ -31,32 +35,32 @@ export class ReplyAssembly {
         this.#places.push(passage(part.type, part.text, part.providerMetadata, part.citations));
         return;
       case 'text-start':
-        this.#begin('text', this.#texts, part);
+        this.#begin('text', this.#streamed.texts, part);
         return;
       case 'text-delta':
-        this.#continue('text', this.#texts, part);
+        this.#continue('text', this.#streamed.texts, part);
         return;
       case 'text-end':
-        this.#end(this.#texts, part);
+        this.#end(this.#streamed.texts, part);
         return;
       case 'reasoning-start':
-        this.#begin('reasoning', this.#reasonings, part);
+        this.#begin('reasoning', this.#streamed.reasonings, part);
         return;
       case 'reasoning-delta':
-        this.#continue('reasoning', this.#reasonings, part);
+        this.#continue('reasoning', this.#streamed.reasonings, part);
         return;
       case 'reasoning-end':
-        this.#end(this.#reasonings, part);
+        this.#end(this.#streamed.reasonings, part);
         return;
       case 'tool-input-start':
-        this.#inputs.set(part.id, {
+        this.#streamed.inputs.set(part.id, {
           name: part.toolName,
           silent: part.providerExecuted === true,
           place: this.#keepPlace(),
         });
         return;
       case 'tool-input-delta':
-        this.#emitInput(part.id, this.#inputs.get(part.id), part.delta);
+        this.#emitInput(part.id, this.#streamed.inputs.get(part.id), part.delta);
         return;
       case 'tool-call':
         this.#call(part);
@@ -123,8 +127,8 @@ export class ReplyAssembly {
   }
 
   #call(part: ToolCallPart) {
-    const streamed = this.#inputs.get(part.toolCallId);
-    this.#inputs.delete(part.toolCallId);
+    const streamed = this.#open?.inputs.get(part.toolCallId);
+    this.#open?.inputs.delete(part.toolCallId);
     const place = streamed?.place ?? this.#keepPlace();
     const { input, invalid } = readInput(part.input);
     if (part.providerExecuted) {
@@ -170,6 +174,13 @@ type Passage = {
   citations: readonly unknown[] | undefined;
 };
 
+/** What streams in and has not ended, by its id. */
+type OpenParts = {
+  readonly texts: Map<string, Passage>;
+  readonly reasonings: Map<string, Passage>;
+  readonly inputs: Map<string, StreamedCall>;
+};
+
 /** Where a part stands; empty while the input of its call still streams. */
 type PartPlace = { part: Part | RequestedCall | undefined };
 
@@ -210,5 +221,6 @@ function passagePart({ kind, text, metadata, citations }: Passage): readonly Par
 /** The metadata of a part, where there is any. */
 function beside(...notes: readonly Metadata[]): { readonly metadata?: Metadata } {
   const metadata: Metadata = Object.assign({}, ...notes);
-  return Object.keys(metadata).length > 0 ? { metadata } : {};
+  for (const _key in metadata) return { metadata };
+  return {};
 }
