@@ -226,8 +226,8 @@ export class Countersign<C extends Context = Context> {
   }
 
   /**
-   * Calls `listener` with everything that this process appends to stored runs, once it is durable. An append with an unknown
-   * outcome, because the store disconnected, may be left out. Returns a function that stops it.
+   * Calls `listener` with everything that this process appends to stored runs, and the run, once it is durable. An append
+   * with an unknown outcome, because the store disconnected, may be left out. Returns a function that stops it.
    */
   onAppend(listener: AppendListener): () => void {
     return this.#appends.listen(listener);

@@ -77,6 +77,7 @@ test('a run is one trace: the model, the wait for a person, the tool; a wait is 
     'countersign.decision.channel': 'inbox',
     'countersign.outcome': 'approve',
   });
+  expect(spans[0]?.attributes).toMatchObject({ 'gen_ai.usage.input_tokens': 1, 'gen_ai.usage.output_tokens': 1 });
   expect(JSON.stringify(spans.map(({ attributes }) => attributes))).not.toContain('500');
   await meters.forceFlush();
   const metric = numbers.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));

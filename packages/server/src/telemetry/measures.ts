@@ -1,5 +1,5 @@
 // The metrics of this process, in the text format of Prometheus.
-import type { Countersign } from 'countersign';
+import type { Countersign, Usage } from 'countersign';
 
 /** Upper bounds of the latency histogram, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
@@ -39,6 +39,7 @@ export class Measures {
   readonly #requests = new Metric('http_requests_total', 'counter', 'Requests, by route and status.');
   readonly #durations = new Metric('http_request_duration_seconds', 'histogram', 'Time until the response began.');
   readonly #started = new Metric('runs_started_total', 'counter', 'Runs started in this process.');
+  readonly #tokens = new Metric('tokens_total', 'counter', 'Tokens of replies in this process, by agent and type.');
   readonly #decisions = new Metric('decisions_total', 'counter', 'Decisions of this process, by outcome and channel.');
   readonly #rested = new Metric(
     'runs_rested_total',
@@ -62,6 +63,10 @@ export class Measures {
     this.#started.add({ agent });
   }
 
+  tokensUsed(agent: string, { inputTokens, outputTokens }: Usage): void {
+    this.#tokens.add({ agent, type: 'input' }, inputTokens).add({ agent, type: 'output' }, outputTokens);
+  }
+
   /** `channel` is `deadline` for an expired request and `none` if it is unknown. */
   decided(outcome: string, channel: string): void {
     this.#decisions.add({ outcome, channel });
@@ -78,7 +83,8 @@ export class Measures {
 
   /** All metrics in the text format of Prometheus. */
   async text(ai: Countersign): Promise<string> {
-    const own = [this.#requests, this.#durations, this.#started, this.#decisions, this.#rested, this.#streams];
+    const runs = [this.#started, this.#tokens, this.#decisions, this.#rested];
+    const own = [this.#requests, this.#durations, ...runs, this.#streams];
     const stored = await Promise.all([this.#queue.read(ai), this.#store.read(ai)]);
     return [...own.map(({ text }) => text), ...stored].join('');
   }

@@ -1,6 +1,7 @@
 // Counts and logs what this process records: runs that start and rest, and decisions.
 import type { Countersign } from 'countersign';
 import type { Append } from 'countersign/store';
+import { timelineOf } from 'countersign/timeline';
 import type { Log } from '../log.ts';
 import type { Measures } from './measures.ts';
 
@@ -44,8 +45,10 @@ export function watchRecords(ai: Countersign, { measures, log, logInputs }: Reco
     });
   }
 
-  return ai.onAppend((append) => {
+  return ai.onAppend((append, { agent }) => {
     started(append);
+    for (const entry of timelineOf(append.events))
+      if (entry.type === 'model-replied' && entry.usage) measures.tokensUsed(agent, entry.usage);
     if (append.status !== 'running') measures.runRested(append.status);
     for (const { id, settlement } of append.settled)
       decided(append.runId, id, (settlement ?? {}) as Settlement).catch((error: unknown) =>

@@ -53,7 +53,12 @@ export class RunSpans {
     switch (entry.type) {
       case 'model-replied': {
         const name = entry.path.at(-1)?.name ?? this.#agent;
-        return { ...span, kind: 'model', name, startAt: entry.startedAt, outcome: entry.finishReason };
+        const { startedAt: startAt, finishReason: outcome, usage } = entry;
+        const attributes = {
+          'gen_ai.usage.input_tokens': usage?.inputTokens,
+          'gen_ai.usage.output_tokens': usage?.outputTokens,
+        };
+        return { ...span, kind: 'model', name, startAt, outcome, attributes };
       }
       case 'call-ended': {
         const { call, startedAt, result } = entry;

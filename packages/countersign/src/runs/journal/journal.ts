@@ -34,8 +34,8 @@ export type JournalOptions = {
   readonly clock: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   readonly claim: ClaimOption;
-  /** Hears of each durable append. */
-  readonly onAppended: (append: Append) => void;
+  /** Hears of each durable append, and of the run it belongs to. */
+  readonly onAppended: (append: Append, run: NewRun) => void;
 };
 
 /** The run as the store has it. */
@@ -341,7 +341,7 @@ export class Journal implements Sink {
     this.#claim = claimAfter(claim?.how, claimed, asked);
     this.#hasBegun = true;
     this.#begun.resolve();
-    this.#options.onAppended(append);
+    this.#options.onAppended(append, this.started);
   }
 
   /** Takes in what others recorded since. The events that are not written yet come after it. */
