@@ -65,6 +65,9 @@ test('requests, runs and lists carry the title of the request', async () => {
   expect(card).toMatchObject({ tool: 'pay', title: 'Pay 500 to bob', payload: { message: 'Pay 500?' } });
   const waitsFor = { interruptId: card.id, tool: 'pay', title: 'Pay 500 to bob' };
   expect(run).toMatchObject({ title: 'pay bob 500', waitsFor });
+  const found = async (search: string) => (await ask('GET', `/api/v1/runs?search=${search}`)).body.items;
+  expect(await found('500+to+bob')).toMatchObject([{ id: run.id }]);
+  expect(await found('500+to+ann')).toEqual([]);
   const listed = async () => (await ask('GET', '/api/v1/runs')).body.items[0];
   expect(await listed()).toMatchObject({ title: 'pay bob 500', waitsFor });
   expect((await ask('GET', '/api/v1/interrupts?search=pay+500+to+bob')).body.items).toMatchObject([{ id: card.id }]);
@@ -76,6 +79,28 @@ test('requests, runs and lists carry the title of the request', async () => {
   expect(decided.body).toMatchObject({ title: 'Pay 500 to bob', decision: { edit: { amount: 5 } } });
   const asking = await begin(ask, ai, 'ask which?');
   expect(asking).toMatchObject({ interrupts: [{ title: null }], waitsFor: { tool: 'ask', title: null } });
+});
+
+test('runs and lists carry the tokens of their replies, and events those of each', async () => {
+  const { as, ai } = await startServer();
+  const ask = await as('ann');
+  const tokens = (count: number) => ({ inputTokens: count, outputTokens: count, totalTokens: 2 * count });
+  const run = await begin(ask, ai, 'pay bob 500');
+  expect(run.usage).toEqual(tokens(1));
+  await ask('POST', `/api/v1/interrupts/${run.pending[0]}/decide`, { decision: { type: 'approve' } });
+  await ai.runs.wait(run.id, { until: 'end' });
+  expect((await ask('GET', `/api/v1/runs/${run.id}`)).body.usage).toEqual(tokens(2));
+  const silent = { name: 'silent', reply: async () => ({ content: [{ text: 'Hi.' }], finishReason: 'stop' as const }) };
+  const { id } = await ai.defineAgent({ name: 'mute', model: silent }).start('Hi.', { by: 'ann' });
+  await ai.runs.wait(id, { until: 'end' });
+  const { items } = (await ask('GET', '/api/v1/runs')).body;
+  expect(items.map(({ usage }: { usage: unknown }) => usage)).toEqual([null, tokens(2)]);
+  const events = (await ask('GET', `/api/v1/runs/${run.id}/events`)).body.items;
+  const replies = events.filter(({ type }: { type: string }) => type === 'model-replied');
+  expect(replies).toMatchObject([{ usage: tokens(1) }, { usage: tokens(1) }]);
+  const starter = await as('ann', { scopes: ['start'] });
+  const begun = await starter('POST', '/api/v1/runs', { agent: 'teller', prompt: 'look' });
+  expect(begun.body).toMatchObject({ usage: null });
 });
 
 test('a repeated decision returns the recorded one; a different one is a conflict that names the first', async () => {
@@ -447,6 +472,8 @@ test('every decision and every start in this process is counted and logged', asy
     'countersign_decisions_total{outcome="respond",channel="none"} 1',
   ]);
   expect(measured(body, 'countersign_runs_started_total{agent="teller"}')).toBe(4);
+  // Each of the four runs has a first reply, and three go on.
+  expect(measured(body, 'countersign_tokens_total{agent="teller",type="input"}')).toBe(7);
   const logged = entries.filter(({ event }) => event === 'decided');
   expect(logged.map(({ tool, outcome, by, channel }) => [tool, outcome, by, channel])).toEqual([
     ['pay', 'approve', 'root', 'api'],

@@ -1,6 +1,5 @@
 // Runs as the API returns them, with their requests.
-import { type Countersign, UsageError } from 'countersign';
-import type { RunRecord } from 'countersign/store';
+import { type Countersign, type ListedRun, UsageError } from 'countersign';
 import type { Access } from '../access.ts';
 import { holdsOf } from '../holds.ts';
 import type { Person } from '../identity/person.ts';
@@ -8,9 +7,9 @@ import type { Run, RunSummary } from '../schemas/run.ts';
 import { titleOf } from './run-titles.ts';
 import { oldestOf } from './waits-for.ts';
 
-export function summaryOf(run: RunRecord, title: string | null, waitsFor: RunSummary['waitsFor']): RunSummary {
-  const { id, agent, status, startedBy, createdAt, updatedAt, version } = run;
-  return { id, agent, title, waitsFor, status, startedBy, createdAt, updatedAt, version };
+export function summaryOf(run: ListedRun, title: string | null, waitsFor: RunSummary['waitsFor']): RunSummary {
+  const { id, agent, usage, status, startedBy, createdAt, updatedAt, version } = run;
+  return { id, agent, title, waitsFor, usage, status, startedBy, createdAt, updatedAt, version };
 }
 
 /** How many requests are returned with a run. */
@@ -38,7 +37,7 @@ export async function runAnswer(ai: Countersign, access: Access, runId: string, 
   return { ...summaryOf(view, titleOf(messages), waitsFor), messages, text, error, finishReason, pending, interrupts };
 }
 
-const UNREAD = { messages: [], text: '', error: null, pending: [], interrupts: [] };
+const UNREAD = { usage: null, messages: [], text: '', error: null, pending: [], interrupts: [] };
 
 export const unknownAgent = (agent: string): UsageError =>
   new UsageError('unknown-agent', { agent }, `Agent ${agent} not found.`);

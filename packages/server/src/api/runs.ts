@@ -1,6 +1,6 @@
 // Runs: list, read, cancel, resume, verify.
 import { z } from '@hono/zod-openapi';
-import type { RunRecord } from 'countersign/store';
+import type { ListedRun } from 'countersign';
 import { keptPage } from '../access.ts';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';
@@ -41,7 +41,7 @@ export function runEndpoints({ ai, access, log }: Services) {
           await keptPage(
             (page) => ai.runs.list({ ...filters, ...page }),
             { cursor, limit },
-            async (runs: readonly RunRecord[]) => {
+            async (runs: readonly ListedRun[]) => {
               const mayRead = await Promise.all(runs.map((run) => access.mayRead(run, person)));
               const readable = runs.filter((_, index) => mayRead[index]);
               const titles = await titlesOf(readable);
@@ -115,7 +115,7 @@ export function runEndpoints({ ai, access, log }: Services) {
   ];
 }
 
-function contains({ id, title }: RunSummary, search: string): boolean {
+function contains({ id, title, waitsFor }: RunSummary, search: string): boolean {
   const words = search.toLowerCase();
-  return id.toLowerCase().includes(words) || (title ?? '').toLowerCase().includes(words);
+  return [id, title, waitsFor?.title].some((text) => text?.toLowerCase().includes(words));
 }

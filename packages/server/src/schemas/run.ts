@@ -7,6 +7,16 @@ import { nameShape, pageQuery, runIdShape, wholeNumber } from './page.ts';
 
 export const STATUSES = ['running', 'waiting', 'done', 'failed', 'cancelled'] as const;
 
+const tokens = z.int().min(0);
+
+const UsageShape = z.object({
+  inputTokens: tokens,
+  outputTokens: tokens,
+  totalTokens: tokens,
+  reasoningTokens: tokens.optional(),
+  cachedInputTokens: tokens.optional(),
+});
+
 export const RunSummaryShape = z
   .object({
     id: z.string(),
@@ -16,6 +26,11 @@ export const RunSummaryShape = z
       .object({ interruptId: z.string(), tool: z.string(), title: z.string().nullable() })
       .nullable()
       .openapi({ description: 'The oldest pending request of a run that waits, with its title.' }),
+    usage: UsageShape.nullable().openapi({
+      description:
+        'The tokens of all replies so far, including sub-agents: `inputTokens`, `outputTokens`, `totalTokens`, and ' +
+        '`reasoningTokens` and `cachedInputTokens` if known. Null if no provider reported any.',
+    }),
     status: z.enum(STATUSES),
     startedBy: z.string().nullable(),
     createdAt: z.number(),
@@ -59,7 +74,9 @@ export const RunQueryShape = z.strictObject({
   status: z.enum(STATUSES).optional(),
   agent: nameShape.optional(),
   startedBy: nameShape.optional(),
-  search: nameShape.optional().openapi({ description: 'Text that the title or the id contains.' }),
+  search: nameShape
+    .optional()
+    .openapi({ description: 'Text that the id, the title, or the title of `waitsFor` contains.' }),
   order: z.enum(['newest', 'oldest']).optional().openapi({ description: 'Newest first by default.' }),
   ...pageQuery,
 });

@@ -23,11 +23,11 @@ beforeAll(async () => {
 afterAll(() => place.close());
 
 describe('runs', { timeout: 120_000 }, () => {
-  test('lists runs newest first, with status, agent and who started them', async () => {
+  test('lists runs newest first, with status, agent, tokens and who started them', async () => {
     const { code, stdout } = await countersign(['runs']);
     expect(code).toBe(0);
     const lines = stdout.trim().split('\n');
-    expect(lines[0]).toMatch(new RegExp(`^done\t${talking}\thello\tassistant\t.*\tann$`));
+    expect(lines[0]).toMatch(new RegExp(`^done\t${talking}\thello\tassistant\t.*\t2\tann$`));
     expect(lines).toHaveLength(5);
     expect(stdout).not.toContain('\u001b');
   });
@@ -160,7 +160,9 @@ describe('show', { timeout: 120_000 }, () => {
   test('shows the events, the request, and how to decide it', async () => {
     const { code, stdout } = await countersign(['show', paying]);
     expect(code).toBe(0);
+    expect(stdout).toMatch(/updated .*, 2 tokens\n/);
     expect(stdout).toMatch(/user +call transferMoney/);
+    expect(stdout).toMatch(/model +Let me see\. \(2 tokens\)/);
     expect(stdout).toMatch(/transferMoney +waits for an approval, high risk/);
     expect(stdout).toContain('countersign decide');
     expect(stdout).toContain('--approve | --edit | --reject');
@@ -174,7 +176,9 @@ describe('show', { timeout: 120_000 }, () => {
 
   test('--json has the timeline with times', async () => {
     const shown = await json('show', talking);
-    expect(shown).toMatchObject({ id: talking, status: 'done', text: 'You said: hello' });
+    const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
+    expect(shown).toMatchObject({ id: talking, status: 'done', text: 'You said: hello', usage });
+    expect(shown.timeline.map((entry: { usage: unknown }) => entry.usage)).toEqual([null, usage]);
     expect(shown.timeline.map(({ who }: { who: string }) => who)).toEqual(['user', 'model']);
     expect(shown.timeline[0]).toMatchObject({ afterMs: 0, seq: 1 });
   });

@@ -5,6 +5,7 @@ import type { RunSummary } from '../../schemas/run.ts';
 import { roughDuration, timeText } from '../print/moment.ts';
 import type { Output } from '../print/output.ts';
 import { clip } from '../print/text-width.ts';
+import { totalTokens } from '../print/tokens.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from './options.ts';
 
@@ -29,7 +30,9 @@ export function addRuns(program: Command, action: Action): void {
   const command = program
     .command('runs')
     .summary('list runs, newest first')
-    .description('Lists runs with their status, the request that each waits for, and its prompt. Newest first.')
+    .description(
+      'Lists runs with their status, the request that each waits for, its prompt and its tokens. Newest first.',
+    )
     .addOption(new Option('--status <status>', 'only runs with this status').choices(STATUSES))
     .option('--agent <name>', 'only runs of this agent')
     .option('--started-by <person>', 'only runs that this person started')
@@ -65,9 +68,10 @@ async function listRuns(output: Output, { status, agent, startedBy, limit, curso
       visibleLine(run.agent),
       `${roughDuration(now - run.updatedAt)}${now - run.updatedAt < 1_000 ? '' : ' ago'}`,
       timeText(run.createdAt),
+      totalTokens(run.usage),
       run.startedBy === null ? '' : visibleLine(run.startedBy),
     ]);
-    output.table(['STATUS', 'RUN', 'SUBJECT', 'AGENT', 'UPDATED', 'STARTED', 'BY'], rows);
+    output.table(['STATUS', 'RUN', 'SUBJECT', 'AGENT', 'UPDATED', 'STARTED', 'TOKENS', 'BY'], rows);
     if (page.cursor !== null) output.note(`More runs: --cursor ${visibleLine(page.cursor)}`);
   });
 }

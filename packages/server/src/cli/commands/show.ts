@@ -6,6 +6,7 @@ import { durationText, timeText } from '../print/moment.ts';
 import type { Format, Output } from '../print/output.ts';
 import { padded, widthOf, wrap } from '../print/text-width.ts';
 import { createTimeline, type Entry, offsetText } from '../print/timeline.ts';
+import { tokensText } from '../print/tokens.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
 import { STATUS_COLOURS } from './runs.ts';
@@ -66,7 +67,8 @@ async function follow(backend: Backend, runId: string, output: Output): Promise<
 function printHead(run: RunDetail, { line, style }: Output): void {
   line(`${style('bold', run.id)}  ${visibleLine(run.agent)}  ${style(STATUS_COLOURS[run.status], run.status)}`);
   const by = run.startedBy === null ? '' : ` by ${visibleLine(run.startedBy)}`;
-  line(style('dim', `started ${timeText(run.createdAt)}${by}, updated ${timeText(run.updatedAt)}`));
+  const used = run.usage ? `, ${tokensText(run.usage)}` : '';
+  line(style('dim', `started ${timeText(run.createdAt)}${by}, updated ${timeText(run.updatedAt)}${used}`));
   line();
 }
 
@@ -85,7 +87,8 @@ const ACTOR_WIDTH = 16;
 function printEntry(entry: Entry, { line, style, width }: Output): void {
   const isDecision = entry.tone === 'decided';
   const took = entry.tookMs === null ? '' : ` (${isDecision ? 'after ' : ''}${durationText(entry.tookMs)})`;
-  const rows = wrap(`${entry.what}${took}`, Math.max(20, width - OFFSET_WIDTH - ACTOR_WIDTH));
+  const used = entry.usage ? ` (${tokensText(entry.usage)})` : '';
+  const rows = wrap(`${entry.what}${took}${used}`, Math.max(20, width - OFFSET_WIDTH - ACTOR_WIDTH));
   const offset = offsetText(entry).padStart(OFFSET_WIDTH - 2);
   const margin = ' '.repeat(OFFSET_WIDTH + ACTOR_WIDTH);
   const tone = (text: string) => (entry.tone === 'said' ? text : style(TONES[entry.tone], text));

@@ -1,5 +1,5 @@
 // A view of the timeline as lines of text: what happened, who did it, and how long it took.
-import type { Decision, Json, Message, Part } from 'countersign';
+import type { Decision, Json, Message, Part, Usage } from 'countersign';
 import { createTimeline as readTimeline, type TimelineEntry } from 'countersign/timeline';
 import type { SequencedEvent } from '../backend/backend.ts';
 import { decisionText } from './decision-text.ts';
@@ -18,6 +18,8 @@ export type Entry = {
   readonly tone: 'said' | 'asked' | 'decided' | 'done' | 'bad' | 'quiet';
   /** How long the step, or the wait for a decision, took. */
   readonly tookMs: number | null;
+  /** The tokens of a reply, on its first line. */
+  readonly usage: Usage | null;
 };
 
 /** Returns a function that turns each event into lines, so that a run can be followed. */
@@ -30,12 +32,18 @@ export function createTimeline(): (event: SequencedEvent) => readonly Entry[] {
     const common = { seq, at, afterMs: at - startedAt };
     return entriesOf(event).flatMap((entry) => {
       const names = entry.path.map(({ name }) => `${visibleLine(name)} › `).join('');
-      return linesOf(entry).map((line) => ({ ...common, tookMs: null, ...line, who: `${names}${line.who}` }));
+      return linesOf(entry).map((line) => ({
+        ...common,
+        tookMs: null,
+        usage: null,
+        ...line,
+        who: `${names}${line.who}`,
+      }));
     });
   };
 }
 
-type Line = Pick<Entry, 'who' | 'what' | 'tone'> & { readonly tookMs?: number | null };
+type Line = Pick<Entry, 'who' | 'what' | 'tone'> & Partial<Pick<Entry, 'tookMs' | 'usage'>>;
 
 function linesOf(entry: TimelineEntry): readonly Line[] {
   const who = 'call' in entry ? visibleLine(entry.call.name) : 'run';
@@ -45,7 +53,9 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
       // The messages to a sub-agent are the input of its call, which is shown.
       return entry.path.length > 0 ? [] : entry.messages.filter(({ role }) => role === 'user').map(userSaid);
     case 'model-replied':
-      return modelSaid(entry.content);
+      return modelSaid(entry.content).map((line, index) =>
+        index === 0 ? { ...line, usage: entry.usage ?? null } : line,
+      );
     case 'call-started':
       return [{ who, what: 'starts', tone: 'quiet' }];
     case 'wait-started':
