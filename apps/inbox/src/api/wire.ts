@@ -52,8 +52,18 @@ export type RunSummary = {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly version: number;
-  /** Where the server counts tokens. */
-  readonly usage?: { readonly totalTokens?: number } | null;
+  /** The oldest pending request, if the run waits. */
+  readonly waitsFor: { readonly interruptId: string; readonly tool: string; readonly title: string | null } | null;
+  /** Null if no provider reported its tokens. */
+  readonly usage: Usage | null;
+};
+
+export type Usage = {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+  readonly reasoningTokens?: number;
+  readonly cachedInputTokens?: number;
 };
 
 export type Run = RunSummary & {

@@ -17,6 +17,7 @@ import { EventList } from './event-list.tsx';
 import { isOver, StatusMark } from './run-status.tsx';
 import { timelineOf } from './timeline.ts';
 import { TimelineView } from './timeline-view.tsx';
+import { Tokens } from './tokens.tsx';
 
 export default function RunPage({ id }: { readonly id: string }) {
   const run = useQuery(runQuery(id));
@@ -155,6 +156,12 @@ function Body({ run, events, eventsError, onRetry }: BodyProps) {
         )}
         {isOver(run) && ` · took ${duration(Math.max(run.updatedAt - run.createdAt, 0))}`}
         {run.finishReason !== null && ` · ${endingOf(run.finishReason)}`}
+        {run.usage && (
+          <>
+            {' · '}
+            <Tokens usage={run.usage} />
+          </>
+        )}
       </p>
       {run.error && (
         <p role="alert" className="rounded-md bg-danger-soft px-3 py-2 text-danger wrap-anywhere">

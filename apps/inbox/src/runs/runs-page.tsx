@@ -1,5 +1,5 @@
 // The runs: every conversation with an agent, as a table.
-import { VisibleText } from '@countersign/react';
+import { inWords, VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { Workflow } from 'lucide-react';
 import { Link, useLocation, useSearchParams } from 'wouter';
@@ -13,6 +13,7 @@ import { useNow } from '../live/now.ts';
 import { Ago, duration } from '../live/time.tsx';
 import { ChoiceMenu, named } from '../primitives/choice-menu.tsx';
 import { isOver, STATUS_NAMES, StatusMark } from './run-status.tsx';
+import { Tokens } from './tokens.tsx';
 
 const NAMES = ['status', 'agent', 'search'] as const;
 
@@ -53,7 +54,11 @@ export default function RunsPage() {
       </PageHeader>
       <div className="flex shrink-0 flex-wrap items-center gap-2 border-b border-line px-4 py-2.5">
         <div className="w-full md:w-72">
-          <SearchField value={search} onChange={(value) => change('search', value)} placeholder="Search title or id" />
+          <SearchField
+            value={search}
+            onChange={(value) => change('search', value)}
+            placeholder="Search title, request or id"
+          />
         </div>
         <ChoiceMenu
           label="Status"
@@ -124,7 +129,7 @@ function NoRuns({ isFiltered, onClear }: { readonly isFiltered: boolean; readonl
 
 /** Columns where there is room; on a phone each run is a few lines. */
 function RunTable({ runs }: { readonly runs: readonly RunSummary[] }) {
-  const hasTokens = runs.some(({ usage }) => usage !== undefined && usage !== null);
+  const hasTokens = runs.some(({ usage }) => usage !== null);
   const columns = ['Run', 'Status', 'Agent', 'Started by', 'Started', 'Duration', ...(hasTokens ? ['Tokens'] : [])];
   return (
     <table className="w-full text-left max-md:block">
@@ -153,7 +158,7 @@ function RunTable({ runs }: { readonly runs: readonly RunSummary[] }) {
 const CELL = 'px-3 py-2 align-top whitespace-nowrap text-muted max-md:p-0';
 
 function RunRow({ run, hasTokens }: { readonly run: RunSummary; readonly hasTokens: boolean }) {
-  const { id, agent, title, status, startedBy, createdAt, updatedAt, usage } = run;
+  const { id, agent, title, status, startedBy, createdAt, updatedAt, usage, waitsFor } = run;
   const now = useNow();
   const [, navigate] = useLocation();
   const href = `/runs/${encodeURIComponent(id)}`;
@@ -168,8 +173,15 @@ function RunRow({ run, hasTokens }: { readonly run: RunSummary; readonly hasToke
           <span className="block truncate text-sm font-medium">
             <VisibleText text={title ?? agent} />
           </span>
-          <span className="block truncate font-mono text-xs text-muted">
-            <VisibleText text={id} />
+          <span className="block truncate text-xs text-muted">
+            {waitsFor && (
+              <>
+                <span className="sr-only">Waits for </span>
+                <VisibleText text={waitsFor.title ?? inWords(waitsFor.tool)} className="text-ink" />
+                {' · '}
+              </>
+            )}
+            <VisibleText text={id} className="font-mono" />
           </span>
         </Link>
       </td>
@@ -186,7 +198,11 @@ function RunRow({ run, hasTokens }: { readonly run: RunSummary; readonly hasToke
         <Ago at={createdAt} />
       </td>
       <td className={`${CELL} tabular-nums`}>{duration(Math.max((isOver(run) ? updatedAt : now) - createdAt, 0))}</td>
-      {hasTokens && <td className={`${CELL} tabular-nums`}>{usage?.totalTokens?.toLocaleString() ?? '–'}</td>}
+      {hasTokens && (
+        <td className={`${CELL} tabular-nums max-md:empty:hidden`}>
+          {usage && <Tokens usage={usage} unitClass="md:sr-only" />}
+        </td>
+      )}
     </tr>
   );
 }

@@ -10,6 +10,7 @@ import { duration, Moment } from '../live/time.tsx';
 import { EventList } from './event-list.tsx';
 import { timeScale } from './time-scale.ts';
 import type { Mark, Span, Step, Timeline } from './timeline.ts';
+import { tokensText } from './tokens.tsx';
 
 const SPAN_FILLS = { turn: 'fill-answered', wait: 'fill-waiting', work: 'fill-approved' } as const;
 const MARK_FILLS = {
@@ -250,6 +251,7 @@ function Details({ id, step, question }: DetailsProps) {
           <ValueView value={fact.value} />
         </div>
       ))}
+      {step.usage && <p className="text-xs text-muted tabular-nums">{tokensText(step.usage)}</p>}
       {question && (
         <Link
           href={`/${question.status === 'pending' ? 'interrupts' : 'history'}/${encodeURIComponent(question.id)}`}

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { RunEvent } from '../api/wire.ts';
 import { timeScale } from './time-scale.ts';
 import { type Timeline, timelineOf } from './timeline.ts';
+import { shortCount, tokensText } from './tokens.tsx';
 
 let seq = 0;
 const interrupt = { id: 'run:1', kind: 'approval', payload: true };
@@ -156,4 +157,41 @@ test('the calls of a conversation inside a call have steps of their own', () => 
       marks: [{ is: 'failed', title: 'Tool failed', at: 20 }],
     },
   ]);
+});
+
+test('a turn has its tokens, and a call those of the sub-agent in it', () => {
+  const tokens = (count: number) => ({ inputTokens: count, outputTokens: 1, totalTokens: count + 1 });
+  const timeline = timelineOf([
+    { ...replied(0, { a: 'clerk' }), usage: tokens(10) },
+    at(1, 'call-started', { callId: 'call_a', inside: true }),
+    at(2, 'call-went-on', { callId: 'call_a', inside: [{ ...replied(2, { b: 'pay' }), usage: tokens(20) }] }),
+    at(3, 'call-went-on', { callId: 'call_a', inside: [{ ...replied(3, {}), usage: tokens(30) }] }),
+    replied(4, {}),
+  ]);
+  expect(timeline?.steps.map(({ name, usage }) => [name, usage?.totalTokens])).toEqual([
+    ['Turn 1', 11],
+    ['clerk', 52],
+    ['clerk › pay', undefined],
+    ['Turn 2', undefined],
+  ]);
+});
+
+test.each([
+  [0, '0'],
+  [1_234, '1,234'],
+  [9_999, '9,999'],
+  [12_345, '12.3k'],
+  [999_949, '999.9k'],
+  [999_950, '1.0M'],
+  [4_500_000, '4.5M'],
+])('%i tokens are shown as %s', (count, text) => {
+  expect(shortCount(count)).toBe(text);
+});
+
+test('the exact text of tokens names the cached and reasoning ones', () => {
+  const usage = { inputTokens: 1_000, outputTokens: 234, totalTokens: 1_234 };
+  expect(tokensText(usage)).toBe('1,234 tokens: 1,000 input, 234 output');
+  expect(tokensText({ ...usage, cachedInputTokens: 800, reasoningTokens: 200 })).toBe(
+    '1,234 tokens: 1,000 input (800 cached), 234 output (200 reasoning)',
+  );
 });

@@ -1,6 +1,6 @@
 // The timeline as steps: what the user said, each turn of the model, each call, and how the run ended.
 import { timelineOf as entriesOf, type TimedEvent, type TimelineEntry } from 'countersign/timeline';
-import type { RunEvent } from '../api/wire.ts';
+import type { RunEvent, Usage } from '../api/wire.ts';
 
 /** What lasted. `to` is null while it goes on. */
 export type Span = {
@@ -34,6 +34,8 @@ export type Step = {
   readonly spans: readonly Span[];
   readonly marks: readonly Mark[];
   readonly facts: readonly Fact[];
+  /** The tokens of a turn, or of the sub-agent in a call. */
+  readonly usage: Usage | null;
   /** The requests of a call, by their ids. */
   readonly interrupts: readonly string[];
   /** The recorded events that it consists of. */
@@ -54,6 +56,7 @@ type Row = {
   readonly spans: Span[];
   readonly marks: Mark[];
   readonly facts: Fact[];
+  usage: Usage | null;
   readonly interrupts: string[];
   readonly events: RunEvent[];
 };
@@ -68,7 +71,7 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
   const calls = new Map<string, Row>();
   let turns = 0;
   const add = (is: Step['is'], name: string, id = `${is} ${rows.length}`): Row => {
-    const row: Row = { id, is, name, spans: [], marks: [], facts: [], interrupts: [], events: [] };
+    const row: Row = { id, is, name, spans: [], marks: [], facts: [], usage: null, interrupts: [], events: [] };
     rows.push(row);
     return row;
   };
@@ -89,6 +92,9 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
       draw(row, entry, event);
     }
     if (entry.type === 'model-replied') {
+      // The tokens of a sub-agent are shown with its call.
+      const used = row ?? calls.get(entry.path.at(-1)?.id ?? '');
+      if (used && entry.usage) used.usage = sumOf(used.usage, entry.usage);
       const path = entry.path.map(({ name }) => `${name} › `).join('');
       const inputs = entry.content.flatMap((part) => ('toolRequest' in part ? [part.toolRequest?.input] : []));
       for (const [index, { id, name }] of entry.calls.entries()) {
@@ -99,6 +105,11 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
     }
   }
   return { steps: rows, from: first.at as number, to: last.at as number };
+}
+
+function sumOf(total: Usage | null, more: Usage): Usage {
+  const names = Object.keys({ ...total, ...more }) as (keyof Usage)[];
+  return Object.fromEntries(names.map((name) => [name, (total?.[name] ?? 0) + (more[name] ?? 0)])) as Usage;
 }
 
 function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
@@ -113,7 +124,6 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
       row.spans.push({ is: 'turn', title: row.name, from: entry.startedAt, to: at });
       row.facts.push(...textFacts(entry.content as readonly Part[]));
       if (entry.calls.length > 0) row.facts.push({ name: 'Calls', value: entry.calls.map(({ name }) => name) });
-      if (event.usage !== undefined) row.facts.push({ name: 'Usage', value: event.usage });
       // A reply without calls ends the run; the user's next message continues it.
       if (entry.finishReason === 'stop' && entry.calls.length === 0) mark('ended', 'Completed');
       break;

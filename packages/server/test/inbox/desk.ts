@@ -90,7 +90,8 @@ const obedient = () =>
     if (messages.slice(last + 1).some(({ role }) => role === 'tool')) return 'All done.';
     const said = messages[last]?.content.map((part) => ('text' in part ? part.text : '')).join('') ?? '';
     const calls = JSON.parse(said) as readonly Call[];
-    return { text: 'I need your decision.', calls: calls.map(([name, input]) => ({ name, input })) };
+    const usage = { inputTokens: 12_000, outputTokens: 345 };
+    return { text: 'I need your decision.', calls: calls.map(([name, input]) => ({ name, input })), usage };
   });
 
 /** Everyone may see and decide everything; the header `x-user` names the user. */

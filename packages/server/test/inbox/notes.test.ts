@@ -73,6 +73,9 @@ test('every kind of decision keeps its note, and the card, the history and the t
   // Who decided, then the reason, then the note: a line each.
   expect(await picture.innerText()).toMatch(/Rejected by ada\s+Reason: Paid already\.\s+Note: Paid in March\./);
   expect(await picture.getByText(/^Note: /).count()).toBe(4);
+  await page.getByTitle('12,347 tokens: 12,001 input, 346 output').waitFor();
+  await picture.getByRole('button', { name: /^Model, turn 1/ }).click();
+  await picture.getByText('12,345 tokens: 12,000 input, 345 output').waitFor();
   await page.getByText('View as table').click();
   await page.getByRole('row', { name: /Answered by ada\s*Note: She said so/ }).waitFor();
 });

@@ -96,7 +96,9 @@ test('a run shows its timeline with durations, its conversation and its record',
   const page = await browse(desk, 'ada', '/runs');
   const row = page.getByRole('row', { name: new RegExp(runId) });
   // The subject, not only the name.
-  expect(await row.textContent()).toMatch(/^\[\["look",\{\}\],\["pay".*Northwind.*Waiting.*clerk.*ada.*\d m?s$/);
+  expect(await row.textContent()).toMatch(
+    /^\[\["look",\{\}\],\["pay".*Northwind.*Waits for Pay.*Waiting.*clerk.*ada.*\d m?s12\.3k tokens$/,
+  );
   await row.click();
   await page.getByRole('heading', { level: 1, name: /Northwind/ }).waitFor();
   await page.getByText('Waiting for approval').first().waitFor();
@@ -268,7 +270,7 @@ test('a decision in the inbox continues the chat at once', async () => {
   expect(desk.done).toHaveLength(1);
 });
 
-test('on a phone the name of a run has room beside its actions', async () => {
+test('on a phone a run has room for its name, what it waits for, and its tokens', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const page = await browse(desk, 'ada', `/runs/${runId}`, { viewport: PHONE });
@@ -276,7 +278,8 @@ test('on a phone the name of a run has room beside its actions', async () => {
   await page.getByRole('button', { name: 'Cancel run' }).waitFor();
   expect((await heading.boundingBox())?.width).toBeGreaterThan(280);
   await page.goto(`${desk.url}/runs`);
-  await page.getByRole('link', { name: /Northwind/ }).waitFor();
+  await page.getByRole('link', { name: /Northwind.* Waits for Pay · / }).waitFor();
+  await page.getByText('12.3k tokens').waitFor();
   // The filters share a line below the search.
   const box = (name: RegExp) => page.getByRole('button', { name }).boundingBox();
   expect((await box(/^Status/))?.y).toBe((await box(/^Agent/))?.y);
