@@ -26,9 +26,9 @@ import {
 } from '../sql/rows.ts';
 import { statsSql } from '../sql/stats-query.ts';
 import { sqliteAppend } from './append.ts';
-import { type Job, SqliteConnection } from './connection.ts';
+import { type Job, type Prepare, SqliteConnection } from './connection.ts';
 import { SqliteNotes } from './notes.ts';
-import { DELETIONS, SQL, SQLITE_DIALECT } from './statements.ts';
+import { DELETIONS, EVENTS_AT_ONCE, SQL, SQLITE_DIALECT } from './statements.ts';
 
 /** Options of `sqliteStore`. */
 export type SqliteStoreOptions = {
@@ -203,16 +203,26 @@ function readRun(runId: string, after: number, limit: number): Job<LoadedRow | u
   return (prepare) => {
     const run = prepare(SQL.run).get(runId) as RunRow | undefined;
     if (run === undefined) return undefined;
-    const batches: string[] = [];
-    let size = 0;
-    for (const { version, events } of prepare(SQL.events).iterate(run.seq, after, limit)) {
-      batches.push(`${version},${events}`);
-      size += String(events).length;
-      if (size >= FULL_PAGE_SIZE) break;
-    }
-    return { ...run, batches: batches.length === 0 ? null : batches.join('\n') };
+    return Object.assign(run, { batches: batchesOf(prepare, run.seq, after, limit) });
   };
 }
+
+function batchesOf(prepare: Prepare, runSeq: number, after: number, limit: number): string | null {
+  const batches: string[] = [];
+  let size = 0;
+  for (let from = after; ; ) {
+    const rows = prepare(SQL.events).all(runSeq, from) as unknown as readonly EventRow[];
+    for (const { version, events } of rows) {
+      batches.push(`${version},${events}`);
+      size += events.length;
+      from = version;
+      if (size >= FULL_PAGE_SIZE || batches.length === limit) return batches.join('\n');
+    }
+    if (rows.length < EVENTS_AT_ONCE) return batches.length === 0 ? null : batches.join('\n');
+  }
+}
+
+type EventRow = { readonly version: number; readonly events: string };
 
 /** 0 before the tables exist. */
 const lastEvent: Job<number> = (prepare) => {

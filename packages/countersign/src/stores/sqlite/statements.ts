@@ -30,11 +30,15 @@ const DUE_REMINDERS = `SELECT seq FROM countersign_interrupt
   WHERE ${REMINDER_IS_OPEN} AND ${REMINDER_DUE_AT} <= ?1 AND (expires_at IS NULL OR expires_at > ?1)
   ORDER BY ${REMINDER_DUE_AT} LIMIT ?2`;
 
+/** How many rows of events one statement reads. Not a parameter: SQLite compiles a statement again when its limit is bound. */
+export const EVENTS_AT_ONCE = 64;
+
 const ATTEMPTS = 'coalesce(reminder_attempts, 0)';
 
 export const SQL = {
   run: `SELECT ${RUN_COLUMNS.join(', ')} FROM countersign_run WHERE id = ? AND ${EXISTS}`,
-  events: 'SELECT version, events FROM countersign_event WHERE run_seq = ? AND version > ? ORDER BY version LIMIT ?',
+  events: `SELECT version, events FROM countersign_event WHERE run_seq = ? AND version > ? ORDER BY version
+    LIMIT ${EVENTS_AT_ONCE}`,
   claim: `UPDATE countersign_run SET claim_token = ?1, claim_until = ?2
     WHERE id = ?3 AND ${EXISTS} AND (claim_token = ?1 OR ${isFree('?4')}) RETURNING seq`,
   renew: 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim_token = ? RETURNING seq',
