@@ -112,20 +112,23 @@ function valuesOf<C extends Columns>(columns: C, rows: readonly { readonly [name
   });
 }
 
-/** The rows of such values, from the parameter number `first` on, numbered in the order of the list. */
+/**
+ * The rows of such values, from the parameter number `first` on, numbered in the order of the list. The planner puts the
+ * values of a single row where they are used.
+ */
 function rowsSql(columns: Columns, count: Count, first: number): string {
   if (count === 'one') {
     const values = Object.entries(columns).map(
       ([name, type], index) => `$${first + index}::${type === 'line' ? 'text' : type} AS ${name}`,
     );
-    return `SELECT ${values.join(', ')}, 1 AS place`;
+    return `NOT MATERIALIZED (SELECT ${values.join(', ')}, 1 AS place)`;
   }
   const lists = Object.values(columns).map((type, index) =>
     // An empty line is null: no JSON is empty.
     type === 'line' ? `string_to_array($${first + index}::text, E'\\n', '')` : `$${first + index}::${type}[]`,
   );
-  return `SELECT * FROM unnest(${lists.join(', ')}) WITH ORDINALITY AS list (${Object.keys(columns).join(', ')}, place)
-    WHERE ${asOneRow('place')}`;
+  return `MATERIALIZED (SELECT * FROM unnest(${lists.join(', ')})
+    WITH ORDINALITY AS list (${Object.keys(columns).join(', ')}, place) WHERE ${asOneRow('place')})`;
 }
 
 function appendText(tables: Tables, { creates, changes, runs, opened, settled }: Parts): string {
@@ -134,9 +137,9 @@ function appendText(tables: Tables, { creates, changes, runs, opened, settled }:
   const settledFrom = openedFrom + (opens ? Object.keys(OPENED).length : 0);
   const both = creates && changes;
   const steps = [
-    `given AS MATERIALIZED (${rowsSql(RUN, runs, 2)})`,
-    opens && `opening AS MATERIALIZED (${rowsSql(OPENED, opened, openedFrom)})`,
-    settles && `settling AS MATERIALIZED (${rowsSql(SETTLED, settled, settledFrom)})`,
+    `given AS ${rowsSql(RUN, runs, 2)}`,
+    opens && `opening AS ${rowsSql(OPENED, opened, openedFrom)}`,
+    settles && `settling AS ${rowsSql(SETTLED, settled, settledFrom)}`,
     settles && `pending AS MATERIALIZED (${countingPending(tables)})`,
     changes && `${both ? 'changed' : 'written'} AS (${changing(tables, settles)})`,
     creates && `${both ? 'created' : 'written'} AS (${creating(tables)})`,
