@@ -67,7 +67,31 @@ function cardsOf(call: Call): readonly PendingCard[] {
   const { phase } = call;
   const inside = waitingInSubAgent(call, []).map((part) => innerCard(call, part));
   if (phase.at !== 'waiting') return inside;
-  return [cardOf(phase.interrupt.id, requestPart(call), phase.interrupt), ...inside];
+  const card = new WaitingCard(call, phase.interrupt);
+  return inside.length === 0 ? [card] : [card, ...inside];
+}
+
+/** The question of a call. Its part is made when it is needed: most callers look at deadlines and ids only. */
+class WaitingCard implements PendingCard {
+  readonly id: string;
+  readonly interrupt: Interrupt;
+  readonly tool: string;
+  readonly kind: Interrupt['kind'];
+  readonly payload: Json;
+  readonly #call: Call;
+
+  constructor(call: Call, interrupt: Interrupt) {
+    this.id = interrupt.id;
+    this.interrupt = interrupt;
+    this.tool = call.name;
+    this.kind = interrupt.kind;
+    this.payload = interrupt.payload;
+    this.#call = call;
+  }
+
+  get part(): ToolRequestPart {
+    return requestPart(this.#call);
+  }
 }
 
 /** The question of a sub-agent, read from its request. */
@@ -75,12 +99,9 @@ function innerCard(call: Call, part: ToolRequestPart): PendingCard {
   const id = interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
   const { metadata = {} } = part;
   const wait = waitOf(metadata as Partial<Interrupt>);
-  return cardOf(id, part, { id, kind: kindOn(part), payload: metadata.interrupt as Json, ...wait });
-}
-
-function cardOf(id: string, part: ToolRequestPart, interrupt: Interrupt): PendingCard {
-  const { kind, payload } = interrupt;
-  return { id, part, interrupt, tool: part.toolRequest.name, kind, payload };
+  const kind = kindOn(part);
+  const payload = metadata.interrupt as Json;
+  return { id, part, interrupt: { id, kind, payload, ...wait }, tool: part.toolRequest.name, kind, payload };
 }
 
 /** The input for the body: as requested, or as the tool's schema reads it. */
