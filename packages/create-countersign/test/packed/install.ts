@@ -16,8 +16,8 @@ export function tarballs(): Readonly<Record<string, string>> {
 }
 
 /** Fetches from the registry only what npm has not cached. */
-export function npmInstall(folder: string): void {
-  run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'], folder);
+export function npmInstall(folder: string, ...options: readonly string[]): void {
+  run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', ...options], folder);
 }
 
 /** Runs a program to its end and returns its standard output. Fails with all of its output. */
@@ -53,7 +53,7 @@ function stopped(child: ChildProcess): Promise<unknown> {
 }
 
 /** Programs run on the Node of this process, also if npm starts them, and know nothing of the test runner. */
-function environment(): NodeJS.ProcessEnv {
+export function environment(): NodeJS.ProcessEnv {
   const { NODE_ENV, FORCE_COLOR, VITEST, ...rest } = process.env;
   const PATH = [dirname(process.execPath), rest.PATH].join(delimiter);
   const plain = { PATH, NO_COLOR: '1', NEXT_TELEMETRY_DISABLED: '1', npm_config_loglevel: 'error' };
