@@ -37,8 +37,11 @@ export type Findings = {
   readonly problems: readonly string[];
 };
 
-/** A stream that is later than this is silent. */
-const SILENT_MS = 5_000;
+/**
+ * A stream that is later than this is silent. When a process is killed, its last event may arrive with the take-over: until then
+ * nobody knows of it.
+ */
+const SILENT_MS = 10_000;
 /** A write may become durable this long after its process was killed. */
 const LATE_WRITE_MS = 300;
 /** A call is still running until its result is recorded, which may take this long. */

@@ -163,18 +163,6 @@ export function claimContract(check: Check): void {
     ok(since >= before && since <= between, `The first run is due since ${before} to ${between}, not since ${since}.`);
   });
 
-  check('a run whose claim lapsed is in the queue since then', async (subject) => {
-    const { store } = subject;
-    await store.append(creation('lapsed', claim('take', 'me')));
-    await pass(subject, LAPSE_MS);
-    const before = await store.now();
-    await store.renew('lapsed', 'me', SHORT_MS);
-    await pass(subject, LAPSE_MS);
-    const [{ due, dueSince } = { due: 0, dueSince: 0 }] = await store.queue();
-    strictEqual(due, 1);
-    ok((dueSince ?? 0) > before, `The claim lapsed after ${before}, and the run is due since ${dueSince}.`);
-  });
-
   check('a waiting or failed run is due from its wake time on, unless it is held', async (subject) => {
     const { store } = subject;
     const now = await store.now();
