@@ -58,6 +58,12 @@ export async function create({ plan: kind, n }, { modelFor = portModel } = {}) {
       for await (const chunk of stream) if (chunk.type === 'text') onDelta(chunk.text);
       await response;
     },
+    // The response of a chat route, as a server sends it to a browser.
+    async streamBytes(onBytes) {
+      const { streamResponse } = await import('countersign/ui');
+      const { body } = streamResponse((listen) => ai.generate({ prompt: PROMPT, ...listen }));
+      for await (const bytes of body) onBytes(bytes);
+    },
     // Our own store: a run that is started, waits in the store with nothing held here, and is decided by the id of its question.
     async durable({ connectionString, poolMax, store, keepCards = true }) {
       const opened = store ?? (await openStore('postgres', connectionString, undefined, poolMax));

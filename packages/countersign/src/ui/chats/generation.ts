@@ -59,7 +59,8 @@ export async function* generationChunks(options: GenerationOptions): AsyncGenera
           return;
         }
       }
-      await picture.askPolicy();
+      const asking = picture.askPolicy();
+      if (asking instanceof Promise) await asking;
       yield* writer.changes();
     }
   } finally {

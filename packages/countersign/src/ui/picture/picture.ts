@@ -138,8 +138,12 @@ export class Picture {
     this.#transcript.addLive(chunk, (ref) => this.#state.refs.has(ref));
   }
 
-  /** Asks the policy about the cards that were added since. Await it before the picture is read. */
-  async askPolicy(): Promise<void> {
+  /** Asks the policy about the cards that were added since. Await it before the picture is read; undefined if there are none. */
+  askPolicy(): Promise<void> | undefined {
+    return this.#unchecked.size > 0 ? this.#askPolicy() : undefined;
+  }
+
+  async #askPolicy(): Promise<void> {
     const unchecked = [...this.#unchecked];
     this.#unchecked.clear();
     await Promise.all(

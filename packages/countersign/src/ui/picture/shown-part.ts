@@ -4,8 +4,14 @@ import type { Json } from '../../core/json.ts';
 import type { Part } from '../../core/message.ts';
 import type { InterruptCard } from './card.ts';
 
-/** Text of the model; it grows while the model writes. */
-export type ShownText = { readonly type: 'text' | 'reasoning'; readonly id: string; text: string; done: boolean };
+/** Text of the model; it grows while the model writes. `added`: the text since its changes were last taken. */
+export type ShownText = {
+  readonly type: 'text' | 'reasoning';
+  readonly id: string;
+  text: string;
+  added: string;
+  done: boolean;
+};
 
 type ShownFile = { readonly type: 'file'; readonly url: string; readonly mediaType: string };
 

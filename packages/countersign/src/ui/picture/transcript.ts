@@ -83,8 +83,7 @@ export class Transcript {
     const step = this.#lastStep();
     if (chunk.type !== 'tool-input') {
       const part = this.#openText(step, chunk.type);
-      part.text += chunk.type === 'text' ? chunk.text : chunk.reasoning;
-      return this.markChanged(part);
+      return this.#addText(part, chunk.type === 'text' ? chunk.text : chunk.reasoning);
     }
     // A ref that was used before is replaced by one of ours, which only the record has.
     if (isKnownRef(chunk.ref)) return;
@@ -109,6 +108,12 @@ export class Transcript {
     if (!this.changed.has(part)) this.changed.set(part, this.#stepOf.get(part) ?? -1);
   }
 
+  #addText(part: ShownText, text: string): void {
+    part.added = this.changed.has(part) ? part.added + text : text;
+    part.text += text;
+    this.markChanged(part);
+  }
+
   #complete(step: ShownPart[], content: readonly Part[]): void {
     const shown = { text: textIn(step, 'text'), reasoning: textIn(step, 'reasoning') };
     const addText = (type: ShownText['type'], text: string) => {
@@ -116,8 +121,7 @@ export class Transcript {
       shown[type] = shown[type].slice(known);
       if (known === text.length) return;
       const part = this.#openText(step, type);
-      part.text += text.slice(known);
-      this.markChanged(part);
+      this.#addText(part, text.slice(known));
     };
     for (const part of content) {
       if ('text' in part) addText('text', part.text);
@@ -152,7 +156,10 @@ export class Transcript {
   #openText(step: ShownPart[], type: ShownText['type']): ShownText {
     const last = step.at(-1);
     if (last?.type === type && !last.done) return last;
-    return this.#add({ type, id: `${this.#current?.steps.length ?? 0}.${step.length}`, text: '', done: false }, step);
+    return this.#add(
+      { type, id: `${this.#current?.steps.length ?? 0}.${step.length}`, text: '', added: '', done: false },
+      step,
+    );
   }
 
   #closeText(step: readonly ShownPart[]): void {

@@ -111,7 +111,7 @@ export class ChatWriter {
     const { type, id } = part;
     if (sent.length < part.text.length) {
       if (!sent.begun) yield { type: `${type}-start`, id };
-      yield { type: `${type}-delta`, id, delta: part.text.slice(sent.length) };
+      yield { type: `${type}-delta`, id, delta: unsent(part, sent.length) };
       sent.begun = true;
       sent.length = part.text.length;
     }
@@ -208,6 +208,11 @@ export class ChatWriter {
     sent.approvalId = approvalId;
     return { type: 'tool-approval-request', approvalId, toolCallId };
   }
+}
+
+/** A slice of the whole text would copy it for each piece that the model writes. */
+function unsent({ text, added }: ShownText, sent: number): string {
+  return sent + added.length === text.length ? added : text.slice(sent);
 }
 
 const endOf = (finishReason: string): ChatChunk => ({ type: 'data-end', id: 'end', data: { finishReason } });
