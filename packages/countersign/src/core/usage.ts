@@ -27,8 +27,20 @@ export function tokenCount(value: unknown): number | undefined {
 
 export function addUsage(total: Usage | undefined, more: Usage | undefined): Usage | undefined {
   if (!total || !more) return total ?? more;
-  const names = Object.keys({ ...total, ...more }) as (keyof Usage)[];
-  return Object.fromEntries(names.map((name) => [name, added(total[name], more[name])])) as Usage;
+  const sum = {
+    inputTokens: added(total.inputTokens, more.inputTokens),
+    outputTokens: added(total.outputTokens, more.outputTokens),
+    totalTokens: added(total.totalTokens, more.totalTokens),
+  };
+  const { reasoningTokens = more.reasoningTokens, cachedInputTokens = more.cachedInputTokens } = total;
+  if (reasoningTokens === undefined && cachedInputTokens === undefined) return sum;
+  return {
+    ...sum,
+    ...(reasoningTokens !== undefined && { reasoningTokens: added(total.reasoningTokens, more.reasoningTokens) }),
+    ...(cachedInputTokens !== undefined && {
+      cachedInputTokens: added(total.cachedInputTokens, more.cachedInputTokens),
+    }),
+  };
 }
 
 /** Whatever providers report, the sum is a whole number. */

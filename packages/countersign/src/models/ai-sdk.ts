@@ -78,15 +78,21 @@ async function readStream(
   failed: (error: unknown) => never,
 ): Promise<void> {
   const reader = stream.getReader();
+  let isReading = false;
   try {
     for (;;) {
       signal?.throwIfAborted();
-      const { done, value } = await reader.read().catch(failed);
+      isReading = true;
+      const { done, value } = await reader.read();
+      isReading = false;
       signal?.throwIfAborted();
       if (done || !value) return;
       if (value.type === 'error') failed((value as { readonly error?: unknown }).error);
       assembly.take(value as ReplyPart);
     }
+  } catch (error) {
+    if (isReading) failed(error);
+    throw error;
   } finally {
     // The reply has ended, failed or was given up: how the provider takes it changes nothing.
     reader.cancel(signal?.reason).catch(() => undefined);

@@ -6,11 +6,12 @@ export class ChunkStream implements AsyncIterableIterator<Chunk> {
   #chunks: Chunk[] = [];
   #next = 0;
   #end: { readonly error?: unknown } | undefined;
-  readonly #waiting: { resolve(result: IteratorResult<Chunk>): void; reject(error: unknown): void }[] = [];
+  #waiting: PromiseWithResolvers<IteratorResult<Chunk>> | undefined;
 
   push(chunk: Chunk): void {
     if (this.#end) return;
-    const waiting = this.#waiting.shift();
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
     if (waiting) waiting.resolve({ value: chunk, done: false });
     else this.#chunks.push(chunk);
   }
@@ -19,13 +20,13 @@ export class ChunkStream implements AsyncIterableIterator<Chunk> {
   end(end: { readonly error?: unknown } = {}): void {
     if (this.#end) return;
     this.#end = end;
-    const [first, ...others] = this.#waiting.splice(0);
-    if (first && 'error' in end) {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting && 'error' in end) {
       // The error is reported once; later reads find the end.
       this.#end = {};
-      first.reject(end.error);
-    } else first?.resolve(DONE);
-    for (const waiting of others) waiting.resolve(DONE);
+      waiting.reject(end.error);
+    } else waiting?.resolve(DONE);
   }
 
   next(): Promise<IteratorResult<Chunk>> {
@@ -37,16 +38,25 @@ export class ChunkStream implements AsyncIterableIterator<Chunk> {
       return Promise.resolve({ value: chunk, done: false });
     }
     const end = this.#end;
-    if (!end) return new Promise((resolve, reject) => void this.#waiting.push({ resolve, reject }));
+    if (!end) return this.#wait();
     if (!('error' in end)) return Promise.resolve(DONE);
     this.#end = {};
     return Promise.reject(end.error);
   }
 
+  /** A second read that comes before the first has its chunk waits for its turn. */
+  #wait(): Promise<IteratorResult<Chunk>> {
+    const next = () => this.next();
+    if (this.#waiting) return this.#waiting.promise.then(next, next);
+    this.#waiting = Promise.withResolvers();
+    return this.#waiting.promise;
+  }
+
   return(): Promise<IteratorResult<Chunk>> {
     this.#end = {};
     this.#reset();
-    for (const waiting of this.#waiting.splice(0)) waiting.resolve(DONE);
+    this.#waiting?.resolve(DONE);
+    this.#waiting = undefined;
     return Promise.resolve(DONE);
   }
 
