@@ -33,10 +33,7 @@ export type Part = TextPart | ReasoningPart | MediaPart | DataPart | ToolRequest
 /** The author of a message. `tool` messages hold the results of the calls in the `model` message before them. */
 export type Role = 'system' | 'user' | 'model' | 'tool';
 
-/**
- * One message of a conversation: plain JSON that can be saved and passed back. To change a message, replace it in its array:
- * a change inside it may go unnoticed.
- */
+/** One message of a conversation: plain JSON that can be saved and passed back. */
 export type Message = { readonly role: Role; readonly content: readonly Part[]; readonly metadata?: Metadata };
 
 export const isToolRequest = (part: Part): part is ToolRequestPart => 'toolRequest' in part;

@@ -1,12 +1,12 @@
 // The prompt of a conversation: each message is converted once, and the result lives as long as the conversation.
-import { toJson } from '../core/json.ts';
-import type { Message } from '../core/message.ts';
+import { sameJson, toJson } from '../core/json.ts';
+import type { Message, Part } from '../core/message.ts';
 import type { PromptMessage } from './specification.ts';
 
 type Convert = (message: Message) => PromptMessage;
 
 /**
- * Finds what is kept of a conversation, and adds its new messages. Messages are immutable: one that was replaced since an earlier
+ * Finds what is kept of a conversation, and adds its new messages. A message that was replaced or changed since an earlier
  * generation is converted again, and no other. What is kept is frozen and shares nothing with the messages, so a provider can
  * change neither.
  */
@@ -29,19 +29,25 @@ export function conversations(convert: Convert): (messages: readonly Message[]) 
 export class Conversation {
   readonly #convert: Convert;
   readonly #messages: Message[];
+  /** What each message said when it was converted. */
+  readonly #copies: Message[];
   /** Undefined for a message whose prompt form cannot be kept. */
   readonly #said: (PromptMessage | undefined)[];
   /** What is kept is the prompt as it is: nothing is missing, empty or to be joined. */
   #isPrompt: boolean;
 
-  /** Takes the messages that `earlier` has in the same place from there, without looking at them. */
+  /** Takes the messages that `earlier` has in the same place from there. */
   constructor(convert: Convert, messages: readonly Message[], earlier: Conversation | undefined) {
     this.#convert = convert;
     this.#messages = earlier ? messages.slice(0, earlier.#messages.length) : [];
+    this.#copies = earlier ? earlier.#copies.slice(0, messages.length) : [];
     this.#said = earlier ? earlier.#said.slice(0, messages.length) : [];
     this.#isPrompt = earlier ? earlier.#isPrompt : true;
-    for (let index = 0; earlier && index < this.#messages.length; index++)
-      if (earlier.#messages[index] !== messages[index]) this.#said[index] = this.#form(messages, index);
+    for (let index = 0; earlier && index < this.#messages.length; index++) {
+      const message = messages[index] as Message;
+      const isKnown = earlier.#messages[index] === message && isUnchanged(message, this.#copies[index] as Message);
+      if (!isKnown) this.#convertAt(messages, index);
+    }
     this.extend(messages);
   }
 
@@ -54,7 +60,7 @@ export class Conversation {
   /** Adds the messages that are new. */
   extend(messages: readonly Message[]): this {
     for (let index = this.#messages.length; index < messages.length; index++) {
-      this.#said.push(this.#form(messages, index));
+      this.#convertAt(messages, index);
       this.#messages.push(messages[index] as Message);
     }
     return this;
@@ -69,12 +75,15 @@ export class Conversation {
     return prompt;
   }
 
-  #form(messages: readonly Message[], index: number): PromptMessage | undefined {
+  #convertAt(messages: readonly Message[], index: number): void {
     const message = messages[index] as Message;
-    const said = kept(message, this.#convert);
+    const copy = toJson(message);
+    const form = this.#convert(copy.ok ? (copy.value as Message) : message);
+    const said = copy.ok && freeze(form) ? form : undefined;
     const follows = message.role === 'tool' && messages[index - 1]?.role === 'tool';
     if (!said || said.content.length === 0 || follows) this.#isPrompt = false;
-    return said;
+    this.#said[index] = said;
+    this.#copies[index] = copy.ok ? (copy.value as Message) : message;
   }
 }
 
@@ -87,16 +96,17 @@ function append(prompt: PromptMessage[], message: PromptMessage): void {
   else prompt.push(message);
 }
 
-/** Undefined if a provider could change the prompt form, as it could change a URL. */
-function kept(message: Message, convert: Convert): PromptMessage | undefined {
-  const copy = isText(message) ? { ok: true, value: message } : toJson(message);
-  const said = convert(copy.ok ? (copy.value as Message) : message);
-  return copy.ok && freeze(said) ? said : undefined;
-}
-
-/** Its prompt form then shares only strings with it. */
-function isText({ content, metadata }: Message): boolean {
-  return metadata === undefined && content.every((part) => 'text' in part && part.metadata === undefined);
+/** Whether a message says what it said when this copy was made. Most messages are text, for which two strings are compared. */
+function isUnchanged(message: Message, copy: Message): boolean {
+  const { role, content, metadata } = message;
+  if (role !== copy.role || content.length !== copy.content.length || !sameJson(metadata, copy.metadata)) return false;
+  for (let index = 0; index < content.length; index++) {
+    const part = content[index] as Part;
+    const before = copy.content[index] as Part;
+    const areTexts = 'text' in part && 'text' in before && part.metadata === undefined && before.metadata === undefined;
+    if (areTexts ? part.text !== before.text : !sameJson(part, before)) return false;
+  }
+  return true;
 }
 
 /** Freezes JSON in depth. Returns false if the value holds anything else. */

@@ -242,6 +242,33 @@ describe('a conversation that grows', () => {
     expect(second[3]).toBe(first[3]);
   });
 
+  test.for<[string, Message, (message: any) => void]>([
+    ['text', message('user', { text: 'a' }), ({ content }) => (content[0].text = 'b')],
+    [
+      'the input of a call',
+      message('model', call({ to: { name: 'Ann' } })),
+      ({ content }) => (content[0].toolRequest.input.to.name = 'Bob'),
+    ],
+    [
+      'metadata',
+      message('user', { text: 'a' }),
+      (changed) => (changed.metadata = { providerMetadata: { openai: { a: 1 } } }),
+    ],
+    ['a part more', message('user', { text: 'a' }), ({ content }) => content.push({ text: 'b' })],
+    [
+      'another part',
+      message('user', { text: 'a' }),
+      ({ content }) => (content[0] = { media: { url: 'data:text/plain,b' } }),
+    ],
+  ])('a message that was changed in place is converted again: %s', ([, changed, change]) => {
+    const history = [message('user', { text: 'Hello.' }), changed];
+    const [same] = promptOf('v4', ...history);
+    change(changed);
+    const prompt = promptOf('v4', ...history);
+    expect(prompt).toEqual(promptOf('v4', ...structuredClone(history)));
+    expect(prompt[0]).toBe(same);
+  });
+
   test('a provider can change its prompt array, but no message in it, and not the conversation', () => {
     const input = { to: 'Ann', lines: [{ amount: 1 }] };
     const history = [
