@@ -1,7 +1,9 @@
 // The cost of the stores: statements, bytes in the log, and how lists are read. Counted, never timed.
 import { DatabaseSync } from 'node:sqlite';
+import { countersign } from 'countersign';
 import { type PostgresPool, postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
+import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import type { InterruptQuery, RunStatus } from '../../src/runs/port/store.ts';
 import { tablesIn } from '../../src/stores/postgres/schema.ts';
@@ -88,6 +90,30 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await Promise.all(many.map((runId) => store.read(runId)));
     expect(statements - before).toBeLessThanOrEqual(6);
     await store.close();
+    await pool.end();
+  });
+
+  test('a round trip takes four statements, which are planned only at first', async () => {
+    const url = await freshDatabase();
+    const pool = poolOn(url, 1);
+    const model = scriptedModel(({ messages }) =>
+      messages.at(-1)?.role === 'user' ? { calls: [{ name: 'pay' }] } : 'Paid.',
+    );
+    const ai = countersign({ model, store: postgresStore(pool), retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+    const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
+    const rounds = 20;
+    for (let round = 0; round < rounds; round += 1) {
+      const { id } = await clerk.start('Pay.');
+      const { pending } = await ai.runs.rested(id);
+      await ai.runs.decide(pending[0] ?? '', 'approve');
+      expect(await ai.runs.rested(id)).toMatchObject({ status: 'done', text: 'Paid.' });
+    }
+    // PostgreSQL plans a prepared statement five times at most, unless it expects a plan for the values to be better.
+    const counts = 'SELECT custom_plans::int AS planned, generic_plans::int AS reused FROM pg_prepared_statements';
+    const { rows } = await pool.query(`${counts} WHERE custom_plans + generic_plans > ${rounds / 2}`);
+    expect(rows).toEqual(Array.from({ length: 4 }, () => ({ planned: 5, reused: rounds - 5 })));
+    await ai.runs.store.close();
     await pool.end();
   });
 
