@@ -27,7 +27,7 @@ export function Composer({ input, isBusy, isPending, onSend }: ComposerProps) {
   }
 
   return (
-    <div className="sticky bottom-0 z-10 bg-canvas pb-[max(1rem,env(safe-area-inset-bottom))] before:pointer-events-none before:absolute before:inset-x-0 before:-top-6 before:h-6 before:bg-linear-to-t before:from-canvas">
+    <div className="sticky bottom-0 z-10 bg-canvas pb-[max(1rem,env(safe-area-inset-bottom))] before:pointer-events-none before:absolute before:inset-x-0 before:-top-3 before:h-3 before:bg-linear-to-t before:from-canvas">
       <form aria-label="Write a message" onSubmit={submit} className="mx-auto w-full max-w-3xl px-4 pt-1 sm:px-6">
         <p id={hint} className="pb-2 text-center text-xs empty:pb-0 text-muted">
           {isPending && 'Sending a message cancels the pending requests above.'}

@@ -50,7 +50,7 @@ export function Chat({ agent, id, loaded, isRunning, onBegin, onAnswer }: ChatPr
   return (
     <div
       ref={scroller}
-      className="flex min-h-0 flex-1 flex-col overflow-y-auto [--cs-bottom-bar:6.5rem] max-md:[--cs-bottom-bar:7.5rem]"
+      className="flex min-h-0 flex-1 flex-col overflow-y-auto [--cs-bottom-bar:95px] max-md:[--cs-bottom-bar:107px]"
     >
       <div className="mx-auto flex w-full max-w-3xl flex-1 flex-col px-4 md:px-6">
         {messages.length === 0 ? (
