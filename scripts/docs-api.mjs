@@ -55,8 +55,8 @@ function operationText({ method, path, summary, description = '', parameters = [
   return `### ${method.toUpperCase()} ${path}
 
 ${[`${summary}.`, description].filter(Boolean).join(' ')}
-${rows.length > 0 ? `\n| parameter | in | type | |\n|---|---|---|---|\n${rows.join('\n')}\n` : ''}${body ? `\nBody: ${typeText(body)}${requestBody.required ? '' : ', optional'}\n` : ''}
-| status | body | |
+${rows.length > 0 ? `\n| parameter | in | type | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n` : ''}${body ? `\nBody: ${typeText(body)}${requestBody.required ? '' : ', optional'}\n` : ''}
+| status | body | meaning |
 |---|---|---|
 ${answers.join('\n')}
 `;
@@ -72,7 +72,7 @@ function shape(name, schema) {
     ),
   );
   const intro = [schema.description ?? '', refs.length > 0 ? `All of ${refs.join(', ')}, and:` : ''].filter(Boolean);
-  const table = rows.length > 0 ? `| field | type | |\n|---|---|---|\n${rows.join('\n')}\n` : '';
+  const table = rows.length > 0 ? `| field | type | meaning |\n|---|---|---|\n${rows.join('\n')}\n` : '';
   return `### ${name}\n\n${intro.length > 0 ? `${intro.join(' ')}\n\n` : ''}${table}`;
 }
 
