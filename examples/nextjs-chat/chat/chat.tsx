@@ -45,7 +45,7 @@ export function Chat({ id, messages: loaded, isRunning, model }: ChatProps) {
   };
 
   return (
-    <div className="flex min-h-dvh flex-col [--cs-bottom-bar:6.125rem]">
+    <div className="flex min-h-dvh flex-col [--cs-bottom-bar:6.125rem] max-sm:[--cs-bottom-bar:6.625rem]">
       <TopBar page="/" model={model} />
       <main className="mx-auto flex w-full max-w-3xl flex-1 flex-col px-4 sm:px-6">
         <h1 className="sr-only">Chat with the assistant</h1>
