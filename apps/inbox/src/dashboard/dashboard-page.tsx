@@ -69,7 +69,10 @@ function Numbers({ stats, days, isOwn }: NumbersProps) {
       <dl className="grid grid-cols-2 gap-3 lg:grid-cols-5">
         <Tile name="Waiting now" value={count(stats.waiting)}>
           {stats.oldestWaitingAt !== null && stats.waiting > 0 && (
-            <Link href="/" className="underline underline-offset-2">
+            <Link
+              href="/"
+              className="underline underline-offset-2 max-md:-my-3 max-md:inline-flex max-md:min-h-11 max-md:items-center"
+            >
               Oldest: {roughly(Math.max(now - stats.oldestWaitingAt, 0))}
             </Link>
           )}

@@ -124,7 +124,7 @@ function Elsewhere({ path, children }: { readonly path: string; readonly childre
       href={new URL(path, mount).href}
       target="_blank"
       rel="noreferrer"
-      className="underline underline-offset-2 hover:text-ink"
+      className="inline-flex items-center underline underline-offset-2 hover:text-ink max-md:min-h-11"
     >
       {children}
     </a>
