@@ -267,8 +267,13 @@ const report = {
   cpu: os.cpus()[0].model,
   memGb: os.totalmem() / 2 ** 30,
   flushUs: +opt['flush-us'],
+  versions: {},
   results: [],
 };
+for (const id of base) {
+  const { meta } = await loadAdapter(id);
+  report.versions[meta.main] = versionOf(id, meta.main);
+}
 const save = () => {
   if (opt.out) fs.writeFileSync(opt.out, JSON.stringify(report, null, 1));
 };
