@@ -12,7 +12,10 @@ export class GenerateResponse<Output = any, Interrupt extends ToolRequestPart = 
   readonly messages: Message[];
   readonly finishReason: FinishReason;
   readonly finishMessage: string | undefined;
-  /** The sum over the replies of this `generate`; undefined when the provider did not say. */
+  /**
+   * The tokens of the replies of this `generate`; undefined if the provider did not report any. In a stored conversation: those
+   * recorded since its message or decision, with those of sub-agents.
+   */
   readonly usage: Usage | undefined;
   /** The final reply, parsed by the output schema; null until there is one. */
   readonly output: Output | null;

@@ -1,9 +1,11 @@
 // Stored conversations: `generate` and `chat` of an agent with a `runId`, whose messages live in the store.
 import { ConflictError, UsageError } from '../core/errors.ts';
+import { usageIn } from '../core/event.ts';
 import { messagesOf } from '../core/messages/load-messages.ts';
 import type { Limits } from '../core/next.ts';
 import { anything, checkOptions } from '../core/options.ts';
 import type { State } from '../core/state.ts';
+import { addUsage } from '../core/usage.ts';
 import type { StartInput, StartOptions } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
 import { decisionsOf, type GenerateOptions, partsOf, readOptions, withSystem } from '../loop/options.ts';
@@ -95,21 +97,27 @@ export async function converse(
   const loaded = await runs.waited(runId, signal, driving);
   const whole = await stateOfRun(loaded);
   const answered = saidAt === undefined ? undefined : answeredTo(loaded, saidAt, agent.limits);
-  const state = answered ?? whole;
+  const { state, events } = answered ?? { state: whole, events: loaded.events };
   const error = answered ? undefined : errorIn(loaded.run);
   if (error) throw errorOf(error, { runId, messages: messagesOf(state, runId) });
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   const output = await readOutput(state, schema, () => messagesOf(state, runId));
-  return new GenerateResponse(state, undefined, output, runId);
+  const since = saidAt ?? found?.run.version ?? 0;
+  const usage = events.slice(since).map(usageIn).reduce(addUsage, undefined);
+  return new GenerateResponse(state, usage, output, runId);
 }
 
 /** The conversation right after the answer to this message, if it was answered before other messages followed. */
-function answeredTo({ events }: LoadedRun, saidAt: number, limits: Limits): State | undefined {
-  const [, next] = events.flatMap(({ type }, index) => (type === 'user-spoke' && index >= saidAt ? index : []));
+function answeredTo({ events: all }: LoadedRun, saidAt: number, limits: Limits): Shown | undefined {
+  const [, next] = all.flatMap(({ type }, index) => (type === 'user-spoke' && index >= saidAt ? index : []));
   if (next === undefined) return undefined;
-  const state = stateOf(events.slice(0, next));
-  return statusOf(state, limits) === 'done' ? state : undefined;
+  const events = all.slice(0, next);
+  const state = stateOf(events);
+  return statusOf(state, limits) === 'done' ? { state, events } : undefined;
 }
+
+/** The part of a conversation that a response shows. */
+type Shown = { readonly state: State; readonly events: LoadedRun['events'] };
 
 /** Returns false if someone else started the conversation at the same time. */
 async function unlessExists(starting: Promise<unknown>): Promise<boolean> {

@@ -1,5 +1,5 @@
 // Tokens of stored runs: recorded with each reply, added up, and listed without reading events.
-import { countersign, memoryStore, type Usage, z } from 'countersign';
+import { approve, countersign, memoryStore, type Usage, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
 import { scriptedModel, standInModel } from 'countersign/testing';
@@ -84,4 +84,14 @@ test('the response of generate counts valid tokens only', async () => {
   const ai = countersign({ model });
   const look = ai.defineTool({ name: 'look', description: '' }, () => 'seen');
   expect((await ai.generate({ prompt: 'Hi.', tools: [look] })).usage).toEqual(tokens(7, 1));
+});
+
+test('the response of a stored conversation has the tokens since its message or decision', async () => {
+  const { boss } = office(memoryStore());
+  const chat = boss.chat({ runId: 'talk' });
+  const asked = await chat.send('Pay.');
+  expect(asked.usage).toEqual(tokens(120, 12));
+  // The boss's model fails after the clerk's next reply, and then replies.
+  await expect(chat.send({ resume: asked.interrupts.map((request) => approve(request)) })).rejects.toThrow('is down');
+  expect((await chat.send('Go on.')).usage).toEqual(tokens(200, 20));
 });
