@@ -63,7 +63,7 @@ const EXTRA = {
   B: ['langgraph:saver'],
   C: ['ours:fresh-history'],
   E: ['floor:webstream'],
-  F: ['floor:safe', 'floor:two-commits', 'langgraph:exit'],
+  F: ['floor:safe', 'floor:two-commits', 'langgraph:exit', 'ours:restate', 'ours:restate-3'],
   S: ['floor:safe'],
 }; // variants that only matter to one case
 const say = (...a) => console.error(new Date().toISOString().slice(11, 19), ...a);

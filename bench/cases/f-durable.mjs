@@ -25,10 +25,12 @@ export default {
   },
   async round(c, variant, env) {
     const b0 = bytes();
+    const others0 = c.s.othersCpuMs?.() ?? 0;
     const measured = await roundTrips(c, variant, env);
     const b1 = bytes();
     return {
       ...measured,
+      othersCpuUs: (((c.s.othersCpuMs?.() ?? 0) - others0) * 1000) / measured.iters,
       sent: (b1.out - b0.out) / measured.iters,
       received: (b1.in - b0.in) / measured.iters,
     };
@@ -40,6 +42,7 @@ export default {
     ['wall µs', 'wallUs'],
     ['client CPU µs', 'cpuUs'],
     ['server CPU µs', 'serverCpuUs'],
+    ['CPU µs of other servers', 'othersCpuUs'],
     ['SQL statements', 'statements'],
     ['of them not BEGIN/COMMIT', 'dataStatements'],
     ['WAL bytes', 'walBytes'],

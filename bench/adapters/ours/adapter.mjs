@@ -2,7 +2,7 @@
 // The model is written to our own model port, as Genkit's is to Genkit's. The port takes parsed input, so the mock
 // does what a provider's adapter does: the arguments arrive as a JSON string and are parsed here.
 // ai-sdk-model.mjs is the same with an AI SDK provider model.
-import { countersign, z } from 'countersign';
+import * as installed from 'countersign';
 import { DELTA, makePlan, makeTools, neutralHistory, PROMPT, SYSTEM } from '../../lib/plan.mjs';
 
 export const meta = {
@@ -14,7 +14,8 @@ export const meta = {
   durableCore: ['pg'],
 };
 
-export async function create({ plan: kind, n }, { modelFor = portModel } = {}) {
+export async function create({ plan: kind, n }, { modelFor = portModel, engine = installed } = {}) {
+  const { countersign, z } = engine;
   const plan = makePlan(kind === 'stream' ? 'text' : kind, n);
   const impl = makeTools();
   const ai = countersign({ model: modelFor({ plan, counts: impl.counts, n, streams: kind === 'stream' }) });

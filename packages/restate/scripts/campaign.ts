@@ -2,6 +2,7 @@
 //
 //   npm run campaigns:restate                         three nodes, every change on two of them, 200 kills
 //   npm run campaigns:restate -- --nodes 1 --kills 20
+//   npm run campaigns:restate -- --victims node --settle 5000   how long until the first answer, on a settled cluster
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +15,7 @@ const { values } = parseArgs({
     nodes: { type: 'string', default: '3' },
     kills: { type: 'string', default: '200' },
     pause: { type: 'string', default: '60' },
+    settle: { type: 'string', default: '0' },
     victims: { type: 'string', default: 'worker,service,node,service and node' },
   },
 });
@@ -23,6 +25,7 @@ await Promise.all(nodes.map((node) => node.start()));
 try {
   const { problems, answeredAfterMs, ...figures } = await campaign({
     ...{ folder, nodes, kills: Number(values.kills), pauseMs: Number(values.pause) },
+    settleMs: Number(values.settle),
     victims: values.victims.split(',') as Victim[],
     log: console.log,
   });

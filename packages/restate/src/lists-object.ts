@@ -5,7 +5,7 @@ import { ConflictError, InvariantError } from 'countersign';
 import type { InterruptRecord, Store } from 'countersign/store';
 import { catchUp, copiedEvents, forget } from './catch-up.ts';
 import { PATIENT } from './handler-options.ts';
-import { type Change, json, type KeptNote, listsName, type RunSummary, runName } from './wire.ts';
+import { type Change, json, listsName, type NoteChange, type RunSummary, runName } from './wire.ts';
 
 /** How many questions of a run are asked for at once. */
 const QUESTIONS_AT_ONCE = 50;
@@ -38,10 +38,17 @@ export function listsObject(name: string, lists: Store) {
     await ctx.run('catch up', () => catchUp(lists, summary, questions));
   }
 
-  async function note(_: restate.ObjectContext, change: NoteChange): Promise<void> {
-    const { collection, key, note } = change;
+  /** A process that was frozen may write late, so the versions are compared. */
+  async function note(_: restate.ObjectContext, { collection, key, version, note }: NoteChange): Promise<void> {
+    const copied = await lists.notes.get(collection, key);
+    const [, copiedVersion = 0] = (copied?.value ?? []) as readonly [string?, number?];
+    if (copiedVersion > version) return;
     if (note === null) await lists.notes.remove(collection, key);
-    else await lists.notes.put(collection, key, [note.value, note.version], { expiresAt: note.expiresAt });
+    else {
+      const options = { version: copied?.version ?? 0, expiresAt: note.expiresAt };
+      const written = await lists.notes.put(collection, key, [note.value, version], options);
+      if (!written) throw new Error(`The note ${key} of ${collection} changed meanwhile.`);
+    }
   }
 
   const { exclusive } = restate.handlers.object;
@@ -54,9 +61,6 @@ export function listsObject(name: string, lists: Store) {
     },
   });
 }
-
-/** `note` is null once the note is removed. */
-export type NoteChange = { readonly collection: string; readonly key: string; readonly note: KeptNote | null };
 
 /** `behind` if the lists lack changes before this one. A change that they have is no problem. */
 async function copyChange(lists: Store, runId: string, change: Change): Promise<'copied' | 'behind'> {

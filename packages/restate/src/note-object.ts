@@ -2,7 +2,7 @@
 import * as restate from '@restatedev/restate-sdk';
 import type { HandlerClock } from './handler-clock.ts';
 import { SHORT } from './handler-options.ts';
-import { json, type KeptNote, listsName, noteName, type PutRequest } from './wire.ts';
+import { json, type KeptNote, listsName, type NoteChange, noteName, type PutRequest } from './wire.ts';
 
 const KEPT = 'note';
 /** The version of the note that was removed last. */
@@ -13,10 +13,11 @@ const SWEEP_AT = 'sweepAt';
 const SWEEP_AFTER_MS = 60_000;
 
 export function noteObject(name: string, clock: HandlerClock) {
-  const project = (ctx: restate.ObjectContext, note: KeptNote | null): void => {
+  const project = (ctx: restate.ObjectContext, version: number, note: KeptNote | null): void => {
     const [collection = '', key = ''] = ctx.key.split('/').map(decodeURIComponent);
+    const parameter: NoteChange = { collection, key, version, note };
     ctx.genericSend({
-      ...{ service: listsName(name), method: 'note', key: `note/${ctx.key}`, parameter: { collection, key, note } },
+      ...{ service: listsName(name), method: 'note', key: `note/${ctx.key}`, parameter },
       inputSerde: json,
     });
   };
@@ -43,7 +44,7 @@ export function noteObject(name: string, clock: HandlerClock) {
     const written: KeptNote = { ...note, version: Math.max(now, (kept?.version ?? 0) + 1, (last ?? 0) + 1) };
     ctx.set(KEPT, written);
     if (note.expiresAt !== null) await sweepLater(ctx, now, note.expiresAt);
-    project(ctx, written);
+    project(ctx, written.version, written);
     return true;
   }
 
@@ -51,11 +52,11 @@ export function noteObject(name: string, clock: HandlerClock) {
     const asking = ctx.get<KeptNote>(KEPT);
     const now = await clock(ctx);
     const kept = await asking;
-    if (find(kept, now) === null) return false;
+    if (kept === null || find(kept, now) === null) return false;
     ctx.clear(KEPT);
-    ctx.set(LAST, kept?.version ?? 0);
+    ctx.set(LAST, kept.version);
     await sweepLater(ctx, now, now);
-    project(ctx, null);
+    project(ctx, kept.version, null);
     return true;
   }
 
@@ -67,7 +68,8 @@ export function noteObject(name: string, clock: HandlerClock) {
 
   /** Sends the note to the lists again. */
   async function copy(ctx: restate.ObjectContext): Promise<void> {
-    project(ctx, await ctx.get<KeptNote>(KEPT));
+    const kept = await ctx.get<KeptNote>(KEPT);
+    if (kept !== null) project(ctx, kept.version, kept);
   }
 
   async function sweep(ctx: restate.ObjectContext): Promise<void> {
@@ -76,7 +78,7 @@ export function noteObject(name: string, clock: HandlerClock) {
     const kept = await asking;
     if (find(kept, now - SWEEP_AFTER_MS) === null) {
       ctx.clearAll();
-      if (kept !== null) project(ctx, null);
+      if (kept !== null) project(ctx, kept.version, null);
       return;
     }
     ctx.clear(SWEEP_AT);

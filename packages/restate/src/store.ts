@@ -111,25 +111,23 @@ export function restateStore(options: RestateStoreOptions): Store {
 
     async read(runId, { after = 0, limit } = {}) {
       const most = readEventLimit(limit);
-      return isStorable(runId) && runId !== '' ? read(runId, { after, limit: most }) : undefined;
+      return isKey(runId) ? read(runId, { after, limit: most }) : undefined;
     },
 
     async delete(runId) {
-      return isStorable(runId) && JSON.parse(await change(runId, 'remove'));
+      return isKey(runId) && JSON.parse(await change(runId, 'remove'));
     },
 
     async claim(runId, token, leaseMs) {
-      return isStorable(runId)
-        ? readLoaded(await change(runId, 'claim', await claimRequest(token, leaseMs)))
-        : undefined;
+      return isKey(runId) ? readLoaded(await change(runId, 'claim', await claimRequest(token, leaseMs))) : undefined;
     },
 
     async renew(runId, token, leaseMs) {
-      return JSON.parse(await change(runId, 'renew', await claimRequest(token, leaseMs)));
+      return isKey(runId) && JSON.parse(await change(runId, 'renew', await claimRequest(token, leaseMs)));
     },
 
     async release(runId, token) {
-      await change(runId, 'release', { token });
+      if (isKey(runId)) await change(runId, 'release', { token });
     },
 
     async interrupt(id) {
@@ -157,6 +155,9 @@ export function restateStore(options: RestateStoreOptions): Store {
     ...(admin !== undefined && { projection: new Admin(admin, name, nodes) }),
   };
 }
+
+/** Nothing is stored under other ids. */
+const isKey = (runId: string): boolean => runId !== '' && isStorable(runId);
 
 /** An object knows the questions of its own run only. Ids that begin with the id of their run cannot meet in two runs. */
 async function refuseForeignIds({ runId, opened }: Append, lists: Store): Promise<void> {

@@ -77,6 +77,14 @@ export type RunSummary = {
 /** A note, as its object keeps it and the lists have it. */
 export type KeptNote = { readonly value: string; readonly version: number; readonly expiresAt: number | null };
 
+/** A change of a note, for the lists. `note` is null if the note of this version was removed. */
+export type NoteChange = {
+  readonly collection: string;
+  readonly key: string;
+  readonly version: number;
+  readonly note: KeptNote | null;
+};
+
 /** A note is written at `version`, or at any if that is null. */
 export type PutRequest = {
   readonly value: string;

@@ -21,6 +21,8 @@ export type CampaignOptions = {
   readonly victims: readonly Victim[];
   /** How long a worker pauses between two starts. */
   readonly pauseMs: number;
+  /** How long a cluster has to settle before the next kill, in addition to a random moment. Default: 0. */
+  readonly settleMs?: number;
   readonly log?: (line: string) => void;
 };
 
@@ -42,7 +44,7 @@ export type Figures = {
 const WORKERS = 2;
 
 export async function campaign(options: CampaignOptions): Promise<Figures> {
-  const { folder, nodes, kills, victims, log = () => {} } = options;
+  const { folder, nodes, kills, victims, settleMs = 0, log = () => {} } = options;
   const [first] = nodes;
   if (first === undefined) throw new Error('A campaign needs a node.');
   const startedAt = performance.now();
@@ -61,7 +63,7 @@ export async function campaign(options: CampaignOptions): Promise<Figures> {
   for (let turn = 0; killed < kills; turn += 1) {
     const victim = victims[turn % victims.length] ?? 'worker';
     const node = nodes[Math.floor(Math.random() * nodes.length)] ?? first;
-    await delay(200 + Math.random() * 500);
+    await delay(settleMs + 200 + Math.random() * 500);
     const diedAt = performance.now();
     if (victim === 'worker') {
       await workers[turn % WORKERS]?.restart();
@@ -182,19 +184,21 @@ async function recover(store: Store, place: Place): Promise<number> {
   const worker = runs.work({ concurrency: 16, pollMs: 100 });
   let doubts = 0;
   try {
-    for (const until = performance.now() + 180_000; performance.now() < until; await delay(100)) {
-      const { items } = await runs.interrupts({ limit: 100 });
+    for (const until = performance.now() + 600_000; performance.now() < until; await delay(100)) {
+      const { items } = await runs.interrupts({ limit: 20 });
       const lines = readLines<Line>(place.ledger);
-      for (const card of items) {
-        const isDoubt = card.kind === 'unknown-outcome';
-        try {
-          await runs.decide(card.id, isDoubt ? truthOn(card, lines) : 'approve', { by: 'auditor' });
-          doubts += isDoubt ? 1 : 0;
-        } catch (error) {
-          // The lists lag: it was decided a moment ago.
-          if ((error as { code?: unknown }).code !== 'already-decided') throw error;
-        }
-      }
+      await Promise.all(
+        items.map(async (card) => {
+          const isDoubt = card.kind === 'unknown-outcome';
+          try {
+            await runs.decide(card.id, isDoubt ? truthOn(card, lines) : 'approve', { by: 'auditor' });
+            doubts += isDoubt ? 1 : 0;
+          } catch (error) {
+            // The lists lag: it was decided a moment ago.
+            if ((error as { code?: unknown }).code !== 'already-decided') throw error;
+          }
+        }),
+      );
       const { running, waiting } = await store.countRuns();
       if (running + waiting === 0 && (await store.projection?.lagMs()) === 0) break;
     }
@@ -209,10 +213,10 @@ type Inspection = Omit<Figures, 'kills' | 'doubts' | 'answeredAfterMs' | 'second
 async function inspect(store: Store, place: Place): Promise<Inspection> {
   const problems: string[] = [];
   const { runs } = openBank(store, place, () => 0);
-  const records = (await all<RunRecord>((page) => runs.list({ limit: 500, ...page }))).filter(
+  const records = (await all<RunRecord>((page) => runs.list({ limit: 200, ...page }))).filter(
     ({ id }) => id !== 'probe',
   );
-  const cards = await all<RunInterrupt>((page) => runs.interrupts({ settled: true, limit: 500, ...page }));
+  const cards = await all<RunInterrupt>((page) => runs.interrupts({ settled: true, limit: 200, ...page }));
   const lines = readLines<Line>(place.ledger);
   const acks = readLines<Ack>(place.acks);
 
@@ -256,14 +260,14 @@ async function verifySome(runs: Runs, records: readonly RunRecord[], problems: s
 
 async function all<T>(
   list: (page: {
-    readonly after?: string;
+    readonly cursor?: string;
   }) => Promise<{ readonly items: readonly T[]; readonly cursor: string | null }>,
 ): Promise<readonly T[]> {
   const items: T[] = [];
-  for (let after: string | null | undefined; after !== null; ) {
-    const page = await list(after === undefined ? {} : { after });
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await list(cursor === undefined ? {} : { cursor });
     items.push(...page.items);
-    after = page.cursor;
+    cursor = page.cursor;
   }
   return items;
 }

@@ -17,6 +17,7 @@ test.each([
   ['packages/countersign/src', ''],
   ['packages/server/src', ''],
   ['packages/react/src', 'packages/react/src/'],
+  ['packages/restate/src', 'packages/restate/src/'],
   ['apps/inbox/src', 'apps/inbox/src/'],
   ['packages/create-countersign/src', 'packages/create-countersign/src/'],
 ])('the map has every folder of %s', (base, prefix) => {

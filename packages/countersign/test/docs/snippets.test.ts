@@ -53,6 +53,7 @@ const CONFIG = {
     rootDir: root,
     types: ['node'],
     paths: {
+      '@countersign/restate': [join(root, 'packages/restate/src/index.ts')],
       '@countersign/server': [join(root, 'packages/server/src/index.ts')],
       '@countersign/server/client': [join(root, 'packages/server/src/client/index.ts')],
       countersign: [join(root, 'packages/countersign/src/index.ts')],

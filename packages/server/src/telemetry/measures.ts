@@ -135,7 +135,12 @@ async function storeText(ai: Countersign): Promise<string> {
     waiting.add({ tool }, numbers.waiting);
     for (const outcome of OUTCOMES) settled.add({ tool, outcome }, numbers[outcome]);
   }
-  return [runs, waiting, oldest, settled].map(({ text }) => text).join('');
+  const lists = new Metric('list_lag_seconds', 'gauge', 'Age of the oldest change that the lists of the store lack.');
+  const { projection } = ai.runs.store;
+  // Without its admin API, the store still works.
+  if (projection !== undefined) lists.add({}, (await projection.lagMs().catch(() => Number.NaN)) / 1000);
+  const all = [runs, waiting, oldest, settled, ...(projection === undefined ? [] : [lists])];
+  return all.map(({ text }) => text).join('');
 }
 
 /** How much work there is, by agent: also the same in every process. Agents of this process without work count as 0. */

@@ -34,6 +34,7 @@ const COMMANDS = [
   'tokens revoke',
   'doctor',
   'migrate',
+  'rebuild',
 ];
 
 describe('help', { timeout: TIMEOUT }, () => {
@@ -102,6 +103,15 @@ describe('help', { timeout: TIMEOUT }, () => {
     expect(option.stderr).toContain('Did you mean --limit?');
     expect(await place.countersign(['runs', 'extra'])).toMatchObject({ code: 2 });
     expect(await place.countersign(['--json'])).toMatchObject({ code: 2 });
+  });
+});
+
+test('rebuild says that a store of its own lists has nothing to rebuild', { timeout: TIMEOUT }, async () => {
+  place.withAgents();
+  await place.json('migrate');
+  expect(await place.countersign(['rebuild'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('nothing to rebuild'),
   });
 });
 
