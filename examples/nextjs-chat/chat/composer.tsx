@@ -42,7 +42,7 @@ export function Composer({ input, isBusy, isPending, onSend }: ComposerProps) {
             value={text}
             onChange={({ target }) => setText(target.value)}
             onKeyDown={onKeyDown}
-            className="field-sizing-content max-h-40 min-h-9 flex-1 resize-none bg-transparent px-2 py-1.5 text-base outline-none placeholder:text-muted sm:text-sm"
+            className="field-sizing-content max-h-40 min-h-9 flex-1 resize-none bg-transparent px-2 py-1.5 text-base max-sm:min-h-11 max-sm:py-2.5 outline-none placeholder:text-muted sm:text-sm"
           />
           <button type="submit" aria-disabled={!canSend} className="button-primary">
             Send
