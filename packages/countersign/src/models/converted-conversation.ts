@@ -13,57 +13,54 @@ type Convert = (message: Message) => PromptMessage;
 export function conversations(convert: Convert): (messages: readonly Message[]) => Conversation {
   // The array of the loop grows during a generation, and becomes the messages of its response.
   const byArray = new WeakMap<readonly Message[], Conversation>();
-  // The next generation has an array of its own. The reference is weak, because a first message may be shared by many.
-  const byStart = new WeakMap<Message, WeakRef<Conversation>>();
+  // The next generation has an array of its own. Callers may share what users say, but a reply belongs to one conversation.
+  const byReply = new WeakMap<Message, Conversation>();
   return (messages) => {
-    const known = byArray.get(messages);
-    if (known?.isStartOf(messages)) return known.extend(messages);
-    const first = messages.find(({ role }) => role !== 'system');
-    const begun = new Conversation(convert, messages, first && byStart.get(first)?.deref());
-    byArray.set(messages, begun);
-    if (first) byStart.set(first, new WeakRef(begun));
-    return begun;
+    const reply = messages.find(({ role }) => role === 'model');
+    const known = byArray.get(messages) ?? (reply && byReply.get(reply));
+    const conversation = known ?? new Conversation(convert);
+    conversation.follow(messages);
+    if (!known) byArray.set(messages, conversation);
+    if (reply && byReply.get(reply) !== conversation) byReply.set(reply, conversation);
+    return conversation;
   };
 }
 
 export class Conversation {
   readonly #convert: Convert;
-  readonly #messages: Message[];
+  /** The array that it followed last. */
+  #array: readonly Message[] | undefined;
+  readonly #messages: Message[] = [];
   /** What each message said when it was converted. */
-  readonly #copies: Message[];
+  readonly #copies: Message[] = [];
   /** Undefined for a message whose prompt form cannot be kept. */
-  readonly #said: (PromptMessage | undefined)[];
+  readonly #said: (PromptMessage | undefined)[] = [];
   /** What is kept is the prompt as it is: nothing is missing, empty or to be joined. */
-  #isPrompt: boolean;
+  #isPrompt = true;
 
-  /** Takes the messages that `earlier` has in the same place from there. */
-  constructor(convert: Convert, messages: readonly Message[], earlier: Conversation | undefined) {
+  constructor(convert: Convert) {
     this.#convert = convert;
-    this.#messages = earlier ? messages.slice(0, earlier.#messages.length) : [];
-    this.#copies = earlier ? earlier.#copies.slice(0, messages.length) : [];
-    this.#said = earlier ? earlier.#said.slice(0, messages.length) : [];
-    this.#isPrompt = earlier ? earlier.#isPrompt : true;
-    for (let index = 0; earlier && index < this.#messages.length; index++) {
-      const message = messages[index] as Message;
-      const isKnown = earlier.#messages[index] === message && isUnchanged(message, this.#copies[index] as Message);
-      if (!isKnown) this.#convertAt(messages, index);
-    }
-    this.extend(messages);
   }
 
-  /** Looks only at the end: the loop adds to its array and changes nothing in it. */
-  isStartOf(messages: readonly Message[]): boolean {
-    const count = this.#messages.length;
-    return count <= messages.length && this.#messages[count - 1] === messages[count - 1];
-  }
-
-  /** Adds the messages that are new. */
-  extend(messages: readonly Message[]): this {
-    for (let index = this.#messages.length; index < messages.length; index++) {
-      this.#convertAt(messages, index);
-      this.#messages.push(messages[index] as Message);
+  /** Brings what is kept up to date with the messages. */
+  follow(messages: readonly Message[]): void {
+    const known = this.#messages;
+    const last = known.length - 1;
+    // The loop adds to its array and changes nothing in it.
+    const isSame = this.#array === messages && last < messages.length && known[last] === messages[last];
+    this.#array = undefined;
+    if (!isSame) {
+      if (known.length > messages.length) known.length = messages.length;
+      this.#copies.length = known.length;
+      this.#said.length = known.length;
+      for (let index = 0; index < known.length; index++) {
+        const message = messages[index] as Message;
+        const isKnown = known[index] === message && isUnchanged(message, this.#copies[index] as Message);
+        if (!isKnown) this.#convertAt(messages, index);
+      }
     }
-    return this;
+    while (known.length < messages.length) this.#convertAt(messages, known.length);
+    this.#array = messages;
   }
 
   /** A new array each time, which the provider may change. */
@@ -82,6 +79,7 @@ export class Conversation {
     const said = copy.ok && freeze(form) ? form : undefined;
     const follows = message.role === 'tool' && messages[index - 1]?.role === 'tool';
     if (!said || said.content.length === 0 || follows) this.#isPrompt = false;
+    this.#messages[index] = message;
     this.#said[index] = said;
     this.#copies[index] = copy.ok ? (copy.value as Message) : message;
   }

@@ -227,7 +227,7 @@ describe('a conversation that grows', () => {
   });
 
   test('a replaced message is converted again, and no other', () => {
-    const texts = ['a', 'b', 'c'].map((text): Message => message('user', { text }));
+    const texts = ['a', 'b', 'c'].map((text): Message => message('model', { text }));
     const history = [message('system', { text: 'Be brief.' }), ...texts];
     const first = promptOf('v4', ...history);
     const second = promptOf(
@@ -261,7 +261,7 @@ describe('a conversation that grows', () => {
       ({ content }) => (content[0] = { media: { url: 'data:text/plain,b' } }),
     ],
   ])('a message that was changed in place is converted again: %s', ([, changed, change]) => {
-    const history = [message('user', { text: 'Hello.' }), changed];
+    const history = [message('model', { text: 'Hello.' }), changed];
     const [same] = promptOf('v4', ...history);
     change(changed);
     const prompt = promptOf('v4', ...history);
