@@ -1,16 +1,15 @@
 // The prompt of a conversation: each message is converted once, and the result lives as long as the conversation.
 import { sameJson, toJson } from '../core/json.ts';
-import type { Message, Part } from '../core/message.ts';
+import type { Message, Role } from '../core/message.ts';
 import type { PromptMessage } from './specification.ts';
 
 type Convert = (message: Message) => PromptMessage;
 
 /**
- * Finds what is kept of a conversation, and adds its new messages. A message that was replaced or changed since an earlier
- * generation is converted again, and no other. What is kept is frozen and shares nothing with the messages, so a provider can
- * change neither.
+ * Makes the prompt of a conversation. Many conversations come once, from a file or a request, so nothing is kept the first time.
+ * From the second time on each message is converted once: a message that was replaced or changed is converted again, and no other.
  */
-export function conversations(convert: Convert): (messages: readonly Message[]) => Conversation {
+export function conversations(convert: Convert): (messages: readonly Message[]) => PromptMessage[] {
   // The array of the loop grows during a generation, and becomes the messages of its response.
   const byArray = new WeakMap<readonly Message[], Conversation>();
   // The next generation has an array of its own. Callers may share what users say, but a reply belongs to one conversation.
@@ -19,20 +18,27 @@ export function conversations(convert: Convert): (messages: readonly Message[]) 
     const reply = messages.find(({ role }) => role === 'model');
     const known = byArray.get(messages) ?? (reply && byReply.get(reply));
     const conversation = known ?? new Conversation(convert);
-    conversation.follow(messages);
     if (!known) byArray.set(messages, conversation);
     if (reply && byReply.get(reply) !== conversation) byReply.set(reply, conversation);
-    return conversation;
+    if (known) known.follow(messages);
+    return known ? known.prompt() : promptOnce(messages, convert);
   };
 }
 
-export class Conversation {
+function promptOnce(messages: readonly Message[], convert: Convert): PromptMessage[] {
+  const prompt: PromptMessage[] = [];
+  for (const message of messages) append(prompt, convert(ownCopy(message) ?? message));
+  return prompt;
+}
+
+/** What is kept of a conversation. It is frozen and shares nothing with the messages, so a provider can change neither. */
+class Conversation {
   readonly #convert: Convert;
   /** The array that it followed last. */
   #array: readonly Message[] | undefined;
   readonly #messages: Message[] = [];
   /** What each message said when it was converted. */
-  readonly #copies: Message[] = [];
+  readonly #copies: Copy[] = [];
   /** Undefined for a message whose prompt form cannot be kept. */
   readonly #said: (PromptMessage | undefined)[] = [];
   /** What is kept is the prompt as it is: nothing is missing, empty or to be joined. */
@@ -55,7 +61,7 @@ export class Conversation {
       this.#said.length = known.length;
       for (let index = 0; index < known.length; index++) {
         const message = messages[index] as Message;
-        const isKnown = known[index] === message && isUnchanged(message, this.#copies[index] as Message);
+        const isKnown = known[index] === message && isUnchanged(message, this.#copies[index] as Copy);
         if (!isKnown) this.#convertAt(messages, index);
       }
     }
@@ -74,15 +80,43 @@ export class Conversation {
 
   #convertAt(messages: readonly Message[], index: number): void {
     const message = messages[index] as Message;
-    const copy = toJson(message);
-    const form = this.#convert(copy.ok ? (copy.value as Message) : message);
-    const said = copy.ok && freeze(form) ? form : undefined;
+    const copy = ownCopy(message);
+    const form = this.#convert(copy ?? message);
+    const said = copy && freeze(form) ? form : undefined;
     const follows = message.role === 'tool' && messages[index - 1]?.role === 'tool';
     if (!said || said.content.length === 0 || follows) this.#isPrompt = false;
     this.#messages[index] = message;
     this.#said[index] = said;
-    this.#copies[index] = copy.ok ? (copy.value as Message) : message;
+    this.#copies[index] =
+      textOf(message) === undefined ? (copy ?? message) : { role: message.role, text: textOf(message) };
   }
+}
+
+/** A copy of a message, or of the one text that it consists of. */
+type Copy = Message | { readonly role: Role; readonly text: string | undefined };
+
+/** The text of a message that is nothing but one text. */
+function textOf({ content, metadata }: Message): string | undefined {
+  const part = content[0];
+  const isText =
+    content.length === 1 && part && 'text' in part && part.metadata === undefined && metadata === undefined;
+  return isText ? part.text : undefined;
+}
+
+/** A message that shares nothing but strings with this one; undefined if it is not JSON. */
+function ownCopy(message: Message): Message | undefined {
+  if (textOf(message) !== undefined) return message;
+  const copy = toJson(message);
+  return copy.ok ? (copy.value as Message) : undefined;
+}
+
+/** Whether a message says what it said when this copy was made. */
+function isUnchanged(message: Message, copy: Copy): boolean {
+  if (message.role !== copy.role) return false;
+  if ('text' in copy) return textOf(message) === copy.text;
+  const { content, metadata } = message;
+  const isAsLong = content.length === copy.content.length && sameJson(metadata, copy.metadata);
+  return isAsLong && content.every((part, index) => sameJson(part, copy.content[index]));
 }
 
 /** Adds a message that says something. Consecutive tool messages become one. */
@@ -92,19 +126,6 @@ function append(prompt: PromptMessage[], message: PromptMessage): void {
   if (last?.role === 'tool' && message.role === 'tool')
     prompt[prompt.length - 1] = { ...last, ...message, content: [...last.content, ...message.content] };
   else prompt.push(message);
-}
-
-/** Whether a message says what it said when this copy was made. Most messages are text, for which two strings are compared. */
-function isUnchanged(message: Message, copy: Message): boolean {
-  const { role, content, metadata } = message;
-  if (role !== copy.role || content.length !== copy.content.length || !sameJson(metadata, copy.metadata)) return false;
-  for (let index = 0; index < content.length; index++) {
-    const part = content[index] as Part;
-    const before = copy.content[index] as Part;
-    const areTexts = 'text' in part && 'text' in before && part.metadata === undefined && before.metadata === undefined;
-    if (areTexts ? part.text !== before.text : !sameJson(part, before)) return false;
-  }
-  return true;
 }
 
 /** Freezes JSON in depth. Returns false if the value holds anything else. */

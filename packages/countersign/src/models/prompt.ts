@@ -9,7 +9,7 @@ import type { PromptMessage, PromptPart, ProviderData, SpecificationVersion, Too
 
 /** Returns a function from the messages of a request to their prompt. */
 export function promptsFor(version: SpecificationVersion): (messages: readonly Message[]) => PromptMessage[] {
-  return (messages) => CONVERSATIONS[version](messages).prompt();
+  return CONVERSATIONS[version];
 }
 
 /** Shared by all models of a version: the versions write files differently. */
