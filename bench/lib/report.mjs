@@ -68,7 +68,9 @@ export async function condense({ when, node, cpus, cpu, memGb, versions, flushUs
 /** One report of several: where a case was measured more than once, the last one counts. */
 export function merged(reports) {
   const cases = new Map(reports.flatMap((report) => report.cases).map((one) => [`${one.case} ${one.variant}`, one]));
-  return { ...Object.assign({}, ...reports), cases: [...cases.values()].sort((a, b) => (a.case < b.case ? -1 : 1)) };
+  const versions = Object.assign({}, ...reports.map((report) => report.versions));
+  const sorted = [...cases.values()].sort((a, b) => (a.case < b.case ? -1 : 1));
+  return { ...Object.assign({}, ...reports), versions, cases: sorted };
 }
 
 function figureOf(row, key) {
