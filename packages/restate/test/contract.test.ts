@@ -1,4 +1,5 @@
-// The store contract on a single node, and the crash kit. Lists lag, so each look at them waits until they have every change.
+// The store contract and the crash kit, on one node or on as many as `RESTATE_NODES` says. Lists lag, so each look at them waits
+// until they have every change.
 import { countersign, z } from 'countersign';
 import { type CrashScenario, crashEverywhere, scriptedModel, storeContract } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';

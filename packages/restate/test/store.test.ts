@@ -9,7 +9,7 @@ import { proxyTo } from './cut.ts';
 import { register } from './restate-node.ts';
 import { useRestate } from './subject.ts';
 
-const { node, newName, closeLater } = useRestate();
+const { place, newName, closeLater } = useRestate();
 
 const event = (step: string): StoredEvent => ({ v: 1, type: 'step-done', callId: 'call', step, output: null, at: 1 });
 
@@ -30,9 +30,8 @@ function addition(runId: string, expectedVersion: number, given: Partial<Append>
 async function serve(name = newName(), lists: Store = memoryStore(), via?: (port: number) => Promise<number>) {
   const endpoint = await serveRestate({ lists, name, port: 0, log: () => {} });
   closeLater(endpoint.close);
-  await register(node().admin, via ? await via(endpoint.port) : endpoint.port);
-  const open = (timeoutMs = 20_000) =>
-    restateStore({ ingress: node().ingress, admin: node().admin, name, lists, timeoutMs });
+  await register(place().admin, via ? await via(endpoint.port) : endpoint.port);
+  const open = (timeoutMs = 20_000) => restateStore({ ...place(), name, lists, timeoutMs });
   return { endpoint, lists, name, open };
 }
 

@@ -9,31 +9,36 @@ import { afterAll, beforeAll } from 'vitest';
 import { Changes } from './caught-up.ts';
 import { makeCluster, type RestateNode, register } from './restate-node.ts';
 
-/** Starts a node before the tests of a file, and stops it and everything on it after them. */
+/** How many nodes the tests use. `RESTATE_NODES=3 npx vitest run packages/restate` runs them on a cluster. */
+const NODES = Number(process.env.RESTATE_NODES ?? 1);
+
+/** Starts the nodes before the tests of a file, and stops them and everything on them after them. */
 export function useRestate() {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-restate-'));
   const closing: (() => Promise<unknown>)[] = [];
-  let started: RestateNode | undefined;
+  let nodes: readonly RestateNode[] = [];
   let made = 0;
 
   beforeAll(async () => {
-    [started] = await makeCluster(folder);
-    await started?.start();
+    nodes = await makeCluster(folder, NODES);
+    await Promise.all(nodes.map((node) => node.start()));
   });
   afterAll(async () => {
     for (const close of closing) await close();
-    await started?.stop();
+    await Promise.all(nodes.map((node) => node.stop()));
     rmSync(folder, { recursive: true });
   });
 
-  const node = (): RestateNode => {
-    if (started === undefined) throw new Error('The node has not started.');
-    return started;
+  /** Where to reach the nodes. */
+  const place = () => {
+    const [first] = nodes;
+    if (first === undefined) throw new Error('The nodes have not started.');
+    return { ingress: nodes.map(({ ingress }) => ingress), admin: first.admin };
   };
 
   return {
     folder,
-    node,
+    place,
     newName: () => `test-${++made}`,
     /** Closed after all tests: a watcher of an earlier one may still read. */
     closeLater: (close: () => Promise<unknown>) => void closing.unshift(close),
@@ -47,8 +52,8 @@ export function useRestate() {
       const changes = new Changes(lists);
       const endpoint = await serveRestate({ lists, name, now, port: 0 });
       closing.unshift(endpoint.close);
-      await register(node().admin, endpoint.port);
-      const options = { ingress: node().ingress, admin: node().admin, name, lists, timeoutMs: 60_000 };
+      await register(place().admin, endpoint.port);
+      const options = { ...place(), name, lists, timeoutMs: 60_000 };
       const open = () => changes.watch(restateStore(options));
       return {
         store: open(),
