@@ -12,6 +12,7 @@ import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { loadAdapter, ROOT } from './lib/adapters.mjs';
 import { footprint, versionOf } from './lib/install.mjs';
+import { FILES } from './lib/report.mjs';
 import { slowFlush } from './lib/slow-flush.mjs';
 import { caseTable, median, summary, table } from './lib/stats.mjs';
 
@@ -37,17 +38,6 @@ const ENV = {
   NODE_NO_WARNINGS: '1',
 };
 if (+opt['flush-us'] > 0) Object.assign(ENV, slowFlush(+opt['flush-us']));
-const FILES = {
-  A: 'a-roundtrip.mjs',
-  B: 'b-loop.mjs',
-  C: 'c-history.mjs',
-  D: 'd-parallel.mjs',
-  E: 'e-stream.mjs',
-  F: 'f-durable.mjs',
-  H: 'h-memory.mjs',
-  L: 'l-sizes.mjs',
-  S: 's-sqlite.mjs',
-};
 const DEFAULT = [
   'floor',
   'ours',

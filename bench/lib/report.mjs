@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { median } from './stats.mjs';
 
-const FILES = {
+/** The file of each case in cases/. G is cold.mjs. */
+export const FILES = {
   A: 'a-roundtrip.mjs',
   B: 'b-loop.mjs',
   C: 'c-history.mjs',

@@ -1,5 +1,6 @@
 // What the server says: the shapes of its JSON, as far as this app reads them.
 import type { ApprovalCardProps } from '@countersign/react';
+import type { Usage } from 'countersign/timeline';
 
 export type Card = ApprovalCardProps['interrupt'];
 export type Problem = Card['problems'][number];
@@ -56,14 +57,6 @@ export type RunSummary = {
   readonly waitsFor: { readonly interruptId: string; readonly tool: string; readonly title: string | null } | null;
   /** Null if no provider reported its tokens. */
   readonly usage: Usage | null;
-};
-
-export type Usage = {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly totalTokens: number;
-  readonly reasoningTokens?: number;
-  readonly cachedInputTokens?: number;
 };
 
 export type Run = RunSummary & {

@@ -1,6 +1,12 @@
 // The timeline as steps: what the user said, each turn of the model, each call, and how the run ended.
-import { timelineOf as entriesOf, type TimedEvent, type TimelineEntry } from 'countersign/timeline';
-import type { RunEvent, Usage } from '../api/wire.ts';
+import {
+  addUsage,
+  timelineOf as entriesOf,
+  type TimedEvent,
+  type TimelineEntry,
+  type Usage,
+} from 'countersign/timeline';
+import type { RunEvent } from '../api/wire.ts';
 
 /** What lasted. `to` is null while it goes on. */
 export type Span = {
@@ -94,7 +100,7 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
     if (entry.type === 'model-replied') {
       // The tokens of a sub-agent are shown with its call.
       const used = row ?? calls.get(entry.path.at(-1)?.id ?? '');
-      if (used && entry.usage) used.usage = sumOf(used.usage, entry.usage);
+      if (used && entry.usage) used.usage = addUsage(used.usage ?? undefined, entry.usage) ?? null;
       const path = entry.path.map(({ name }) => `${name} › `).join('');
       const inputs = entry.content.flatMap((part) => ('toolRequest' in part ? [part.toolRequest?.input] : []));
       for (const [index, { id, name }] of entry.calls.entries()) {
@@ -105,11 +111,6 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
     }
   }
   return { steps: rows, from: first.at as number, to: last.at as number };
-}
-
-function sumOf(total: Usage | null, more: Usage): Usage {
-  const names = Object.keys({ ...total, ...more }) as (keyof Usage)[];
-  return Object.fromEntries(names.map((name) => [name, (total?.[name] ?? 0) + (more[name] ?? 0)])) as Usage;
 }
 
 function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {

@@ -13,6 +13,8 @@ import { defined } from './json.ts';
 import { isToolRequest, type Message, type Part } from './message.ts';
 import type { Usage } from './usage.ts';
 
+export { addUsage, type Usage } from './usage.ts';
+
 /** An event with the time at which it was recorded, in milliseconds. */
 export type TimedEvent = RunEvent & { readonly at: number };
 

@@ -25,6 +25,7 @@ export function tokenCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
+/** The sum of two counts; one may be unknown. */
 export function addUsage(total: Usage | undefined, more: Usage | undefined): Usage | undefined {
   if (!total || !more) return total ?? more;
   const sum = {
