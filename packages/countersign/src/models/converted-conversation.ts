@@ -12,7 +12,7 @@ type Convert = (message: Message) => PromptMessage;
 export function conversations(convert: Convert): (messages: readonly Message[]) => PromptMessage[] {
   // The array of the loop grows during a generation, and becomes the messages of its response.
   const byArray = new WeakMap<readonly Message[], Conversation>();
-  // The next generation has an array of its own. Callers may share what users say, but a reply belongs to one conversation.
+  // The next generation has another array. Callers may share user messages, but a reply belongs to one conversation.
   const byReply = new WeakMap<Message, Conversation>();
   return (messages) => {
     const reply = messages.find(({ role }) => role === 'model');
@@ -31,24 +31,24 @@ function promptOnce(messages: readonly Message[], convert: Convert): PromptMessa
   return prompt;
 }
 
-/** What is kept of a conversation. It is frozen and shares nothing with the messages, so a provider can change neither. */
+/** A conversation with its prompt. The prompt is frozen and shares nothing with the messages, so a provider can change neither. */
 class Conversation {
   readonly #convert: Convert;
   /** The array that it followed last. */
   #array: readonly Message[] | undefined;
   readonly #messages: Message[] = [];
-  /** What each message said when it was converted. */
+  /** Each message at the time of its conversion. */
   readonly #copies: Copy[] = [];
   /** Undefined for a message whose prompt form cannot be kept. */
   readonly #said: (PromptMessage | undefined)[] = [];
-  /** What is kept is the prompt as it is: nothing is missing, empty or to be joined. */
+  /** `#said` is the whole prompt: no message is missing, empty or to be joined. */
   #isPrompt = true;
 
   constructor(convert: Convert) {
     this.#convert = convert;
   }
 
-  /** Brings what is kept up to date with the messages. */
+  /** Converts new and changed messages. */
   follow(messages: readonly Message[]): void {
     const known = this.#messages;
     const last = known.length - 1;
@@ -110,7 +110,7 @@ function ownCopy(message: Message): Message | undefined {
   return copy.ok ? (copy.value as Message) : undefined;
 }
 
-/** Whether a message says what it said when this copy was made. */
+/** Whether a message is still the same as its copy. */
 function isUnchanged(message: Message, copy: Copy): boolean {
   if (message.role !== copy.role) return false;
   if ('text' in copy) return textOf(message) === copy.text;

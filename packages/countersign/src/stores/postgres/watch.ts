@@ -43,7 +43,8 @@ const EXPECT_MS = 1_000;
 /**
  * Announces appends to other processes. Not within the append, because PostgreSQL serializes the commits of notifying
  * transactions. If this process dies first, the run is taken over after its claim lapses, and that is announced. A run that
- * rests is taken over by nobody: its append is expected before it is sent, and whoever misses its announcement looks at the run.
+ * paused or ended has no claim to lapse: its append is expected before it is sent, and a watcher that misses the announcement
+ * reads the run.
  */
 export class PostgresAnnouncer {
   readonly #connection: WatchConnection;
