@@ -19,7 +19,7 @@ test('a token identifies the caller', async () => {
   const ask = await as('ann', { scopes: ['read'] });
   const { status, body } = await ask('GET', '/api/v1/me');
   expect(status).toBe(200);
-  expect(body).toEqual({ id: 'ann', name: null, scopes: ['read'], reach: 'own', demo: true, model: 'demo' });
+  expect(body).toEqual({ id: 'ann', name: null, scopes: ['read'], reach: 'own', roles: [], demo: true, model: 'demo' });
 });
 
 test('agents are listed with suggestions, tools, and when these need approval', async () => {

@@ -25,6 +25,7 @@ export type Me = {
   readonly name: string | null;
   readonly scopes: readonly ('start' | 'read' | 'decide')[];
   readonly reach: 'own' | 'all';
+  readonly roles: readonly string[];
   readonly demo: boolean;
   readonly model: string;
 };

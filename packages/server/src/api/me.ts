@@ -13,8 +13,8 @@ export function personEndpoints({ ai, model }: Services) {
       tag: 'People and agents',
       scope: null,
       answers: { 200: { description: 'The person or program that the server identified.', shape: MeShape } },
-      handle: ({ person: { id, name, scopes, reach } }) => {
-        const me: Me = { id, name, scopes: [...scopes], reach, demo: model.demo, model: model.name };
+      handle: ({ person: { id, name, scopes, reach, roles } }) => {
+        const me: Me = { id, name, scopes: [...scopes], reach, roles: [...roles], demo: model.demo, model: model.name };
         return json(me);
       },
     }),

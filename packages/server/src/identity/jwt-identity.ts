@@ -11,7 +11,7 @@ import {
 } from 'jose';
 import { aFunction, aString, checkOptions, isStrings } from '../check-options.ts';
 import type { Identify } from './identify.ts';
-import type { Identified } from './person.ts';
+import { type Identified, isRole, MOST_ROLES } from './person.ts';
 
 export type JwtIdentityOptions = {
   /** The accepted issuer or issuers. */
@@ -20,6 +20,11 @@ export type JwtIdentityOptions = {
   readonly audience: string | readonly string[];
   /** The header with the token; `authorization` (as a bearer token) by default. */
   readonly header?: string;
+  /**
+   * The signed claim with the roles: its name, such as `groups`, or the path to it, such as `['realm_access', 'roles']`. Its
+   * value is one role or a list; anything else means no roles. Roles that `person` returns come first.
+   */
+  readonly rolesClaim?: string | readonly string[];
   /** Makes the person from the claims; from `sub` and `name` by default. */
   readonly person?: (claims: JWTPayload) => Identified | null;
 } & (
@@ -44,7 +49,7 @@ const SHARED_SECRETS = ['HS256', 'HS384', 'HS512'];
  */
 export function jwtIdentity(options: JwtIdentityOptions): Identify {
   checkOptions('jwtIdentity', JwtIdentityShape, options);
-  const { header = 'authorization', person = ofClaims } = options;
+  const { header = 'authorization', person = ofClaims, rolesClaim } = options;
   const issuer = [options.issuer].flat();
   const audience = [options.audience].flat();
   const { key, algorithms } = keyOf(options);
@@ -59,7 +64,8 @@ export function jwtIdentity(options: JwtIdentityOptions): Identify {
         clockTolerance: 5,
         requiredClaims: ['exp', 'sub'],
       });
-      return person(payload);
+      const found = person(payload);
+      return found && rolesClaim !== undefined ? { roles: rolesIn(payload, [rolesClaim].flat()), ...found } : found;
     } catch {
       // An invalid token identifies no one.
       return null;
@@ -76,6 +82,7 @@ const JwtIdentityShape = z.strictObject({
   issuer: names,
   audience: names,
   header: aString,
+  rolesClaim: names.optional(),
   person: aFunction,
   jwks: z.any().optional(),
   secret: z.any().optional(),
@@ -91,6 +98,16 @@ function keyOf(options: JwtIdentityOptions): { readonly key: JWTVerifyGetKey; re
   const { jwks } = options;
   const key = typeof jwks === 'string' ? createRemoteJWKSet(new URL(jwks)) : createLocalJWKSet(jwks);
   return { key, algorithms: PUBLIC_KEYS };
+}
+
+/** Values that are no names of roles are left out: a claim that is not understood gives nothing. */
+function rolesIn(claims: JWTPayload, path: readonly string[]): readonly string[] {
+  let value: unknown = claims;
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return [];
+    value = (value as Readonly<Record<string, unknown>>)[key];
+  }
+  return [value].flat().filter(isRole).slice(0, MOST_ROLES);
 }
 
 function ofClaims({ sub = '', name }: JWTPayload): Identified {

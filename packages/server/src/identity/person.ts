@@ -1,7 +1,7 @@
 // The caller, a person or a program: their scopes and their reach.
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'countersign';
-import { checkOptions, optionsOf } from '../check-options.ts';
+import { checkOptions, option, optionsOf } from '../check-options.ts';
 
 /** The scopes of a caller: start and steer runs, read, decide. */
 export const SCOPES = ['start', 'read', 'decide'] as const;
@@ -19,6 +19,8 @@ export type Person = {
   readonly name: string | null;
   readonly scopes: readonly Scope[];
   readonly reach: Reach;
+  /** Such as `finance`: policies of requests name them. They come from the sign-in, never from what a client says. */
+  readonly roles: readonly string[];
   /** Passed to tools while this person's own run is driven; it is not stored. */
   readonly context?: Context;
 };
@@ -29,13 +31,21 @@ export type Identified = {
   readonly name?: string | null;
   readonly scopes?: readonly Scope[];
   readonly reach?: Reach;
+  readonly roles?: readonly string[];
   readonly context?: Context;
 };
+
+/** Policies and records hold them, so their number and length are limited. */
+export const MOST_ROLES = 200;
 
 /** Schemas of the rights that an identity or a token gives. */
 export const RIGHTS = {
   scopes: z.array(z.enum(SCOPES, { error: notSome }), { error: notSome }).optional(),
   reach: z.enum(REACHES, { error: ({ input }) => `must be own or all, not ${JSON.stringify(input)}` }).optional(),
+  roles: option(
+    (value) => Array.isArray(value) && value.length <= MOST_ROLES && value.every(isRole),
+    `must be an array of at most ${MOST_ROLES} names, each of 1 to 200 characters and without a comma`,
+  ),
 };
 
 function notSome({ input }: { readonly input?: unknown }): string {
@@ -64,12 +74,18 @@ export function isPersonId(id: unknown): id is string {
   return typeof id === 'string' && ID.test(id);
 }
 
-export function personOf({ id, name = null, scopes = SCOPES, reach = 'own', context }: Identified): Person {
+/** Lists of roles in headers and options are separated by commas, so a role has none. */
+export function isRole(role: unknown): role is string {
+  return isPersonId(role) && !role.includes(',') && role.trim() === role;
+}
+
+export function personOf({ id, name = null, scopes = SCOPES, reach = 'own', roles = [], context }: Identified): Person {
   return {
     id,
     name,
     scopes: SCOPES.filter((scope) => scopes.includes(scope)),
     reach: reach === 'all' ? 'all' : 'own',
+    roles: [...new Set(roles)],
     ...(context && { context }),
   };
 }

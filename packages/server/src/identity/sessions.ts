@@ -17,8 +17,8 @@ export async function createLoginToken(notes: Notes, person: Omit<Identified, 'c
   checkIdentified('loginPath', person);
   if (!isPersonId(person.id))
     throw new UsageError('invalid-options', {}, '`id` of loginPath must be a string of 1 to 200 characters.');
-  const { id, name, scopes, reach } = person;
-  const kept = defined({ id, name, scopes, reach }) as Json;
+  const { id, name, scopes, reach, roles } = person;
+  const kept = defined({ id, name, scopes, reach, roles }) as Json;
   const token = randomBytes(32).toString('base64url');
   await notes.put(LINKS, hashOf(token), kept, { version: 0, expiresAt: Date.now() + LINK_MS });
   return token;

@@ -14,11 +14,13 @@ export type TokenRecord = {
   readonly person: string;
   readonly scopes: readonly Scope[];
   readonly reach: Reach;
+  readonly roles: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
 };
 
-type StoredToken = TokenRecord & { readonly hash: string };
+/** Tokens that were made before there were roles have none. */
+type StoredToken = Omit<TokenRecord, 'roles'> & { readonly roles?: readonly string[]; readonly hash: string };
 
 /** The options of a new token. */
 export type NewToken = {
@@ -30,6 +32,8 @@ export type NewToken = {
   readonly scopes?: readonly Scope[];
   /** The runs that it sees; the person's own by default. */
   readonly reach?: Reach;
+  /** The roles that its decisions count for; none by default. */
+  readonly roles?: readonly string[];
   /** It never expires by default. */
   readonly expiresInMs?: number;
 };
@@ -60,7 +64,7 @@ export async function createToken(
   options: NewToken,
 ): Promise<{ readonly token: string; readonly record: TokenRecord }> {
   checkOptions('createToken', NewTokenShape, options);
-  const { person, label = person, scopes = SCOPES, reach = 'own', expiresInMs } = options;
+  const { person, label = person, scopes = SCOPES, reach = 'own', roles = [], expiresInMs } = options;
   if (scopes.length === 0)
     throw new UsageError('invalid-options', {}, `\`scopes\` must be some of ${SCOPES.join(', ')}, not none.`);
   const createdAt = Date.now();
@@ -72,6 +76,7 @@ export async function createToken(
     person,
     scopes: SCOPES.filter((scope) => scopes.includes(scope)),
     reach,
+    roles: [...new Set(roles)],
     createdAt,
     expiresAt: expiresInMs === undefined ? null : createdAt + expiresInMs,
   };
@@ -85,7 +90,7 @@ export async function listTokens(notes: Notes): Promise<readonly TokenRecord[]> 
   const stored = await allItems((from) => notes.list(COLLECTION, { limit: 200, ...from }));
   return stored.map(({ value }) => {
     const { hash: _hash, ...record } = value as StoredToken;
-    return record;
+    return { roles: [], ...record };
   });
 }
 
@@ -106,8 +111,8 @@ export async function personOfToken(notes: Notes, token: string): Promise<Person
   const expected = stored ? Buffer.from(stored.hash, 'hex') : NO_HASH;
   const fits = timingSafeEqual(given, expected);
   if (!fits || !stored) return undefined;
-  const { person, scopes, reach } = stored;
-  return { id: person, name: null, scopes, reach };
+  const { person, scopes, reach, roles = [] } = stored;
+  return { id: person, name: null, scopes, reach, roles };
 }
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();

@@ -10,6 +10,7 @@ export const MeShape = z
     reach: z
       .enum(REACHES)
       .openapi({ description: '`own`: lists and statistics cover the runs that the caller started.' }),
+    roles: z.array(z.string()).openapi({ description: 'The roles that the caller has by signing in.' }),
     demo: z
       .boolean()
       .openapi({ description: 'The model is the stand-in, which picks tools by the words of a message.' }),

@@ -205,6 +205,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
       person: 'cem',
       scopes: ['read'],
       reach: 'all',
+      roles: [],
     });
     expect(await place.countersign(['link', 'a'.repeat(201)])).toMatchObject({ code: 2 });
     expect(await place.countersign(['link', 'ann', '--store', 'sqlite:./none.sqlite'])).toMatchObject({ code: 3 });
@@ -298,12 +299,15 @@ describe('tokens', { timeout: TIMEOUT }, () => {
       '30',
       '--label',
       'desk',
+      ...['--role', 'finance', '--role', 'cfo'],
     ]);
     expect(made.code).toBe(0);
     expect(made.stdout).toMatch(/^cs_[0-9a-f]{16}_[\w-]{43}\n$/);
-    expect(made.stderr).toContain('Acts as ann (read, decide; their own runs');
+    expect(made.stderr).toContain('Acts as ann (read, decide; their own runs; roles finance, cfo');
     const { items } = await place.json('tokens', 'list');
-    expect(items).toMatchObject([{ person: 'ann', label: 'desk', scopes: ['read', 'decide'], reach: 'own' }]);
+    expect(items).toMatchObject([
+      { person: 'ann', label: 'desk', scopes: ['read', 'decide'], reach: 'own', roles: ['finance', 'cfo'] },
+    ]);
     expect(JSON.stringify(items)).not.toContain(made.stdout.trim());
     const [, person, scopes] = (await place.countersign(['tokens', 'list'])).stdout.split('\t');
     expect([person, scopes]).toEqual(['ann', 'read,decide']);

@@ -45,15 +45,17 @@ async function createLink(output: Output, person: string, options: LinkOptions):
   const { isPersonId, personOf } = await import('../../identity/person.ts');
   const { createLoginToken, loginPath } = await import('../../identity/sessions.ts');
   if (!isPersonId(person)) throw usageFailure('A person id has 1 to 200 characters.', 'Example: countersign link ann');
-  const { scopes, all } = options;
-  const identified = { id: person, ...defined({ scopes }), reach: all ? ('all' as const) : ('own' as const) };
+  const { all } = options;
+  const given = defined({ scopes: options.scopes, roles: options.role });
+  const identified = { id: person, ...given, reach: all ? ('all' as const) : ('own' as const) };
   const { useNotes } = await import('../runtime/opening.ts');
   return useNotes(options, 'existing', async (notes, { publicUrl, basePath = '' }) => {
     const token = await createLoginToken(notes, identified);
     const address = (options.publicUrl ?? publicUrl ?? DEFAULT_URL).replace(/\/$/, '');
     const loginUrl = `${address}${loginPath(basePath, token)}`;
-    const rights = personOf(identified);
-    if (output.json) return output.document({ loginUrl, person, scopes: rights.scopes, reach: rights.reach });
+    const { scopes, reach, roles } = personOf(identified);
+    const rights = { scopes, reach, roles };
+    if (output.json) return output.document({ loginUrl, person, ...rights });
     output.line(loginUrl);
     output.note(`Signs in ${visibleLine(person)} (${rightsText(rights)}), once and within 10 minutes.`);
   });

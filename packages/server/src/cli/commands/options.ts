@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ExitCode } from '../failure.ts';
 import type { Output } from '../print/output.ts';
+import { visibleLine } from '../print/visible-text.ts';
 
 /** The work of a command: gets the output, the arguments and the options, and may return an exit code. */
 export type Work<Args extends unknown[]> = (output: Output, ...args: Args) => Promise<ExitCode | undefined>;
@@ -18,7 +19,11 @@ export type AddressOptions = { readonly port: number; readonly host: string; rea
 const SCOPES = ['start', 'read', 'decide'] as const;
 type Scope = (typeof SCOPES)[number];
 
-export type RightsOptions = { readonly scopes?: readonly Scope[]; readonly all?: boolean };
+export type RightsOptions = {
+  readonly scopes?: readonly Scope[];
+  readonly all?: boolean;
+  readonly role?: readonly string[];
+};
 
 export type PageOptions = { readonly limit: number; readonly cursor?: string };
 
@@ -35,11 +40,17 @@ export const withBackend = (command: Command): Command =>
 export const withRights = (command: Command): Command =>
   command
     .option('--scopes <list>', `what is allowed: any of ${SCOPES.join(',')} (default: all)`, parseScopes)
-    .option('--all', "give access to everyone's runs");
+    .option('--all', "give access to everyone's runs")
+    .option('--role <name>', 'a role that policies may ask for; repeat it for several', collectRole);
 
-/** As in `read, decide; all runs`. */
-export const rightsText = ({ scopes, reach }: { scopes: readonly Scope[]; reach: 'own' | 'all' }): string =>
-  `${scopes.join(', ')}; ${reach === 'all' ? 'all runs' : 'their own runs'}`;
+/** As in `read, decide; all runs; role finance`. */
+export function rightsText({ scopes, reach, roles }: Rights): string {
+  const rights = `${scopes.join(', ')}; ${reach === 'all' ? 'all runs' : 'their own runs'}`;
+  if (roles.length === 0) return rights;
+  return `${rights}; ${roles.length === 1 ? 'role' : 'roles'} ${roles.map(visibleLine).join(', ')}`;
+}
+
+type Rights = { readonly scopes: readonly Scope[]; readonly reach: 'own' | 'all'; readonly roles: readonly string[] };
 
 export const withPage = (command: Command): Command =>
   command
@@ -90,6 +101,8 @@ function parseScopes(text: string): readonly Scope[] {
     throw new InvalidArgumentError(`Expected any of ${SCOPES.join(',')}.`);
   });
 }
+
+const collectRole = (role: string, earlier: readonly string[] = []): readonly string[] => [...earlier, role];
 
 export function httpUrl(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;

@@ -45,6 +45,7 @@ export function addTokens(program: Command, action: Action): void {
   withExamples(
     withStore(withRights(create)),
     ['countersign tokens create ann --scopes read,decide --all', 'for an approver'],
+    ['countersign tokens create ann --scopes read,decide --role finance', 'for a person of the role finance'],
     ['TOKEN=$(countersign tokens create ci --expires-in 30 --json | jq -r .token)', 'for a program'],
   );
   const list = tokens
@@ -66,12 +67,12 @@ export function addTokens(program: Command, action: Action): void {
 }
 
 function createOne(output: Output, person: string, options: CreateOptions): Promise<undefined> {
-  const { scopes, all, label, expiresIn } = options;
+  const { scopes, all, role: roles, label, expiresIn } = options;
   return withNotes(options, 'make', async (notes, { createToken }) => {
     const { token, record } = await createToken(notes, {
       person,
       reach: all ? 'all' : 'own',
-      ...defined({ scopes, label, expiresInMs: expiresIn && expiresIn * 24 * 3_600_000 }),
+      ...defined({ scopes, roles, label, expiresInMs: expiresIn && expiresIn * 24 * 3_600_000 }),
     });
     if (output.json) return output.document({ token, ...record });
     output.line(token);
@@ -80,9 +81,9 @@ function createOne(output: Output, person: string, options: CreateOptions): Prom
   });
 }
 
-function described({ person, scopes, reach, expiresAt }: TokenRecord): string {
+function described({ person, expiresAt, ...rights }: TokenRecord): string {
   const until = expiresAt === null ? '' : `, expires ${timeText(expiresAt)}`;
-  return `Acts as ${visibleLine(person)} (${rightsText({ scopes, reach })}${until}).`;
+  return `Acts as ${visibleLine(person)} (${rightsText(rights)}${until}).`;
 }
 
 function listAll(output: Output, options: StoreOptions): Promise<undefined> {
@@ -90,15 +91,16 @@ function listAll(output: Output, options: StoreOptions): Promise<undefined> {
     const tokens = await listTokens(notes);
     if (output.json) return output.document({ items: tokens });
     if (tokens.length === 0) return output.note('No tokens.');
-    const rows = tokens.map(({ id, person, label, scopes, reach, expiresAt }) => [
+    const rows = tokens.map(({ id, person, label, scopes, reach, roles, expiresAt }) => [
       id,
       visibleLine(person),
       scopes.join(','),
       reach,
+      visibleLine(roles.join(',')),
       expiresAt === null ? 'never' : timeText(expiresAt),
       visibleLine(label),
     ]);
-    output.table(['ID', 'PERSON', 'SCOPES', 'RUNS', 'EXPIRES', 'LABEL'], rows);
+    output.table(['ID', 'PERSON', 'SCOPES', 'RUNS', 'ROLES', 'EXPIRES', 'LABEL'], rows);
   });
 }
 
