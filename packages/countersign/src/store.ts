@@ -14,6 +14,7 @@ export type {
   NewInterrupt,
   NewRun,
   Page,
+  ProgressedInterrupt,
   Projection,
   ReadOptions,
   Risk,

@@ -1,4 +1,5 @@
 // Completes the copy of a run in the lists from the run itself: after the loss of the lists, or a restore of an old backup.
+import { isDeepStrictEqual } from 'node:util';
 import type { Append, InterruptRecord, Store, StoredEvent } from 'countersign/store';
 import type { RunSummary } from './wire.ts';
 
@@ -11,7 +12,8 @@ export function copiedEvents(count: number, at: number): readonly StoredEvent[] 
 }
 
 /**
- * Appends what the lists lack: first the missing questions, then the settlements, each at its own time. The run has had at
+ * Appends what the lists lack: first the missing questions, then the settlements, each at its own time, and last what is new
+ * about pending questions. The run has had at
  * least one event for each of these appends, so the versions come out even.
  */
 export async function catchUp(
@@ -25,10 +27,13 @@ export async function catchUp(
   if (at >= version) return;
   const missing: InterruptRecord[] = [];
   const unsettled: InterruptRecord[] = [];
+  const progressed: InterruptRecord[] = [];
   for (const question of questions) {
     const copy = await lists.interrupt(question.id);
     if (copy === undefined) missing.push(question);
     if (question.settledAt !== null && (copy?.settledAt ?? null) === null) unsettled.push(question);
+    if (question.settledAt === null && copy && !isDeepStrictEqual(copy.progress, question.progress))
+      progressed.push(question);
   }
   const settlements = groupedByTime(unsettled);
   const steps: { readonly at: number; readonly settled: readonly InterruptRecord[] }[] = [];
@@ -55,6 +60,7 @@ export async function catchUp(
       ...(at === 0 && { create: { id: runId, agent, startedBy } }),
       opened: index === 0 ? missing.map(asNew) : [],
       settled: step.settled.map(({ id, settlement }) => ({ id, settlement })),
+      ...(isLast && { progressed: progressed.map(({ id, progress }) => ({ id, progress })) }),
       ...(isLast && claim && { claim: { how: 'take', token: claim.token, leaseMs: claim.until - step.at } }),
     };
     await lists.append(append);

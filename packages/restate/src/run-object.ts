@@ -49,7 +49,7 @@ export function runObject(name: string, clock: HandlerClock) {
     const { expectedVersion } = head;
     // Everything is asked for at once: each answer alone would be one more round trip.
     const asking = { now: clock(ctx), kept: ctx.get<Kept>(KEPT), tail: readTail(ctx, expectedVersion) };
-    const ids = new Set([...head.opened, ...head.settled].map(({ id }) => id));
+    const ids = new Set([...head.opened, ...head.settled, ...(head.progressed ?? [])].map(({ id }) => id));
     const questions = await questionsOf(ctx, [...ids]);
     const [now, kept, tail] = [await asking.now, await asking.kept, await asking.tail];
     if (now > notAfter) return { tooLate: true, at: now };
@@ -73,12 +73,16 @@ export function runObject(name: string, clock: HandlerClock) {
     addEvents(ctx, expectedVersion, tail, events);
     ctx.set<Kept>(KEPT, { record, claim });
     for (const question of head.opened) {
-      const opened = { ...question, startedBy: record.startedBy, settledAt: null, settlement: null };
+      const { startedBy } = record;
+      const opened = { ...question, progress: question.progress ?? null, startedBy, settledAt: null, settlement: null };
       ctx.set<InterruptRecord>(QUESTION + question.id, opened);
     }
     for (const { id, settlement } of head.settled) {
       const question = questions.get(id) as InterruptRecord;
       ctx.set<InterruptRecord>(QUESTION + id, { ...question, settledAt: at, settlement });
+    }
+    for (const { id, progress } of head.progressed ?? []) {
+      ctx.set<InterruptRecord>(QUESTION + id, { ...(questions.get(id) as InterruptRecord), progress });
     }
     const { claim: _, ...copied } = head;
     project(ctx, { append: { ...copied, at, added: events.length }, ...claimChange(held, claim, at) });
@@ -178,7 +182,8 @@ async function questionsOf(
   const found = new Map<string, InterruptRecord>();
   for (const [index, asking] of asked.entries()) {
     const question = await asking;
-    if (question !== null) found.set(ids[index] ?? '', question);
+    // Questions of earlier versions have no progress.
+    if (question !== null) found.set(ids[index] ?? '', { ...question, progress: question.progress ?? null });
   }
   return found;
 }

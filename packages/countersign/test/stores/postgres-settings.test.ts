@@ -47,6 +47,25 @@ describe.runIf(postgres)('tables', () => {
     await old.close();
     await pool.end();
   });
+
+  test('of the first version get the progress of interrupts, and keep their runs', async () => {
+    const url = await freshDatabase();
+    const pool = poolOn(url);
+    await migratePostgres(pool, tablesIn(undefined), new AbortController().signal, MIGRATIONS.slice(0, 1));
+    await onServer(
+      url,
+      `INSERT INTO countersign_run (created_at, id, agent, status, outcome, updated_at, version, hash)
+        VALUES (1, 'run', 'agent', 'waiting', 'null', 1, 1, '');
+      INSERT INTO countersign_interrupt (created_at, id, run_id, agent, tool, kind, digest, card)
+        VALUES (1, 'question', 'run', 'agent', 'tool', 'approval', '', '{}')`,
+    );
+    const store = postgresStore(pool);
+    expect(await store.interrupt('question')).toMatchObject({ progress: null, settledAt: null });
+    await store.append(addition('run', 1, { progressed: [{ id: 'question', progress: { votes: 1 } }] }));
+    expect(await store.interrupt('question')).toMatchObject({ progress: { votes: 1 } });
+    await store.close();
+    await pool.end();
+  });
 });
 
 describe.runIf(postgres)('a setting that would change stored values', () => {

@@ -66,3 +66,22 @@ test('a vacuumed file has no trace of a deleted run except its id', async () => 
   expect(readFileSync(path, 'latin1')).not.toContain('ylophon');
   folder.remove();
 });
+
+test('a file of the first version gets the progress of interrupts, and keeps its runs', async () => {
+  const folder = temporaryFolder();
+  const path = `${folder.path}/runs.db`;
+  const old = sqliteStore(path);
+  await old.append(creation('run', { opened: [interrupt('question', 'run')] }));
+  await old.close();
+  const database = new DatabaseSync(path);
+  database.exec(
+    'ALTER TABLE countersign_interrupt DROP COLUMN progress; DELETE FROM countersign_migration WHERE version > 1',
+  );
+  database.close();
+  const store = sqliteStore(path);
+  expect(await store.interrupt('question')).toMatchObject({ progress: null, settledAt: null });
+  await store.append(addition('run', 1, { progressed: [{ id: 'question', progress: { votes: 1 } }] }));
+  expect(await store.interrupt('question')).toMatchObject({ progress: { votes: 1 } });
+  await store.close();
+  folder.remove();
+});

@@ -64,7 +64,7 @@ export type Risk = 'low' | 'medium' | 'high';
  */
 export type InterruptOutcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'expired';
 
-/** A question to a person, pending or settled. Only its settlement ever changes. */
+/** A question to a person, pending or settled. Only its progress and its settlement ever change. */
 export type InterruptRecord = {
   readonly id: string;
   readonly runId: string;
@@ -84,6 +84,8 @@ export type InterruptRecord = {
    */
   readonly card: Json;
   readonly digest: string;
+  /** The votes so far, and who has a part in it: JSON that the engine writes and reads. Null if there is nothing. */
+  readonly progress: Json;
   /** Null while the question is pending. */
   readonly settledAt: number | null;
   /** Who decided what, or why the question was withdrawn: JSON. */
@@ -91,7 +93,10 @@ export type InterruptRecord = {
 };
 
 /** A new question. The store knows who started its run. */
-export type NewInterrupt = Omit<InterruptRecord, 'startedBy' | 'settledAt' | 'settlement'>;
+export type NewInterrupt = Omit<InterruptRecord, 'startedBy' | 'progress' | 'settledAt' | 'settlement'> & {
+  /** Null by default. */
+  readonly progress?: Json;
+};
 
 /** A reminder that a worker took and must deliver. */
 export type TakenReminder = {
@@ -128,6 +133,8 @@ export type Append = {
   readonly opened: readonly NewInterrupt[];
   /** Questions that are settled. One that is not pending in this run, or is named twice, is an `InvariantError`. */
   readonly settled: readonly SettledInterrupt[];
+  /** The new progress of questions that stay pending. The same rule applies to them; one in `settled` is named twice. */
+  readonly progressed?: readonly ProgressedInterrupt[];
   /**
    * `hold`: the append is refused unless this token holds the claim, which is renewed. A lapsed claim that no other token
    * took still belongs to its token. A new run has no claim to hold.
@@ -144,6 +151,9 @@ export type Append = {
 
 /** An interrupt that is settled by an append. */
 export type SettledInterrupt = { readonly id: string; readonly settlement: Json };
+
+/** An interrupt that stays pending and has a new progress. */
+export type ProgressedInterrupt = { readonly id: string; readonly progress: Json };
 
 /** What an append does with the claim: see `Append`. */
 export type ClaimHow = 'hold' | 'release' | 'take' | 'enter' | 'pass';
@@ -237,8 +247,11 @@ export interface Store {
    * as long. The question does not change.
    */
   takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]>;
-  /** Marks the reminder of this question as delivered. Does nothing if it has none. */
-  reminded(interruptId: string): Promise<void>;
+  /**
+   * Marks the reminder of this question as delivered. With `nextAt`, in whole milliseconds, the next one is due then, and its
+   * attempts are counted anew. Does nothing if the question is settled, has no reminder, or was marked without `nextAt`.
+   */
+  reminded(interruptId: string, nextAt?: number | null): Promise<void>;
   listRuns(query: RunQuery): Promise<Page<RunRecord>>;
   listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>>;
   interrupt(id: string): Promise<InterruptRecord | undefined>;

@@ -18,7 +18,7 @@ import { dueAfter, MOST_DOUBLINGS } from '../rules/due.ts';
 import { createNotes } from '../rules/notes.ts';
 import { hasOutcome, outcomeOf } from '../rules/outcomes.ts';
 import { makePage, type Order, type Place, readEventLimit, readPageRequest } from '../rules/page.ts';
-import { checkAppend, refusalOf } from '../rules/refusals.ts';
+import { checkAppend, checkNextReminder, refusalOf } from '../rules/refusals.ts';
 import { searchTextOf, searchWords } from '../rules/search-text.ts';
 import { readStatsQuery, statsOf } from '../rules/stats.ts';
 import { createWatchers } from '../rules/watchers.ts';
@@ -90,9 +90,10 @@ function storeWith(clock: () => number): Store {
       const { startedBy = null } = before?.record ?? append.create ?? {};
       const events = append.events.map((event) => JSON.stringify(event));
       const opened = append.opened.map((interrupt) =>
-        copy({ ...interrupt, startedBy, settledAt: null, settlement: null }),
+        copy({ ...interrupt, progress: interrupt.progress ?? null, startedBy, settledAt: null, settlement: null }),
       );
       const settled = append.settled.map(({ id, settlement }) => ({ id, settlement: copy(settlement) }));
+      const progressed = (append.progressed ?? []).map(({ id, progress }) => ({ id, progress: copy(progress) }));
       const record = copy(recordAfter(append, before?.record, now));
 
       const dueAt = dueAfter(append, before && { status: before.record.status, dueAt: before.dueAt }, now);
@@ -116,6 +117,10 @@ function storeWith(clock: () => number): Store {
         const pending = interrupts.get(id) as KeptInterrupt;
         interrupts.set(id, { ...pending, record: { ...pending.record, settledAt: now, settlement } });
         reminders.delete(id);
+      }
+      for (const { id, progress } of progressed) {
+        const pending = interrupts.get(id) as KeptInterrupt;
+        interrupts.set(id, { ...pending, record: { ...pending.record, progress } });
       }
       watchers.notify(runId);
       return { claimed: claim !== undefined && run.claim?.token === claim.token };
@@ -199,8 +204,10 @@ function storeWith(clock: () => number): Store {
       });
     },
 
-    async reminded(interruptId) {
-      reminders.delete(interruptId);
+    async reminded(interruptId, nextAt) {
+      checkNextReminder(nextAt);
+      if (nextAt == null) reminders.delete(interruptId);
+      else if (reminders.has(interruptId)) reminders.set(interruptId, { dueAt: nextAt, attempts: 0 });
     },
 
     async listRuns(query) {

@@ -19,7 +19,7 @@ const RUN = {
   run_id: 'text',
   expected: 'int',
   added: 'int',
-  settles: 'int',
+  alters: 'int',
   events: 'line',
   hash: 'text',
   status: 'text',
@@ -47,6 +47,7 @@ const OPENED = {
   labels: 'line',
   search_text: 'line',
   card: 'line',
+  progress: 'line',
 } as const;
 
 const SETTLED = {
@@ -58,6 +59,8 @@ const SETTLED = {
   expired: 'int',
 } as const;
 
+const PROGRESSED = { run_id: 'text', id: 'text', progress: 'line' } as const;
+
 /** How many rows a list has. One row travels as plain values, which cost both sides less than lists. */
 type Count = 'none' | 'one' | 'several';
 
@@ -68,6 +71,7 @@ type Parts = {
   readonly runs: Count;
   readonly opened: Count;
   readonly settled: Count;
+  readonly progressed: Count;
 };
 
 /**
@@ -80,17 +84,20 @@ export function appendStatements(tables: Tables, watcherId: number): (appends: r
     const runs = appends.map(({ run }) => run);
     const opened = appends.flatMap((append) => append.opened);
     const settled = appends.flatMap((append) => append.settled);
+    const progressed = appends.flatMap((append) => append.progressed);
     const parts: Parts = {
       creates: runs.some(({ agent }) => agent !== null),
       changes: runs.some(({ agent }) => agent === null),
       runs: countOf(runs),
       opened: countOf(opened),
       settled: countOf(settled),
+      progressed: countOf(progressed),
     };
     const key = Object.values(parts).join();
     const made = known.get(key) ?? statement(appendText(tables, parts));
     known.set(key, made);
-    const values = [watcherId, ...valuesOf(RUN, runs), ...valuesOf(OPENED, opened), ...valuesOf(SETTLED, settled)];
+    const changed = [...valuesOf(SETTLED, settled), ...valuesOf(PROGRESSED, progressed)];
+    const values = [watcherId, ...valuesOf(RUN, runs), ...valuesOf(OPENED, opened), ...changed];
     return { statement: made, values };
   };
 }
@@ -131,22 +138,26 @@ function rowsSql(columns: Columns, count: Count, first: number): string {
     WITH ORDINALITY AS list (${Object.keys(columns).join(', ')}, place) WHERE ${asOneRow('place')})`;
 }
 
-function appendText(tables: Tables, { creates, changes, runs, opened, settled }: Parts): string {
-  const [opens, settles] = [opened !== 'none', settled !== 'none'];
+function appendText(tables: Tables, { creates, changes, runs, opened, settled, progressed }: Parts): string {
+  const [opens, settles, progresses] = [opened !== 'none', settled !== 'none', progressed !== 'none'];
+  const altered = [settles && 'settling', progresses && 'progressing'].filter((list) => list !== false);
   const openedFrom = 2 + Object.keys(RUN).length;
   const settledFrom = openedFrom + (opens ? Object.keys(OPENED).length : 0);
+  const progressedFrom = settledFrom + (settles ? Object.keys(SETTLED).length : 0);
   const both = creates && changes;
   const steps = [
     `given AS ${rowsSql(RUN, runs, 2)}`,
     opens && `opening AS ${rowsSql(OPENED, opened, openedFrom)}`,
     settles && `settling AS ${rowsSql(SETTLED, settled, settledFrom)}`,
-    settles && `pending AS MATERIALIZED (${countingPending(tables)})`,
-    changes && `${both ? 'changed' : 'written'} AS (${changing(tables, settles)})`,
+    progresses && `progressing AS ${rowsSql(PROGRESSED, progressed, progressedFrom)}`,
+    altered.length > 0 && `pending AS MATERIALIZED (${countingPending(tables, altered)})`,
+    changes && `${both ? 'changed' : 'written'} AS (${changing(tables, altered.length > 0)})`,
     creates && `${both ? 'created' : 'written'} AS (${creating(tables)})`,
     both && 'written AS (SELECT * FROM changed UNION ALL SELECT * FROM created)',
     `batch AS (${adding(tables, opens)})`,
     opens && `opened AS (${opening(tables)})`,
     settles && `settled AS (${settling(tables)})`,
+    progresses && `progressed AS (${progressing(tables)})`,
   ];
   return `WITH ${steps.filter(Boolean).join(', ')}
     SELECT w.id, coalesce(w.claim_token = g.token, false) AS claimed,
@@ -176,10 +187,10 @@ function creating({ run }: Tables): string {
  * Locks the rows of the runs in the order of the appends, so that no two statements deadlock. A run that was running
  * before stays due since then: an append does not move it to the end of the queue.
  */
-function changing({ run }: Tables, settles: boolean): string {
+function changing({ run }: Tables, alters: boolean): string {
   const holds = `(g.how IN ('hold', 'enter') OR g.how = 'take' AND ${mayTake('g.token')})`;
   const releases = `g.how IN ('release', 'pass')`;
-  const allPending = 'g.settles = coalesce((SELECT p.count FROM pending p WHERE p.run_id = g.run_id), 0)';
+  const allPending = 'g.alters = coalesce((SELECT p.count FROM pending p WHERE p.run_id = g.run_id), 0)';
   return `UPDATE ${run} r SET
       version = r.version + g.added, hash = g.hash, status = g.status, updated_at = ${AT},
       wake_at = g.wake_at, outcome = g.outcome,
@@ -191,13 +202,17 @@ function changing({ run }: Tables, settles: boolean): string {
     WHERE g.agent IS NULL AND r.id = g.run_id AND r.version = g.expected
       AND (g.how IS NULL OR g.how = 'take' OR r.claim_token = g.token
         OR g.how IN ('enter', 'pass') AND ${mayTake('g.token')})
-      ${settles ? `AND ${allPending}` : ''}
+      ${alters ? `AND ${allPending}` : ''}
     RETURNING ${WRITTEN}`;
 }
 
-/** Settling one of them in the meantime would also have changed the version of the run. */
-function countingPending({ interrupt }: Tables): string {
-  return `SELECT s.run_id, count(DISTINCT i.id) AS count FROM settling s JOIN ${interrupt} i ON i.id = s.id
+/**
+ * Counts the interrupts of these lists that are pending. Settling one of them in the meantime would also have changed the
+ * version of the run.
+ */
+function countingPending({ interrupt }: Tables, lists: readonly string[]): string {
+  const altered = lists.map((list) => `SELECT run_id, id FROM ${list}`).join(' UNION ALL ');
+  return `SELECT s.run_id, count(DISTINCT i.id) AS count FROM (${altered}) s JOIN ${interrupt} i ON i.id = s.id
     WHERE ${isPendingIn('s.run_id')} GROUP BY s.run_id`;
 }
 
@@ -222,4 +237,9 @@ function settling({ interrupt }: Tables): string {
   return `UPDATE ${interrupt} i SET settled_at = ${AT}, settlement = s.settlement, outcome = s.outcome,
       edited = s.edited, expired = s.expired
     FROM written w JOIN given g ON g.run_id = w.id JOIN settling s ON s.run_id = w.id WHERE i.id = s.id`;
+}
+
+function progressing({ interrupt }: Tables): string {
+  return `UPDATE ${interrupt} i SET progress = p.progress
+    FROM written w JOIN progressing p ON p.run_id = w.id WHERE i.id = p.id`;
 }

@@ -23,7 +23,7 @@ import type {
 } from '../../runs/port/store.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
-import { checkAppend, isStorable, openedTwice, refusalOf } from '../rules/refusals.ts';
+import { checkAppend, checkNextReminder, isStorable, openedTwice, refusalOf } from '../rules/refusals.ts';
 import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type Watchers } from '../rules/watchers.ts';
 import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
@@ -209,8 +209,9 @@ class PostgresStore implements Store {
     return remindersOf(await this.#rows<ReminderRow>(this.#sql.takeReminders, [limit, Math.ceil(leaseMs)]));
   }
 
-  async reminded(interruptId: string): Promise<void> {
-    await this.#rows(this.#sql.reminded, [interruptId]);
+  async reminded(interruptId: string, nextAt: number | null = null): Promise<void> {
+    checkNextReminder(nextAt);
+    await this.#rows(this.#sql.reminded, [interruptId, nextAt]);
   }
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
@@ -346,7 +347,7 @@ class PostgresStore implements Store {
 
   /** Judged by the current rows: a lost claim stays lost, and so does a version. */
   async #refusalOf(append: Append): Promise<Error> {
-    const ids = append.settled.map(({ id }) => id);
+    const ids = [...append.settled, ...(append.progressed ?? [])].map(({ id }) => id);
     const [row] = await this.#rows<RefusalRow>(this.#sql.refusal, [append.runId, ids]);
     const claim = row?.token == null ? undefined : { token: row.token, until: row.until };
     const stored = {

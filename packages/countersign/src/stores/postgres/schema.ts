@@ -227,4 +227,5 @@ export const MIGRATIONS: readonly Migration[] = [
   );
   CREATE INDEX countersign_note_expiry ON ${note} (expires_at) WHERE expires_at IS NOT NULL;
   `,
+  ({ interrupt }) => `ALTER TABLE ${interrupt} ADD COLUMN progress text;`,
 ];

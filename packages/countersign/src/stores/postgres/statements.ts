@@ -10,6 +10,7 @@ import {
   REMINDER_DUE_AT,
   REMINDER_IS_OPEN,
   RUN_COLUMNS,
+  reminderMarked,
 } from '../sql/rows.ts';
 import { asOneRow, IS_FREE, isOf, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { statement } from './pool.ts';
@@ -17,7 +18,7 @@ import type { Tables } from './schema.ts';
 
 export type Statements = ReturnType<typeof postgresStatements>;
 
-/** The row that `refusal` selects. `waiting`: which of the interrupts to be settled are pending in this run. */
+/** The row that `refusal` selects. `waiting`: which of the interrupts to be changed are pending in this run. */
 export type RefusalRow = {
   readonly version: number;
   readonly token: string | null;
@@ -94,7 +95,7 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
         ORDER BY ${REMINDER_DUE_AT} LIMIT $1 FOR UPDATE SKIP LOCKED
       )) RETURNING ${INTERRUPT_FIELDS}, i.reminder_attempts AS attempt`),
     // Hidden from the planner, so that it finds the interrupt by its id.
-    reminded: statement(`UPDATE ${interrupt} SET reminded_at = ${NOW}
+    reminded: statement(`UPDATE ${interrupt} SET ${reminderMarked(NOW, '$2::bigint')}
       WHERE id = $1 AND coalesce(${REMINDER_IS_OPEN}, false)`),
     interrupt: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${interrupt} i WHERE id = $1`),
     countRuns: statement(`SELECT status, count(*)::float8 AS count FROM ${run} GROUP BY status`),

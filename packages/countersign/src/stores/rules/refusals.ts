@@ -13,7 +13,7 @@ export type Stored = {
 
 /** Why the append is refused; undefined if it is not. */
 export function refusalOf(append: Append, { run, isInterrupt, isPending }: Stored, now: number): Error | undefined {
-  const { runId, create, claim, opened, settled } = append;
+  const { runId, create, claim, opened, settled, progressed = [] } = append;
   if (create !== undefined) {
     if (run !== undefined) return run === 'deleted' ? runDeleted(runId) : runExists(runId);
   } else {
@@ -23,7 +23,7 @@ export function refusalOf(append: Append, { run, isInterrupt, isPending }: Store
   }
   const taken = firstWrong(opened, isInterrupt);
   if (taken !== undefined) return openedTwice(runId, taken);
-  const gone = firstWrong(settled, (id) => !isPending(id));
+  const gone = firstWrong([...settled, ...progressed], (id) => !isPending(id));
   return gone === undefined ? undefined : notPending(runId, gone);
 }
 
@@ -59,7 +59,7 @@ function claimLost(runId: string, token: string): ConflictError {
 }
 
 function notPending(runId: string, interruptId: string): InvariantError {
-  const message = `Interrupt ${interruptId} of run ${runId} cannot be settled: it is not pending. Nothing was written.`;
+  const message = `Interrupt ${interruptId} of run ${runId} cannot be settled or changed: it is not pending, or is named twice. Nothing was written.`;
   return new InvariantError('invariant', { runId, interruptId }, message);
 }
 
@@ -71,18 +71,19 @@ export function openedTwice(runId: string, interruptId: string): InvariantError 
 /** Throws if no store could keep this append. */
 export function checkAppend(append: Append): void {
   const { create, runId, claim, expectedVersion } = append;
+  const changed = [...append.settled, ...(append.progressed ?? [])];
   if (create !== undefined && (expectedVersion !== 0 || create.id !== runId))
     throw mistake({ runId }, `A new run must have version 0 and its own id, ${runId}.`);
   if (create !== undefined && (claim?.how === 'hold' || claim?.how === 'release')) throw claimLost(runId, claim.token);
   if (!Number.isSafeInteger(expectedVersion) || expectedVersion < 0)
     throw mistake({ runId }, `\`expectedVersion\` must be a number of events, not ${expectedVersion}.`);
-  const [unknown] = create === undefined ? [] : append.settled;
+  const [unknown] = create === undefined ? [] : changed;
   if (unknown !== undefined) throw notPending(runId, unknown.id);
   if (runId === '' || append.events.length === 0)
     throw mistake({ runId }, 'An append needs the id of a run and at least one event.');
   checkNames('run', [runId, append.hash], [create?.agent, create?.startedBy, claim?.token]);
   checkTimes('run', [append.wakeAt, append.at ?? null]);
-  for (const { id } of append.settled) if (!isStorable(id)) throw notPending(runId, id);
+  for (const { id } of changed) if (!isStorable(id)) throw notPending(runId, id);
   for (const interrupt of append.opened) {
     const { id, agent, tool, kind, risk, digest, labels, createdAt, expiresAt, remindAt } = interrupt;
     if (interrupt.runId !== runId)
@@ -101,6 +102,11 @@ function checkTimes(of: string, times: readonly (number | null)[]): void {
     if (time === null || Number.isSafeInteger(time)) continue;
     throw mistake({ time }, `The times of a ${of} must be whole milliseconds, not ${time}.`);
   }
+}
+
+/** Throws if this is no time for the next reminder. */
+export function checkNextReminder(nextAt: number | null | undefined): void {
+  checkTimes('reminder', [nextAt ?? null]);
 }
 
 /** Names are compared byte for byte, so every store must be able to keep them unchanged. JSON values have no such limit. */

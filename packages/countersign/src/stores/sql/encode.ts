@@ -1,4 +1,5 @@
 // An append as rows of values, for both SQL stores. JSON is stored as text, byte for byte.
+import type { Json } from '../../core/json.ts';
 import { eventsText } from '../../runs/port/chain.ts';
 import type { Append } from '../../runs/port/store.ts';
 import { outcomeOf } from '../rules/outcomes.ts';
@@ -8,14 +9,14 @@ export type EncodedAppend = ReturnType<typeof encodeAppend>;
 
 /** Later changes of the caller's objects do not reach the rows. */
 export function encodeAppend(append: Append) {
-  const { runId, create, claim, events, opened, settled } = append;
+  const { runId, create, claim, events, opened, settled, progressed = [] } = append;
   return {
     runId,
     run: {
       run_id: runId,
       expected: append.expectedVersion,
       added: events.length,
-      settles: settled.length,
+      alters: settled.length + progressed.length,
       events: eventsText(events),
       hash: append.hash,
       status: append.status,
@@ -42,11 +43,18 @@ export function encodeAppend(append: Append) {
       labels: interrupt.labels.length === 0 ? null : JSON.stringify(interrupt.labels),
       search_text: searchTextOf(interrupt),
       card: JSON.stringify(interrupt.card),
+      progress: progressText(interrupt.progress),
     })),
     settled: settled.map(({ id, settlement }) => {
       const { outcome, edited, expired } = outcomeOf(settlement);
       const flags = { edited: Number(edited), expired: Number(expired) };
       return { run_id: runId, id, settlement: JSON.stringify(settlement), outcome, ...flags };
     }),
+    progressed: progressed.map(({ id, progress }) => ({ run_id: runId, id, progress: progressText(progress) })),
   };
+}
+
+/** Null is the default, and takes no space. */
+function progressText(progress: Json | undefined): string | null {
+  return progress == null ? null : JSON.stringify(progress);
 }

@@ -54,6 +54,7 @@ export type InterruptRow = {
   readonly remind_at: number | null;
   readonly card: string;
   readonly digest: string;
+  readonly progress: string | null;
   readonly settled_at: number | null;
   readonly settlement: string | null;
   readonly started_by: string | null;
@@ -63,7 +64,7 @@ export const RUN_COLUMNS: readonly string[] =
   'seq id agent status version hash started_by created_at updated_at wake_at outcome'.split(' ');
 
 export const INTERRUPT_COLUMNS: readonly string[] =
-  'seq id run_id agent tool kind risk labels created_at expires_at remind_at card digest settled_at settlement started_by'.split(
+  'seq id run_id agent tool kind risk labels created_at expires_at remind_at card digest progress settled_at settlement started_by'.split(
     ' ',
   );
 
@@ -102,6 +103,11 @@ export const queueOf = ({ due_since, ...queue }: QueueRow): AgentQueue => ({ ...
 export const REMINDER_IS_OPEN = 'remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL';
 
 export const REMINDER_DUE_AT = 'coalesce(reminder_due_at, remind_at)';
+
+/** Marks a reminder as delivered. If there is a time for the next one, it stays open until then. */
+export const reminderMarked = (now: string, nextAt: string): string =>
+  `reminded_at = CASE WHEN ${nextAt} IS NULL THEN ${now} END,
+    reminder_due_at = ${nextAt}, reminder_attempts = CASE WHEN ${nextAt} IS NULL THEN reminder_attempts END`;
 
 export type ReminderRow = InterruptRow & { readonly attempt: number };
 
@@ -156,6 +162,7 @@ export function interruptOf(row: InterruptRow): InterruptRecord {
     remindAt: row.remind_at,
     card: JSON.parse(row.card),
     digest: row.digest,
+    progress: row.progress === null ? null : JSON.parse(row.progress),
     settledAt: row.settled_at,
     settlement: row.settlement === null ? null : JSON.parse(row.settlement),
   }));

@@ -8,7 +8,7 @@ import { DELETED } from '../sql/rows.ts';
 import type { Job } from './connection.ts';
 
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
-  const { run, opened, settled } = encodeAppend(append);
+  const { run, opened, settled, progressed } = encodeAppend(append);
   return (prepare) => {
     const now = append.at ?? clock();
     const before = prepare(BEFORE).get(append.runId) as Before | undefined;
@@ -34,6 +34,7 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     const startedBy = before === undefined ? run.started_by : before.started_by;
     for (const row of opened) prepare(OPEN).get(startedBy, ...OPENED.map((column) => row[column]));
     for (const row of settled) prepare(SETTLE).get(now, ...SETTLED.map((column) => row[column]), row.id);
+    for (const { id, progress } of progressed) prepare(PROGRESS).get(progress, id);
     return { claimed: append.claim !== undefined && token === append.claim.token };
   };
 }
@@ -70,7 +71,7 @@ const IS_PENDING = 'SELECT 1 FROM countersign_interrupt WHERE id = ? AND run_id 
 // biome-ignore format: as a list of columns
 const OPENED: readonly (keyof EncodedAppend['opened'][number])[] = [
   'id', 'run_id', 'agent', 'tool', 'kind', 'risk', 'labels', 'created_at', 'expires_at', 'remind_at', 'digest',
-  'search_text', 'card',
+  'search_text', 'card', 'progress',
 ];
 
 const OPEN = insertion('interrupt', ['started_by', ...OPENED]);
@@ -79,6 +80,8 @@ const SETTLED: readonly (keyof EncodedAppend['settled'][number])[] = ['settlemen
 
 const SETTLE = `UPDATE countersign_interrupt SET settled_at = ?, ${SETTLED.map((column) => `${column} = ?`).join(', ')}
   WHERE id = ?`;
+
+const PROGRESS = 'UPDATE countersign_interrupt SET progress = ? WHERE id = ?';
 
 function insertion(table: string, columns: readonly string[]): string {
   return `INSERT INTO countersign_${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;

@@ -107,4 +107,5 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX countersign_note_expiry ON countersign_note (expires_at) WHERE expires_at IS NOT NULL;
   `,
+  'ALTER TABLE countersign_interrupt ADD COLUMN progress TEXT',
 ];

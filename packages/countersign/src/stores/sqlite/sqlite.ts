@@ -5,7 +5,7 @@ import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type { Store } from '../../runs/port/store.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
-import { checkAppend, isStorable } from '../rules/refusals.ts';
+import { checkAppend, checkNextReminder, isStorable } from '../rules/refusals.ts';
 import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type StopListening, type Watchers } from '../rules/watchers.ts';
 import { interruptsSql, runsSql, type Sql } from '../sql/list-query.ts';
@@ -139,8 +139,9 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
       return remindersOf(rows as unknown as readonly ReminderRow[]);
     },
 
-    async reminded(interruptId) {
-      await connection.write((prepare) => prepare(SQL.reminded).get(clock(), interruptId));
+    async reminded(interruptId, nextAt = null) {
+      checkNextReminder(nextAt);
+      await connection.write((prepare) => prepare(SQL.reminded).get(clock(), interruptId, nextAt));
     },
 
     async listRuns(query) {

@@ -75,6 +75,44 @@ export function appendContract(check: Check): void {
     );
   });
 
+  check('a pending interrupt has the progress that was written last', async ({ store }) => {
+    const { progress, ...settled } = { progress: { votes: ['ann'] }, ...settling('so', 'a') };
+    const progressOf = async (id: string) => (await store.interrupt(id))?.progress;
+    await pausedRun(store, 'run', [interrupt('a', 'run'), interrupt('b', 'run', { progress }), interrupt('c', 'run')]);
+    deepStrictEqual([await progressOf('a'), await progressOf('b')], [null, progress]);
+    const both = ['a', 'b'].map((id) => ({ id, progress: { of: id } }));
+    const opened = [interrupt('new', 'run', { progress })];
+    await store.append(addition('run', 1, { status: 'waiting', progressed: both, opened, ...settling('so', 'c') }));
+    const { items } = await store.listInterrupts({ runId: 'run', limit: 9 });
+    deepStrictEqual(
+      items.map(({ id, progress }) => ({ id, progress })),
+      [...both, { id: 'new', progress }],
+    );
+    await store.append(
+      addition('run', 2, { status: 'waiting', ...settled, progressed: [{ id: 'b', progress: null }] }),
+    );
+    deepStrictEqual([await progressOf('a'), await progressOf('b')], [{ of: 'a' }, null]);
+  });
+
+  check(
+    'progress of an interrupt that is not pending in the run is refused, and nothing happens',
+    async ({ store }) => {
+      await pausedRun(store, 'other', [interrupt('foreign', 'other')]);
+      await pausedRun(store, 'run', [interrupt('a', 'run'), interrupt('b', 'run')]);
+      await store.append(addition('run', 1, settling('so', 'b')));
+      const progress = (...named: readonly string[]) => named.map((id) => ({ id, progress: 'new' }));
+      const look = ['a', 'b', 'foreign', 'new'];
+      for (const progressed of [progress('a', 'b'), progress('foreign'), progress('none'), progress('a', 'a')])
+        await leavesNothing(store, addition('run', 2, { progressed }), 'invariant', look);
+      const settled = settling('so', 'a');
+      await leavesNothing(store, addition('run', 2, { ...settled, progressed: progress('a') }), 'invariant', look);
+      const opened = [interrupt('new', 'run')];
+      await leavesNothing(store, addition('run', 2, { opened, progressed: progress('new') }), 'invariant', look);
+      await leavesNothing(store, creation('later', { progressed: progress('a') }), 'invariant', look);
+      await leavesNothing(store, addition('run', 1, { progressed: progress('a') }), 'stale-version', look);
+    },
+  );
+
   check('a run is read from any of its events on', async ({ store }) => {
     const steps = ['0', '1', '2', '3', '4', '5'].map((step) => stepDone(step));
     await store.append(creation('run', { events: steps.slice(0, 3) }));

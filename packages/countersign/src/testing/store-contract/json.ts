@@ -23,13 +23,15 @@ export function jsonContract(check: Check): void {
       const events = [stepDone('value', value), stepDone('end')];
       const opened = [interrupt(id, runId, { card: value, createdAt: 0, expiresAt: 0 })];
       await store.append(creation(runId, { events, outcome: value, wakeAt: 0, opened }));
-      await store.append(addition(runId, 2, { ...settling(value, id), outcome: value, wakeAt: 0 }));
+      await store.append(addition(runId, 2, { progressed: [{ id, progress: value }] }));
+      await store.append(addition(runId, 3, { ...settling(value, id), outcome: value, wakeAt: 0 }));
       const { run, events: stored } = await load(store, runId);
       sameText(stored.slice(0, 2), events);
       sameText([run.outcome, run.wakeAt], [value, 0]);
       const [listed] = (await store.listInterrupts({ settled: true, runId, limit: 1 })).items;
       for (const kept of [await store.interrupt(id), listed]) {
-        sameText([kept?.card, kept?.settlement, kept?.createdAt, kept?.expiresAt], [value, value, 0, 0]);
+        sameText([kept?.card, kept?.progress, kept?.settlement], [value, value, value]);
+        sameText([kept?.createdAt, kept?.expiresAt], [0, 0]);
         ok(kept?.settledAt != null);
       }
     }

@@ -43,7 +43,7 @@ export function namesContract(check: Check): void {
       deepStrictEqual([run.agent, run.startedBy, run.hash, run.outcome], [hash, create?.startedBy, hash, hash]);
       deepStrictEqual(stored, events);
       for (const asked of opened) {
-        const pending = { ...asked, startedBy: create?.startedBy, settledAt: null, settlement: null };
+        const pending = { ...asked, startedBy: create?.startedBy, progress: null, settledAt: null, settlement: null };
         deepStrictEqual(await store.interrupt(asked.id), pending);
       }
       deepStrictEqual(ids((await store.listRuns({ agent: hash, limit: 9 })).items), [runId]);

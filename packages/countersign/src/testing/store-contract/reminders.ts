@@ -1,7 +1,7 @@
 // The store contract: a due reminder goes to one caller, and comes again until it is confirmed.
 import { deepStrictEqual } from 'node:assert/strict';
 import type { Store } from '../../runs/port/store.ts';
-import { addition, type Check, creation, interrupt, LONG_MS, pass, pausedRun, settling } from './check.ts';
+import { addition, type Check, creation, interrupt, LONG_MS, pass, pausedRun, refused, settling } from './check.ts';
 
 /** After this a lease of 1 ms has lapsed, even after many attempts. */
 const LAPSE_MS = 80;
@@ -91,6 +91,23 @@ export function remindersContract(check: Check): void {
     await pass(subject, LAPSE_MS);
     for (const id of ['one', 'one', 'none', 'not there']) await store.reminded(id);
     deepStrictEqual(await take(store, 1), ['two 2']);
+  });
+
+  check('a confirmed reminder comes again at the next time, as a first attempt', async (subject) => {
+    const { store } = subject;
+    await pausedRun(store, 'run', [interrupt('often', 'run', { remindAt: 7 }), interrupt('none', 'run')]);
+    deepStrictEqual(await take(store, 1), ['often 1']);
+    const now = await store.now();
+    for (const id of ['often', 'none', 'not there']) await store.reminded(id, now + LONG_MS);
+    await pass(subject, LAPSE_MS);
+    deepStrictEqual(await take(store, 1), []);
+    await store.reminded('often', now - 1);
+    deepStrictEqual(await take(store, 1), ['often 1']);
+    await store.reminded('often', null);
+    await store.reminded('often', now - 1);
+    await pass(subject, LAPSE_MS);
+    deepStrictEqual(await take(store, 1), []);
+    await refused(store.reminded('often', 0.5), 'invalid-options');
   });
 
   check('with many concurrent callers each reminder goes to one', async ({ store, another }) => {
