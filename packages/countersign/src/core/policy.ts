@@ -1,5 +1,6 @@
 // Policies: who must decide a question, and how many of them. One tally counts one vote and many.
 import { type Condition, conditionProblem, meets } from './condition.ts';
+import { type GrantMaximum, maximumProblem } from './grant-maximum.ts';
 import { isObject, type Json, sameJson } from './json.ts';
 
 /** People by their ids, and by their roles. */
@@ -21,6 +22,8 @@ export type Policy = {
   readonly veto?: 'any' | 'majority';
   /** Each vote must be signed with a passkey. */
   readonly signed?: 'passkey';
+  /** How wide a grant may be. By default none is allowed where there is a quorum. */
+  readonly grants?: GrantMaximum | false;
   /** Shown on the card: why the policy may not be satisfied. */
   readonly warnings?: readonly string[];
 };
@@ -188,7 +191,16 @@ export function whoText(who: Who | undefined): readonly string[] {
   return [...(who?.people ?? []), ...(who?.roles ?? []).map((role) => `the role ${role}`)];
 }
 
-const FIELDS: readonly string[] = ['name', 'deciders', 'notRequester', 'quorum', 'veto', 'signed', 'warnings'];
+const FIELDS: readonly string[] = [
+  'name',
+  'deciders',
+  'notRequester',
+  'quorum',
+  'veto',
+  'signed',
+  'grants',
+  'warnings',
+];
 
 /** More votes than this are a mistake. */
 const MOST_VOTES = 100;
@@ -198,10 +210,12 @@ export function policyProblem(policy: unknown, roles?: readonly string[]): strin
   if (!isObject(policy)) return 'it must be an object';
   const unknown = Object.keys(policy).filter((key) => !FIELDS.includes(key));
   if (unknown.length > 0) return `it has no ${unknown.join(', ')}; it has ${FIELDS.join(', ')}`;
-  const { deciders, notRequester, quorum, veto, signed } = policy as Policy;
+  const { deciders, notRequester, quorum, veto, signed, grants } = policy as Policy;
   if (notRequester !== undefined && notRequester !== true) return '`notRequester` must be true, or left out';
   if (veto !== undefined && veto !== 'any' && veto !== 'majority') return '`veto` must be "any" or "majority"';
   if (signed !== undefined && signed !== 'passkey') return '`signed` must be "passkey"';
+  const grantsFault = grants === undefined ? undefined : maximumProblem(grants);
+  if (grantsFault !== undefined) return `\`grants\`: ${grantsFault}`;
   if (quorum !== undefined && !Array.isArray(quorum)) return '`quorum` must be a list of groups';
   const groups = quorum ?? [];
   const problem =
