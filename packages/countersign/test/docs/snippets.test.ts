@@ -62,6 +62,7 @@ const CONFIG = {
       'countersign/sqlite': [join(root, 'packages/countersign/src/stores/sqlite/sqlite.ts')],
       'countersign/store': [join(root, 'packages/countersign/src/store.ts')],
       'countersign/testing': [join(root, 'packages/countersign/src/testing/index.ts')],
+      'countersign/similar': [join(root, 'packages/countersign/src/core/similar.ts')],
       'countersign/timeline': [join(root, 'packages/countersign/src/core/timeline.ts')],
       'countersign/ui': [join(root, 'packages/countersign/src/ui/index.ts')],
     },

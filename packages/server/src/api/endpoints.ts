@@ -2,6 +2,7 @@
 import type { Endpoint } from '../http/endpoint.ts';
 import { chatEndpoints } from './chat.ts';
 import { decideEndpoints } from './decide.ts';
+import { decisionsEndpoints } from './decisions.ts';
 import { eventEndpoints } from './events.ts';
 import { interruptEndpoints } from './interrupts.ts';
 import { personEndpoints } from './me.ts';
@@ -18,6 +19,7 @@ export function apiEndpoints(services: Services): readonly Endpoint[] {
     ...eventEndpoints(services),
     ...interruptEndpoints(services),
     ...decideEndpoints(services),
+    ...decisionsEndpoints(services),
     ...statsEndpoints(services),
     ...chatEndpoints(services),
   ];

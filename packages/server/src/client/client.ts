@@ -3,6 +3,7 @@ import type { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
 import type { StoredEvent } from 'countersign/store';
 import type { DecidedShape, DecideShape } from '../schemas/decision.ts';
+import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
 import type { Hold, Interrupt, InterruptQueryShape } from '../schemas/interrupt.ts';
 import type { AgentInfo, Me } from '../schemas/person.ts';
 import type { Run, RunQueryShape, RunSummary, StartShape } from '../schemas/run.ts';
@@ -30,6 +31,9 @@ export type Decision = Decide['decision'];
 
 /** A recorded decision. */
 export type Decided = Readonly<z.infer<typeof DecidedShape>> & { readonly decision: Decision };
+
+/** Decisions on many requests, each with the digest of its card, and one reason and one note for all. */
+export type DecideMany = Readonly<z.input<typeof DecideManyShape>>;
 
 /** Query parameters as the client takes them: whole numbers are numbers. */
 type Filters<Shape extends z.ZodType> = {
@@ -77,10 +81,21 @@ export type Client = {
     list(filters?: InterruptFilters, options?: Waiting): Promise<Page<Interrupt>>;
     get(interruptId: string, options?: Waiting): Promise<Interrupt & { readonly messages: readonly Message[] }>;
     decide(interruptId: string, decide: Decide, options?: Once): Promise<Decided>;
+    /**
+     * Decides any number of requests, each for itself, and returns the outcome of each, in their order. They are sent 50 at a
+     * time, and `onProgress` gets the outcomes so far. If it throws, the rest was not sent; doing it again is safe.
+     */
+    decideMany(
+      many: DecideMany,
+      options?: Waiting & { readonly onProgress?: (outcomes: readonly DecisionOutcome[]) => void },
+    ): Promise<readonly DecisionOutcome[]>;
     hold(interruptId: string, options?: Waiting & { readonly forMs?: number }): Promise<Hold>;
     release(interruptId: string, options?: Waiting): Promise<void>;
   };
 };
+
+/** Small enough for steady progress, and for a request below the limits of any proxy. */
+const ITEMS_AT_ONCE = 50;
 
 /**
  * Makes a client of the server at `url`.
@@ -125,6 +140,17 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
       decide: async (interruptId, body, ask) => {
         refuseLost(body.decision);
         return connection.json(`${interrupt(interruptId)}/decide`, { method: 'POST', body, ...ask });
+      },
+      decideMany: async ({ items, ...all }, { onProgress, signal } = {}) => {
+        for (const { decision } of items) refuseLost(decision);
+        const outcomes: DecisionOutcome[] = [];
+        for (let sent = 0; sent < items.length; sent += ITEMS_AT_ONCE) {
+          const body = { ...all, items: items.slice(sent, sent + ITEMS_AT_ONCE) };
+          const ask = { method: 'POST', body, signal } as const;
+          outcomes.push(...(await connection.json<{ items: readonly DecisionOutcome[] }>('/decisions', ask)).items);
+          onProgress?.([...outcomes]);
+        }
+        return outcomes;
       },
       hold: async (interruptId, { forMs, signal } = {}) => {
         const body = forMs === undefined ? {} : { forMs };

@@ -1,5 +1,6 @@
 // The entry point `@countersign/server/client`: the typed API for browsers and programs, without code of the server.
 
+export type { DecisionOutcome } from '../schemas/decisions.ts';
 export type { Hold, Interrupt } from '../schemas/interrupt.ts';
 export type { AgentInfo, Me } from '../schemas/person.ts';
 export type { ApiProblem } from '../schemas/problem.ts';
@@ -12,6 +13,7 @@ export {
   createClient,
   type Decide,
   type Decided,
+  type DecideMany,
   type Decision,
   type InterruptFilters,
   type Page,

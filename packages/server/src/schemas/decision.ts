@@ -1,7 +1,7 @@
 // Schemas of decisions.
 import { z } from '@hono/zod-openapi';
 
-const reason = z.string().max(10_000).optional();
+export const reasonShape = z.string().max(10_000).optional();
 
 /** Presence counts: `{ type: 'respond', output: null }` answers null; without `output` it is invalid. */
 const json = z
@@ -10,26 +10,30 @@ const json = z
   .openapi({ description: 'Any JSON.' });
 
 const Approve = z.strictObject({ type: z.literal('approve'), edit: json.optional() });
-const Reject = z.strictObject({ type: z.literal('reject'), reason });
+const Reject = z.strictObject({ type: z.literal('reject'), reason: reasonShape });
 const Respond = z.strictObject({ type: z.literal('respond'), output: json });
 const Restart = z.strictObject({
   type: z.literal('restart'),
   resumed: json.optional(),
   replaceInput: json.optional(),
 });
-const Cancel = z.strictObject({ type: z.literal('cancel'), reason });
+const Cancel = z.strictObject({ type: z.literal('cancel'), reason: reasonShape });
+
+export const DecisionShape = z.discriminatedUnion('type', [Approve, Reject, Respond, Restart, Cancel]);
+
+export const noteShape = z
+  .string()
+  .max(10_000)
+  .optional()
+  .openapi({ description: 'Recorded with the decision; the model does not see it.' });
 
 export const DecideShape = z
   .strictObject({
-    decision: z.discriminatedUnion('type', [Approve, Reject, Respond, Restart, Cancel]),
+    decision: DecisionShape,
     digest: z.string().max(200).optional().openapi({
       description: 'The digest of the card that the person saw; a decision on a different card is refused.',
     }),
-    note: z
-      .string()
-      .max(10_000)
-      .optional()
-      .openapi({ description: 'Recorded with the decision; the model does not see it.' }),
+    note: noteShape,
   })
   .openapi('Decide');
 

@@ -1,0 +1,77 @@
+// POST /decisions: decides many requests, each for itself.
+import { ConflictError, CountersignError } from 'countersign';
+import { endpoint, json } from '../http/endpoint.ts';
+import { problemOf } from '../http/problem.ts';
+import { type DecideItem, DecideManyShape, type DecisionOutcome, DecisionOutcomesShape } from '../schemas/decisions.ts';
+import { ChannelHeaders } from './decide.ts';
+import { type Decider, decidableRequest, recordDecision } from './record-decision.ts';
+import type { Services } from './services.ts';
+
+/** So many are decided at once; other requests of the server are answered in between. */
+const AT_ONCE = 8;
+
+export function decisionsEndpoints(services: Services) {
+  return [
+    endpoint({
+      route: 'POST /decisions',
+      summary: 'Decide many requests',
+      description:
+        'Each item is decided by its own id and digest, as if it was sent alone, and has its own outcome, in the order of the ' +
+        'items. One that changed or that somebody else decided stops none of the others. Every decision is durable before the ' +
+        'response is sent; repeating the whole request is safe and returns what is recorded.',
+      tag: 'Requests',
+      scope: 'decide',
+      headers: ChannelHeaders,
+      body: DecideManyShape,
+      answers: { 200: { description: 'The outcome of each item.', shape: DecisionOutcomesShape } },
+      handle: async ({ body: { items, reason, note }, headers, person }) => {
+        const decider = { person, channel: headers['x-countersign-channel'] };
+        const outcomes: DecisionOutcome[] = [];
+        const rest = items.entries();
+        const work = async () => {
+          // The workers share one iterator: each takes the next item when it is done with its last.
+          for (const [index, item] of rest)
+            outcomes[index] = await outcomeOf(services, decider, { ...item, decision: withReason(item, reason) }, note);
+        };
+        await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, work));
+        return json({ items: outcomes });
+      },
+    }),
+  ];
+}
+
+/** The reason for all, where an item refuses and has none of its own. */
+function withReason({ decision }: DecideItem, reason: string | undefined): DecideItem['decision'] {
+  if (reason === undefined || (decision.type !== 'reject' && decision.type !== 'cancel')) return decision;
+  return { reason, ...decision };
+}
+
+async function outcomeOf(
+  services: Services,
+  decider: Decider,
+  { interruptId, ...asked }: DecideItem,
+  note: string | undefined,
+): Promise<DecisionOutcome> {
+  try {
+    const seen = await decidableRequest(services, interruptId, decider.person, asked);
+    const decided = await recordDecision(services, seen, decider, { ...asked, note });
+    return { status: 'settled', ...decided };
+  } catch (error) {
+    const status = refusalOf(error);
+    if (status === 'failed') services.log('error', 'decision', { interruptId, error });
+    return { status, interruptId, problem: problemOf(error) };
+  }
+}
+
+type Refusal = Exclude<DecisionOutcome['status'], 'settled' | 'waiting'>;
+
+/** What became of an item that was not recorded. `failed`: nobody knows; the same request again finds out. */
+function refusalOf(error: unknown): Refusal {
+  if (!(error instanceof CountersignError)) return 'failed';
+  const { code } = error;
+  if (code === 'outdated-card') return 'outdated';
+  if (code === 'not-allowed') return 'not-allowed';
+  if (code === 'unknown-interrupt' || code === 'unknown-run') return 'unknown';
+  if (error instanceof ConflictError) return 'conflict';
+  return problemOf(error).status < 500 ? 'invalid' : 'failed';
+}

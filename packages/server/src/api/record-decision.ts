@@ -1,0 +1,55 @@
+// Records the decision of a signed-in person: checks that they may, binds it to the card, and removes their hold.
+
+import type { z } from '@hono/zod-openapi';
+import { type DecisionInput, UsageError } from 'countersign';
+import { misfitOf } from 'countersign/ui';
+import { defined } from '../defined.ts';
+import { removeHold } from '../holds.ts';
+import type { Person } from '../identity/person.ts';
+import type { DecideShape } from '../schemas/decision.ts';
+import type { Interrupt } from '../schemas/interrupt.ts';
+import type { Services } from './services.ts';
+
+export const CHANNELS = ['api', 'inbox', 'chat', 'cli'] as const;
+
+/** Who decides, and by which way. */
+export type Decider = { readonly person: Person; readonly channel: (typeof CHANNELS)[number] };
+
+type Asked = z.output<typeof DecideShape>;
+
+/** The request that this person may decide in this way. Throws if it does not exist for them, or they may not. */
+export async function decidableRequest(
+  { access }: Pick<Services, 'access'>,
+  interruptId: string,
+  person: Person,
+  { decision }: Pick<Asked, 'decision'>,
+): Promise<Interrupt> {
+  const seen = await access.interrupt(interruptId, person);
+  if (!(await access.mayDecide(seen, person)))
+    throw new UsageError('not-allowed', { status: 403, interruptId }, `${person.id} cannot decide ${interruptId}.`);
+  const misfit = seen.status === 'pending' ? misfitOf(seen, decision as DecisionInput) : undefined;
+  if (misfit !== undefined) throw new UsageError('invalid-decision', { interruptId }, misfit);
+  return seen;
+}
+
+export async function recordDecision(
+  { ai, access, holds }: Pick<Services, 'ai' | 'access' | 'holds'>,
+  seen: Interrupt,
+  { person, channel }: Decider,
+  { decision, digest, note }: Asked,
+) {
+  // Tools get the context of the person who started the run, never that of another approver.
+  const context = seen.startedBy === person.id ? person.context : undefined;
+  const decided = await ai.runs.decide(seen.id, decision as DecisionInput, {
+    by: person.id,
+    channel,
+    // An edit changes what would run, so the policy is asked about that too.
+    mayDecide: ({ input }) => access.mayDecide({ ...seen, input }, person),
+    ...defined({ digest, note, context }),
+  });
+  if (seen.status === 'pending') {
+    await removeHold(ai.runs.notes, seen.id);
+    holds.look();
+  }
+  return decided;
+}

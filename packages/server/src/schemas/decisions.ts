@@ -1,0 +1,55 @@
+// Schemas of many decisions at once.
+import { z } from '@hono/zod-openapi';
+import { DecidedShape, DecisionShape, noteShape, reasonShape } from './decision.ts';
+import { interruptIdShape } from './interrupt.ts';
+import { ProblemShape } from './problem.ts';
+
+/** More items need several requests. */
+export const MOST_ITEMS = 500;
+
+const DecideItemShape = z
+  .strictObject({
+    interruptId: interruptIdShape,
+    digest: z.string().min(1).max(200).openapi({ description: 'The digest of the card that the person saw.' }),
+    decision: DecisionShape,
+  })
+  .openapi('DecideItem');
+
+export type DecideItem = z.output<typeof DecideItemShape>;
+
+export const DecideManyShape = z
+  .strictObject({
+    items: z
+      .array(DecideItemShape)
+      .min(1)
+      .max(MOST_ITEMS)
+      .superRefine((items, context) => {
+        const seen = new Set<string>();
+        for (const [index, { interruptId }] of items.entries()) {
+          if (seen.has(interruptId))
+            context.addIssue({ code: 'custom', path: [index, 'interruptId'], message: 'is duplicated' });
+          seen.add(interruptId);
+        }
+      }),
+    reason: reasonShape.openapi({ description: 'For every item that rejects or cancels without a reason of its own.' }),
+    note: noteShape,
+  })
+  .openapi('DecideMany');
+
+const settled = DecidedShape.extend({ status: z.literal('settled') });
+const refused = z.object({
+  status: z.enum(['outdated', 'conflict', 'not-allowed', 'invalid', 'unknown', 'failed']).openapi({
+    description:
+      '`outdated`: the card changed and stays open; load it again. `conflict`: it was settled differently. `unknown`: it ' +
+      'does not exist, or the caller cannot see it. `failed`: an error of the server; send the item again.',
+  }),
+  interruptId: z.string(),
+  problem: ProblemShape,
+});
+
+export const DecisionOutcomeShape = z.discriminatedUnion('status', [settled, refused]).openapi('DecisionOutcome');
+
+/** What became of one of many decisions. */
+export type DecisionOutcome = z.infer<typeof DecisionOutcomeShape>;
+
+export const DecisionOutcomesShape = z.object({ items: z.array(DecisionOutcomeShape) }).openapi('DecisionOutcomes');
