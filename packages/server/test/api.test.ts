@@ -1,4 +1,5 @@
 import type { LogEntry } from '@countersign/server';
+import { createClient } from '@countersign/server/client';
 import { memoryStore, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
@@ -523,4 +524,31 @@ test('statistics cover the own runs, or all runs for callers with the reach all'
   await begin(bob, ai, 'ask what?');
   expect((await ann('GET', '/api/v1/stats')).body).toMatchObject({ waiting: 1, tools: [{ tool: 'pay' }] });
   expect((await root('GET', '/api/v1/stats?days=7')).body).toMatchObject({ waiting: 2, days: expect.any(Array) });
+});
+
+test('figures about decisions cover the own runs, or all runs for callers with the reach all', async () => {
+  const { as, ai, url, tokenFor } = await startServer();
+  const [ann, bob, root] = [await as('ann'), await as('bob'), await as('root', { reach: 'all' })];
+  for (const ask of [ann, bob]) {
+    const { interrupts } = await begin(ask, ai, 'pay bob 500');
+    const decided = `/api/v1/interrupts/${encodeURIComponent(interrupts[0].id)}/decide`;
+    expect((await ask('POST', decided, { decision: { type: 'reject' } })).status).toBe(200);
+  }
+  expect((await ann('GET', '/api/v1/insights')).body).toMatchObject({
+    isComplete: true,
+    total: { requests: 1, rejected: 1, medianMs: expect.any(Number) },
+    choices: { people: ['ann'], tools: ['pay'], policies: [] },
+  });
+  const { insights } = createClient(url, { token: await tokenFor('root', { reach: 'all' }) });
+  const all = await insights({ days: 7, person: 'bob', timeZone: 'Europe/Berlin' });
+  expect(all).toMatchObject({ total: { requests: 1 }, choices: { people: ['ann', 'bob'] } });
+  const csv = await root('GET', '/api/v1/insights.csv');
+  expect(csv.headers.get('content-disposition')).toContain('attachment');
+  expect(csv.body.split('\r\n').slice(0, 3)).toMatchObject([
+    expect.stringMatching(/^group,name,hour,requests,/),
+    expect.stringMatching(/^all,,,2,0,0,2,/),
+    expect.stringMatching(/^tool,pay,,2,/),
+  ]);
+  for (const query of ['timeZone=Mars', 'days=0', 'tool=a&tool=b', 'who=ann'])
+    expect((await ann('GET', `/api/v1/insights?${query}`)).status, query).toBe(400);
 });

@@ -14,6 +14,7 @@ import { addRebuild } from './commands/rebuild.ts';
 import { addRuns } from './commands/runs.ts';
 import { addServe } from './commands/serve.ts';
 import { addShow } from './commands/show.ts';
+import { addStats } from './commands/stats.ts';
 import { addTokens } from './commands/tokens.ts';
 import { addWorker } from './commands/worker.ts';
 import { type CommandFailure, EXIT, type ExitCode, failureOf, usageFailure } from './failure.ts';
@@ -77,7 +78,7 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
   program.commandsGroup('Decide:');
   for (const add of [addInbox, addDecide]) add(program, action);
   program.commandsGroup('Inspect:');
-  for (const add of [addRuns, addShow]) add(program, action);
+  for (const add of [addRuns, addShow, addStats]) add(program, action);
   program.commandsGroup('Maintain:');
   for (const add of [addLink, addTokens, addDoctor, addMigrate, addRebuild]) add(program, action);
   completeOptions(program);

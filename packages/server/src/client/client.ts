@@ -2,8 +2,10 @@
 import type { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
 import type { StoredEvent } from 'countersign/store';
+import type { Insights } from '../insights/settled-requests.ts';
 import type { DecidedShape, DecideShape } from '../schemas/decision.ts';
 import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
+import type { InsightsQueryShape } from '../schemas/insights.ts';
 import type { Hold, Interrupt, InterruptQueryShape } from '../schemas/interrupt.ts';
 import type { AgentInfo, Me } from '../schemas/person.ts';
 import type { Run, RunQueryShape, RunSummary, StartShape } from '../schemas/run.ts';
@@ -39,10 +41,11 @@ export type DecideMany = Readonly<z.input<typeof DecideManyShape>>;
 type Filters<Shape extends z.ZodType> = {
   readonly [name in keyof z.input<Shape>]: name extends Numeric ? number : z.input<Shape>[name];
 };
-type Numeric = 'limit' | 'createdBefore' | 'createdAfter';
+type Numeric = 'limit' | 'createdBefore' | 'createdAfter' | 'days';
 
 export type RunFilters = Filters<typeof RunQueryShape>;
 export type InterruptFilters = Filters<typeof InterruptQueryShape>;
+export type InsightFilters = Filters<typeof InsightsQueryShape>;
 
 type Waiting = { readonly signal?: AbortSignal };
 type Once = Waiting & {
@@ -55,6 +58,8 @@ export type Client = {
   me(options?: Waiting): Promise<Me>;
   agents(options?: Waiting): Promise<readonly AgentInfo[]>;
   stats(options?: Waiting & { readonly days?: number }): Promise<Stats>;
+  /** How people decide: times, outcomes, load, and what stands out. */
+  insights(filters?: InsightFilters, options?: Waiting): Promise<Insights>;
   /** Yields the ids of changed runs; null after each connect and whenever anything may have changed. */
   changes(options?: Waiting): AsyncGenerator<string | null>;
   readonly runs: {
@@ -111,6 +116,7 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
     me: (ask) => connection.json('/me', ask),
     agents: async (ask) => (await connection.json<{ items: readonly AgentInfo[] }>('/agents', ask)).items,
     stats: ({ days, signal } = {}) => connection.json('/stats', { query: { days }, signal }),
+    insights: (query, ask) => connection.json('/insights', { query, ...ask }),
     changes: async function* (ask = {}) {
       for await (const { event, data } of connection.events('/changes', ask))
         yield event === 'connected' ? null : (JSON.parse(data).runId as string | null);

@@ -1,5 +1,6 @@
 // The entry point `@countersign/server/client`: the typed API for browsers and programs, without code of the server.
 
+export type { Insights } from '../insights/settled-requests.ts';
 export type { DecisionOutcome } from '../schemas/decisions.ts';
 export type { Hold, Interrupt } from '../schemas/interrupt.ts';
 export type { AgentInfo, Me } from '../schemas/person.ts';
@@ -15,6 +16,7 @@ export {
   type Decided,
   type DecideMany,
   type Decision,
+  type InsightFilters,
   type InterruptFilters,
   type Page,
   type RunEvent,

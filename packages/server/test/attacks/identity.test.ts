@@ -67,6 +67,8 @@ test('scopes are enforced', async () => {
     '/api/v1/interrupts',
     `/api/v1/interrupts/${id}`,
     '/api/v1/stats',
+    '/api/v1/insights',
+    '/api/v1/insights.csv',
     '/api/v1/changes',
     `/api/v1/chat/teller/${body.id}`,
     `/api/v1/runs/${body.id}/verify`,

@@ -133,7 +133,8 @@ test('lists, searches and statistics contain only the own runs', async () => {
     ).toBe(true);
     expect(text(answer)).not.toContain('SECRET');
   }
-  expect(text(await mallory('GET', '/api/v1/stats'))).not.toContain('pay');
+  for (const path of ['stats', 'insights', 'insights.csv'])
+    expect(text(await mallory('GET', `/api/v1/${path}`))).not.toContain('pay');
   expect((await mallory('GET', '/metrics')).status).toBe(403);
 });
 

@@ -358,3 +358,16 @@ describe('decide', { timeout: 120_000 }, () => {
     }
   });
 });
+
+describe('stats', { timeout: 120_000 }, () => {
+  test('shows how people decided, as a table, CSV or JSON, of a selection', async () => {
+    const { code, stdout } = await countersign(['stats']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^all\t\t\d+\t/);
+    expect(stdout).toMatch(/^tool\ttransferMoney\t/m);
+    const csv = await countersign(['stats', '--csv', '--days', '1']);
+    expect(csv.stdout).toMatch(/^group,name,hour,/);
+    expect(await json('stats', '--tool', 'none')).toMatchObject({ total: { requests: 0 }, isComplete: true });
+    expect((await countersign(['stats', '--tool', 'none'])).stderr).toContain('No request was decided');
+  });
+});

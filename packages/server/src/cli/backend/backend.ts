@@ -1,6 +1,8 @@
 // The backend of a command: reads runs and decides requests, on a store or through a server.
 import type { Decided, DecisionInput, InterruptListOptions, RunListOptions } from 'countersign';
 import type { Page, StoredEvent } from 'countersign/store';
+import type { InsightFilters } from '../../client/client.ts';
+import type { Insights } from '../../insights/settled-requests.ts';
 import type { Hold, Interrupt } from '../../schemas/interrupt.ts';
 import type { Run, RunSummary } from '../../schemas/run.ts';
 
@@ -40,6 +42,8 @@ export interface Backend {
   hold(interruptId: string): Promise<Hold>;
   /** Rejects with `claimed` if another person holds it. */
   release(interruptId: string): Promise<void>;
+  /** How people decide. */
+  insights(filters: InsightFilters): Promise<Insights>;
   /** Calls `onChange` soon after something may have changed. Returns a function that stops it. */
   watch(onChange: () => void, onConnection?: OnConnection): () => void;
   close(): Promise<void>;

@@ -48,6 +48,7 @@ export async function serverBackend(url: string, token: string | undefined): Pro
     },
     hold: (interruptId) => call(client.interrupts.hold(interruptId)),
     release: (interruptId) => call(client.interrupts.release(interruptId)),
+    insights: (filters) => call(client.insights(filters)),
     watch(changed, onConnection = () => {}) {
       const stop = new AbortController();
       watchers.add(onConnection);

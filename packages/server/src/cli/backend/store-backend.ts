@@ -6,6 +6,7 @@ import { summaryOf } from '../../api/run-answer.ts';
 import { runTitles } from '../../api/run-titles.ts';
 import { createWaitsFor } from '../../api/waits-for.ts';
 import { holdsOf, releaseHold, removeHold, takeHold } from '../../holds.ts';
+import { insightsOf, readSettled } from '../../insights/settled-requests.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import type { Backend, Card } from './backend.ts';
 
@@ -77,6 +78,7 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
     },
     hold: (interruptId) => takeHold(runs.notes, interruptId, person),
     release: (interruptId) => releaseHold(runs.notes, interruptId, person),
+    insights: (filters) => insightsOf((period) => readSettled(runs, period), filters),
     watch(onChange) {
       const timer = setInterval(onChange, POLL_EVERY_MS);
       return () => clearInterval(timer);

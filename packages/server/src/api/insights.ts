@@ -1,0 +1,45 @@
+// GET /insights and /insights.csv: how people decide.
+import { z } from '@hono/zod-openapi';
+import { endpoint, json } from '../http/endpoint.ts';
+import type { Person } from '../identity/person.ts';
+import { csvOf } from '../insights/csv.ts';
+import { type Insights, insightsOf, readSettled, sharedRequests } from '../insights/settled-requests.ts';
+import { InsightsQueryShape, InsightsShape } from '../schemas/insights.ts';
+import type { Services } from './services.ts';
+
+type Query = z.output<typeof InsightsQueryShape>;
+
+const description =
+  'Of requests that were asked in the period and are settled: in all runs for callers with the reach `all`, otherwise in the ' +
+  'runs that the caller started. At most the newest 10,000 are counted; `isComplete` says whether that was all.';
+
+export function insightsEndpoints({ ai }: Services) {
+  const requestsOf = sharedRequests((period) => readSettled(ai.runs, period));
+
+  const figures = (query: Query, { reach, id }: Person): Promise<Insights> =>
+    insightsOf(requestsOf, { ...query, ...(reach !== 'all' && { startedBy: id }) });
+
+  const common = { description, tag: 'Requests', scope: 'read' as const, query: InsightsQueryShape };
+  return [
+    endpoint({
+      ...common,
+      route: 'GET /insights',
+      summary: 'Get figures about how people decide',
+      answers: { 200: { description: 'The figures.', shape: InsightsShape } },
+      handle: async ({ query, person }) => json(await figures(query, person)),
+    }),
+    endpoint({
+      ...common,
+      route: 'GET /insights.csv',
+      summary: 'Get figures about how people decide, as CSV',
+      answers: { 200: { description: 'A table with a header.', shape: z.string(), type: 'text/csv' } },
+      handle: async ({ query, person }) =>
+        new Response(csvOf(await figures(query, person)), {
+          headers: {
+            'content-type': 'text/csv; charset=utf-8; header=present',
+            'content-disposition': 'attachment; filename="countersign-insights.csv"',
+          },
+        }),
+    }),
+  ];
+}

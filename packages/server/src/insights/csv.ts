@@ -1,0 +1,50 @@
+// The figures as CSV, for spreadsheets. Names come from models, tools and people, so no cell can be a formula.
+import type { Figures, InsightFigures } from './figures.ts';
+
+const COLUMNS = [
+  'requests',
+  'approved',
+  'edited',
+  'rejected',
+  'answered',
+  'cancelled',
+  'expired',
+  'medianMs',
+  'p90Ms',
+] as const satisfies readonly (keyof Figures)[];
+
+type Cell = string | number | null;
+
+/** One row for each tool, person and policy, then the votes of each hour of the day. */
+export function csvOf({ total, tools, people, policies, hours, load, drills }: InsightFigures): string {
+  const row = (group: string, name: string, figures: Figures): readonly Cell[] => [
+    ...[group, name, null],
+    ...COLUMNS.map((column) => figures[column]),
+    ...[null, null],
+  ];
+  const empty = COLUMNS.map(() => null);
+  const hourRows = (group: string, name: string, counts: readonly number[]) =>
+    counts.flatMap((count, hour) => (count > 0 ? [[group, name, hour, count, ...empty.slice(1), null, null]] : []));
+  const rows: readonly (readonly Cell[])[] = [
+    ['group', 'name', 'hour', ...COLUMNS, 'drillsCaught', 'drillsMissed'],
+    row('all', '', total),
+    ...tools.map((figures) => row('tool', figures.name, figures)),
+    ...people.map((figures) => row('person', figures.name, figures)),
+    ...policies.map((figures) => row('policy', figures.name, figures)),
+    ...hourRows('hour', '', hours),
+    ...load.flatMap((own) => hourRows('person and hour', own.name, own.hours)),
+    ...drills.people.map(({ name, caught, missed }) => ['drills', name, null, ...empty, caught, missed]),
+  ];
+  return rows.map((cells) => `${cells.map(cellText).join(',')}\r\n`).join('');
+}
+
+/** Spreadsheets run text that begins like this. The wide forms of the signs count too. */
+const FORMULA = /^[\s\p{Cc}\p{Cf}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/u;
+
+function cellText(cell: Cell): string {
+  if (cell === null) return '';
+  if (typeof cell === 'number') return String(cell);
+  // An apostrophe makes a spreadsheet show what follows as text.
+  const text = FORMULA.test(cell) ? `'${cell}` : cell;
+  return /[",\r\n;']|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

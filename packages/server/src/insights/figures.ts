@@ -1,0 +1,207 @@
+// Figures about how people decide, computed from settled requests. Pure: requests in, figures out.
+import type { CountedVote, SettledRequest } from './settled-request.ts';
+
+/** What to count. Hours of the day are those of `timeZone`, UTC by default. */
+export type Selection = {
+  readonly tool?: string;
+  readonly person?: string;
+  readonly policy?: string;
+  readonly timeZone?: string;
+};
+
+/** How requests ended, and how long they took. `approved` includes `edited`. */
+export type Figures = {
+  readonly requests: number;
+  readonly approved: number;
+  readonly edited: number;
+  readonly rejected: number;
+  readonly answered: number;
+  readonly cancelled: number;
+  readonly expired: number;
+  /** From the request to the decision of a person; null if there was none. */
+  readonly medianMs: number | null;
+  readonly p90Ms: number | null;
+};
+
+export type NamedFigures = Figures & { readonly name: string };
+
+/** How many votes a person gave in each hour of the day. */
+export type Load = { readonly name: string; readonly hours: readonly number[] };
+
+/** A person whose approvals all came within three seconds. */
+export type QuickApprover = { readonly name: string; readonly approvals: number; readonly medianMs: number };
+
+/** How one person decided drills, which must be rejected. */
+export type DrillFigures = { readonly name: string; readonly caught: number; readonly missed: number };
+
+export type InsightFigures = {
+  readonly total: Figures;
+  readonly tools: readonly NamedFigures[];
+  /** By the people who voted. A request with several votes counts for each voter. */
+  readonly people: readonly NamedFigures[];
+  readonly policies: readonly NamedFigures[];
+  /** Of everyone, and of each person. */
+  readonly hours: readonly number[];
+  readonly load: readonly Load[];
+  readonly quick: readonly QuickApprover[];
+  readonly drills: { readonly expired: number; readonly people: readonly DrillFigures[] };
+  /** The names that can be selected, whatever is selected now. */
+  readonly choices: {
+    readonly tools: readonly string[];
+    readonly people: readonly string[];
+    readonly policies: readonly string[];
+  };
+};
+
+/** A decision within this time was hardly read. */
+export const QUICK_MS = 3_000;
+/** Fewer approvals say little about a person. */
+export const QUICK_APPROVALS = 10;
+
+export function figuresOf(all: readonly SettledRequest[], selection: Selection = {}): InsightFigures {
+  const selected = all.filter((request) => isSelected(request, selection));
+  const [drills, requests] = [selected.filter(({ drill }) => drill), selected.filter(({ drill }) => !drill)];
+  const votes = votesOf(requests, selection);
+  const byPerson = groups(votes, ({ by }) => by);
+  const hourOf = hourIn(selection.timeZone ?? 'UTC');
+  return {
+    total: requestFigures(requests),
+    tools: named(
+      groups(requests, ({ tool }) => tool),
+      requestFigures,
+    ),
+    people: named(byPerson, voteFigures),
+    policies: named(
+      groups(
+        requests.filter(({ policy }) => policy !== null),
+        ({ policy }) => policy ?? '',
+      ),
+      requestFigures,
+    ),
+    hours: hoursOf(votes, hourOf),
+    load: [...byPerson]
+      .map(([name, own]) => ({ name, hours: hoursOf(own, hourOf), size: own.length }))
+      .sort((a, b) => b.size - a.size || compare(a.name, b.name))
+      .map(({ name, hours }) => ({ name, hours })),
+    quick: [...byPerson].flatMap(([name, own]) => quickApprover(name, own)).sort((a, b) => b.approvals - a.approvals),
+    drills: drillFigures(drills, selection),
+    choices: choicesOf(all),
+  };
+}
+
+function isSelected({ tool, policy, votes }: SettledRequest, selection: Selection): boolean {
+  if (selection.tool !== undefined && selection.tool !== tool) return false;
+  if (selection.policy !== undefined && selection.policy !== policy) return false;
+  return selection.person === undefined || votes.some(({ by }) => by === selection.person);
+}
+
+function votesOf(requests: readonly SettledRequest[], { person }: Selection): readonly CountedVote[] {
+  return requests.flatMap(({ votes }) => votes).filter(({ by }) => person === undefined || by === person);
+}
+
+function requestFigures(requests: readonly SettledRequest[]): Figures {
+  const decided = requests.filter(({ outcome }) => outcome !== 'withdrawn' && outcome !== 'expired');
+  const times = decided.map(({ createdAt, settledAt }) => Math.max(settledAt - createdAt, 0));
+  return counted(
+    requests.map(({ outcome }) => outcome),
+    times,
+  );
+}
+
+function voteFigures(votes: readonly CountedVote[]): Figures {
+  return counted(
+    votes.map(({ outcome }) => outcome),
+    votes.map(({ afterMs }) => afterMs),
+  );
+}
+
+function counted(outcomes: readonly SettledRequest['outcome'][], times: number[]): Figures {
+  const count = (...names: readonly SettledRequest['outcome'][]) =>
+    outcomes.filter((one) => names.includes(one)).length;
+  times.sort((a, b) => a - b);
+  return {
+    requests: outcomes.length,
+    approved: count('approved', 'edited'),
+    edited: count('edited'),
+    rejected: count('rejected'),
+    answered: count('answered'),
+    cancelled: count('cancelled', 'withdrawn'),
+    expired: count('expired'),
+    medianMs: quantile(times, 0.5),
+    p90Ms: quantile(times, 0.9),
+  };
+}
+
+/** The smallest of the sorted values that this share of them does not exceed, as the statistics of the stores have it. */
+export function quantile(sorted: readonly number[], share: number): number | null {
+  return sorted[Math.max(Math.ceil(sorted.length * share) - 1, 0)] ?? null;
+}
+
+function quickApprover(name: string, votes: readonly CountedVote[]): readonly QuickApprover[] {
+  const approvals = votes.filter(({ outcome }) => outcome === 'approved');
+  if (approvals.length < QUICK_APPROVALS || approvals.some(({ seenMs }) => seenMs >= QUICK_MS)) return [];
+  const medianMs =
+    quantile(
+      approvals.map(({ seenMs }) => seenMs).sort((a, b) => a - b),
+      0.5,
+    ) ?? 0;
+  return [{ name, approvals: approvals.length, medianMs }];
+}
+
+/** A drill is caught by rejecting or cancelling it. */
+function drillFigures(drills: readonly SettledRequest[], selection: Selection): InsightFigures['drills'] {
+  const people = [...groups(votesOf(drills, selection), ({ by }) => by)].map(([name, votes]) => {
+    const caught = votes.filter(({ outcome }) => outcome === 'rejected' || outcome === 'cancelled').length;
+    return { name, caught, missed: votes.length - caught };
+  });
+  return {
+    expired: drills.filter(({ outcome }) => outcome === 'expired').length,
+    people: people.sort((a, b) => compare(a.name, b.name)),
+  };
+}
+
+function choicesOf(all: readonly SettledRequest[]): InsightFigures['choices'] {
+  const distinct = (names: readonly string[]) => [...new Set(names)].sort(compare);
+  return {
+    tools: distinct(all.map(({ tool }) => tool)),
+    people: distinct(all.flatMap(({ votes }) => votes.map(({ by }) => by))),
+    policies: distinct(all.flatMap(({ policy }) => policy ?? [])),
+  };
+}
+
+/** The largest group first. */
+function named<T>(grouped: ReadonlyMap<string, readonly T[]>, figures: (items: readonly T[]) => Figures) {
+  return [...grouped]
+    .map(([name, items]): NamedFigures => ({ name, ...figures(items) }))
+    .sort((a, b) => b.requests - a.requests || compare(a.name, b.name));
+}
+
+function groups<T>(items: readonly T[], nameOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
+  return Map.groupBy(items, nameOf);
+}
+
+function hoursOf(votes: readonly CountedVote[], hourOf: (at: number) => number): readonly number[] {
+  const hours = new Array<number>(24).fill(0);
+  for (const { at } of votes) {
+    const hour = hourOf(at);
+    hours[hour] = (hours[hour] ?? 0) + 1;
+  }
+  return hours;
+}
+
+const QUARTER_MS = 900_000;
+
+/** The hour of the day. Offsets of time zones are whole quarters of an hour, so each quarter is looked up once. */
+function hourIn(timeZone: string): (at: number) => number {
+  const format = new Intl.DateTimeFormat('en-US', { hour: 'numeric', hourCycle: 'h23', timeZone });
+  const known = new Map<number, number>();
+  return (at) => {
+    const quarter = Math.floor(at / QUARTER_MS);
+    const hour = known.get(quarter) ?? Number(format.format(quarter * QUARTER_MS));
+    known.set(quarter, hour);
+    return hour;
+  };
+}
+
+/** By code units, the same in every locale. */
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,0 +1,74 @@
+// A settled request, reduced to what the figures count: how it ended, who voted, and after how long.
+import type { RunInterrupt } from 'countersign';
+
+/** How a vote or a request ended. `edited`: approved with changes. */
+export type Outcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled';
+
+/** One person's vote. */
+export type CountedVote = {
+  readonly by: string;
+  readonly outcome: Outcome;
+  readonly at: number;
+  /** From the request to the vote. */
+  readonly afterMs: number;
+  /** How long the person had the card in view: as their channel reported it, otherwise since the request. */
+  readonly seenMs: number;
+};
+
+/** A settled request. `expired`: its deadline decided. `withdrawn`: no decision was needed any more. */
+export type SettledRequest = {
+  readonly tool: string;
+  /** The name of its policy; null if it has none. */
+  readonly policy: string | null;
+  readonly createdAt: number;
+  readonly settledAt: number;
+  readonly outcome: Outcome | 'expired' | 'withdrawn';
+  readonly votes: readonly CountedVote[];
+  readonly drill: boolean;
+};
+
+/** The part of a stored request that is read. */
+export type Readable = Pick<RunInterrupt, 'tool' | 'createdAt' | 'settledAt' | 'settlement'> & {
+  readonly policy?: { readonly name?: string } | null;
+  readonly drill?: boolean;
+};
+
+/** Undefined while the request is pending. */
+export function settledRequest(interrupt: Readable): SettledRequest | undefined {
+  const { tool, policy, createdAt, settledAt, settlement, drill = false } = interrupt;
+  if (settledAt === null || settlement === null) return undefined;
+  const common = { tool, policy: policy?.name ?? null, createdAt, settledAt, drill };
+  if (settlement.decision === undefined) return { ...common, outcome: 'withdrawn', votes: [] };
+  const { by, channel, at, decision } = settlement;
+  const given: readonly GivenVote[] = (settlement as { votes?: readonly GivenVote[] }).votes ?? [];
+  // A decision of the deadline has its name and no channel.
+  const isExpired = by === 'deadline' && channel === null;
+  const cast = given.length > 0 || isExpired ? given : [{ ...settlement, by, at, decision }];
+  const votes = cast.flatMap((vote) => countedVote(vote, createdAt, settledAt));
+  return { ...common, outcome: isExpired ? 'expired' : outcomeOf(decision), votes };
+}
+
+type GivenVote = {
+  readonly by: string | null;
+  readonly decision: unknown;
+  readonly at?: number;
+  readonly seenForMs?: number;
+};
+
+/** A vote without a name belongs to nobody's figures. */
+function countedVote({ by, decision, at, seenForMs }: GivenVote, createdAt: number, settledAt: number): CountedVote[] {
+  if (by === null) return [];
+  const votedAt = at ?? settledAt;
+  const afterMs = Math.max(votedAt - createdAt, 0);
+  // A person cannot have seen the card before it existed.
+  const seenMs = Math.min(seenForMs ?? afterMs, afterMs);
+  return [{ by, outcome: outcomeOf(decision), at: votedAt, afterMs, seenMs }];
+}
+
+function outcomeOf(decision: unknown): Outcome {
+  const { type, edit, replaceInput } = (decision ?? {}) as { type?: unknown; edit?: unknown; replaceInput?: unknown };
+  if (type === 'reject') return 'rejected';
+  if (type === 'respond') return 'answered';
+  if (type === 'cancel') return 'cancelled';
+  return edit === undefined && replaceInput === undefined ? 'approved' : 'edited';
+}

@@ -1,0 +1,64 @@
+// Figures about how people decide.
+import { z } from '@hono/zod-openapi';
+import { nameShape, wholeNumber } from './page.ts';
+
+const figures = {
+  requests: z.int(),
+  approved: z.int().openapi({ description: 'Those with changes included.' }),
+  edited: z.int(),
+  rejected: z.int(),
+  answered: z.int(),
+  cancelled: z.int().openapi({ description: 'Withdrawn ones included.' }),
+  expired: z.int().openapi({ description: 'Nobody decided in time.' }),
+  medianMs: z.number().nullable().openapi({ description: 'From the request to the decision of a person.' }),
+  p90Ms: z.number().nullable(),
+};
+const NamedFiguresShape = z.object({ name: z.string(), ...figures }).openapi('NamedFigures');
+const hours = z.array(z.int()).openapi({ description: 'Votes in each of the 24 hours of the day.' });
+const names = z.array(z.string());
+
+export const InsightsShape = z
+  .object({
+    since: z.number().openapi({ description: 'Requests that were asked since then are counted.' }),
+    isComplete: z.boolean().openapi({ description: 'False if only the newest requests were counted.' }),
+    total: z.object(figures),
+    tools: z.array(NamedFiguresShape),
+    people: z.array(NamedFiguresShape).openapi({ description: 'By voter: a request counts for each.' }),
+    policies: z.array(NamedFiguresShape),
+    hours,
+    load: z.array(z.object({ name: z.string(), hours })),
+    quick: z.array(z.object({ name: z.string(), approvals: z.int(), medianMs: z.number() })).openapi({
+      description: 'People with ten approvals or more, each within three seconds.',
+    }),
+    drills: z
+      .object({
+        expired: z.int(),
+        people: z.array(z.object({ name: z.string(), caught: z.int(), missed: z.int() })),
+      })
+      .openapi({ description: 'Requests that had to be rejected. No other figure counts them.' }),
+    choices: z.object({ tools: names, people: names, policies: names }),
+  })
+  .openapi('Insights');
+
+export const InsightsQueryShape = z.strictObject({
+  days: wholeNumber(1, 366, { default: 30 }).optional(),
+  tool: nameShape.optional(),
+  person: nameShape.optional(),
+  policy: nameShape.optional(),
+  timeZone: z
+    .string()
+    .max(100)
+    .refine(isTimeZone, 'must be a time zone such as Europe/Berlin')
+    .optional()
+    .openapi({ description: 'Of the hours of the day; UTC by default.' }),
+});
+
+function isTimeZone(timeZone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone });
+    return true;
+  } catch {
+    // It throws a RangeError for names that it does not know.
+    return false;
+  }
+}
