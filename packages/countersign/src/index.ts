@@ -1,5 +1,6 @@
 // The front door: what authors of applications use. Authors of a store use `countersign/store`.
 export { z } from 'zod';
+export type { Condition } from './core/condition.ts';
 export type { Resume } from './core/decide.ts';
 export {
   ConflictError,
@@ -13,6 +14,7 @@ export {
 export type { Decision, FinishReason, InterruptKind, RunEvent } from './core/event.ts';
 export type { Json } from './core/json.ts';
 export type { Message, Metadata, Part, ToolRequestPart, ToolResponsePart } from './core/message.ts';
+export type { Group, Missing, Policy, Vote, Who } from './core/policy.ts';
 export type { Usage } from './core/usage.ts';
 export { Countersign, type CountersignOptions, countersign } from './countersign.ts';
 export type { Agent, AgentConfig } from './loop/agent.ts';

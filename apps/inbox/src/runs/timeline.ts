@@ -161,6 +161,22 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
     case 'run-ended':
       mark('ended', `Run ended: ${entry.reason}`);
       break;
+    case 'vote-cast': {
+      const { by, onBehalfOf, note } = entry.vote;
+      const name = onBehalfOf === undefined ? (by ?? 'someone') : `${by} for ${onBehalfOf}`;
+      row.marks.push({ is: 'said', title: `Vote of ${name}: ${voteWord(entry)}`, at, ...(note ? { note } : {}) });
+      if (entry.edit !== undefined) row.facts.push({ name: `Edit by ${name}`, value: entry.edit });
+      break;
+    }
+    case 'question-escalated':
+      mark('said', `Escalated to ${[...(entry.to.people ?? []), ...(entry.to.roles ?? [])].join(', ')}`);
+      break;
+    case 'question-assigned':
+      mark('said', entry.to === null ? 'Assigned to nobody' : `Assigned to ${entry.to}`);
+      break;
+    case 'policy-applied':
+      mark('said', `Policy ${entry.policy.name ?? ''} applied again`);
+      break;
     case 'step-done':
       row.facts.push({ name: `Step ${entry.step}`, value: event.output ?? 'done' });
       break;
@@ -183,6 +199,12 @@ function textFacts(content: readonly Part[]): readonly Fact[] {
 }
 
 type Decision = NonNullable<Extract<TimelineEntry, { type: 'wait-ended' }>['decision']>;
+
+function voteWord({ vote, edit }: Extract<TimelineEntry, { type: 'vote-cast' }>): string {
+  if (edit !== undefined) return 'edit';
+  const { type } = (vote.decision ?? {}) as { readonly type?: unknown };
+  return String(type ?? 'decision');
+}
 
 function begin(row: Row, span: Span): void {
   end(row, span.from);

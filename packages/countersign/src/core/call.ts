@@ -1,4 +1,5 @@
 // The state of a run: its history, its open turn, and the phase of each call in that turn.
+import type { Ballots } from './ballots.ts';
 import type { CallIds, Decision, FinishReason, Interrupt, InterruptKind, Result } from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Json } from './json.ts';
@@ -86,6 +87,8 @@ export type State = {
   readonly refs: GrowSet<string>;
   readonly mayHaveActed: readonly MayHaveActed[];
   readonly turn?: Turn;
+  /** What the questions of the open turn have collected, those of sub-agents included; absent if nothing. */
+  readonly ballots?: Ballots;
   /** User messages that wait for the pending decisions. */
   readonly queued: readonly Message[];
   /** Replies of the model since the user last spoke. */

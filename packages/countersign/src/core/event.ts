@@ -1,6 +1,7 @@
 // Events: the facts that a run consists of.
 import type { Json } from './json.ts';
 import type { Message, Metadata, Part } from './message.ts';
+import { knowsPolicy, type Policy, type Vote, type Who } from './policy.ts';
 import { addUsage, readUsage, type Usage } from './usage.ts';
 
 /** The version that new events are written in. */
@@ -29,6 +30,8 @@ export type Interrupt = {
   readonly remindAt?: number;
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';
+  /** Who must decide. Without one, a single decision of anyone settles the question. */
+  readonly policy?: Policy;
 } & Bound;
 
 /**
@@ -60,7 +63,12 @@ export type EditBound = { readonly runsWith?: Json };
  * Without `bound`, the schema parses the edit again when the call runs, because it was missing or rejects its own output.
  * A call that `returnToolRequests` handed out has `bound` even without an edit, because no card showed its input.
  */
-type Edited = { readonly input?: Json; readonly bound?: EditBound };
+type Edited = {
+  readonly input?: Json;
+  readonly bound?: EditBound;
+  /** Who edited the input, if others had to agree. */
+  readonly editedBy?: string;
+};
 
 /** A person's answer to one interrupt. `input` is present if they edited it. */
 export type Decision = Signed &
@@ -141,10 +149,39 @@ type Fact =
   | { readonly type: 'run-failed'; readonly error: Json }
   /** A failed run was resumed. */
   | { readonly type: 'run-went-on' }
-  | { readonly type: 'run-ended'; readonly reason: FinishReason; readonly message?: string };
+  | { readonly type: 'run-ended'; readonly reason: FinishReason; readonly message?: string }
+  | BallotFact;
+
+/** What happened to a pending question without settling it. */
+type BallotFact =
+  /** A person voted on a question that has a policy. `edit`: others must agree to this input, so it is asked again. */
+  | {
+      readonly type: 'vote-cast';
+      readonly interruptId: string;
+      readonly vote: Vote;
+      readonly edit?: { readonly input: Json; readonly bound?: EditBound };
+    }
+  /** The votes of these people count in every group from now on. */
+  | { readonly type: 'question-escalated'; readonly interruptId: string; readonly to: Who }
+  | {
+      readonly type: 'question-assigned';
+      readonly interruptId: string;
+      readonly to: string | null;
+      readonly by: string | null;
+    }
+  /** The policy of a pending question was replaced. */
+  | {
+      readonly type: 'policy-applied';
+      readonly interruptId: string;
+      readonly policy: Policy;
+      readonly by: string | null;
+    };
+
+type Recorded = { readonly v: typeof EVENT_VERSION; readonly at?: number };
 
 /** `at` is the time of recording in milliseconds; a stateless run has none. */
-export type RunEvent = Fact & { readonly v: typeof EVENT_VERSION; readonly at?: number };
+export type RunEvent = Fact & Recorded;
+export type BallotEvent = BallotFact & Recorded;
 
 const TYPES: { readonly [type in Fact['type']]: true } = {
   'user-spoke': true,
@@ -158,6 +195,10 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'call-settled': true,
   'call-committed': true,
   'call-ended-late': true,
+  'vote-cast': true,
+  'question-escalated': true,
+  'question-assigned': true,
+  'policy-applied': true,
   'run-failed': true,
   'run-went-on': true,
   'run-ended': true,
@@ -169,13 +210,15 @@ const RESULTS: readonly Result['type'][] = ['output', 'error', 'rejected', 'canc
 
 export const ENDINGS: readonly NonNullable<Interrupt['onExpiry']>[] = ['reject', 'cancel', 'approve'];
 
-/** False if a later release wrote the event, or used a kind of decision, question or result that this one does not know. */
+/** False if a later release wrote the event, or used a kind of decision, question, policy or result that this one does not know. */
 export function isKnown(event: RunEvent): boolean {
   if (event.v !== EVENT_VERSION || !Object.hasOwn(TYPES, event.type)) return false;
   if (event.type === 'decision-made') return DECISIONS.includes(event.decision.type);
   if (event.type === 'call-settled') return RESULTS.includes(event.result.type);
+  if (event.type === 'policy-applied') return knowsPolicy(event.policy);
   if (event.type !== 'call-interrupted' || event.interrupt.kind === 'inside') return true;
-  const { kind, onExpiry } = event.interrupt;
+  const { kind, onExpiry, policy } = event.interrupt;
+  if (policy !== undefined && !knowsPolicy(policy)) return false;
   return KINDS.includes(kind) && (onExpiry === undefined || ENDINGS.includes(onExpiry));
 }
 

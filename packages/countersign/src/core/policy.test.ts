@@ -55,21 +55,30 @@ describe('tally', () => {
 
   test('one rejection settles, or a majority', () => {
     const no = vote('ben', ['finance'], reject);
-    expect(tally(two, ballot(no), {})).toMatchObject({ status: 'settled', decision: reject });
+    expect(tally(two, ballot(no), {})).toMatchObject({ status: 'settled', vote: { decision: reject } });
     const majority: Policy = { quorum: [{ of: finance, count: 2 }], veto: 'majority' };
     expect(tally(majority, ballot(no), {})).toMatchObject({ status: 'waiting' });
-    expect(tally(majority, ballot(no, vote('cara', ['finance'], reject)), {})).toMatchObject({ decision: reject });
+    expect(tally(majority, ballot(no, vote('cara', ['finance'], reject)), {})).toMatchObject({
+      vote: { decision: reject },
+    });
     const yes = ballot(no, vote('anna', ['finance']), vote('cara', ['finance']));
-    expect(tally(majority, yes, {})).toMatchObject({ status: 'settled', decision: approve });
+    expect(tally(majority, yes, {})).toMatchObject({ status: 'settled', vote: { decision: approve } });
   });
 
-  test('the last vote of a person counts, and a vote for something else voids the votes before it', () => {
+  test('the last vote of a person counts, and an edit voids the votes before it', () => {
     const edit: Json = { type: 'approve', edit: { amount: 5 } };
     const anna = vote('anna', ['finance']);
-    expect(tally(two, ballot(anna, vote('anna', ['finance'], reject)), {})).toMatchObject({ decision: reject });
-    const edited = ballot(anna, vote('ben', ['finance'], edit));
-    expect(tally(two, edited, {})).toMatchObject({ status: 'waiting', missing: [{ count: 1 }] });
-    expect(tally(two, ballot(...edited.votes, vote('anna', ['finance'], edit)), {})).toMatchObject({ decision: edit });
+    const ben = vote('ben', ['finance'], edit);
+    expect(tally(two, ballot(anna, vote('anna', ['finance'], reject)), {})).toMatchObject({
+      vote: { decision: reject },
+    });
+    expect(tally(two, ballot(anna, ben), {})).toMatchObject({ status: 'waiting', missing: [{ count: 1 }] });
+    expect(tally(two, ballot(anna, ben, anna), {})).toMatchObject({ status: 'settled', vote: anna });
+    const again = vote('cara', ['finance'], { type: 'approve', edit: { amount: 6 } });
+    expect(tally(two, ballot(anna, ben, again), {})).toMatchObject({ missing: [{ count: 1 }] });
+    const majority: Policy = { ...two, veto: 'majority' };
+    const [noAnna, noCara] = [vote('anna', ['finance'], reject), vote('cara', ['finance'], reject)];
+    expect(tally(majority, ballot(noAnna, ben, noCara), {})).toMatchObject({ status: 'waiting' });
   });
 
   test('with four eyes, neither the requester nor an editor counts', () => {

@@ -43,6 +43,8 @@ export type Vote = {
   readonly note?: string;
   readonly at?: number;
   readonly signature?: Json;
+  /** How long the card was in front of the voter. */
+  readonly seenForMs?: number;
 };
 
 /** What a question has collected so far, and who has a part in it. */
@@ -58,26 +60,43 @@ export type Ballot = {
 export type Missing = { readonly of: Who; readonly count: number };
 
 export type Tally =
-  | { readonly status: 'settled'; readonly decision: Json; readonly vote: Vote }
+  /** The decision of this vote is taken. */
+  | { readonly status: 'settled'; readonly vote: Vote }
   | { readonly status: 'waiting'; readonly missing: readonly Missing[] };
 
 const ANYONE: Who = {};
 
-/** Counts the votes. `input` is what would run if the decision that was voted for last is taken. */
+/**
+ * Counts the votes. `input` is what would run if the decision that was voted for last is taken. An edit voids the votes before
+ * it, and the votes after it mean the edited input.
+ */
 export function tally(policy: Policy, ballot: Ballot, input: Json): Tally {
   const groups = groupsFor(policy, input);
-  const standing = standingVotes(ballot.votes);
+  const standing = standingVotes(inLastRound(ballot.votes));
   const against = standing.filter((vote) => !isFor(vote));
   const needed = groups.reduce((sum, { count }) => sum + count, 0);
   const last = against.at(-1);
-  if (last && (policy.veto !== 'majority' || against.length * 2 > needed))
-    return { status: 'settled', decision: last.decision, vote: last };
+  if (last && (policy.veto !== 'majority' || against.length * 2 > needed)) return { status: 'settled', vote: last };
   const proposal = standing.findLast(isFor);
-  const agreeing = proposal ? standing.filter((vote) => isFor(vote) && sameJson(vote.decision, proposal.decision)) : [];
+  const agreeing = proposal ? standing.filter((vote) => isSameDecision(vote, proposal)) : [];
   const counted = agreeing.filter((vote) => !isExcluded(policy, ballot, vote));
   const missing = missingFrom(groups, ballot, counted);
-  if (proposal && missing.length === 0) return { status: 'settled', decision: proposal.decision, vote: proposal };
-  return { status: 'waiting', missing };
+  return proposal && missing.length === 0 ? { status: 'settled', vote: proposal } : { status: 'waiting', missing };
+}
+
+/** The last edit, and the votes after it. */
+function inLastRound(votes: readonly Vote[]): readonly Vote[] {
+  const edit = votes.findLastIndex(isEdit);
+  return edit < 0 ? votes : votes.slice(edit);
+}
+
+/** The same decision about the same input: what the first vote of a round changed is what the others see. */
+function isSameDecision(one: Vote, other: Vote): boolean {
+  const [a, b] = [one, other].map(({ decision }) => {
+    const { edit: _edit, replaceInput: _input, ...rest } = isObject(decision) ? decision : {};
+    return rest as Json;
+  });
+  return sameJson(a, b);
 }
 
 /** Why this vote cannot be recorded; undefined if it can. */
@@ -207,41 +226,57 @@ const MOST_VOTES = 100;
 
 /** Says why nobody could satisfy the policy, or what is wrong with it. `roles`: the known ones, if they are known. */
 export function policyProblem(policy: unknown, roles?: readonly string[]): string | undefined {
+  const problem = shapeProblem(policy);
+  if (problem !== undefined) return problem;
+  const { deciders, quorum = [] } = policy as Policy;
+  const circles = [
+    ...(deciders ? [{ where: 'deciders', who: deciders }] : []),
+    ...quorum.map(({ of }, index) => ({ where: `quorum[${index}].of`, who: of })),
+  ];
+  const nobody = circles.find(({ who }) => whoText(who).length === 0);
+  if (nobody) return `\`${nobody.where}\` names nobody`;
+  for (const { where, who } of circles) {
+    const strange = roles && who.roles?.find((role) => !roles.includes(role));
+    if (strange !== undefined) return `\`${where}\` names the role ${strange}, which does not exist`;
+  }
+  return tooFewPeople(quorum);
+}
+
+/** False if a later release wrote the policy: what it asks for would be missed here. */
+export function knowsPolicy(policy: unknown): boolean {
+  return shapeProblem(policy) === undefined;
+}
+
+function shapeProblem(policy: unknown): string | undefined {
   if (!isObject(policy)) return 'it must be an object';
   const unknown = Object.keys(policy).filter((key) => !FIELDS.includes(key));
   if (unknown.length > 0) return `it has no ${unknown.join(', ')}; it has ${FIELDS.join(', ')}`;
-  const { deciders, notRequester, quorum, veto, signed, grants } = policy as Policy;
+  const { deciders, notRequester, quorum = [], veto, signed, grants } = policy as Policy;
   if (notRequester !== undefined && notRequester !== true) return '`notRequester` must be true, or left out';
   if (veto !== undefined && veto !== 'any' && veto !== 'majority') return '`veto` must be "any" or "majority"';
   if (signed !== undefined && signed !== 'passkey') return '`signed` must be "passkey"';
   const grantsFault = grants === undefined ? undefined : maximumProblem(grants);
   if (grantsFault !== undefined) return `\`grants\`: ${grantsFault}`;
-  if (quorum !== undefined && !Array.isArray(quorum)) return '`quorum` must be a list of groups';
-  const groups = quorum ?? [];
-  const problem =
-    (deciders && whoProblem('deciders', deciders, roles)) ??
-    groups.map((group, index) => groupProblem(`quorum[${index}]`, group, roles)).find((found) => found !== undefined);
+  if (!Array.isArray(quorum)) return '`quorum` must be a list of groups';
+  const problem = deciders === undefined ? undefined : whoProblem('deciders', deciders);
   if (problem !== undefined) return problem;
-  return tooFewPeople(groups);
+  return quorum.map((group, index) => groupProblem(`quorum[${index}]`, group)).find((found) => found !== undefined);
 }
 
-function whoProblem(where: string, who: unknown, known: readonly string[] | undefined): string | undefined {
+function whoProblem(where: string, who: unknown): string | undefined {
   if (!isObject(who)) return `\`${where}\` must be an object with \`people\` or \`roles\``;
   const { people, roles, ...rest } = who;
   const odd = Object.keys(rest);
   if (odd.length > 0) return `\`${where}\` has no ${odd.join(', ')}; it has people and roles`;
   for (const [field, list] of Object.entries({ people, roles }))
     if (list !== undefined && !isNames(list)) return `\`${where}.${field}\` must be a list of names`;
-  if ([people, roles].every((list) => list === undefined || (list as readonly string[]).length === 0))
-    return `\`${where}\` names nobody`;
-  const strange = known && (roles as readonly string[] | undefined)?.find((role) => !known.includes(role));
-  return strange === undefined ? undefined : `\`${where}\` names the role ${strange}, which does not exist`;
+  return undefined;
 }
 
 const isNames = (list: unknown): boolean =>
   Array.isArray(list) && list.every((name) => typeof name === 'string' && name !== '');
 
-function groupProblem(where: string, group: unknown, roles: readonly string[] | undefined): string | undefined {
+function groupProblem(where: string, group: unknown): string | undefined {
   if (!isObject(group)) return `\`${where}\` must be an object such as { of: { roles: ["finance"] }, count: 2 }`;
   const { of, count, when, ...rest } = group;
   const odd = Object.keys(rest);
@@ -250,7 +285,7 @@ function groupProblem(where: string, group: unknown, roles: readonly string[] | 
     return `\`${where}.count\` must be a whole number from 1 to ${MOST_VOTES}`;
   if (when !== undefined && !Array.isArray(when)) return `\`${where}.when\` must be a list of conditions`;
   const problem = (when as readonly unknown[] | undefined)?.map(conditionProblem).find((found) => found !== undefined);
-  return problem === undefined ? whoProblem(`${where}.of`, of, roles) : `\`${where}.when\`: ${problem}`;
+  return problem === undefined ? whoProblem(`${where}.of`, of) : `\`${where}.when\`: ${problem}`;
 }
 
 /** Groups that name people only: each person counts once, so there must be enough different ones. */

@@ -1,4 +1,5 @@
 // The state of a run, and how each event changes it.
+import { foldBallot } from './ballots.ts';
 import { type Call, callOf, newCall, newTurn, pendingInterruptId, placeOf, type State, type Turn } from './call.ts';
 import { InvariantError, UsageError } from './errors.ts';
 import {
@@ -71,6 +72,11 @@ export function fold(state: State, event: RunEvent): State {
       );
     case 'call-ended-late':
       return endLate(state, event, event.path ?? []);
+    case 'vote-cast':
+    case 'question-escalated':
+    case 'question-assigned':
+    case 'policy-applied':
+      return { ...state, ballots: foldBallot(state.ballots, event) };
     case 'run-failed':
     case 'run-went-on':
       return state;
@@ -212,11 +218,11 @@ function clear(call: Call, decision: RunDecision, card: Interrupt | undefined, r
 /** Binds the call to the edited input, or to the input as the card showed it. */
 function withApprovedInput(
   { runsWith: _before, ...call }: Call,
-  { input, bound, by }: RunDecision,
+  { input, bound, by, editedBy = by }: RunDecision,
   card: Interrupt | undefined,
 ): Call {
   const proposed = call.edit ? call.edit.proposed : call.input;
-  const edited: Call = input === undefined ? call : { ...call, input, edit: defined({ proposed, by }) };
+  const edited: Call = input === undefined ? call : { ...call, input, edit: defined({ proposed, by: editedBy }) };
   const binding = input === undefined && card && !card.readAnew ? card : bound;
   if (!binding) return edited;
   const { runsWith = edited.input } = binding;
@@ -237,7 +243,7 @@ function openTurn(state: State): Turn {
 }
 
 function closeIfSettled(state: State): State {
-  const { turn, queued, ...rest } = state;
+  const { turn, queued, ballots: _decided, ...rest } = state;
   // From the end, because calls mostly settle in order.
   if (!turn || turn.calls.findLast((call) => call.phase.at !== 'settled')) return state;
   const failed = turn.calls.flatMap((call) => {

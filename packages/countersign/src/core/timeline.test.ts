@@ -96,3 +96,15 @@ test('events of a later version are counted and add nothing', () => {
   expect(read({ v: 1, type: 'something-new', at: 0 } as never)).toEqual([]);
   expect(read({ v: 1, type: 'run-went-on', at: 5 })).toEqual([{ type: 'run-continued', seq: 2, at: 5, path: [] }]);
 });
+
+test('a vote names the call that asks, also inside a sub-agent', () => {
+  const vote = { by: 'ann', decision: { type: 'approve', edit: 5 } };
+  const events = timed(
+    replied('refund'),
+    { type: 'call-started', callId: 'refund', inside: true },
+    inside('refund', replied('pay'), asked('pay')),
+    { type: 'vote-cast', interruptId: 'run:pay', vote, edit: { input: 5 } },
+  );
+  expect(timelineOf(events).at(-1)).toMatchObject({ type: 'vote-cast', vote, edit: 5, path: [{ name: 'refund' }] });
+  expect(shown(events).at(-1)).toBe('4 vote-cast refund pay');
+});

@@ -1,5 +1,6 @@
 // The timeline of a run: what happened, from when to when, in one list. The CLI, traces and the inbox are views of it.
 import {
+  type BallotEvent,
   type Decision,
   type FinishReason,
   type Interrupt,
@@ -9,8 +10,9 @@ import {
   type SubAgentPause,
   usageIn,
 } from './event.ts';
-import { defined } from './json.ts';
+import { defined, type Json } from './json.ts';
 import { isToolRequest, type Message, type Part } from './message.ts';
+import type { Policy, Vote, Who } from './policy.ts';
 import type { Usage } from './usage.ts';
 
 export { addUsage, type Usage } from './usage.ts';
@@ -55,6 +57,21 @@ export type TimelineEntry = {
       readonly startedAt: number | null;
       readonly interrupt?: Interrupt | SubAgentPause;
       readonly decision?: Decision;
+    }
+  /** `edit`: the input that others are asked about from now on, because this vote did not settle the question. */
+  | { readonly type: 'vote-cast'; readonly call: TimelineCall; readonly vote: Vote; readonly edit?: Json }
+  | { readonly type: 'question-escalated'; readonly call: TimelineCall; readonly to: Who }
+  | {
+      readonly type: 'question-assigned';
+      readonly call: TimelineCall;
+      readonly to: string | null;
+      readonly by: string | null;
+    }
+  | {
+      readonly type: 'policy-applied';
+      readonly call: TimelineCall;
+      readonly policy: Policy;
+      readonly by: string | null;
     }
   | { readonly type: 'step-done'; readonly call: TimelineCall; readonly step: string }
   | { readonly type: 'call-committed'; readonly call: TimelineCall }
@@ -158,6 +175,11 @@ class Conversation {
         return [{ type: 'call-held', call: named(this.#call(event.callId)) }];
       case 'call-ended-late':
         return [this.#lateResult(event.path ?? [], event.callId, event.result)];
+      case 'vote-cast':
+      case 'question-escalated':
+      case 'question-assigned':
+      case 'policy-applied':
+        return [this.#ballotEntry(event) ?? ballotEntry(event, UNKNOWN_CALL)];
       case 'run-failed':
         return [{ type: 'run-failed', message: messageIn(event.error) }];
       case 'run-went-on':
@@ -169,6 +191,17 @@ class Conversation {
   #lateResult([outer, ...inner]: readonly string[], callId: string, result: Result): NewEntry {
     if (outer !== undefined) return this.#call(outer).conversation.#lateResult(inner, callId, result);
     return { type: 'late-result', path: this.#path, call: named(this.#call(callId)), result };
+  }
+
+  /** What happened to a question is recorded in the run itself, also if a sub-agent asks. */
+  #ballotEntry(event: BallotEvent): NewEntry | undefined {
+    for (const call of this.#calls.values()) {
+      if (call.wait?.interrupt.id === event.interruptId)
+        return { path: this.#path, ...ballotEntry(event, named(call)) };
+      const inside = call.conversation.#ballotEntry(event);
+      if (inside) return inside;
+    }
+    return undefined;
   }
 
   #call(id: string): OpenCall {
@@ -191,6 +224,21 @@ const GIVES_THE_MODEL_A_TURN: ReadonlySet<RunEvent['type']> = new Set([
   'run-failed',
   'run-went-on',
 ]);
+
+const UNKNOWN_CALL: TimelineCall = { id: UNKNOWN, name: UNKNOWN };
+
+function ballotEntry(event: BallotEvent, call: TimelineCall): NewEntry {
+  switch (event.type) {
+    case 'vote-cast':
+      return defined({ type: event.type, call, vote: event.vote, edit: event.edit?.input });
+    case 'question-escalated':
+      return { type: event.type, call, to: event.to };
+    case 'question-assigned':
+      return { type: event.type, call, to: event.to, by: event.by };
+    case 'policy-applied':
+      return { type: event.type, call, policy: event.policy, by: event.by };
+  }
+}
 
 const named = ({ id, name }: OpenCall): TimelineCall => ({ id, name });
 

@@ -22,7 +22,7 @@ export const STORED_KEY = 'storedRun';
 
 /** Metadata keys that only the engine writes on a request; a model's values under them are dropped. */
 const ENGINE_KEYS: ReadonlySet<string> = new Set(
-  `callId interrupt interruptKind title expiresAt onExpiry remindAt labels risk runsWith readAnew pauses inner path steps
+  `callId interrupt interruptKind title expiresAt onExpiry remindAt labels risk policy round editedFrom runsWith readAnew pauses inner path steps
   started cleared resumed replacedInput editedBy interruptId interruptResponse outcome mayHaveActed
   resolvedInterrupt decision earlierDecisions passed pendingOutput pendingOutcome pendingMetadata`.split(/\s+/),
 );
@@ -135,13 +135,11 @@ function phaseMetadata(phase: Phase): Metadata {
   }
 }
 
-/** The title, deadline, labels and risk of a question, and the input that it is bound to. */
-export function waitOf(
-  given: Partial<Interrupt>,
-): Pick<Interrupt, 'title' | 'expiresAt' | 'onExpiry' | 'remindAt' | 'labels' | 'risk'> & Bound {
-  const { title, expiresAt, onExpiry, remindAt, labels, risk, runsWith, readAnew } = given;
+/** What a question shows and how it waits: its title, deadline, policy and the like, and the input that it is bound to. */
+export function waitOf(given: Partial<Interrupt>): Omit<Interrupt, 'id' | 'kind' | 'payload'> & Bound {
+  const { title, expiresAt, onExpiry, remindAt, labels, risk, policy, runsWith, readAnew } = given;
   const bound: Bound = readAnew ? { readAnew } : runsWith === undefined ? {} : { runsWith };
-  return { ...bound, ...defined({ title, expiresAt, onExpiry, remindAt, labels, risk }) };
+  return { ...bound, ...defined({ title, expiresAt, onExpiry, remindAt, labels, risk, policy }) };
 }
 
 /** Kinds that the message names; without a name, the tool's body asked. */

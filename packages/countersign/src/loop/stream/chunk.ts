@@ -79,6 +79,10 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
     case 'step-done':
     case 'call-committed':
     case 'call-ended-late':
+    case 'vote-cast':
+    case 'question-escalated':
+    case 'question-assigned':
+    case 'policy-applied':
     case 'run-failed':
     case 'run-went-on':
     case 'run-ended':

@@ -1,7 +1,8 @@
 // Cards: how a question is shown to a person, and the digest that binds a decision to it.
+import { type QuestionEdit, type QuestionProgress, roundId } from '../../core/ballots.ts';
 import { type Call, callOf, pendingInterruptId } from '../../core/call.ts';
 import { interruptIdOf } from '../../core/decide.ts';
-import type { Interrupt } from '../../core/event.ts';
+import type { Bound, Interrupt } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
 import { requestPart, waitOf } from '../../core/messages/turn-messages.ts';
@@ -20,6 +21,8 @@ export type PendingCard = {
   readonly kind: Interrupt['kind'];
   /** What the tool wants the person to see. */
   readonly payload: Json;
+  /** Absent while nobody has voted and nothing else has happened. */
+  readonly progress?: QuestionProgress;
 };
 
 /** The public id of a question. It begins with the id of the run, so that a decision finds its run. */
@@ -33,8 +36,37 @@ export function pendingCards(runId: string, state: State, callId?: string): Read
   // Called often, mostly when nothing is pending.
   if (!calls.some((call) => pendingInterruptId(call) !== undefined || isSubAgentActive(call))) return NO_CARDS;
   const cards = new Map<string, PendingCard>();
-  for (const call of calls) for (const card of cardsOf(call)) cards.set(interruptKey(runId, card.id), card);
+  for (const call of calls)
+    for (const card of cardsOf(call)) {
+      const progress = state.ballots?.get(card.id);
+      const id = progress ? roundId(card.id, progress.round) : card.id;
+      cards.set(interruptKey(runId, id), progress ? cardWith(progress, card) : card);
+    }
   return cards;
+}
+
+function cardWith(progress: QuestionProgress, { id, tool, kind, payload, interrupt, part }: PendingCard): PendingCard {
+  const { edit, round } = progress;
+  const common = { id, tool, kind, payload, progress };
+  if (!edit) return { ...common, interrupt, part };
+  // The title said what would have happened before the edit.
+  const { title: _title, runsWith: _with, readAnew: _anew, ...asked } = interrupt;
+  const { title: _shown, runsWith: _bound, readAnew: _read, ...metadata } = part.metadata ?? {};
+  const { input } = part.toolRequest;
+  return {
+    ...common,
+    interrupt: { ...asked, ...boundOf(edit) },
+    part: {
+      toolRequest: { ...part.toolRequest, input: edit.input },
+      metadata: { ...metadata, ...boundOf(edit), round, editedFrom: input, editedBy: edit.by },
+    },
+  };
+}
+
+/** The input that an edited call runs with, if others agree. */
+function boundOf({ bound }: QuestionEdit): Bound {
+  if (!bound) return { readAnew: true };
+  return bound.runsWith === undefined ? {} : { runsWith: bound.runsWith };
 }
 
 /** The calls in doubt, themselves or inside, about which no person was asked `before`; in a failed run perhaps not even now. */

@@ -64,6 +64,27 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
       // A decision for a sub-agent is also recorded at the call itself.
       if (!entry.decision || entry.path.length > 0) return [];
       return decided(entry.decision).map((line) => ({ ...line, what: `${asked(entry)}: ${line.what}`, tookMs }));
+    case 'vote-cast': {
+      const { vote, edit, call } = entry;
+      const forWhom = vote.onBehalfOf === undefined ? '' : ` for ${visibleLine(vote.onBehalfOf)}`;
+      const again = edit === undefined ? '' : '; others are asked again';
+      const what = `votes on ${visibleLine(call.name)}${forWhom}: ${decisionText(vote.decision)}${again}`;
+      return [{ who: signed(vote), what, tone: 'decided' }];
+    }
+    case 'question-escalated':
+      return [{ who, what: `is escalated to ${whoLine(entry.to)}`, tone: 'asked' }];
+    case 'question-assigned':
+      return [
+        {
+          who,
+          what: entry.to === null ? 'is assigned to nobody' : `is assigned to ${visibleLine(entry.to)}`,
+          tone: 'quiet',
+        },
+      ];
+    case 'policy-applied': {
+      const by = entry.by === null ? '' : ` by ${visibleLine(entry.by)}`;
+      return [{ who, what: `its policy ${visibleLine(entry.policy.name ?? '')} is applied again${by}`, tone: 'asked' }];
+    }
     case 'step-done':
       return [{ who, what: `step ${visibleLine(entry.step)} is done`, tone: 'quiet' }];
     case 'call-committed':
@@ -149,6 +170,14 @@ function decided(decision: Decision): readonly Omit<Line, 'tookMs'>[] {
   const beside = note === undefined ? '' : `, note: ${visibleLine(note)}`;
   return [{ who: signed(decision), what: `${words}${beside}`, tone: 'decided' }];
 }
+
+const whoLine = ({
+  people = [],
+  roles = [],
+}: {
+  readonly people?: readonly string[];
+  readonly roles?: readonly string[];
+}) => [...people, ...roles.map((role) => `the role ${role}`)].map(visibleLine).join(', ');
 
 function signed({ by, channel }: { readonly by?: unknown; readonly channel?: unknown }): string {
   const who = typeof by === 'string' ? visibleLine(by) : 'someone';
