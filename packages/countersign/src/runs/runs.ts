@@ -21,6 +21,7 @@ import type { RunSummary } from './driving/run-summary.ts';
 import { ENDED, takeAbandoned } from './driving/wait.ts';
 import { untilPausedOrLate } from './driving/wait-timeout.ts';
 import { startWorker, type Worker, type WorkerOptions } from './driving/worker.ts';
+import { collectEvidence, type Evidence } from './evidence/evidence.ts';
 import { CANNOT_BE_READ, chainStart, inspectChain, tamperedRun, UNREADABLE } from './port/chain.ts';
 import type { Notes } from './port/notes.ts';
 import { readRun } from './port/read-run.ts';
@@ -311,6 +312,14 @@ export class Runs<C extends Context = Context> {
     const loaded = await this.#load(runId);
     const { problem = null } = await inspectChain(loaded);
     return { ok: problem === null, events: loaded.events.length, problem };
+  }
+
+  /**
+   * Collects the evidence of a run: events, chain, cards as shown, decisions. `evidenceText` makes a file of it, and
+   * `verifyEvidence` checks that file without this store.
+   */
+  async evidence(runId: string): Promise<Evidence> {
+    return collectEvidence(this.store, await this.#load(runId));
   }
 
   async #load(runId: string, after = 0): Promise<LoadedRun> {

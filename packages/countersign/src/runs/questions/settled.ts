@@ -61,7 +61,7 @@ export async function refuseOutdated(
 }
 
 /** The tool, the input that would run and the payload are the recorded ones. */
-function shows(card: Json, recorded: ToolRequestPart): boolean {
+export function shows(card: Json, recorded: ToolRequestPart): boolean {
   const { part } = card as unknown as { readonly part: ToolRequestPart };
   const [shown, asked] = [part, recorded].map(
     (one) => [one.toolRequest, willRun(one), kindOn(one), one.metadata?.interrupt ?? null] as unknown as Json,

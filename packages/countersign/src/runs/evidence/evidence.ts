@@ -1,0 +1,62 @@
+// The evidence of a run: one document with its events, their chain, the cards as people saw them, and the decisions.
+import { hash } from 'node:crypto';
+import type { Json } from '../../core/json.ts';
+import { CANNOT_BE_READ, tamperedRun, UNREADABLE } from '../port/chain.ts';
+import type { InterruptRecord, LoadedRun, RunRecord, Store, StoredEvent } from '../port/store.ts';
+import { type ReplayedQuestion, replay } from './replay.ts';
+
+/** The format that this release writes and reads. */
+export const EVIDENCE_FORMAT = 'countersign-evidence/1';
+
+/** A question of the run, as its events tell it, and its row in the store. */
+export type EvidenceQuestion = ReplayedQuestion & {
+  /** The card as it was shown; null if the question was settled at once, so that nobody saw it. */
+  readonly shown: Pick<InterruptRecord, 'card' | 'digest' | 'createdAt' | 'settledAt' | 'settlement'> | null;
+};
+
+/** Everything that `verifyEvidence` needs to check a run without its store. Write it to a file with `evidenceText`. */
+export type Evidence = {
+  readonly format: typeof EVIDENCE_FORMAT;
+  /** The record of the run. `hash` is the end of the chain over its events. */
+  readonly run: RunRecord;
+  readonly events: readonly StoredEvent[];
+  readonly questions: readonly EvidenceQuestion[];
+  /** The SHA-256 of everything above. Keep it in another place to find out later whether the document was rewritten. */
+  readonly hash: string;
+};
+
+/** Collects the evidence of a run. Throws `tampered-run` if its events cannot be read. */
+export async function collectEvidence(store: Store, { run, events }: LoadedRun): Promise<Evidence> {
+  if (events === UNREADABLE) throw tamperedRun(run.id, CANNOT_BE_READ);
+  const { questions } = replay(run, events);
+  const shown = await Promise.all(
+    questions.map(async (question) => shownOf(question, await store.interrupt(question.id))),
+  );
+  const content = {
+    format: EVIDENCE_FORMAT,
+    run,
+    events,
+    questions: questions.map((question, index) => ({ ...question, shown: shown[index] ?? null })),
+  } as const;
+  return { ...content, hash: contentHash(content) };
+}
+
+/** What the row says now may be newer than the events: it counts only if the events have settled the question too. */
+function shownOf({ settled }: ReplayedQuestion, row: InterruptRecord | undefined): EvidenceQuestion['shown'] {
+  if (!row) return null;
+  const { card, digest, createdAt } = row;
+  const { settledAt, settlement } = settled ? row : { settledAt: null, settlement: null };
+  return { card, digest, createdAt, settledAt, settlement };
+}
+
+/** The evidence as the text of a file. Each byte counts: `verifyEvidence` accepts this text and no other form of it. */
+export function evidenceText(evidence: Evidence): string {
+  return textOf(evidence);
+}
+
+/** The hash of a document without its `hash`. */
+export function contentHash(content: object): string {
+  return `sha256-${hash('sha256', textOf(content), 'hex')}`;
+}
+
+export const textOf = (value: object): string => `${JSON.stringify(value as Json, null, 1)}\n`;

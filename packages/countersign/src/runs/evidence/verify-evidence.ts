@@ -1,0 +1,180 @@
+// Checks the evidence of a run without a store: its bytes, the chain, the cards, the decisions, and what started after them.
+import { messageOf } from '../../core/errors.ts';
+import { isByDeadline } from '../../core/event.ts';
+import { isObject, type Json, sameJson } from '../../core/json.ts';
+import type { ToolRequestPart } from '../../core/message.ts';
+import { chainStart, inspectChain, link } from '../port/chain.ts';
+import type { RunRecord, StoredEvent } from '../port/store.ts';
+import { digestOf } from '../questions/card.ts';
+import { shows } from '../questions/settled.ts';
+import { contentHash, EVIDENCE_FORMAT, type Evidence, type EvidenceQuestion, textOf } from './evidence.ts';
+import { type EvidenceProblem, type ReplayedQuestion, replay, saidIn } from './replay.ts';
+
+/** The result of `verifyEvidence`. */
+export type VerifiedEvidence = {
+  readonly ok: boolean;
+  /** Everything that does not hold, with its place in the document. */
+  readonly problems: readonly EvidenceProblem[];
+  /** The document; null if it cannot be read. Trust it only if `ok`. */
+  readonly evidence: Evidence | null;
+  /** What the given anchor stands for; null without one, or if it matches nothing. */
+  readonly anchor: string | null;
+};
+
+/**
+ * Checks the text of an evidence file, byte for byte and without a store. A document that someone rewrote as a whole, with new
+ * hashes, passes: `anchor`, a hash that was kept elsewhere, shows that. It is the `hash` of the document, or the `hash` that the
+ * run had at any time.
+ * @example
+ * const { ok, problems } = await verifyEvidence(await readFile('run_1.evidence.json'));
+ */
+export async function verifyEvidence(
+  file: string | Uint8Array,
+  options: { readonly anchor?: string } = {},
+): Promise<VerifiedEvidence> {
+  const { anchor } = options;
+  const read = readFile(file);
+  if ('problem' in read) return { ok: false, problems: [{ where: 'file', ...read }], evidence: null, anchor: null };
+  const { text, evidence } = read;
+  const matched = anchor === undefined ? null : anchorIn(evidence, anchor);
+  const problems = [
+    ...bytesProblems(text, evidence),
+    ...(await recordProblems(evidence)),
+    ...(anchor !== undefined && matched === null ? [{ where: 'hash', problem: WRONG_ANCHOR }] : []),
+  ];
+  return { ok: problems.length === 0, problems, evidence, anchor: matched };
+}
+
+const WRONG_ANCHOR = 'The anchor is neither the hash of this document nor one that its chain has had.';
+
+function readFile(file: string | Uint8Array): { text: string; evidence: Evidence } | { problem: string } {
+  try {
+    const text =
+      typeof file === 'string' ? file : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file);
+    const document: unknown = JSON.parse(text);
+    const problem = shapeProblem(document);
+    return problem === undefined ? { text, evidence: document as Evidence } : { problem };
+  } catch (error) {
+    return { problem: `It cannot be read as JSON in UTF-8. ${messageOf(error)}` };
+  }
+}
+
+function shapeProblem(document: unknown): string | undefined {
+  if (!isObject(document) || document.format !== EVIDENCE_FORMAT)
+    return `It is not a document of the format ${EVIDENCE_FORMAT}, which this release reads.`;
+  const { run, events, questions } = document;
+  if (!isObject(run) || typeof run.id !== 'string' || typeof run.hash !== 'string') return 'It has no record of a run.';
+  if (!Array.isArray(events) || !events.every(isObject)) return 'It has no events.';
+  if (!Array.isArray(questions) || !questions.every(isQuestion)) return 'It has no questions, or one without an id.';
+  return undefined;
+}
+
+const isQuestion = (question: unknown): boolean => isObject(question) && typeof question.id === 'string';
+
+/** Also finds duplicate keys, other spaces and other forms of numbers and strings, which parsing hides. */
+function bytesProblems(text: string, { hash, ...content }: Evidence): readonly EvidenceProblem[] {
+  const wrongHash = hash === contentHash(content) ? [] : [{ where: 'hash', problem: WRONG_HASH }];
+  return text === textOf({ ...content, hash }) ? wrongHash : [...wrongHash, { where: 'file', problem: WRONG_BYTES }];
+}
+
+const WRONG_HASH = 'The content of the document does not match its hash.';
+const WRONG_BYTES = 'The file has other bytes than this document has when it is written.';
+
+/** What can be known from the content alone. */
+async function recordProblems({ run, events, questions }: Evidence): Promise<readonly EvidenceProblem[]> {
+  const chain = await chainProblem(run, events);
+  const replayed = replay(run, events);
+  const told = new Map(replayed.questions.map((question) => [question.id, question]));
+  const listed = new Set(questions.map(({ id }) => id));
+  return [
+    ...(chain === undefined ? [] : [{ where: 'run.hash', problem: chain }]),
+    ...replayed.problems,
+    ...questions.flatMap((question, index) => questionProblems(`questions[${index}]`, question, told.get(question.id))),
+    ...[...told.keys()]
+      .filter((id) => !listed.has(id))
+      .map((id) => ({ where: 'questions', problem: `The events ask ${id}, which is not in the list.` })),
+  ];
+}
+
+async function chainProblem(run: RunRecord, events: readonly StoredEvent[]): Promise<string | undefined> {
+  try {
+    return (await inspectChain({ run, events })).problem;
+  } catch (error) {
+    return `The chain cannot be followed. ${messageOf(error)}`;
+  }
+}
+
+/** Compares a question of the document with what the events tell. */
+function questionProblems(
+  where: string,
+  question: EvidenceQuestion,
+  told: ReplayedQuestion | undefined,
+): readonly EvidenceProblem[] {
+  if (!told) return [{ where, problem: `The events do not ask ${question.id}.` }];
+  const { shown, ...listed } = question;
+  const fields = [...new Set([...Object.keys(listed), ...Object.keys(told)])] as (keyof ReplayedQuestion)[];
+  return [
+    ...fields
+      .filter((field) => !sameJson(listed[field], told[field]))
+      .map((field) => ({ where: `${where}.${field}`, problem: `The events say otherwise about ${question.id}.` })),
+    ...shownProblems(`${where}.shown`, question, told),
+  ];
+}
+
+/** The card must show what the events ask, and its row must tell the recorded decision. */
+function shownProblems(
+  where: string,
+  { id, shown }: EvidenceQuestion,
+  told: ReplayedQuestion,
+): readonly EvidenceProblem[] {
+  const { asked, settled, part, digest } = told;
+  if (!isObject(shown)) {
+    const wasSeen = settled?.decision && settled.event > asked + 1;
+    return wasSeen ? [{ where, problem: `A person decided ${id}, and its card is missing.` }] : [];
+  }
+  const problems: EvidenceProblem[] = [];
+  if (shown.digest !== digestOf(id, shown.card))
+    problems.push({ where: `${where}.digest`, problem: `The card of ${id} was changed after it was shown.` });
+  // An earlier release may have made the card differently. It must show the same question.
+  if (shown.digest !== digest && !(isRequestCard(shown.card) && shows(shown.card, part)))
+    problems.push({ where: `${where}.card`, problem: `The card of ${id} shows another question than the events ask.` });
+  if (!isToldSettlement(shown.settlement, told))
+    problems.push({ where: `${where}.settlement`, problem: `The events say otherwise about the decision on ${id}.` });
+  return problems;
+}
+
+const isRequestCard = (card: Json): boolean => isObject(card) && isObject(card.part);
+
+/** The row of the question says what the events say: who decided what, or that it was withdrawn. */
+function isToldSettlement(settlement: Json, { settled, part }: ReplayedQuestion): boolean {
+  if (!settled) return settlement === null;
+  if (!isObject(settlement)) return false;
+  const { decision } = settled;
+  if (settlement.withdrawn === true) return decision === null || decision.type === 'cancel';
+  if (!decision) return false;
+  const { by = null, channel = null, note = null } = decision;
+  if (!sameJson([settlement.by, settlement.channel], [by, channel])) return false;
+  if (isByDeadline(decision)) return sameJson(settlement.decision, { type: decision.type });
+  return settlement.note === note && sameJson(withoutIdleEdit(settlement.decision as Json, part), saidIn(decision));
+}
+
+/** An edit to the input that the call has anyway changes nothing, and the events do not tell it. */
+function withoutIdleEdit(decision: Json, { toolRequest }: ToolRequestPart): Json {
+  if (!isObject(decision)) return decision;
+  const { edit, replaceInput, ...rest } = decision as { readonly [key: string]: Json };
+  const input = edit === undefined ? replaceInput : edit;
+  return input !== undefined && sameJson(input, toolRequest.input) ? rest : decision;
+}
+
+/** What the anchor stands for: this document, or the chain after one of its events. */
+function anchorIn({ run, events, hash }: Evidence, anchor: string): string | null {
+  if (anchor === hash) return 'this document';
+  for (const start of [chainStart(run), '']) {
+    let end = start;
+    for (const [index, event] of events.entries()) {
+      end = link(end, event);
+      if (end === anchor) return `the chain after event ${index + 1} of ${events.length}`;
+    }
+  }
+  return null;
+}
