@@ -81,8 +81,8 @@ export function runObject(name: string, clock: HandlerClock) {
       const question = questions.get(id) as InterruptRecord;
       ctx.set<InterruptRecord>(QUESTION + id, { ...question, settledAt: at, settlement });
     }
-    for (const { id, progress } of head.progressed ?? []) {
-      ctx.set<InterruptRecord>(QUESTION + id, { ...(questions.get(id) as InterruptRecord), progress });
+    for (const { id, ...changed } of head.progressed ?? []) {
+      ctx.set<InterruptRecord>(QUESTION + id, { ...(questions.get(id) as InterruptRecord), ...changed });
     }
     const { claim: _, ...copied } = head;
     project(ctx, { append: { ...copied, at, added: events.length }, ...claimChange(held, claim, at) });

@@ -143,7 +143,7 @@ export function restateStore(options: RestateStoreOptions): Store {
     due: (limit, agents) => lists.due(limit, agents),
     queue: () => lists.queue(),
     takeReminders: (limit, leaseMs) => lists.takeReminders(limit, leaseMs),
-    reminded: (interruptId, nextAt) => lists.reminded(interruptId, nextAt),
+    reminded: (...given) => lists.reminded(...given),
     listRuns: (query) => lists.listRuns(query),
     listInterrupts: (query) => lists.listInterrupts(query),
     countRuns: () => lists.countRuns(),

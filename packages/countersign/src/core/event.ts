@@ -27,12 +27,19 @@ export type Interrupt = {
   /** When the question expires, `onExpiry` is the decision. */
   readonly expiresAt?: number;
   readonly onExpiry?: 'reject' | 'cancel' | 'approve';
+  /** The first reminder. */
   readonly remindAt?: number;
+  /** All reminders, if there are several. */
+  readonly reminders?: readonly number[];
+  readonly escalate?: readonly Escalation[];
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';
   /** Who must decide. Without one, a single decision of anyone settles the question. */
   readonly policy?: Policy;
 } & Bound;
+
+/** From then on, these people may decide too. `manager`: the managers of those who could decide before. */
+export type Escalation = { readonly at: number; readonly to: Who | 'manager' };
 
 /**
  * The input that an approved call runs with. `runsWith`: the input as the tool's schema parsed it, if that differs. `readAnew`: the

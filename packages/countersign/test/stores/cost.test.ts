@@ -208,7 +208,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
         const blocks = await blocksRead(url, text, values);
         expect(blocks, JSON.stringify({ known, query })).toBeLessThanOrEqual(30);
       }
-      expect(await blocksRead(url, reminded.text, ['i-500', null]), known).toBeLessThanOrEqual(30);
+      expect(await blocksRead(url, reminded.text, ['i-500', null, null]), known).toBeLessThanOrEqual(30);
     };
     await look('all');
     // These statistics come from a table without pending, or without settled, questions.

@@ -22,7 +22,8 @@ export const STORED_KEY = 'storedRun';
 
 /** Metadata keys that only the engine writes on a request; a model's values under them are dropped. */
 const ENGINE_KEYS: ReadonlySet<string> = new Set(
-  `callId interrupt interruptKind title expiresAt onExpiry remindAt labels risk policy round editedFrom runsWith readAnew pauses inner path steps
+  `callId interrupt interruptKind title expiresAt onExpiry remindAt reminders escalate labels risk policy round editedFrom
+  runsWith readAnew pauses inner path steps
   started cleared resumed replacedInput editedBy interruptId interruptResponse outcome mayHaveActed
   resolvedInterrupt decision earlierDecisions passed pendingOutput pendingOutcome pendingMetadata`.split(/\s+/),
 );
@@ -137,9 +138,11 @@ function phaseMetadata(phase: Phase): Metadata {
 
 /** What a question shows and how it waits: its title, deadline, policy and the like, and the input that it is bound to. */
 export function waitOf(given: Partial<Interrupt>): Omit<Interrupt, 'id' | 'kind' | 'payload'> & Bound {
-  const { title, expiresAt, onExpiry, remindAt, labels, risk, policy, runsWith, readAnew } = given;
+  const { expiresAt, onExpiry, remindAt, reminders, escalate, runsWith, readAnew } = given;
+  const { title, labels, risk, policy } = given;
   const bound: Bound = readAnew ? { readAnew } : runsWith === undefined ? {} : { runsWith };
-  return { ...bound, ...defined({ title, expiresAt, onExpiry, remindAt, labels, risk, policy }) };
+  const times = defined({ expiresAt, onExpiry, remindAt, reminders, escalate });
+  return { ...bound, ...times, ...defined({ title, labels, risk, policy }) };
 }
 
 /** Kinds that the message names; without a name, the tool's body asked. */

@@ -6,11 +6,12 @@ import { defined, isObject, type Json, type JsonCheck, sameJson, toJson } from '
 import type { Message } from '../../core/message.ts';
 import { unknownOptions } from '../../core/options.ts';
 import type { Driver, Run } from '../run.ts';
-import { ASK_OPTIONS, askOptionsOf, askProblem } from '../tool/ask-options.ts';
+import { ASK_OPTIONS, askOptionsOf, askProblem, mergedWait } from '../tool/ask-options.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { AskOptions } from '../tool/signal.ts';
 import { boundTo } from './bound-input.ts';
 import { failed, failedInBody, settle } from './result.ts';
+import { timesOf } from './times.ts';
 import { titleOf } from './title.ts';
 
 type Question = {
@@ -42,12 +43,14 @@ export async function ask(
   const titled = titleOf(tool, call, bound, given.title);
   const title = titled instanceof Promise ? await titled : titled;
   if (run.isSuperseded(call)) return;
-  const { expiresIn, onExpiry, remindAfter, labels, risk } = { ...tool?.asks, ...options };
+  const wait = mergedWait(tool?.asks, options);
+  const { onExpiry, labels, risk } = wait;
   const id = interruptId(call.id, call.pauses + 1);
-  const now = driver.clock();
-  const expiresAt = expiresIn !== undefined && EXPIRES.has(kind) ? now + Math.ceil(expiresIn) : undefined;
-  const remindAt = remindAfter === undefined ? undefined : now + Math.ceil(remindAfter);
-  const waits = defined({ title, expiresAt, onExpiry, remindAt, labels, risk });
+  const timing = timesOf(wait, driver.clock());
+  const { expiresAt, ...times } = timing instanceof Promise ? await timing : timing;
+  if (run.isSuperseded(call)) return;
+  const deadline = EXPIRES.has(kind) ? expiresAt : undefined;
+  const waits = defined({ title, expiresAt: deadline, onExpiry, ...times, labels, risk });
   const interrupt = { id, kind, payload, ...waits, ...shownBound(bound, call) };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
 }

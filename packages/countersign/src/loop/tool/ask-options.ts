@@ -3,12 +3,27 @@ import { ENDINGS } from '../../core/event.ts';
 import { defined } from '../../core/json.ts';
 import { anything, type OptionKind, type OptionTable, oneOf, optionProblem } from '../../core/options.ts';
 import type { AskOptions } from './signal.ts';
+import { TIME_OPTIONS } from './time-options.ts';
 
 /** How the question waits. Its title is read on its own, because an invalid one must not fail the call. */
 export type WaitOptions = Omit<AskOptions, 'title'>;
 
-export function askOptionsOf({ expiresIn, onExpiry, remindAfter, labels, risk }: WaitOptions): WaitOptions {
-  return defined({ expiresIn, onExpiry, remindAfter, labels, risk });
+export function askOptionsOf(options: WaitOptions): WaitOptions {
+  const { expiresIn, onExpiry, remindAfter, labels, risk, remind, escalate, expireAfter, businessHours } = options;
+  return defined({ expiresIn, onExpiry, remindAfter, labels, risk, remind, escalate, expireAfter, businessHours });
+}
+
+/** The options of a question over those of its tool. A deadline or reminder replaces the other, in whichever form. */
+export function mergedWait(general: WaitOptions | undefined, own: WaitOptions): WaitOptions {
+  const { expiresIn, expireAfter, remindAfter, remind, ...rest } = general ?? {};
+  const hasDeadline = own.expiresIn !== undefined || own.expireAfter !== undefined;
+  const hasReminders = own.remindAfter !== undefined || own.remind !== undefined;
+  return {
+    ...rest,
+    ...(!hasDeadline && defined({ expiresIn, expireAfter })),
+    ...(!hasReminders && defined({ remindAfter, remind })),
+    ...own,
+  };
 }
 
 /** Indexed names are limited: PostgreSQL indexes about 2,700 bytes of one. */
@@ -34,12 +49,22 @@ export const ASK_OPTIONS: OptionTable<AskOptions> = {
   labels: someLabels,
   risk: oneOf('low', 'medium', 'high'),
   title: anything,
+  ...TIME_OPTIONS,
 };
 
 /** Returns which option has an invalid value. */
 export function askProblem(options: WaitOptions): string | undefined {
+  for (const [one, other] of SAME) {
+    if (options[one] !== undefined && options[other] !== undefined)
+      return `it has ${one} and ${other}; give one of them`;
+  }
   return optionProblem(options, ASK_OPTIONS);
 }
+
+const SAME = [
+  ['expiresIn', 'expireAfter'],
+  ['remindAfter', 'remind'],
+] as const;
 
 function isLabel(value: unknown): boolean {
   return typeof value === 'string' && value.length <= LONGEST_NAME && value.isWellFormed() && !value.includes('\0');

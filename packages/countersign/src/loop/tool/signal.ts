@@ -1,6 +1,7 @@
 // How a tool body stops the loop: `interrupt()` throws so that the body ends there, and is remembered so that a `catch`
 // on the way cannot undo it.
 import type { Message } from '../../core/message.ts';
+import type { TimeOptions } from './time-options.ts';
 
 const ASKED: unique symbol = Symbol('countersign.asked');
 
@@ -18,8 +19,11 @@ export type InterruptFunction = {
   ask(payload?: unknown, options?: AskOptions): Asked;
 };
 
-/** The title of a question, and how long and how urgently it waits. Durations are in milliseconds; they count in stored runs. */
-export type AskOptions = {
+/**
+ * The title of a question, and how long and how urgently it waits. `expiresIn` and `remindAfter` are in milliseconds, around
+ * the clock. Durations count in stored runs.
+ */
+export type AskOptions = TimeOptions & {
   /** One line of at most 200 characters that says what would happen, such as `Pay €950 to ACME`. */
   readonly title?: string;
   /** After this time without a decision, `onExpiry` decides: `reject` by default. */

@@ -64,7 +64,7 @@ export type Risk = 'low' | 'medium' | 'high';
  */
 export type InterruptOutcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'expired';
 
-/** A question to a person, pending or settled. Only its progress and its settlement ever change. */
+/** A question to a person, pending or settled. Only its progress, its reminder and its settlement ever change. */
 export type InterruptRecord = {
   readonly id: string;
   readonly runId: string;
@@ -77,6 +77,7 @@ export type InterruptRecord = {
   readonly labels: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
+  /** When the next reminder is due, or when the last one was. */
   readonly remindAt: number | null;
   /**
    * What the person sees and what the digest covers: JSON that the engine writes and reads. A search covers the strings
@@ -152,8 +153,8 @@ export type Append = {
 /** An interrupt that is settled by an append. */
 export type SettledInterrupt = { readonly id: string; readonly settlement: Json };
 
-/** An interrupt that stays pending and has a new progress. */
-export type ProgressedInterrupt = { readonly id: string; readonly progress: Json };
+/** An interrupt that stays pending and has a new progress. `remindAt`: its next reminder, in place of the one before. */
+export type ProgressedInterrupt = { readonly id: string; readonly progress: Json; readonly remindAt?: number };
 
 /** What an append does with the claim: see `Append`. */
 export type ClaimHow = 'hold' | 'release' | 'take' | 'enter' | 'pass';
@@ -248,10 +249,10 @@ export interface Store {
    */
   takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]>;
   /**
-   * Marks the reminder of this question as delivered. With `nextAt`, in whole milliseconds, the next one is due then, and its
-   * attempts are counted anew. Does nothing if the question is settled, has no reminder, or was marked without `nextAt`.
+   * Marks the reminder of this question as delivered. With `nextAt`, the next one is due then. With `remindAt`, only the
+   * reminder of that time is marked, as it was taken. Does nothing if the question has no such reminder or is settled.
    */
-  reminded(interruptId: string, nextAt?: number | null): Promise<void>;
+  reminded(interruptId: string, nextAt?: number | null, remindAt?: number | null): Promise<void>;
   listRuns(query: RunQuery): Promise<Page<RunRecord>>;
   listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>>;
   interrupt(id: string): Promise<InterruptRecord | undefined>;

@@ -18,7 +18,7 @@ import { dueAfter, MOST_DOUBLINGS } from '../rules/due.ts';
 import { createNotes } from '../rules/notes.ts';
 import { hasOutcome, outcomeOf } from '../rules/outcomes.ts';
 import { makePage, type Order, type Place, readEventLimit, readPageRequest } from '../rules/page.ts';
-import { checkAppend, checkNextReminder, refusalOf } from '../rules/refusals.ts';
+import { checkAppend, checkReminders, refusalOf } from '../rules/refusals.ts';
 import { searchTextOf, searchWords } from '../rules/search-text.ts';
 import { readStatsQuery, statsOf } from '../rules/stats.ts';
 import { createWatchers } from '../rules/watchers.ts';
@@ -66,6 +66,11 @@ function storeWith(clock: () => number): Store {
     if (record.remindAt !== null) reminders.set(record.id, { dueAt: record.remindAt, attempts: 0 });
   }
 
+  function change(id: string, changed: Partial<InterruptRecord>): void {
+    const kept = interrupts.get(id) as KeptInterrupt;
+    interrupts.set(id, { ...kept, record: { ...kept.record, ...changed } });
+  }
+
   const isPending = (id: string, runId: string): boolean => {
     const record = interrupts.get(id)?.record;
     return record?.runId === runId && record.settledAt === null;
@@ -93,7 +98,7 @@ function storeWith(clock: () => number): Store {
         copy({ ...interrupt, progress: interrupt.progress ?? null, startedBy, settledAt: null, settlement: null }),
       );
       const settled = append.settled.map(({ id, settlement }) => ({ id, settlement: copy(settlement) }));
-      const progressed = (append.progressed ?? []).map(({ id, progress }) => ({ id, progress: copy(progress) }));
+      const progressed = (append.progressed ?? []).map(copy);
       const record = copy(recordAfter(append, before?.record, now));
 
       const dueAt = dueAfter(append, before && { status: before.record.status, dueAt: before.dueAt }, now);
@@ -114,13 +119,12 @@ function storeWith(clock: () => number): Store {
       run.claim = claimAfter(append, run.claim, now);
       for (const interrupt of opened) open(interrupt);
       for (const { id, settlement } of settled) {
-        const pending = interrupts.get(id) as KeptInterrupt;
-        interrupts.set(id, { ...pending, record: { ...pending.record, settledAt: now, settlement } });
+        change(id, { settledAt: now, settlement });
         reminders.delete(id);
       }
-      for (const { id, progress } of progressed) {
-        const pending = interrupts.get(id) as KeptInterrupt;
-        interrupts.set(id, { ...pending, record: { ...pending.record, progress } });
+      for (const { id, ...changed } of progressed) {
+        change(id, changed);
+        if (changed.remindAt !== undefined) reminders.set(id, { dueAt: changed.remindAt, attempts: 0 });
       }
       watchers.notify(runId);
       return { claimed: claim !== undefined && run.claim?.token === claim.token };
@@ -204,10 +208,14 @@ function storeWith(clock: () => number): Store {
       });
     },
 
-    async reminded(interruptId, nextAt) {
-      checkNextReminder(nextAt);
-      if (nextAt == null) reminders.delete(interruptId);
-      else if (reminders.has(interruptId)) reminders.set(interruptId, { dueAt: nextAt, attempts: 0 });
+    async reminded(interruptId, nextAt = null, remindAt = null) {
+      checkReminders(nextAt, remindAt);
+      const kept = reminders.has(interruptId) ? interrupts.get(interruptId)?.record : undefined;
+      if (kept === undefined || (remindAt !== null && remindAt !== kept.remindAt)) return;
+      reminders.delete(interruptId);
+      if (nextAt === null) return;
+      change(interruptId, { remindAt: nextAt });
+      reminders.set(interruptId, { dueAt: nextAt, attempts: 0 });
     },
 
     async listRuns(query) {

@@ -23,7 +23,7 @@ import type {
 } from '../../runs/port/store.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
-import { checkAppend, checkNextReminder, isStorable, openedTwice, refusalOf } from '../rules/refusals.ts';
+import { checkAppend, checkReminders, isStorable, openedTwice, refusalOf } from '../rules/refusals.ts';
 import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type Watchers } from '../rules/watchers.ts';
 import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
@@ -209,9 +209,9 @@ class PostgresStore implements Store {
     return remindersOf(await this.#rows<ReminderRow>(this.#sql.takeReminders, [limit, Math.ceil(leaseMs)]));
   }
 
-  async reminded(interruptId: string, nextAt: number | null = null): Promise<void> {
-    checkNextReminder(nextAt);
-    await this.#rows(this.#sql.reminded, [interruptId, nextAt]);
+  async reminded(id: string, nextAt: number | null = null, remindAt: number | null = null): Promise<void> {
+    checkReminders(nextAt, remindAt);
+    await this.#rows(this.#sql.reminded, [id, nextAt, remindAt]);
   }
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {

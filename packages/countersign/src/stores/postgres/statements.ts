@@ -6,11 +6,11 @@ import {
   DELETED,
   EXISTS,
   INTERRUPT_COLUMNS,
+  nextReminder,
   queueSql,
   REMINDER_DUE_AT,
   REMINDER_IS_OPEN,
   RUN_COLUMNS,
-  reminderMarked,
 } from '../sql/rows.ts';
 import { asOneRow, IS_FREE, isOf, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { statement } from './pool.ts';
@@ -95,8 +95,8 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
         ORDER BY ${REMINDER_DUE_AT} LIMIT $1 FOR UPDATE SKIP LOCKED
       )) RETURNING ${INTERRUPT_FIELDS}, i.reminder_attempts AS attempt`),
     // Hidden from the planner, so that it finds the interrupt by its id.
-    reminded: statement(`UPDATE ${interrupt} SET ${reminderMarked(NOW, '$2::bigint')}
-      WHERE id = $1 AND coalesce(${REMINDER_IS_OPEN}, false)`),
+    reminded: statement(`UPDATE ${interrupt} SET ${nextReminder('$2::bigint', NOW)}
+      WHERE id = $1 AND coalesce(${REMINDER_IS_OPEN}, false) AND coalesce(remind_at = $3::bigint, $3 IS NULL)`),
     interrupt: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${interrupt} i WHERE id = $1`),
     countRuns: statement(`SELECT status, count(*)::float8 AS count FROM ${run} GROUP BY status`),
     now: statement(`SELECT ${NOW}::float8 AS now`),

@@ -84,6 +84,7 @@ export function checkAppend(append: Append): void {
   checkNames('run', [runId, append.hash], [create?.agent, create?.startedBy, claim?.token]);
   checkTimes('run', [append.wakeAt, append.at ?? null]);
   for (const { id } of changed) if (!isStorable(id)) throw notPending(runId, id);
+  checkTimes('reminder', append.progressed?.map(({ remindAt }) => remindAt ?? null) ?? []);
   for (const interrupt of append.opened) {
     const { id, agent, tool, kind, risk, digest, labels, createdAt, expiresAt, remindAt } = interrupt;
     if (interrupt.runId !== runId)
@@ -104,9 +105,9 @@ function checkTimes(of: string, times: readonly (number | null)[]): void {
   }
 }
 
-/** Throws if this is no time for the next reminder. */
-export function checkNextReminder(nextAt: number | null | undefined): void {
-  checkTimes('reminder', [nextAt ?? null]);
+/** Throws if these are no times of reminders. */
+export function checkReminders(...times: readonly (number | null)[]): void {
+  checkTimes('reminder', times);
 }
 
 /** Names are compared byte for byte, so every store must be able to keep them unchanged. JSON values have no such limit. */

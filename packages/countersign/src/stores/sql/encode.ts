@@ -50,7 +50,9 @@ export function encodeAppend(append: Append) {
       const flags = { edited: Number(edited), expired: Number(expired) };
       return { run_id: runId, id, settlement: JSON.stringify(settlement), outcome, ...flags };
     }),
-    progressed: progressed.map(({ id, progress }) => ({ run_id: runId, id, progress: progressText(progress) })),
+    progressed: progressed.map(({ id, progress, remindAt = null }) => {
+      return { run_id: runId, id, progress: progressText(progress), next_at: remindAt };
+    }),
   };
 }
 

@@ -104,10 +104,12 @@ export const REMINDER_IS_OPEN = 'remind_at IS NOT NULL AND reminded_at IS NULL A
 
 export const REMINDER_DUE_AT = 'coalesce(reminder_due_at, remind_at)';
 
-/** Marks a reminder as delivered. If there is a time for the next one, it stays open until then. */
-export const reminderMarked = (now: string, nextAt: string): string =>
-  `reminded_at = CASE WHEN ${nextAt} IS NULL THEN ${now} END,
-    reminder_due_at = ${nextAt}, reminder_attempts = CASE WHEN ${nextAt} IS NULL THEN reminder_attempts END`;
+/** Makes this the next reminder. If it is null, the columns stay, except that the reminder was delivered at `deliveredAt`. */
+export const nextReminder = (nextAt: string, deliveredAt = 'reminded_at'): string => {
+  const unlessNext = (column: string, value = column) => `${column} = CASE WHEN ${nextAt} IS NULL THEN ${value} END`;
+  return `remind_at = coalesce(${nextAt}, remind_at), ${unlessNext('reminder_due_at')},
+    ${unlessNext('reminder_attempts')}, ${unlessNext('reminded_at', deliveredAt)}`;
+};
 
 export type ReminderRow = InterruptRow & { readonly attempt: number };
 

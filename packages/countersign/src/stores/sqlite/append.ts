@@ -4,7 +4,7 @@ import { claimAfter } from '../rules/claim.ts';
 import { dueAfter } from '../rules/due.ts';
 import { refusalOf } from '../rules/refusals.ts';
 import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
-import { DELETED } from '../sql/rows.ts';
+import { DELETED, nextReminder } from '../sql/rows.ts';
 import type { Job } from './connection.ts';
 
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
@@ -34,7 +34,7 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     const startedBy = before === undefined ? run.started_by : before.started_by;
     for (const row of opened) prepare(OPEN).get(startedBy, ...OPENED.map((column) => row[column]));
     for (const row of settled) prepare(SETTLE).get(now, ...SETTLED.map((column) => row[column]), row.id);
-    for (const { id, progress } of progressed) prepare(PROGRESS).get(progress, id);
+    for (const { id, progress, next_at } of progressed) prepare(PROGRESS).get(progress, id, next_at);
     return { claimed: append.claim !== undefined && token === append.claim.token };
   };
 }
@@ -81,7 +81,7 @@ const SETTLED: readonly (keyof EncodedAppend['settled'][number])[] = ['settlemen
 const SETTLE = `UPDATE countersign_interrupt SET settled_at = ?, ${SETTLED.map((column) => `${column} = ?`).join(', ')}
   WHERE id = ?`;
 
-const PROGRESS = 'UPDATE countersign_interrupt SET progress = ? WHERE id = ?';
+const PROGRESS = `UPDATE countersign_interrupt SET progress = ?1, ${nextReminder('?3')} WHERE id = ?2`;
 
 function insertion(table: string, columns: readonly string[]): string {
   return `INSERT INTO countersign_${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;

@@ -5,7 +5,7 @@ import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type { Store } from '../../runs/port/store.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
-import { checkAppend, checkNextReminder, isStorable } from '../rules/refusals.ts';
+import { checkAppend, checkReminders, isStorable } from '../rules/refusals.ts';
 import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type StopListening, type Watchers } from '../rules/watchers.ts';
 import { interruptsSql, runsSql, type Sql } from '../sql/list-query.ts';
@@ -139,9 +139,9 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
       return remindersOf(rows as unknown as readonly ReminderRow[]);
     },
 
-    async reminded(interruptId, nextAt = null) {
-      checkNextReminder(nextAt);
-      await connection.write((prepare) => prepare(SQL.reminded).get(clock(), interruptId, nextAt));
+    async reminded(interruptId, nextAt = null, remindAt = null) {
+      checkReminders(nextAt, remindAt);
+      await connection.write((prepare) => prepare(SQL.reminded).get(clock(), interruptId, nextAt, remindAt));
     },
 
     async listRuns(query) {

@@ -6,11 +6,11 @@ import {
   EXISTS,
   INTERRUPT_COLUMNS,
   isFree,
+  nextReminder,
   queueSql,
   REMINDER_DUE_AT,
   REMINDER_IS_OPEN,
   RUN_COLUMNS,
-  reminderMarked,
 } from '../sql/rows.ts';
 
 export const SQLITE_DIALECT: Dialect = {
@@ -53,7 +53,8 @@ export const SQL = {
       reminder_due_at = ?1 + ?3 * (1 << min(${ATTEMPTS}, ${MOST_DOUBLINGS}))
     WHERE seq IN (${DUE_REMINDERS})
     RETURNING ${INTERRUPT_COLUMNS.join(', ')}, reminder_attempts AS attempt`,
-  reminded: `UPDATE countersign_interrupt SET ${reminderMarked('?1', '?3')} WHERE id = ?2 AND ${REMINDER_IS_OPEN}`,
+  reminded: `UPDATE countersign_interrupt SET ${nextReminder('?3', '?1')}
+    WHERE id = ?2 AND ${REMINDER_IS_OPEN} AND (?4 IS NULL OR remind_at = ?4)`,
   interrupt: `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_interrupt WHERE id = ?`,
   countRuns: 'SELECT status, count(*) AS count FROM countersign_run GROUP BY status',
   changes: `SELECT e.seq, r.id FROM countersign_event e JOIN countersign_run r ON r.seq = e.run_seq

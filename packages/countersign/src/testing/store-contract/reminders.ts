@@ -101,13 +101,33 @@ export function remindersContract(check: Check): void {
     for (const id of ['often', 'none', 'not there']) await store.reminded(id, now + LONG_MS);
     await pass(subject, LAPSE_MS);
     deepStrictEqual(await take(store, 1), []);
-    await store.reminded('often', now - 1);
-    deepStrictEqual(await take(store, 1), ['often 1']);
+    await store.reminded('often', now - 1, 7);
+    deepStrictEqual(await take(store, 1), [], 'another reminder was delivered');
+    await store.reminded('often', now - 1, now + LONG_MS);
+    const [taken] = await store.takeReminders(10, 1);
+    deepStrictEqual([taken?.interrupt.remindAt, taken?.attempt], [now - 1, 1]);
     await store.reminded('often', null);
     await store.reminded('often', now - 1);
     await pass(subject, LAPSE_MS);
     deepStrictEqual(await take(store, 1), []);
     await refused(store.reminded('often', 0.5), 'invalid-options');
+  });
+
+  check('an append can set the next reminder, even after the last one', async (subject) => {
+    const { store } = subject;
+    await pausedRun(store, 'run', [interrupt('late', 'run', { remindAt: 7 }), interrupt('none', 'run')]);
+    deepStrictEqual(await take(store, 1), ['late 1']);
+    await store.reminded('late');
+    const both = ['late', 'none'].map((id) => ({ id, progress: null, remindAt: 9 }));
+    await store.append(addition('run', 1, { status: 'waiting', progressed: both }));
+    deepStrictEqual([...(await take(store, 1))].sort(), ['late 1', 'none 1']);
+    await store.reminded('late', null, 7);
+    await store.reminded('none', null, 9);
+    await pass(subject, LAPSE_MS);
+    deepStrictEqual(await take(store, 1), ['late 2'], 'only the reminder that was delivered is marked');
+    await store.append(addition('run', 2, { status: 'waiting', progressed: [{ id: 'none', progress: 1 }] }));
+    await pass(subject, LAPSE_MS);
+    deepStrictEqual(await take(store, 1), ['late 3']);
   });
 
   check('with many concurrent callers each reminder goes to one', async ({ store, another }) => {

@@ -102,7 +102,9 @@ function shownOf(payload: Json, title: string | null): Json {
   return shown.length > 0 ? (Object.fromEntries(shown) as Json) : true;
 }
 
-const ASK_OPTIONS: ReadonlySet<string> = new Set(['expiresIn', 'onExpiry', 'remindAfter', 'labels', 'risk']);
+const ASK_OPTIONS: ReadonlySet<string> = new Set(
+  'expiresIn onExpiry remindAfter labels risk remind escalate expireAfter businessHours'.split(' '),
+);
 
 /** The tools of all agents at this depth: the path only names calls, not agents. */
 function toolAt(tools: Tools, depth: number): Tools {

@@ -1,0 +1,34 @@
+// The times of a question, computed once when it is asked: reminders, escalations, and its deadline.
+
+import type { Interrupt } from '../../core/event.ts';
+import { copyOf, defined } from '../../core/json.ts';
+import type { WaitOptions } from '../tool/ask-options.ts';
+import { type Duration, type Span, spanOf } from '../tool/duration.ts';
+
+export type Times = Pick<Interrupt, 'expiresAt' | 'remindAt' | 'reminders' | 'escalate'>;
+
+/** Rejects if the business hours never come. */
+export function timesOf(wait: WaitOptions, now: number): Times | Promise<Times> {
+  const { businessHours } = wait;
+  if (!businessHours) return timesAt(wait, now, (start, { ms }) => start + ms);
+  return import('./business-hours.ts').then(({ businessCalendar }) =>
+    timesAt(wait, now, businessCalendar(businessHours)),
+  );
+}
+
+function timesAt(wait: WaitOptions, now: number, after: (start: number, span: Span) => number): Times {
+  const { expiresIn, remindAfter, expireAfter, remind = [], escalate = [] } = wait;
+  const timeOf = (duration: Duration | undefined): number | undefined => {
+    const span = spanOf(duration);
+    return span && after(now, span);
+  };
+  const inOrder = [...new Set(remind.flatMap((duration) => timeOf(duration) ?? []))].sort((a, b) => a - b);
+  const reminders = remindAfter === undefined ? inOrder : [now + Math.ceil(remindAfter)];
+  const escalations = escalate.map(({ after, to }) => ({ at: timeOf(after) ?? now, to: copyOf(to) }));
+  return defined({
+    expiresAt: expiresIn === undefined ? timeOf(expireAfter) : now + Math.ceil(expiresIn),
+    remindAt: reminders[0],
+    reminders: reminders.length > 1 ? reminders : undefined,
+    escalate: escalations.length > 0 ? escalations.sort((a, b) => a.at - b.at) : undefined,
+  });
+}
