@@ -6,6 +6,7 @@ import {
   memoryStore,
   type OnReminder,
   type RunInterrupt,
+  type TimeOptions,
   UsageError,
 } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
@@ -19,13 +20,16 @@ beforeEach(() => vi.useFakeTimers({ now: 1_800_000_000_000 }));
 afterEach(() => vi.useRealTimers());
 
 /** A clerk whose payments get a reminder after a minute, and a worker that each test stops. */
-function desk(options: CountersignOptions = {}) {
+function desk(
+  options: CountersignOptions = {},
+  waits: TimeOptions | { remindAfter: number } = { remindAfter: MINUTE },
+) {
   const { store = memoryStore() } = options;
   const model = scriptedModel(({ messages }) =>
     messages.some(({ role }) => role === 'tool') ? 'Paid.' : { calls: [{ name: 'pay', input: {} }] },
   );
   const ai = countersign({ model, retry: false, ...options, store });
-  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true, remindAfter: MINUTE }, () => 'paid');
+  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true, ...waits }, () => 'paid');
   const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
   const errors: unknown[] = [];
   return {
@@ -73,6 +77,32 @@ test('the hook receives a question after its remindAfter, once', async () => {
   expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [id] });
   expect(errors).toEqual([]);
   await worker.stop();
+});
+
+test('a question with several reminders gets each of them, and the hook knows which it is', async () => {
+  const told: string[] = [];
+  let isAway = true;
+  const onReminder: OnReminder = (_, { number, of, attempt }) => {
+    told.push(`${number} of ${of}, attempt ${attempt}`);
+    if (number === 2 && isAway) throw new Error('the mail server is away');
+  };
+  const { ask, work, store } = desk({ onReminder }, { remind: ['1h', '5m', '2h'] });
+  const id = await ask('run');
+  const worker = work();
+  await pass(6 * MINUTE);
+  expect(told).toEqual(['1 of 3, attempt 1']);
+  await pass(54 * MINUTE + 1_000);
+  isAway = false;
+  await pass(2 * MINUTE);
+  expect(told.slice(1)).toEqual(['2 of 3, attempt 1', '2 of 3, attempt 2']);
+  await worker.stop();
+  // Another worker continues.
+  const another = work();
+  await pass(300 * MINUTE);
+  expect(told.slice(3)).toEqual(['3 of 3, attempt 1']);
+  const { createdAt = 0, remindAt } = (await store.interrupt(id)) ?? {};
+  expect(remindAt).toBe(createdAt + 120 * MINUTE);
+  await another.stop();
 });
 
 test('a decided or withdrawn question gets no reminder', async () => {

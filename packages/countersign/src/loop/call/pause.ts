@@ -1,6 +1,7 @@
 // How a call pauses: its question, or its sub-agent's, is recorded as an interrupt.
 import { type Call, interruptId } from '../../core/call.ts';
 import { pendingParts } from '../../core/decide.ts';
+import { messageOf } from '../../core/errors.ts';
 import { type Bound, event, type InterruptKind } from '../../core/event.ts';
 import { defined, isObject, type Json, type JsonCheck, sameJson, toJson } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
@@ -36,10 +37,11 @@ export async function ask(
   // A gate may return more than options, which the card shows. In a body, an unknown option is a mistake.
   const unknown = kind === 'interrupt' ? unknownOptions(given, ASK_OPTIONS) : undefined;
   const problem = unknown ? `\`interrupt\` ${unknown.problem}` : askProblem(options);
-  if (problem !== undefined) {
-    const text = `Invalid question options from ${call.name}: ${problem}.`;
-    return settle(run, call, tool && kind === 'interrupt' ? failedInBody(tool, call, text) : failed(text));
-  }
+  const refuse = (why: string): void => {
+    const text = `Invalid question options from ${call.name}: ${why}.`;
+    settle(run, call, tool && kind === 'interrupt' ? failedInBody(tool, call, text) : failed(text));
+  };
+  if (problem !== undefined) return refuse(problem);
   const titled = titleOf(tool, call, bound, given.title);
   const title = titled instanceof Promise ? await titled : titled;
   if (run.isSuperseded(call)) return;
@@ -47,8 +49,10 @@ export async function ask(
   const { onExpiry, labels, risk } = wait;
   const id = interruptId(call.id, call.pauses + 1);
   const timing = timesOf(wait, driver.clock());
-  const { expiresAt, ...times } = timing instanceof Promise ? await timing : timing;
+  const timed = timing instanceof Promise ? await timing.catch(messageOf) : timing;
   if (run.isSuperseded(call)) return;
+  if (typeof timed === 'string') return refuse(timed);
+  const { expiresAt, ...times } = timed;
   const deadline = EXPIRES.has(kind) ? expiresAt : undefined;
   const waits = defined({ title, expiresAt: deadline, onExpiry, ...times, labels, risk });
   const interrupt = { id, kind, payload, ...waits, ...shownBound(bound, call) };

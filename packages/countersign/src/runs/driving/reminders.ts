@@ -1,10 +1,16 @@
 // Reminders: calls the hook when the reminder of a question is due, and marks it as delivered.
 import { messageOf, UsageError } from '../../core/errors.ts';
+import type { Interrupt } from '../../core/event.ts';
+import { waitOf } from '../../core/messages/turn-messages.ts';
 import type { Store, TakenReminder } from '../port/store.ts';
 import { interruptView, type RunInterrupt } from '../questions/view.ts';
 
 /** One attempt to deliver a reminder. */
 export type Reminder = {
+  /** Which of the reminders of the question it is, from 1. */
+  readonly number: number;
+  /** How many reminders the question has. */
+  readonly of: number;
   /** 1 at first; higher after the hook failed or its process died. */
   readonly attempt: number;
   /** Aborts when the hook takes too long or its worker stops; the reminder is then retried. */
@@ -99,9 +105,19 @@ export class Reminders {
 
   /** A hook that finishes late has still reminded a person: mark that as delivered too. */
   async #call({ interrupt, attempt }: TakenReminder, signal: AbortSignal): Promise<void> {
-    await this.#options.onReminder(interruptView(interrupt), { attempt, signal });
-    await this.#store.reminded(interrupt.id);
+    const view = interruptView(interrupt);
+    const { remindAt } = view;
+    const all = remindersOf(view);
+    const number = all.filter((at) => at <= (remindAt ?? 0)).length;
+    await this.#options.onReminder(view, { number, of: all.length, attempt, signal });
+    await this.#store.reminded(interrupt.id, all[number] ?? null, remindAt);
   }
+}
+
+/** When people are reminded of the question. */
+function remindersOf({ part: { metadata = {} } }: RunInterrupt): readonly number[] {
+  const { reminders, remindAt } = waitOf(metadata as Partial<Interrupt>);
+  return reminders ?? (remindAt === undefined ? [] : [remindAt]);
 }
 
 function failedReminder({ interrupt: { id }, attempt }: TakenReminder, cause: unknown): UsageError {
