@@ -110,6 +110,15 @@ export type Outcomes = {
   readonly cancelled: number;
 };
 
+/** What became of one of several decisions. */
+export type DecisionOutcome =
+  | (Decided & { readonly status: 'settled' })
+  | {
+      readonly status: 'outdated' | 'conflict' | 'not-allowed' | 'invalid' | 'unknown' | 'failed';
+      readonly interruptId: string;
+      readonly problem: { readonly detail: string; readonly settlement?: Partial<Decided> };
+    };
+
 export type Decided = {
   readonly interruptId: string;
   readonly runId: string;

@@ -23,6 +23,8 @@ const KEYS: readonly { readonly title: string; readonly keys: readonly (readonly
       ['r', 'Reject, with a reason'],
       ['n', 'Add a note to your decision'],
       ['c', 'Hold or release'],
+      ['x', 'Select, to decide several together'],
+      ['X', 'Select all that are like it'],
       ['/', 'Search'],
       ['Esc', 'Back'],
       ['Ctrl Enter', 'Submit the form'],

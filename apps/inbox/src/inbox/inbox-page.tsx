@@ -1,13 +1,20 @@
 // The inbox and the history: a list, and the request that is open beside it, or in its place on a phone.
 import { History, Inbox } from 'lucide-react';
-import { useEffect, useMemo, useRef } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useGrowingList } from '../api/growing-list.ts';
 import type { Interrupt } from '../api/wire.ts';
 import { PageHeader } from '../frame/page-header.tsx';
 import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { useShortcuts } from '../frame/shortcuts.ts';
+import { useStable } from '../frame/stable.ts';
 import { useNow } from '../live/now.ts';
+import { GroupHeader } from '../many/group-header.tsx';
+import { type ListGroup, listGroups, ungrouped, wholeGroup } from '../many/groups.ts';
+import { SelectionBar } from '../many/selection-bar.tsx';
+import { Together } from '../many/together.tsx';
+import { isWide } from '../many/use-is-wide.ts';
+import { canSelect, type Selection, useSelection } from '../many/use-selection.ts';
 import { press } from './card-keys.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { addressOf, type ListStatus, queryFor, useFilters } from './filters.ts';
@@ -37,7 +44,11 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   const minute = Math.floor(useNow() / MINUTE) * MINUTE;
   const query = useMemo(() => queryFor(status, filters, minute), [status, filters, minute]);
   const list = useGrowingList<Interrupt>('interrupts', 'interrupts', query);
-  const items = list.items ?? [];
+  const loaded = list.items ?? [];
+  const { groups, items, toggleGroup } = useGroups(status, loaded);
+  const selection = useSelection(items);
+  const [isReviewing, setReviewing] = useState(false);
+  const showsTogether = isReviewing && selection.items.length > 0;
   const { title, list: listPath, card } = PLACES[status];
   const [, navigate] = useLocation();
   const search = useRef<HTMLInputElement>(null);
@@ -45,9 +56,25 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   const hrefOf = (id: string) => `${card}/${encodeURIComponent(id)}${address}`;
   const close = () => navigate(`${listPath}${address}`);
   // Nothing to list, to filter or to open: the page says so, in one piece.
-  const isBare = list.items?.length === 0 && !isFiltered && openId === undefined;
+  const isBare = list.items?.length === 0 && !isFiltered && openId === undefined && !showsTogether;
   const { step, advance } = useStep(items, openId, (id) => navigate(hrefOf(id)), list.loadMore);
   useFirstOpened(items, openId, (id) => navigate(hrefOf(id), { replace: true }));
+
+  function select(interrupt: Interrupt, isRange: boolean) {
+    selection.toggle(interrupt, isRange);
+    // On a phone the table would hide the list that is being selected from.
+    if (isWide()) setReviewing(true);
+  }
+  async function review({ items: known }: ListGroup) {
+    const [first] = known;
+    if (!first) return;
+    setReviewing(true);
+    selection.add(known.filter(canSelect));
+    if (list.hasMore) selection.add(await wholeGroup(first, query).catch(() => []));
+  }
+  const onSelect = useStable(select);
+  const onOpen = useStable(() => setReviewing(false));
+  const opened = items.find(({ id }) => id === openId);
 
   useShortcuts({
     j: () => step(1),
@@ -57,12 +84,15 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
     r: () => press('reject'),
     n: () => press('note'),
     c: () => press('hold'),
+    x: () => opened && canSelect(opened) && select(opened, false),
+    X: () => void (opened && review(groups.find((group) => group.items.includes(opened)) ?? NO_GROUP)),
     '/': () => search.current?.focus(),
     Escape: () => {
       // Escape leaves the focused field first, then the card.
       const field = document.activeElement?.matches('input, textarea, select') ? document.activeElement : null;
       const leave = () => field instanceof HTMLElement && field.blur();
       if (field && !field.closest('form')) leave();
+      else if (showsTogether) setReviewing(false);
       else if (press('back')) return;
       else if (field) leave();
       // Beside the list there is nowhere to go back to.
@@ -75,12 +105,12 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
       <h1 className="sr-only">{title}</h1>
       <section
         aria-label={title}
-        className={`min-h-0 w-full flex-col border-line md:flex ${isBare ? '' : 'md:w-80 md:shrink-0 md:border-r lg:w-100'} ${openId === undefined ? 'flex' : 'hidden'}`}
+        className={`min-h-0 w-full flex-col border-line md:flex ${isBare ? '' : 'md:w-80 md:shrink-0 md:border-r lg:w-100'} ${openId === undefined && !showsTogether ? 'flex' : 'hidden'}`}
       >
         <PageHeader title={title} isHeading={false}>
-          <Summary count={items.length} hasMore={list.hasMore} status={status} />
+          <Summary count={loaded.length} hasMore={list.hasMore} status={status} />
         </PageHeader>
-        {!isBare && <FilterBar status={status} use={use} search={search} items={items} />}
+        {!isBare && <FilterBar status={status} use={use} search={search} items={loaded} />}
         <div className="flex min-h-0 flex-1 flex-col overflow-y-auto" data-scroll="list">
           {list.error && list.items === undefined ? (
             <Trouble error={list.error} what="The list" onRetry={list.retry} />
@@ -88,17 +118,23 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
             <div className="p-4">
               <Loading what="the list" rows={8} />
             </div>
-          ) : items.length === 0 ? (
+          ) : loaded.length === 0 ? (
             <NothingListed status={status} isFiltered={isFiltered} onClear={use.clear} />
           ) : (
             <>
               <ul className="flex flex-col">
-                {items.map((interrupt) => (
-                  <InterruptRow
-                    key={interrupt.id}
-                    interrupt={interrupt}
-                    href={hrefOf(interrupt.id)}
-                    isOpen={interrupt.id === openId}
+                {groups.map((group) => (
+                  <Group
+                    key={group.key}
+                    group={group}
+                    hasMore={list.hasMore}
+                    openId={showsTogether ? undefined : openId}
+                    selection={selection}
+                    hrefOf={hrefOf}
+                    onSelect={onSelect}
+                    onOpen={onOpen}
+                    onToggle={() => toggleGroup(group.key)}
+                    onReview={() => void review(group)}
                   />
                 ))}
               </ul>
@@ -110,13 +146,19 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
             </>
           )}
         </div>
+        {selection.items.length > 0 && !showsTogether && (
+          <SelectionBar count={selection.items.length} onReview={() => setReviewing(true)} onClear={selection.clear} />
+        )}
       </section>
       <section
         aria-label="Request"
         id="card"
-        className={`min-h-0 min-w-0 flex-1 flex-col bg-canvas ${isBare ? '' : 'md:flex'} ${openId === undefined ? 'hidden' : 'flex'}`}
+        className={`min-h-0 min-w-0 flex-1 flex-col bg-canvas ${isBare ? '' : 'md:flex'} ${openId === undefined && !showsTogether ? 'hidden' : 'flex'}`}
       >
-        {openId !== undefined && (
+        {showsTogether && (
+          <Together selection={selection} listed={loaded} hrefOf={hrefOf} onBack={() => setReviewing(false)} />
+        )}
+        {openId !== undefined && !showsTogether && (
           <InterruptDetail
             key={openId}
             id={openId}
@@ -130,7 +172,68 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   );
 }
 
-const isWide = (): boolean => window.matchMedia('(width >= 48rem)').matches;
+const NO_GROUP: ListGroup = { key: '', items: [], isClosed: false };
+
+type Groups = {
+  readonly groups: readonly ListGroup[];
+  /** What is shown, in its order. */
+  readonly items: readonly Interrupt[];
+  readonly toggleGroup: (key: string) => void;
+};
+
+/** Decided requests are in the order in which they were decided, and are not grouped. */
+function useGroups(status: ListStatus, loaded: readonly Interrupt[]): Groups {
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const groups = useMemo(
+    () => (status === 'pending' ? listGroups(loaded, closed) : ungrouped(loaded)),
+    [status, loaded, closed],
+  );
+  return {
+    groups,
+    items: useMemo(() => groups.flatMap(({ items, isClosed }) => (isClosed ? [] : items)), [groups]),
+    toggleGroup: (key) =>
+      setClosed((known) =>
+        known.has(key) ? new Set([...known].filter((one) => one !== key)) : new Set([...known, key]),
+      ),
+  };
+}
+
+type GroupProps = {
+  readonly group: ListGroup;
+  readonly hasMore: boolean;
+  readonly openId: string | undefined;
+  readonly selection: Selection;
+  readonly hrefOf: (id: string) => string;
+  readonly onSelect: (interrupt: Interrupt, isRange: boolean) => void;
+  readonly onOpen: () => void;
+  readonly onToggle: () => void;
+  readonly onReview: () => void;
+};
+
+/** Requests that are alike have a headline; a single one is just a row. */
+function Group({ group, hasMore, openId, selection, hrefOf, onSelect, onOpen, onToggle, onReview }: GroupProps) {
+  const { items, isClosed } = group;
+  const canDecide = items.filter(canSelect).length > 1;
+  return (
+    <>
+      {items.length > 1 && canDecide && (
+        <GroupHeader items={items} hasMore={hasMore} isClosed={isClosed} onToggle={onToggle} onReview={onReview} />
+      )}
+      {!isClosed &&
+        items.map((interrupt) => (
+          <InterruptRow
+            key={interrupt.id}
+            interrupt={interrupt}
+            href={hrefOf(interrupt.id)}
+            isOpen={interrupt.id === openId}
+            isSelected={selection.has(interrupt.id)}
+            onSelect={onSelect}
+            onOpen={onOpen}
+          />
+        ))}
+    </>
+  );
+}
 
 /** Opens the first entry where the list and a card fit beside each other. From then on it stays, whatever comes before it. */
 function useFirstOpened(items: readonly Interrupt[], openId: string | undefined, open: (id: string) => void): void {

@@ -6,20 +6,42 @@ import { Link } from 'wouter';
 import type { Interrupt } from '../api/wire.ts';
 import { Ago, Left } from '../live/time.tsx';
 import { OUTCOME_TONES, OUTCOME_WORDS } from '../look/words.ts';
+import { canSelect } from '../many/use-selection.ts';
 import { RiskMark } from './risk-mark.tsx';
 import { summaryOf } from './summary.ts';
 
-type InterruptRowProps = { readonly interrupt: Interrupt; readonly href: string; readonly isOpen: boolean };
+type InterruptRowProps = {
+  readonly interrupt: Interrupt;
+  readonly href: string;
+  readonly isOpen: boolean;
+  readonly isSelected?: boolean;
+  /** Without it, the row cannot be selected. */
+  readonly onSelect?: (interrupt: Interrupt, isRange: boolean) => void;
+  readonly onOpen?: () => void;
+};
 
 /** Renders again only when it changed, because a list may be long. */
-export const InterruptRow = memo(function InterruptRow({ interrupt, href, isOpen }: InterruptRowProps) {
+export const InterruptRow = memo(function InterruptRow(props: InterruptRowProps) {
+  const { interrupt, href, isOpen, isSelected = false, onSelect, onOpen } = props;
   const { id, tool, agent, risk, createdAt, expiresAt, labels, hold, decision } = interrupt;
   const summary = summaryOf(interrupt);
   const outcome = outcomeOf(interrupt);
   return (
-    <li className="row border-b border-line">
+    <li className="row relative border-b border-line">
+      {onSelect && canSelect(interrupt) && (
+        <label className="absolute bottom-0 left-0 z-1 flex h-10 w-11 items-center justify-center max-md:h-12">
+          <input
+            type="checkbox"
+            className="size-4 accent-accent max-md:size-5"
+            aria-label={`Select ${titleOf(interrupt)}`}
+            checked={isSelected}
+            onChange={({ nativeEvent }) => onSelect(interrupt, (nativeEvent as MouseEvent).shiftKey === true)}
+          />
+        </label>
+      )}
       <Link
         href={href}
+        onClick={onOpen}
         data-row={id}
         aria-current={isOpen ? 'true' : undefined}
         className="flex gap-3 border-l-2 border-transparent px-3 py-3 -outline-offset-2 hover:bg-sunken aria-[current=true]:border-accent aria-[current=true]:bg-accent-soft"

@@ -85,16 +85,20 @@ export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDe
 
 const isConflict = (error: unknown): error is Refusal => error instanceof Refusal && error.status === 409;
 
-function conflictText(refusal: Refusal): string {
-  const { settlement } = refusal;
-  if (!settlement?.decision) return refusal.message;
+function conflictText({ settlement, message }: Refusal): string {
+  return settlement?.decision ? settlementText(settlement) : message;
+}
+
+/** “ben already approved this at …” */
+export function settlementText(settlement: Partial<Decided>): string {
+  if (!settlement.decision) return 'It was withdrawn. Nothing is left to decide.';
   const outcome = OUTCOME_WORDS[outcomeOf(decidedAs(settlement.decision)) ?? 'withdrawn'].toLowerCase();
   const when = settlement.at === undefined ? '' : ` at ${exactly(settlement.at)}`;
   return `${settlement.by ?? 'Someone else'} already ${outcome} this${when}. Your decision was not saved.`;
 }
 
 /** The decision as a card has it. */
-const decidedAs = (decision: Decided['decision']) =>
+export const decidedAs = (decision: Decided['decision']) =>
   ({
     status: 'decided',
     decision: { by: null, at: null, channel: 'inbox', note: null, ...decision } as Card['decision'],

@@ -1,0 +1,50 @@
+// Selected requests side by side: by tool, with what all have in common, and what differs.
+import { compareInputs, type InputComparison } from 'countersign/similar';
+import type { Interrupt } from '../api/wire.ts';
+
+type Json = Parameters<typeof compareInputs>[0][number];
+
+export type ToolSection = {
+  readonly key: string;
+  readonly tool: string;
+  readonly agent: string;
+  readonly items: readonly Interrupt[];
+  readonly comparison: InputComparison;
+};
+
+/** One section for each tool of each agent: the fields of different tools mean different things. */
+export function sectionsOf(items: readonly Interrupt[]): readonly ToolSection[] {
+  const tools = Map.groupBy(items, ({ agent, tool }) => JSON.stringify([agent, tool]));
+  return [...tools].flatMap(([key, alike]) => {
+    const [first] = alike;
+    if (!first) return [];
+    return [{ key, tool: first.tool, agent: first.agent, items: alike, comparison: compared(alike) }];
+  });
+}
+
+/** The inputs, and what else the cards show: a decision is bound to all of it. */
+function compared(items: readonly Interrupt[]): InputComparison {
+  const inputs = compareInputs(items.map(({ input }) => input as Json));
+  const facts = compareInputs(items.map(factsOf));
+  return {
+    common: [...inputs.common, ...facts.common.filter(({ path }) => path.length > 0)],
+    columns: [...inputs.columns, ...facts.columns],
+    rows: inputs.rows.map((row, index) => [...row, ...(facts.rows[index] ?? [])]),
+  };
+}
+
+function factsOf({ payload, risk, startedBy }: Interrupt): Json {
+  return {
+    // `true`: the asker gave nothing to show.
+    ...(payload !== null && payload !== undefined && payload !== true && { message: messageOf(payload) }),
+    ...(risk !== null && { risk }),
+    ...(startedBy !== null && { 'started by': startedBy }),
+  };
+}
+
+function messageOf(payload: unknown): Json {
+  const { message, ...rest } = (typeof payload === 'object' && payload !== null ? payload : {}) as {
+    readonly message?: unknown;
+  };
+  return (typeof message === 'string' && Object.keys(rest).length === 0 ? message : payload) as Json;
+}

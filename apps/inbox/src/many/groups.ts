@@ -1,0 +1,48 @@
+// The list in groups of similar requests, and the whole of a group that is only partly loaded.
+import { groupSimilar } from 'countersign/similar';
+import { queryOf, request } from '../api/request.ts';
+import type { Interrupt, Page } from '../api/wire.ts';
+import { canSelect, MOST_SELECTED } from './use-selection.ts';
+
+export type ListGroup = {
+  readonly key: string;
+  readonly items: readonly Interrupt[];
+  /** Only its headline is shown. */
+  readonly isClosed: boolean;
+};
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Groups keep the order of the list, and so do the requests in them. `closed`: the keys of closed ones. */
+export function listGroups(listed: readonly Interrupt[], closed = NONE): readonly ListGroup[] {
+  const place = new Map(listed.map(({ id }, index) => [id, index]));
+  const placeOf = ({ id }: Interrupt) => place.get(id) ?? 0;
+  return groupSimilar(listed).map(({ key, items }) => ({
+    key,
+    items: items.toSorted((a, b) => placeOf(a) - placeOf(b)),
+    isClosed: items.length > 1 && closed.has(key),
+  }));
+}
+
+/** Each request for itself. */
+export const ungrouped = (listed: readonly Interrupt[]): readonly ListGroup[] =>
+  listed.map((interrupt) => ({ key: interrupt.id, items: [interrupt], isClosed: false }));
+
+const AT_ONCE = 200;
+
+/** Loads what is in the group of this request, also what the list has not loaded yet. */
+export async function wholeGroup(
+  { id, agent, tool }: Interrupt,
+  query: { readonly [name: string]: string | undefined },
+): Promise<readonly Interrupt[]> {
+  const found: Interrupt[] = [];
+  let cursor: string | undefined;
+  do {
+    const asked = queryOf({ ...query, agent, tool, cursor, limit: AT_ONCE });
+    const page = await request<Page<Interrupt>>(`interrupts${asked}`);
+    found.push(...page.items);
+    cursor = page.cursor ?? undefined;
+  } while (cursor !== undefined && found.length < MOST_SELECTED);
+  const group = listGroups(found).find(({ items }) => items.some((item) => item.id === id));
+  return (group?.items ?? []).filter(canSelect).slice(0, MOST_SELECTED);
+}

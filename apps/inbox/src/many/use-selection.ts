@@ -1,0 +1,51 @@
+// The requests that are selected to be decided together, each as the user saw it when they selected it.
+import { useRef, useState } from 'react';
+import type { Interrupt } from '../api/wire.ts';
+
+export type Selection = {
+  /** In the order of the list. */
+  readonly items: readonly Interrupt[];
+  has(id: string): boolean;
+  /** With `isRange`, everything between the last one and this one becomes like this one. */
+  toggle(interrupt: Interrupt, isRange?: boolean): void;
+  /** Adds these, or takes them as they are now if they are selected. */
+  add(interrupts: readonly Interrupt[]): void;
+  keepOnly(ids: ReadonlySet<string>): void;
+  clear(): void;
+};
+
+/** A person decides what fits on a desk; the server takes as many in one request. */
+export const MOST_SELECTED = 500;
+
+/** `listed`: the list as it is shown. */
+export function useSelection(listed: readonly Interrupt[]): Selection {
+  const [selected, setSelected] = useState<ReadonlyMap<string, Interrupt>>(new Map());
+  const last = useRef<string>(undefined);
+  const with_ = (known: ReadonlyMap<string, Interrupt>, more: readonly Interrupt[]) =>
+    new Map([...known, ...more.map((interrupt) => [interrupt.id, interrupt] as const)].slice(0, MOST_SELECTED));
+
+  function between(id: string): readonly Interrupt[] {
+    const places = [last.current, id].map((one) => listed.findIndex((item) => item.id === one));
+    if (places.includes(-1)) return [];
+    return listed.slice(Math.min(...places), Math.max(...places) + 1).filter(canSelect);
+  }
+
+  return {
+    items: [...selected.values()],
+    has: (id) => selected.has(id),
+    toggle: (interrupt, isRange = false) => {
+      const range = isRange ? between(interrupt.id) : [];
+      const these = range.length > 0 ? range : [interrupt];
+      const isOn = !selected.has(interrupt.id);
+      last.current = interrupt.id;
+      const ids = new Set(these.map(({ id }) => id));
+      setSelected(isOn ? with_(selected, these) : new Map([...selected].filter(([id]) => !ids.has(id))));
+    },
+    add: (interrupts) => setSelected((known) => with_(known, interrupts)),
+    keepOnly: (ids) => setSelected((known) => new Map([...known].filter(([id]) => ids.has(id)))),
+    clear: () => setSelected(new Map()),
+  };
+}
+
+/** A question needs an answer of its own, but it can be rejected with others. */
+export const canSelect = ({ status, mayDecide }: Interrupt): boolean => status === 'pending' && mayDecide;
