@@ -39,6 +39,7 @@ import { type AppendListener, Appends } from './runs/driving/appends.ts';
 import { Drives } from './runs/driving/driving.ts';
 import type { AgentPort, DrivesOptions, StartedRun } from './runs/driving/open-run.ts';
 import { LEASES_PER_REMINDER, type OnReminder } from './runs/driving/reminders.ts';
+import { Grants } from './runs/grants/grants.ts';
 import { checkStore } from './runs/port/check-store.ts';
 import type { Store } from './runs/port/store.ts';
 import { Runs } from './runs/runs.ts';
@@ -105,6 +106,7 @@ export class Countersign<C extends Context = Context> {
   readonly #defined = new Map<string, Agent>();
   readonly #appends = new Appends();
   readonly #runs: Runs<C> | undefined;
+  #grants: Grants | undefined;
   #folder: Promise<PromptFolder> | undefined;
   #isModelMissing = false;
 
@@ -223,6 +225,12 @@ export class Countersign<C extends Context = Context> {
   get runs(): Runs<C> {
     if (this.#runs) return this.#runs;
     throw new UsageError('no-store', {}, 'Runs live in a store. Pass `store` to countersign().');
+  }
+
+  /** The grants of the store: list, read, revoke, simulate. Throws `no-store` without a store. */
+  get grants(): Grants {
+    this.#grants ??= new Grants(this.runs.store);
+    return this.#grants;
   }
 
   /**

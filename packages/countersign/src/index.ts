@@ -12,6 +12,8 @@ export {
   UsageError,
 } from './core/errors.ts';
 export type { Decision, FinishReason, InterruptKind, RunEvent } from './core/event.ts';
+export type { Grant, GrantRequest, GrantStatus, GrantUse, Serves } from './core/grant.ts';
+export type { GrantMaximum } from './core/grant-maximum.ts';
 export type { Json } from './core/json.ts';
 export type { Message, Metadata, Part, ToolRequestPart, ToolResponsePart } from './core/message.ts';
 export type { Group, Missing, Policy, Vote, Who } from './core/policy.ts';
@@ -41,6 +43,10 @@ export type { Worker, WorkerOptions } from './runs/driving/worker.ts';
 export { type Evidence, type EvidenceQuestion, evidenceText } from './runs/evidence/evidence.ts';
 export type { EvidenceProblem } from './runs/evidence/replay.ts';
 export { type VerifiedEvidence, verifyEvidence } from './runs/evidence/verify-evidence.ts';
+export type { Giver } from './runs/grants/give.ts';
+export type { GrantListOptions, Grants, RevokeOptions } from './runs/grants/grants.ts';
+export type { GrantSimulation, GrantSuggestion, SimulatedGrant } from './runs/grants/simulate.ts';
+export type { GrantDetails, GrantView } from './runs/grants/view.ts';
 export type { DecisionInput } from './runs/questions/decision.ts';
 export type { ProposedDecision } from './runs/questions/policy.ts';
 export type { Decided } from './runs/questions/settled.ts';

@@ -180,6 +180,10 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
     case 'step-done':
       row.facts.push({ name: `Step ${entry.step}`, value: event.output ?? 'done' });
       break;
+    case 'call-granted':
+      mark('said', 'Allowed by a grant');
+      row.facts.push({ name: 'Grant', value: entry.grantId });
+      break;
     // These are part of a span that is shown.
     case 'call-committed':
     case 'call-held':

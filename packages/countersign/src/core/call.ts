@@ -51,6 +51,8 @@ export type Call = CallIds & {
   };
   /** The kinds of questions that were answered with `approve` or `restart`. */
   readonly approvals: readonly InterruptKind[];
+  /** The grant that let the call run without a question, and what it took of the budget. */
+  readonly granted?: { readonly id: string; readonly amount?: number };
   /** The result of an earlier start that came too late to settle the call. */
   readonly endedLate?: Result;
   readonly subAgent?: SubAgent;

@@ -45,6 +45,12 @@ export const ERROR_CODES = {
   'outdated-card': 'The card has changed since the decision was made. Reload the interrupt and decide again.',
   'tampered-run':
     'The events of the run, or the row of its interrupt, were changed in the store. Nothing runs; find out who changed them.',
+  'invalid-grant':
+    'The grant cannot be given: it is wider than its policy allows, or does not fit the question. Fix it.',
+  'unknown-grant': 'The store has no grant with this id. Correct the id.',
+  'grant-exists':
+    'A grant with other limits was given with this decision. Revoke it, or give another on a new request.',
+  'tampered-grant': 'The record of the grant was changed in the store. No call uses it; find out who changed it.',
   'reminder-failed':
     'The hook `onReminder` threw or took too long. `cause` is its error; it is called again after a pause.',
   'context-failed':

@@ -96,6 +96,8 @@ export type Result =
       readonly type: 'error' | 'rejected' | 'cancelled';
       readonly text: string;
       readonly mayHaveActed?: true;
+      /** On a call that a grant let run: its tool said that it did nothing. */
+      readonly notPerformed?: true;
       readonly metadata?: Metadata;
     };
 
@@ -115,6 +117,14 @@ type Fact =
       readonly finishMessage?: string;
       /** Absent if the provider did not report it. */
       readonly usage?: Usage;
+    }
+  /** A grant lets the call run without a question. `runsWith`: the input that it is bound to, if that differs. */
+  | {
+      readonly type: 'call-granted';
+      readonly callId: string;
+      readonly grantId: string;
+      readonly amount?: number;
+      readonly runsWith?: Json;
     }
   /**
    * `inside`: each event of its sub-agent is recorded as it happens, with `call-went-on`.
@@ -193,6 +203,7 @@ export type BallotEvent = BallotFact & Recorded;
 const TYPES: { readonly [type in Fact['type']]: true } = {
   'user-spoke': true,
   'model-replied': true,
+  'call-granted': true,
   'call-started': true,
   'call-went-on': true,
   'call-interrupted': true,

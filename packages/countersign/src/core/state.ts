@@ -44,6 +44,8 @@ export function fold(state: State, event: RunEvent): State {
     }
     case 'model-replied':
       return foldReply(state, event);
+    case 'call-granted':
+      return changeCall(state, event.callId, (call) => grantCall(call, event));
     case 'call-started':
       return changeCall(state, event.callId, (call) => startCall(call, event));
     case 'call-went-on':
@@ -128,6 +130,15 @@ function requestedCall(ids: CallIds, request: ToolRequestPart | undefined): Call
   const { toolRequest, metadata } = request;
   const call = newCall(ids, toolRequest.name, toolRequest.input);
   return metadata ? { ...call, metadata } : call;
+}
+
+/** As an approval of the input that the grant was checked with. */
+function grantCall(
+  call: Call,
+  { grantId: id, amount, runsWith = call.input }: RunEvent & { type: 'call-granted' },
+): Call {
+  const granted = defined({ id, amount });
+  return { ...call, granted, runsWith, approvals: [...call.approvals, 'approval'], phase: { at: 'cleared' } };
 }
 
 function startCall(call: Call, { at, inside, commits }: RunEvent & { type: 'call-started' }): Call {

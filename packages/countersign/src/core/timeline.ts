@@ -41,6 +41,8 @@ export type TimelineEntry = {
       /** Absent if the provider did not report it. */
       readonly usage?: Usage;
     }
+  /** A grant let the call run without a question. */
+  | { readonly type: 'call-granted'; readonly call: TimelineCall; readonly grantId: string; readonly amount?: number }
   | { readonly type: 'call-started'; readonly call: TimelineCall }
   /** Without `result` the body stopped to ask. */
   | {
@@ -139,6 +141,10 @@ class Conversation {
         const calls = event.calls.map(({ id, ref }) => named(this.#add(id, names.get(ref) ?? UNKNOWN)));
         const startedAt = this.#modelSince ?? at;
         return [defined({ type: 'model-replied', startedAt, content, calls, finishReason, usage: usageIn(event) })];
+      }
+      case 'call-granted': {
+        const { callId, grantId, amount } = event;
+        return [defined({ type: 'call-granted', call: named(this.#call(callId)), grantId, amount })];
       }
       case 'call-started': {
         const call = this.#call(event.callId);

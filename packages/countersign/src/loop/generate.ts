@@ -40,8 +40,9 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   const options = readOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   const prepared = prepareDriver(settings, options, schema, subAgent ? 'leave-out' : 'refuse');
-  // Inside a stored run, the clock and the stop signal of that run apply.
-  const driver = subAgent ? { ...prepared, ...defined({ clock: subAgent.clock, worker: subAgent.worker }) } : prepared;
+  // Inside a stored run, the clock, the stop signal and the grants of that run apply.
+  const { clock, worker, grants } = subAgent ?? {};
+  const driver = { ...prepared, ...defined({ clock, worker, grants }) };
   const { state, spoken, storedIn } = subAgent?.past
     ? recorded(subAgent.past, options)
     : loadMessages(withSystem(options));

@@ -7,7 +7,7 @@ import type { Limits } from '../core/next.ts';
 import { fold, type State } from '../core/state.ts';
 import { addUsage, type Usage } from '../core/usage.ts';
 import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec } from '../models/model.ts';
-import type { SubAgentRecord, Worker } from './sink.ts';
+import type { RunGrants, SubAgentRecord, Worker } from './sink.ts';
 import { type Chunk, eventChunks } from './stream/chunk.ts';
 import type { Context, ToolDefinition } from './tool/definition.ts';
 
@@ -31,6 +31,8 @@ export type Driver = {
   readonly clock: () => number;
   /** Absent where no worker drives the run, but its caller. */
   readonly worker?: Worker;
+  /** Absent where the run is not stored. */
+  readonly grants?: RunGrants;
 };
 
 export type CallFailure = { readonly call: Call; readonly error: unknown };

@@ -1,6 +1,8 @@
 // Where the events of a stored run, and of the sub-agents in it, are recorded.
 import type { State } from '../core/call.ts';
 import type { RunEvent } from '../core/event.ts';
+import type { Json } from '../core/json.ts';
+import type { Policy } from '../core/policy.ts';
 
 export type Sink = {
   /** Takes events that the run has folded in; they become durable in this order. */
@@ -20,6 +22,25 @@ export type Worker = {
   onLeft(work: Promise<void>): void;
 };
 
+/** The grants of the store, as one conversation of a stored run uses them. */
+export type RunGrants = {
+  /**
+   * Reserves a use for the call in a grant that covers it. Undefined if a person must be asked. The call may run once its
+   * `call-granted` is recorded; the same call finds its use again.
+   */
+  use(call: GatedCall): Promise<{ readonly id: string; readonly amount?: number } | undefined>;
+  /** For the sub-agent of this call. */
+  inside(callId: string): RunGrants;
+};
+
+/** A call that a person would be asked about, with the input that would run. */
+export type GatedCall = {
+  readonly callId: string;
+  readonly tool: string;
+  readonly input: Json;
+  readonly policy?: Policy | undefined;
+};
+
 /** Where a sub-agent in a stored run records its events, and the worker and clock of that run. */
 export type SubAgentRecord = {
   /** The recorded state of its conversation; absent if it has not begun. */
@@ -31,4 +52,5 @@ export type SubAgentRecord = {
   readonly late: (events: readonly RunEvent[]) => void;
   readonly clock: () => number;
   readonly worker: Worker | undefined;
+  readonly grants: RunGrants | undefined;
 };

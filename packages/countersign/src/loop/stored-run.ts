@@ -80,7 +80,7 @@ export class StoredRun extends Run {
   }
 
   /** Nothing is recorded, and so nothing happens, in a sub-agent whose run has ended or was taken over. */
-  override subAgentRecord(call: Call, { clock, worker }: Driver): SubAgentRecord {
+  override subAgentRecord(call: Call, { clock, worker, grants }: Driver): SubAgentRecord {
     const { recorded } = call.subAgent ?? {};
     const wentOn = (events: readonly RunEvent[]) =>
       event({ type: 'call-went-on', callId: call.id, inside: events } as const);
@@ -103,6 +103,7 @@ export class StoredRun extends Run {
       late,
       clock,
       worker,
+      grants: grants?.inside(call.id),
     };
   }
 

@@ -39,6 +39,9 @@ type Loaded = { readonly run: RunRecord; readonly state: State; readonly size: n
 /** When it was recorded, or why the run must be read again. `claim-lost`: another worker drives the run. */
 type Attempt = { readonly at: number } | 'stale-version' | 'claim-lost';
 
+/** `onRecorded` is awaited once the decision is durable, before anything runs. It must not reject. */
+type Recording = DecideOptions & { readonly onRecorded?: () => Promise<void> };
+
 /** A message that is sent with decisions. `now`: it is recorded with them. */
 type Words = { readonly say: Say; readonly now: boolean };
 
@@ -47,7 +50,7 @@ export async function decideOne(
   drives: Drives,
   interruptId: string,
   decision: DecisionInput,
-  options: DecideOptions,
+  options: Recording,
   read?: LoadedRun,
 ): Promise<Decided> {
   const { by = null, channel = null, note = null } = options;
@@ -104,7 +107,7 @@ async function tryDecisions(
   loaded: Loaded,
   decisions: Decisions,
   decided: Resumption['decided'],
-  options: DecideOptions,
+  options: Recording,
   mayBegin: boolean,
   words?: Words,
 ): Promise<Attempt> {
@@ -155,11 +158,11 @@ async function record(
   drives: Drives,
   { run: record, state }: Loaded,
   change: Change,
-  options: DecideOptions,
+  options: Recording,
   mayBegin: boolean,
   at: number,
 ): Promise<Attempt> {
-  const begins = mayBegin && options.drive !== false;
+  const begins = mayBegin && options.drive !== false && !options.onRecorded;
   const agent = drives.agent(record.agent);
   const claim = begins ? 'enter' : 'take';
   const open = drives.open(record, state, agent, { ...options, claim });
@@ -167,6 +170,7 @@ async function record(
   change(run, journal);
   const refusal = await refusalOf(begins ? drives.begin(open) : journal.recorded());
   if (refusal) return refusal;
+  await options.onRecorded?.();
   if (begins || !journal.holds) return { at };
   if (options.drive === false) await journal.finish();
   else await drives.driveOrLeave(open);

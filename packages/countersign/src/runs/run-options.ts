@@ -1,6 +1,7 @@
 // The options of `ai.runs`, and their checks, so that every store behaves the same.
 import { UsageError } from '../core/errors.ts';
 import type { InterruptKind } from '../core/event.ts';
+import type { GrantRequest } from '../core/grant.ts';
 import {
   aBoolean,
   aContext,
@@ -32,6 +33,11 @@ export type DecideOptions<C extends Context = Context> = {
   /** The digest of the card that the person saw. A decision on another card is refused. */
   readonly digest?: string;
   /**
+   * Gives a grant with an approval: the next calls within it run without a question. It is made once the approval has settled
+   * the question, and an invalid one refuses the decision. Needs `by`.
+   */
+  readonly grant?: GrantRequest;
+  /**
    * Asked right before the decision is recorded, with the input that would run if it is. Anything but `true` refuses it as
    * `not-allowed`, and nothing is recorded. It sees the state of the run that the decision is recorded on, and is asked
    * again if that changes in between.
@@ -50,6 +56,7 @@ export const DECIDE_OPTIONS: OptionTable<DecideOptions> = {
   channel: aStringOrNull,
   note: aStringOrNull,
   digest: anything,
+  grant: anything,
   mayDecide: aFunction,
   context: aContext,
   onChunk: aFunction,

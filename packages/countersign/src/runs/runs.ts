@@ -4,7 +4,7 @@ import { event } from '../core/event.ts';
 import { copyOf, isObject } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { newState } from '../core/messages/load-messages.ts';
-import { aContext, checkOptions } from '../core/options.ts';
+import { aContext, checkOptions, without } from '../core/options.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
 import type { AskedBy, Context } from '../loop/tool/definition.ts';
@@ -22,6 +22,7 @@ import { ENDED, takeAbandoned } from './driving/wait.ts';
 import { untilPausedOrLate } from './driving/wait-timeout.ts';
 import { startWorker, type Worker, type WorkerOptions } from './driving/worker.ts';
 import { collectEvidence, type Evidence } from './evidence/evidence.ts';
+import { prepareGrant } from './grants/give.ts';
 import { CANNOT_BE_READ, chainStart, inspectChain, tamperedRun, UNREADABLE } from './port/chain.ts';
 import type { Notes } from './port/notes.ts';
 import { readRun } from './port/read-run.ts';
@@ -128,8 +129,12 @@ export class Runs<C extends Context = Context> {
     const { id, digest } = isObject(question) ? question : { id: question, digest: undefined };
     const interruptId = checkId('interruptId', id);
     const said = copyDecision(decision);
-    const given = { ...(digest !== undefined && { digest }), ...options };
-    return this.#decisions.run(runIdOf(interruptId), () => decideOne(this.#drives, interruptId, said, given, read));
+    const { grant, ...rest } = { ...(digest !== undefined && { digest }), ...options };
+    const giving = grant && (await prepareGrant(this.store, interruptId, said, grant, rest));
+    const decided = await this.#decisions.run(runIdOf(interruptId), () =>
+      decideOne(this.#drives, interruptId, said, { ...rest, ...(giving && { onRecorded: giving.onRecorded }) }, read),
+    );
+    return giving ? { ...decided, grant: await giving.give() } : decided;
   }
 
   /**
@@ -140,10 +145,10 @@ export class Runs<C extends Context = Context> {
   async resume(
     runId: string,
     resume: Resume,
-    options: DecideOptions<C> & Pick<GenerateOptions, 'toolResponses'> & { readonly say?: Say } = {},
+    options: Omit<DecideOptions<C>, 'grant'> & Pick<GenerateOptions, 'toolResponses'> & { readonly say?: Say } = {},
   ): Promise<boolean> {
     const { say, toolResponses, ...decides } = options;
-    checkOptions('`resume`', decides, DECIDE_OPTIONS);
+    checkOptions('`resume`', decides, without(DECIDE_OPTIONS, 'grant'));
     const id = checkId('runId', runId);
     const decisions = copyOf(decisionsOf({ resume, toolResponses }));
     return this.#decisions.run(id, () =>

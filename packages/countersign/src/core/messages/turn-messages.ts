@@ -25,7 +25,7 @@ const ENGINE_KEYS: ReadonlySet<string> = new Set(
   `callId interrupt interruptKind title expiresAt onExpiry remindAt reminders escalate labels risk policy round editedFrom
   runsWith readAnew pauses inner path steps
   started cleared resumed replacedInput editedBy interruptId interruptResponse outcome mayHaveActed
-  resolvedInterrupt decision earlierDecisions passed pendingOutput pendingOutcome pendingMetadata`.split(/\s+/),
+  resolvedInterrupt decision earlierDecisions grant passed pendingOutput pendingOutcome pendingMetadata`.split(/\s+/),
 );
 
 export function foreignMetadata(metadata: Metadata | undefined): Metadata | undefined {
@@ -150,10 +150,11 @@ const WRITTEN_KINDS: ReadonlySet<InterruptKind> = new Set(['question', 'approval
 
 /** What stays on a request for good: the decided question, the decision and the edit. */
 function decidedMetadata(call: Call): Metadata {
-  if (!call.decided) return {};
+  const { edit, granted: grant } = call;
+  if (!call.decided) return defined({ grant });
   const { interrupt, decision, earlier } = call.decided;
-  const { edit } = call;
   return defined({
+    grant,
     resolvedInterrupt: interrupt?.payload,
     replacedInput: edit?.proposed,
     editedBy: edit?.by,
@@ -207,6 +208,7 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
     ...('replacedInput' in metadata && {
       edit: { proposed: metadata.replacedInput as Json, ...(typeof by === 'string' && { by }) },
     }),
+    ...(isObject(metadata.grant) && { granted: metadata.grant as NonNullable<Call['granted']> }),
     ...('resumed' in metadata && { resumed: { value: metadata.resumed as Json } }),
     ...(Array.isArray(metadata.passed) && { approvals: metadata.passed as readonly InterruptKind[] }),
     ...(isObject(metadata.steps) && { steps: new Map(Object.entries(metadata.steps as Record<string, Json>)) }),

@@ -63,8 +63,10 @@ function recordFailure(run: Run, driver: Driver, tool: ToolDefinition, call: Cal
     run.failures.push({ call, error });
     return;
   }
-  if (error instanceof NotPerformed)
-    return settle(run, call, failed(`The tool ${call.name} did nothing: ${messageOf(error)}`));
+  if (error instanceof NotPerformed) {
+    const text = `The tool ${call.name} did nothing: ${messageOf(error)}`;
+    return settle(run, call, call.granted ? { type: 'error', text, notPerformed: true } : failed(text));
+  }
   // An aborted body may or may not have acted: the call stays started and is in doubt.
   if (driver.signal?.aborted) return;
   settle(run, call, failedInBody(tool, call, `The tool ${call.name} failed: ${sentence(messageOf(error))}`));

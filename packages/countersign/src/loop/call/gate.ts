@@ -1,7 +1,7 @@
 // May a call run? The gate answers, and asks a person where the tool says so.
 import type { Call } from '../../core/call.ts';
-import type { Bound } from '../../core/event.ts';
-import { isObject, type Json, toJson } from '../../core/json.ts';
+import { type Bound, event } from '../../core/event.ts';
+import { defined, isObject, type Json, toJson } from '../../core/json.ts';
 import type { Driver, Run } from '../run.ts';
 import { askGate, requestPayload } from '../tool/ask-gate.ts';
 import type { Approval, ToolDefinition } from '../tool/definition.ts';
@@ -65,6 +65,8 @@ async function askApproval(
   const bound = binding instanceof Promise ? await binding : binding;
   const approval = await askGate(tool, input, approvalContext(driver, call));
   if (approval === false) return heldTo(call, bound);
+  const granted = await useGrant(run, driver, call, bound);
+  if (granted) return granted;
   const options = approval === true ? {} : approval;
   await ask(run, driver, call, {
     tool,
@@ -74,6 +76,18 @@ async function askApproval(
     bound,
   });
   return undefined;
+}
+
+/** The call, if a grant lets it run without a question. An input that is parsed again when it runs is always asked about. */
+async function useGrant(run: Run, driver: Driver, call: Call, bound: Bound): Promise<Call | undefined> {
+  if (!driver.grants || bound.readAnew) return undefined;
+  const { id: callId, name: tool } = call;
+  const { runsWith } = bound;
+  const grant = await driver.grants.use({ callId, tool, input: runsWith === undefined ? call.input : runsWith });
+  if (!grant || run.isSuperseded(call)) return undefined;
+  const { id: grantId, amount } = grant;
+  run.record(event({ type: 'call-granted', callId, ...defined({ grantId, amount, runsWith }) }));
+  return heldTo(call, bound);
 }
 
 /** Binds the call to what the gate has seen, unless the schema rejects its own output and must parse the input again. */

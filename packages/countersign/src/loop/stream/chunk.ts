@@ -73,6 +73,7 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
       return [{ ...answers, type: 'tool-response', content: [part], toolResponse: part.toolResponse }];
     }
     case 'user-spoke':
+    case 'call-granted':
     case 'call-started':
     case 'call-went-on':
     case 'call-held':

@@ -8,6 +8,7 @@ import { callFailed, interrupted } from '../../loop/generate.ts';
 import type { Driver } from '../../loop/run.ts';
 import { StoredRun } from '../../loop/stored-run.ts';
 import type { Context } from '../../loop/tool/definition.ts';
+import { grantsOf } from '../grants/use.ts';
 import { onceDurable } from '../journal/buffer-until-durable.ts';
 import { Journal, type JournalOptions } from '../journal/journal.ts';
 import { fail } from '../journal/outcome.ts';
@@ -196,6 +197,7 @@ export class Drives implements Driving {
         ...(emit && { emit }),
         signal: journal.lost,
         clock: this.clock,
+        grants: grantsOf(this.store, this.clock, journal.started),
         worker: { isStopping: this.#isStopping, onGiveUp: this.#stopGrace.listen, onLeft: this.#late.left },
       };
       for (;;) {

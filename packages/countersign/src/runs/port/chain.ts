@@ -5,7 +5,7 @@ import { forEachInTurns } from './in-turns.ts';
 import type { LoadedRun, RunRecord, StoredEvent } from './store.ts';
 
 /** The end of the chain after `event`, given the end before it. */
-export function link(before: string, event: StoredEvent): string {
+export function link(before: string, event: object): string {
   return linkText(before, JSON.stringify(event));
 }
 

@@ -3,12 +3,18 @@ import { ConflictError } from '../../core/errors.ts';
 import { DEADLINE } from '../../core/event.ts';
 import { type Json, sameJson } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
+import type { GrantView } from '../grants/view.ts';
 import type { InterruptRecord, Store } from '../port/store.ts';
 import { digestOf, kindOn, type PendingCard, willRun } from './card.ts';
 import { type DecisionInput, decisionOf, type Settlement, type Withdrawal } from './decision.ts';
 
 /** The recorded decision; the same for a caller that decides the same again. */
-export type Decided = Settlement & { readonly interruptId: string; readonly runId: string };
+export type Decided = Settlement & {
+  readonly interruptId: string;
+  readonly runId: string;
+  /** The grant that was given with the decision. */
+  readonly grant?: GrantView;
+};
 
 /** Throws if the question was settled differently. */
 export function settledAs(

@@ -56,6 +56,10 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
       return modelSaid(entry.content).map((line, index) =>
         index === 0 ? { ...line, usage: entry.usage ?? null } : line,
       );
+    case 'call-granted': {
+      const amount = entry.amount === undefined ? '' : ` (${entry.amount})`;
+      return [{ who, what: `runs without a question under ${visibleLine(entry.grantId)}${amount}`, tone: 'quiet' }];
+    }
     case 'call-started':
       return [{ who, what: 'starts', tone: 'quiet' }];
     case 'wait-started':

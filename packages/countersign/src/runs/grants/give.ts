@@ -1,0 +1,151 @@
+// Giving a grant: only with an approval that was recorded, by a person who decided it, and never wider than its policy allows.
+import { fieldOf, meets } from '../../core/condition.ts';
+import { ConflictError, UsageError } from '../../core/errors.ts';
+import { DEADLINE } from '../../core/event.ts';
+import { type Grant, type GrantRequest, grantProblem, maximumOf } from '../../core/grant.ts';
+import { isAmount } from '../../core/grant-maximum.ts';
+import { copyOf, isObject, type Json, sameJson } from '../../core/json.ts';
+import { isEdit, isFor, type Policy, tally, type Vote, voteProblem } from '../../core/policy.ts';
+import { shortHash } from '../port/chain.ts';
+import { unknownInterrupt } from '../port/run-id.ts';
+import type { Store } from '../port/store.ts';
+import type { DecisionInput, Settlement } from '../questions/decision.ts';
+import { interruptView, type RunInterrupt } from '../questions/view.ts';
+import { type GrantRecord, GrantRecords } from './records.ts';
+import { fits } from './use.ts';
+import { type GrantView, grantView } from './view.ts';
+
+/** Who gives a grant. */
+export type Giver = { readonly by: string; readonly roles?: readonly string[] };
+
+/** Throws `invalid-grant` before anything is decided. Then the grant is given once the decision is recorded. */
+export async function prepareGrant(
+  store: Store,
+  interruptId: string,
+  decision: DecisionInput,
+  given: GrantRequest,
+  { by, roles }: Partial<Giver>,
+): Promise<{ readonly onRecorded: () => Promise<void>; readonly give: () => Promise<GrantView> }> {
+  const request = copyOf(given);
+  const question = await readQuestion(store, interruptId);
+  const { type, edit } = isObject(decision) ? (decision as { type: string; edit?: Json }) : { type: decision };
+  if (type !== 'approve') throw invalid(interruptId, 'a grant is given with an approval');
+  checkGiver(interruptId, by);
+  const now = await store.now();
+  // A decision that is repeated may find its grant, which may have expired since then.
+  const known = await new GrantRecords(store.notes).find(grantId(question));
+  if (!known) await checkLimits(question, edit === undefined ? question.input : edit, request, now);
+  const give = async () =>
+    grantView((await giveGrant(store, interruptId, request, { by, ...(roles && { roles }) }, now)).state, now);
+  // The caller gives it again, and gets the error. The run continues in any case.
+  return {
+    give,
+    onRecorded: () =>
+      give().then(
+        () => undefined,
+        () => undefined,
+      ),
+  };
+}
+
+/** Makes the grant that belongs to a recorded approval. The same grant again returns the first. */
+export async function giveGrant(
+  store: Store,
+  interruptId: string,
+  given: GrantRequest,
+  giver: Giver,
+  now: number,
+): Promise<GrantRecord> {
+  const request = copyOf(given);
+  const question = await readQuestion(store, interruptId);
+  const { by } = giver;
+  checkGiver(interruptId, by);
+  const { settlement } = question;
+  const decision = settlement?.decision as { readonly type?: string; readonly edit?: Json } | undefined;
+  if (!settlement || decision?.type !== 'approve')
+    throw invalid(interruptId, 'it was not approved, and a grant extends an approval');
+  const votes = votesOf(question, settlement as Settlement, giver);
+  const { startedBy, agent, tool } = question;
+  const serves = request.serves ?? { agents: [agent], ...(startedBy !== null && { people: [startedBy] }) };
+  const id = grantId(question);
+  const grant: Grant = { ...request, id, tool, where: request.where ?? [], serves, givenBy: by, interruptId, votes };
+  const records = new GrantRecords(store.notes);
+  const known = await records.find(id);
+  if (!known) {
+    await checkLimits(question, decision.edit === undefined ? question.input : decision.edit, request, now);
+    if (await records.make(grant, now)) return records.read(id);
+  }
+  const first = known ?? (await records.read(id));
+  if (sameJson(first.state.grant, grant)) return first;
+  const message = `A grant with other limits was given with ${interruptId}: ${id}, by ${first.state.grant.givenBy}.`;
+  throw new ConflictError('grant-exists', { grantId: id, interruptId }, message);
+}
+
+async function readQuestion(store: Store, interruptId: string): Promise<RunInterrupt> {
+  const record = await store.interrupt(interruptId);
+  if (!record) throw unknownInterrupt(interruptId);
+  const question = interruptView(record);
+  if (question.kind === 'approval') return question;
+  throw invalid(interruptId, `it is a question of the kind ${question.kind}, and a grant lets calls pass an approval`);
+}
+
+/** One question has one grant. Its id begins with a number that falls with time, so that lists show the newest first. */
+function grantId({ id, createdAt }: RunInterrupt): string {
+  const age = (LAST_MS - createdAt).toString(36).padStart(LAST_MS.toString(36).length, '0');
+  return `grant_${age}${shortHash(id)
+    .replace(/[^a-zA-Z0-9]/g, 'x')
+    .slice(0, 12)}`;
+}
+
+const LAST_MS = 36 ** 9 - 1;
+
+function checkGiver(interruptId: string, by: string | null | undefined): asserts by is string {
+  if (typeof by !== 'string' || by === '')
+    throw invalid(interruptId, 'a grant names the person who gives it, so pass `by`');
+  if (by === DEADLINE) throw invalid(interruptId, 'a deadline cannot give a grant');
+}
+
+/** The grant is well-formed, within the maximum, and accepts the call that was approved. */
+async function checkLimits(question: RunInterrupt, input: Json, request: GrantRequest, now: number): Promise<void> {
+  const problem = grantProblem(request, maximumOf(policyOf(question)), now);
+  if (problem !== undefined) throw invalid(question.id, problem);
+  const { where = [], schema, budget } = request;
+  if (meets(where, input) !== true) throw invalid(question.id, 'its conditions do not accept the call at hand');
+  if (!(await fits(schema, input))) throw invalid(question.id, 'its schema does not accept the call at hand');
+  const amount = budget && fieldOf(input, budget.field);
+  if (budget && !(isAmount(amount) && amount <= budget.total))
+    throw invalid(question.id, 'its budget does not cover the call at hand');
+}
+
+export function policyOf({ part }: Pick<RunInterrupt, 'part'>): Policy | undefined {
+  return part.metadata?.policy as Policy | undefined;
+}
+
+/** The votes that approved the question if this person settled it, or theirs if it would have settled it alone. */
+function votesOf(question: RunInterrupt, settlement: Settlement, { by, roles = [] }: Giver): readonly Vote[] {
+  const policy = policyOf(question) ?? {};
+  const decision = { type: 'approve' };
+  const own: Vote = { by, ...(roles.length > 0 && { roles }), decision };
+  const { votes } = settlement as Settlement & { readonly votes?: readonly Vote[] };
+  if (settlement.by === by) {
+    if (!votes) return [own];
+    return votes
+      .filter((vote) => isFor(vote) && !(policy.notRequester && isEdit(vote)))
+      .map(({ by, roles, onBehalfOf }) => ({
+        by,
+        ...(roles && { roles }),
+        ...(onBehalfOf && { onBehalfOf }),
+        decision,
+      }));
+  }
+  const ballot = { votes: [], requestedBy: question.startedBy };
+  const alone = tally(policy, { ...ballot, votes: [own] }, question.input);
+  if (voteProblem(policy, ballot, own) === undefined && alone.status === 'settled') return [own];
+  const message = `${by} did not settle ${question.id}, and could not have settled it alone, so ${by} cannot give a grant with it.`;
+  throw new UsageError('not-allowed', { status: 403, interruptId: question.id }, message);
+}
+
+function invalid(interruptId: string, problem: string): UsageError {
+  const message = `No grant can be given with ${interruptId}: ${problem}.`;
+  return new UsageError('invalid-grant', { interruptId }, message);
+}

@@ -1,0 +1,128 @@
+// What a grant would have done in the past, and which grant the past suggests.
+import type { Condition } from '../../core/condition.ts';
+import { foldGrant, type Grant, type GrantEvent, type GrantRequest, mayUse } from '../../core/grant.ts';
+import { isAmount } from '../../core/grant-maximum.ts';
+import { isObject, type Json, sameJson } from '../../core/json.ts';
+import { mapValid } from '../port/skip-invalid.ts';
+import type { Store } from '../port/store.ts';
+import { interruptView, type RunInterrupt } from '../questions/view.ts';
+import { fits } from './use.ts';
+
+/** How many settled requests of a tool are looked at, the newest first. */
+const MOST = 1_000;
+const PAGE = 200;
+
+/** The requests of the past that the grant would have let run. */
+export type GrantSimulation = {
+  /** How many settled requests of the tool were looked at. */
+  readonly requests: number;
+  /** How many of them meet its conditions. */
+  readonly matching: number;
+  /** How many would have run, in order, until its uses or its budget were taken. */
+  readonly letThrough: number;
+  /** Of the matching ones: how many a person approved unchanged, edited or rejected. The rest expired or were withdrawn. */
+  readonly approved: number;
+  readonly edited: number;
+  readonly rejected: number;
+  /** The ids of matching requests that were not approved unchanged, at most 20. */
+  readonly otherwise: readonly string[];
+};
+
+/** A grant that the approved requests of a tool suggest; null if fewer than two were approved unchanged. */
+export type GrantSuggestion = {
+  readonly tool: string;
+  readonly grant: GrantRequest | null;
+  readonly simulation: GrantSimulation | null;
+};
+
+export type SimulatedGrant = Omit<GrantRequest, 'expiresAt'> & { readonly tool: string; readonly expiresAt?: number };
+
+/** Counts what the grant would have done. Its expiry does not count, because the past is over. */
+export async function simulate(store: Store, { tool, ...request }: SimulatedGrant): Promise<GrantSimulation> {
+  return replay(await settledRequests(store, tool), tool, request);
+}
+
+/** Suggests the conditions that all approved requests of the tool have in common. */
+export async function suggest(store: Store, tool: string, now: number): Promise<GrantSuggestion> {
+  const requests = await settledRequests(store, tool);
+  const approved = requests.filter((request) => outcomeOf(request) === 'approved');
+  if (approved.length < 2) return { tool, grant: null, simulation: null };
+  const grant = commonGrant(approved, now);
+  return { tool, grant, simulation: await replay(requests, tool, grant) };
+}
+
+async function settledRequests(store: Store, tool: string): Promise<readonly RunInterrupt[]> {
+  const found: RunInterrupt[] = [];
+  for (let after: string | undefined; found.length < MOST; ) {
+    const query = { tool, kind: 'approval', settled: true, order: 'newest', limit: PAGE } as const;
+    const { items, cursor } = await store.listInterrupts({ ...query, ...(after !== undefined && { after }) });
+    found.push(...mapValid(items, interruptView));
+    if (cursor === null) break;
+    after = cursor;
+  }
+  return found.slice(0, MOST).toReversed();
+}
+
+type Outcome = 'approved' | 'edited' | 'rejected' | 'other';
+
+function outcomeOf({ settlement }: RunInterrupt): Outcome {
+  const decision = settlement?.decision;
+  if (!isObject(decision)) return 'other';
+  if (decision.type === 'reject') return 'rejected';
+  if (decision.type !== 'approve') return 'other';
+  return decision.edit === undefined ? 'approved' : 'edited';
+}
+
+async function replay(
+  requests: readonly RunInterrupt[],
+  tool: string,
+  { where = [], schema, serves = {}, uses, budget }: Omit<GrantRequest, 'expiresAt'>,
+): Promise<GrantSimulation> {
+  const votes = [{ by: 'simulation', decision: { type: 'approve' } }];
+  const limits = { id: '', tool, where, serves, uses, votes, givenBy: '', interruptId: '' };
+  const limitless: Grant = { ...limits, ...(budget && { budget }), expiresAt: Number.POSITIVE_INFINITY };
+  const made: GrantEvent = { type: 'made', at: 0, grant: limitless };
+  const events: GrantEvent[] = [made];
+  const counts: Record<Outcome, number> = { approved: 0, edited: 0, rejected: 0, other: 0 };
+  const otherwise: string[] = [];
+  for (const request of requests) {
+    const { id: key, input, startedBy, agent } = request;
+    const fitsSchema = await fits(schema, input);
+    if (!fitsSchema) continue;
+    const call = { key, tool, input, startedBy, agent, fitsSchema, now: 0 };
+    const first = mayUse(foldGrant([made]), call);
+    if (!first.ok && !first.isFull) continue;
+    const outcome = outcomeOf(request);
+    counts[outcome] += 1;
+    if (outcome !== 'approved' && otherwise.length < MOST_SHOWN) otherwise.push(key);
+    const verdict = events.length <= uses ? mayUse(foldGrant(events), call) : undefined;
+    if (verdict?.ok)
+      events.push({ type: 'reserved', at: 0, key, ...(verdict.amount !== undefined && { amount: verdict.amount }) });
+  }
+  const { other, ...decided } = counts;
+  const matching = Object.values(decided).reduce((sum, count) => sum + count, other);
+  return { requests: requests.length, matching, letThrough: events.length - 1, ...decided, otherwise };
+}
+
+const MOST_SHOWN = 20;
+const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/** Fields with one value, and the largest of each numeric field. The field with the largest sum becomes the budget. */
+function commonGrant(approved: readonly RunInterrupt[], now: number): GrantRequest {
+  const inputs = approved.map(({ input }) => input).filter(isObject) as readonly { readonly [key: string]: Json }[];
+  const [first = {}] = inputs;
+  const fields = Object.keys(first).filter((field) => inputs.every((input) => Object.hasOwn(input, field)));
+  const where: Condition[] = [];
+  let budget: GrantRequest['budget'];
+  for (const field of fields) {
+    const values = inputs.map((input) => input[field] as Json);
+    const [one = null] = values;
+    if (values.every(isAmount)) {
+      where.push({ field, atLeast: 0, atMost: Math.max(...values) });
+      const total = Math.ceil(values.reduce((sum, value) => sum + value, 0));
+      if (isAmount(total) && total > (budget?.total ?? 0)) budget = { field, total };
+    } else if (values.every((value) => sameJson(value, one))) where.push({ field, equals: one });
+  }
+  const uses = Math.min(approved.length, 100);
+  return { where, serves: {}, uses, ...(budget && { budget }), expiresAt: now + WEEK_MS };
+}

@@ -1,0 +1,88 @@
+// How a gated call uses a grant: it reserves a use in the grant's record before the run records that the call may run.
+import { messageOf } from '../../core/errors.ts';
+import { type GrantedCall, maximumOf, mayUse } from '../../core/grant.ts';
+import { defined, type Json } from '../../core/json.ts';
+import type { RunGrants } from '../../loop/sink.ts';
+import { asSchema } from '../../loop/tool/schema.ts';
+import type { NewRun, Store } from '../port/store.ts';
+import { warn } from '../port/warning.ts';
+import { reconcile, useKey } from './outcomes.ts';
+import { type GrantRecord, GrantRecords } from './records.ts';
+
+/** The grants, for the calls of one run. `clock` is the store's. */
+export function grantsOf(store: Store, clock: () => number, run: NewRun): RunGrants {
+  return inside(store, new GrantRecords(store.notes), clock, run, []);
+}
+
+function inside(
+  store: Store,
+  records: GrantRecords,
+  clock: () => number,
+  { id: runId, agent, startedBy }: NewRun,
+  path: readonly string[],
+): RunGrants {
+  return {
+    inside: (callId) => inside(store, records, clock, { id: runId, agent, startedBy }, [...path, callId]),
+    async use({ callId, tool, input, policy }) {
+      if (maximumOf(policy) === false) return undefined;
+      const key = useKey(runId, [...path, callId]);
+      const call = { key, tool, input, startedBy, agent, policy };
+      try {
+        for (const record of inOrder(await records.open(tool), key)) {
+          const used = await reserve(store, records, record, call, clock);
+          if (used) return used;
+        }
+      } catch (error) {
+        // A reservation that was made is released later, because the run does not name it.
+        warn(`The grants of ${tool} could not be used, so a person is asked: ${messageOf(error)}`);
+      }
+      return undefined;
+    },
+  };
+}
+
+/** A grant with a use of this call first, then the one that expires first. */
+function inOrder(records: readonly GrantRecord[], key: string): readonly GrantRecord[] {
+  const isOwn = ({ state }: GrantRecord) => (state.uses.get(key)?.status === 'reserved' ? 0 : 1);
+  return records.toSorted(
+    (one, other) => isOwn(one) - isOwn(other) || one.state.grant.expiresAt - other.state.grant.expiresAt,
+  );
+}
+
+/** Undefined if the grant does not cover the call, or has nothing left even without the calls that did not run. */
+async function reserve(
+  store: Store,
+  records: GrantRecords,
+  read: GrantRecord,
+  call: Omit<GrantedCall, 'fitsSchema' | 'now'>,
+  clock: () => number,
+): Promise<{ readonly id: string; readonly amount?: number } | undefined> {
+  const { id, schema } = read.state.grant;
+  const fitsSchema = await fits(schema, call.input);
+  let isReconciled = false;
+  for (let record = read; ; ) {
+    const now = clock();
+    const verdict = mayUse(record.state, { ...call, fitsSchema, now });
+    if (verdict.ok) {
+      const { amount, isReserved } = verdict;
+      const used = defined({ id, amount });
+      if (isReserved) return used;
+      if (await records.add(record, { type: 'reserved', at: now, ...defined({ key: call.key, amount }) })) return used;
+      // Another call was first.
+      record = await records.read(id);
+    } else if (verdict.isFull && !isReconciled) {
+      isReconciled = true;
+      record = await reconcile(store, records, record, now, call.key);
+    } else return undefined;
+  }
+}
+
+/** A schema that cannot be checked accepts nothing. */
+export async function fits(schema: { readonly [key: string]: unknown } | undefined, input: Json): Promise<boolean> {
+  if (schema === undefined) return true;
+  try {
+    return (await asSchema(schema, 'the schema of a grant').validate(input)).ok;
+  } catch {
+    return false;
+  }
+}

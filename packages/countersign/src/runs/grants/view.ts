@@ -1,0 +1,32 @@
+// Grants as callers see them.
+import {
+  type Grant,
+  type GrantState,
+  type GrantStatus,
+  type GrantUse,
+  grantLeft,
+  grantStatus,
+} from '../../core/grant.ts';
+import { runOfUse } from './outcomes.ts';
+
+/** A grant, with what is left of it. */
+export type GrantView = Grant & {
+  readonly madeAt: number;
+  readonly status: GrantStatus;
+  /** How many calls it still lets run, and the rest of its budget. */
+  readonly left: { readonly uses: number; readonly amount?: number };
+  readonly revoked: { readonly by: string | null; readonly at: number; readonly reason?: string } | null;
+};
+
+/** A grant with the calls that used it, in the order in which they came. */
+export type GrantDetails = GrantView & { readonly calls: readonly (GrantUse & { readonly runId: string })[] };
+
+export function grantView(state: GrantState, now: number): GrantView {
+  const { grant, madeAt, revoked = null } = state;
+  return { ...grant, madeAt, status: grantStatus(state, now), left: grantLeft(state), revoked };
+}
+
+export function grantDetails(state: GrantState, now: number): GrantDetails {
+  const calls = [...state.uses.values()].map((use) => ({ ...use, runId: runOfUse(use.key) }));
+  return { ...grantView(state, now), calls };
+}
