@@ -1,7 +1,6 @@
 // POST /decisions: decides many requests, each for itself.
-import { ConflictError, CountersignError } from 'countersign';
 import { endpoint, json } from '../http/endpoint.ts';
-import { problemOf } from '../http/problem.ts';
+import { refusedOutcome } from '../refused-outcome.ts';
 import { type DecideItem, DecideManyShape, type DecisionOutcome, DecisionOutcomesShape } from '../schemas/decisions.ts';
 import { ChannelHeaders } from './decide.ts';
 import { type Decider, decidableRequest, recordDecision } from './record-decision.ts';
@@ -57,21 +56,8 @@ async function outcomeOf(
     const decided = await recordDecision(services, seen, decider, { ...asked, note });
     return { status: 'settled', ...decided };
   } catch (error) {
-    const status = refusalOf(error);
-    if (status === 'failed') services.log('error', 'decision', { interruptId, error });
-    return { status, interruptId, problem: problemOf(error) };
+    const outcome = refusedOutcome(interruptId, error);
+    if (outcome.status === 'failed') services.log('error', 'decision', { interruptId, error });
+    return outcome;
   }
-}
-
-type Refusal = Exclude<DecisionOutcome['status'], 'settled' | 'waiting'>;
-
-/** What became of an item that was not recorded. `failed`: nobody knows; the same request again finds out. */
-function refusalOf(error: unknown): Refusal {
-  if (!(error instanceof CountersignError)) return 'failed';
-  const { code } = error;
-  if (code === 'outdated-card') return 'outdated';
-  if (code === 'not-allowed') return 'not-allowed';
-  if (code === 'unknown-interrupt' || code === 'unknown-run') return 'unknown';
-  if (error instanceof ConflictError) return 'conflict';
-  return problemOf(error).status < 500 ? 'invalid' : 'failed';
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { addDecide } from './commands/decide.ts';
+import { addApprove, addReject } from './commands/decide-many.ts';
 import { addDev } from './commands/dev.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addInbox } from './commands/inbox.ts';
@@ -76,7 +77,7 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
   program.commandsGroup('Run:');
   for (const add of [addInit, addDev, addServe, addWorker]) add(program, action);
   program.commandsGroup('Decide:');
-  for (const add of [addInbox, addDecide]) add(program, action);
+  for (const add of [addInbox, addDecide, addApprove, addReject]) add(program, action);
   program.commandsGroup('Inspect:');
   for (const add of [addRuns, addShow, addStats]) add(program, action);
   program.commandsGroup('Maintain:');

@@ -3,6 +3,7 @@ import type { Decided, DecisionInput, InterruptListOptions, RunListOptions } fro
 import type { Page, StoredEvent } from 'countersign/store';
 import type { InsightFilters } from '../../client/client.ts';
 import type { Insights } from '../../insights/settled-requests.ts';
+import type { DecideItem, DecisionOutcome } from '../../schemas/decisions.ts';
 import type { Hold, Interrupt } from '../../schemas/interrupt.ts';
 import type { Run, RunSummary } from '../../schemas/run.ts';
 
@@ -38,6 +39,11 @@ export interface Backend {
   cards(query: CardQuery): Promise<Page<Card>>;
   card(interruptId: string): Promise<Card>;
   decide(interruptId: string, decision: DecisionInput, options?: DecideOptions): Promise<Decided>;
+  /** Decides each for itself, with its own digest; `onProgress` gets the number of those that are done. */
+  decideMany(
+    items: readonly DecideItem[],
+    options: { readonly note?: string; readonly onProgress?: (done: number) => void },
+  ): Promise<readonly DecisionOutcome[]>;
   /** Shows others that this person is reviewing the request, or renews that. Locks nothing. Rejects with `claimed`. */
   hold(interruptId: string): Promise<Hold>;
   /** Rejects with `claimed` if another person holds it. */

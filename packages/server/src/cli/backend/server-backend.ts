@@ -46,6 +46,13 @@ export async function serverBackend(url: string, token: string | undefined): Pro
       });
       return { ...decided, decision: decided.decision as Json } satisfies Decided;
     },
+    decideMany: (items, { onProgress = () => {}, ...options }) =>
+      call(
+        client.interrupts.decideMany(
+          { items: [...items], ...options },
+          { onProgress: ({ length }) => onProgress(length) },
+        ),
+      ),
     hold: (interruptId) => call(client.interrupts.hold(interruptId)),
     release: (interruptId) => call(client.interrupts.release(interruptId)),
     insights: (filters) => call(client.insights(filters)),

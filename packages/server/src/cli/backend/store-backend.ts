@@ -1,5 +1,5 @@
 // The backend on a store: reads and decides directly. It drives nothing; a server or a worker resumes the runs.
-import { type Countersign, countersign, type DecisionInput, type RunInterrupt, tool, z } from 'countersign';
+import { type Countersign, countersign, type DecisionInput, type RunInterrupt, tool, UsageError, z } from 'countersign';
 import type { RunRecord, Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
 import { summaryOf } from '../../api/run-answer.ts';
@@ -7,6 +7,8 @@ import { runTitles } from '../../api/run-titles.ts';
 import { createWaitsFor } from '../../api/waits-for.ts';
 import { holdsOf, releaseHold, removeHold, takeHold } from '../../holds.ts';
 import { insightsOf, readSettled } from '../../insights/settled-requests.ts';
+import { refusedOutcome } from '../../refused-outcome.ts';
+import type { DecisionOutcome } from '../../schemas/decisions.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import type { Backend, Card } from './backend.ts';
 
@@ -36,6 +38,21 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
     const { runId, agent, startedBy } = interrupt;
     return { ...interruptCard(interrupt, ai.agents.get(agent), true), runId, agent, startedBy, hold };
   };
+  const decide: Backend['decide'] = async (interruptId, decision, options = {}) => {
+    const interrupt = await runs.interrupt(interruptId);
+    const deciding = ai.agents.has(interrupt.agent)
+      ? ai
+      : withPlaceholderTool(cardOf(interrupt, null), decision, store);
+    const decided = await deciding.runs.decide(interruptId, decision, {
+      ...options,
+      by: person,
+      channel: 'cli',
+      drive: false,
+    });
+    // The decision is recorded; a hold that remains expires.
+    await removeHold(runs.notes, interruptId).catch(() => undefined);
+    return decided;
+  };
   return {
     where,
     person,
@@ -61,20 +78,23 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
       const interrupt = await runs.interrupt(interruptId);
       return cardOf(interrupt, (await holdsOf(runs.notes, [interruptId])).get(interruptId) ?? null);
     },
-    decide: async (interruptId, decision, options = {}) => {
-      const interrupt = await runs.interrupt(interruptId);
-      const deciding = ai.agents.has(interrupt.agent)
-        ? ai
-        : withPlaceholderTool(cardOf(interrupt, null), decision, store);
-      const decided = await deciding.runs.decide(interruptId, decision, {
-        ...options,
-        by: person,
-        channel: 'cli',
-        drive: false,
-      });
-      // The decision is recorded; a hold that remains expires.
-      await removeHold(runs.notes, interruptId).catch(() => undefined);
-      return decided;
+    decide,
+    decideMany: async (items, { note, onProgress = () => {} }) => {
+      const outcomes: DecisionOutcome[] = [];
+      for (const { interruptId, decision, digest } of items) {
+        const recorded = decide(interruptId, decision as DecisionInput, {
+          digest,
+          ...(note !== undefined && { note }),
+        });
+        outcomes.push(
+          await recorded.then(
+            (decided) => ({ status: 'settled' as const, ...decided }),
+            (error: unknown) => refusedOutcome(interruptId, plainError(interruptId, error)),
+          ),
+        );
+        onProgress(outcomes.length);
+      }
+      return outcomes;
     },
     hold: (interruptId) => takeHold(runs.notes, interruptId, person),
     release: (interruptId) => releaseHold(runs.notes, interruptId, person),
@@ -86,6 +106,10 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
     close,
   };
 }
+
+/** A failure of the command is a refusal of this decision; its message is for people. */
+const plainError = (interruptId: string, error: unknown): unknown =>
+  error instanceof CommandFailure ? new UsageError('invalid-decision', { interruptId }, error.message) : error;
 
 const withoutInternals = <T extends RunRecord>({ hash: _hash, wakeAt: _wakeAt, outcome: _outcome, ...run }: T) => run;
 
