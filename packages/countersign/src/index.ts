@@ -11,7 +11,7 @@ export {
   ProviderError,
   UsageError,
 } from './core/errors.ts';
-export type { Decision, FinishReason, InterruptKind, RunEvent } from './core/event.ts';
+export type { Decision, FinishReason, InterruptKind, Preview, Reversibility, RunEvent } from './core/event.ts';
 export type { Grant, GrantRequest, GrantStatus, GrantUse, Serves } from './core/grant.ts';
 export type { GrantMaximum } from './core/grant-maximum.ts';
 export type { Json } from './core/json.ts';

@@ -1,6 +1,6 @@
 // The state of a run: its history, its open turn, and the phase of each call in that turn.
 import type { Ballots } from './ballots.ts';
-import type { CallIds, Decision, FinishReason, Interrupt, InterruptKind, Result } from './event.ts';
+import type { CallIds, Decision, FinishReason, Interrupt, InterruptKind, Preview, Result } from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Json } from './json.ts';
 import type { Message, Metadata, Part } from './message.ts';
@@ -35,6 +35,8 @@ export type Call = CallIds & {
   readonly edit?: { readonly proposed: Json; readonly by?: string };
   /** The input as the approved card showed it, or as the tool's schema had parsed it for the card. */
   readonly runsWith?: Json;
+  /** The preview on the approved card, until the body asks for itself. Before the body starts, it must still be true. */
+  readonly approvedPreview?: Preview;
   readonly phase: Phase;
   /** The value that a person gave the body to continue with; absent at the first run. */
   readonly resumed?: { readonly value: Json };

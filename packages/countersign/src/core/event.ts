@@ -36,10 +36,21 @@ export type Interrupt = {
   readonly risk?: 'low' | 'medium' | 'high';
   /** Who must decide. Without one, a single decision of anyone settles the question. */
   readonly policy?: Policy;
+  readonly reversibility?: Reversibility;
+  /** What would happen if the call ran, as its tool computed it when it asked. */
+  readonly preview?: Preview;
+  /** The preview that was approved before. It has changed since, so the call asks again. */
+  readonly earlierPreview?: Preview;
 } & Bound;
 
 /** From then on, these people may decide too. `manager`: the managers of those who could decide before. */
 export type Escalation = { readonly at: number; readonly to: Who | 'manager' };
+
+/** Whether the effect of a call can be undone, as its tool says. */
+export type Reversibility = 'read-only' | 'reversible' | 'irreversible';
+
+/** What a tool says would happen; `failed` says why that could not be computed. */
+export type Preview = { readonly value: Json } | { readonly failed: string };
 
 /**
  * The input that an approved call runs with. `runsWith`: the input as the tool's schema parsed it, if that differs. `readAnew`: the

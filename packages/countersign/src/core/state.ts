@@ -174,13 +174,18 @@ function endLate(state: State, late: RunEvent & { type: 'call-ended-late' }, pat
 }
 
 function interruptCall(call: Call, { interrupt, inner }: RunEvent & { type: 'call-interrupted' }): Call {
-  if (interrupt.kind === 'inside') return pauseSubAgent(call, interrupt.id, inner);
+  if (interrupt.kind === 'inside') return withoutPreview(pauseSubAgent(call, interrupt.id, inner));
   const { resumed, phase, ...rest } = call;
   const asked: Call = { ...rest, pauses: call.pauses + 1, phase: { at: 'waiting', interrupt } };
-  if (!KEEPS_RESUMED.has(interrupt.kind)) return forgetRecord(asked);
+  if (!KEEPS_RESUMED.has(interrupt.kind)) return withoutPreview(forgetRecord(asked));
   // If a person lets the call run, it gets the same value to continue with.
   const resumesWith = phase.at === 'sub-agent-held' ? resumedWith(phase.messages) : resumed;
   return resumesWith ? { ...asked, resumed: resumesWith } : asked;
+}
+
+/** A body that asks for itself has begun, so the preview from before it no longer applies. */
+function withoutPreview({ approvedPreview: _begun, ...call }: Call): Call {
+  return call;
 }
 
 /** Questions about the call as a whole: `resumed` stays the same. */
@@ -221,6 +226,7 @@ function clear(call: Call, decision: RunDecision, card: Interrupt | undefined, r
   return {
     ...withApprovedInput(call, decision, card),
     approvals: !card || approvals.includes(card.kind) ? approvals : [...approvals, card.kind],
+    ...(card?.preview && { approvedPreview: card.preview }),
     ...(resumed && { resumed }),
     phase: { at: 'cleared' },
   };

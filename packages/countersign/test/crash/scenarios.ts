@@ -169,6 +169,7 @@ function scenariosWith(thinking: Thinking): ReadonlyMap<string, CrashScenario> {
         decide: ({ payload }) => ({ type: 'restart', resumed: payload === 'Really?' ? 'yes' : 'yes, yes' }),
       }),
     ],
+    ['preview', previewed(scenario)],
     ['sub-agent', subAgent([[pay(7)]], approves)],
     ['sub-agent with two questions', subAgent([[pay(7), pay(8)]], approves)],
     ['sub-agent of a sub-agent', subAgent([[pay(7)]], { ...approves, deep: 2 })],
@@ -255,6 +256,12 @@ function scenariosWith(thinking: Thinking): ReadonlyMap<string, CrashScenario> {
       scenario([[pay(5)]], (ai, process) => [payTool(ai, process, verify(process))], approves),
     ],
   ]);
+}
+
+/** Two payments whose preview says what was paid before: after the first one, the second asks again. */
+function previewed(scenario: MakeScenario): CrashScenario {
+  const preview = ({ effects }: CrashProcess) => ({ preview: () => ({ before: effects.map(({ name }) => name) }) });
+  return scenario([[pay(1), pay(2)]], (ai, process) => [payTool(ai, process, preview(process))], approves);
 }
 
 function severalCalls(scenario: MakeScenario, options: Partial<CrashScenario>): CrashScenario {

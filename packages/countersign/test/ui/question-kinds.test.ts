@@ -142,3 +142,21 @@ test.each([undefined, 'sealed'])(
     expect(given).toEqual([shown.input]);
   },
 );
+
+test('a card in the chat shows the preview, and a changed one is asked about again', async () => {
+  let price = 5;
+  let worked = 0;
+  const config = { needsApproval: true, reversibility: 'irreversible', preview: () => ({ price }) } as const;
+  const { client } = chatWith(() => ++worked, { config });
+  await client.say('Work');
+  const [card] = client.cards;
+  expect(card).toMatchObject({ preview: { value: { price: 5 } }, earlierPreview: null, reversibility: 'irreversible' });
+  price = 6;
+  await approve(client);
+  await expect.poll(() => client.cards.length).toBe(2);
+  expect(worked).toBe(0);
+  const shown = { preview: { value: { price: 6 } }, earlierPreview: { value: { price: 5 } }, status: 'pending' };
+  expect(client.cards.at(-1)).toMatchObject(shown);
+  await approve(client);
+  await expect.poll(() => worked).toBe(1);
+});

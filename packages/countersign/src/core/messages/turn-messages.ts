@@ -1,6 +1,6 @@
 // A turn as messages: writes its calls at a pause and after it, and reads them back.
 import { type Call, interruptId, newCall, newTurn, type Phase, type Turn } from '../call.ts';
-import type { Bound, Decision, Interrupt, InterruptKind, Result } from '../event.ts';
+import type { Bound, Decision, Interrupt, InterruptKind, Preview, Result } from '../event.ts';
 import { defined, isObject, type Json } from '../json.ts';
 import {
   isToolRequest,
@@ -24,6 +24,7 @@ export const STORED_KEY = 'storedRun';
 const ENGINE_KEYS: ReadonlySet<string> = new Set(
   `callId interrupt interruptKind title expiresAt onExpiry remindAt reminders escalate labels risk policy round editedFrom
   runsWith readAnew pauses inner path steps
+  reversibility preview earlierPreview approvedPreview
   started cleared resumed replacedInput editedBy interruptId interruptResponse outcome mayHaveActed
   resolvedInterrupt decision earlierDecisions grant passed pendingOutput pendingOutcome pendingMetadata`.split(/\s+/),
 );
@@ -91,7 +92,7 @@ function messageMetadata(call: Call): Metadata {
 }
 
 function openMetadata(call: Call): Metadata {
-  const { id, ref, phase, steps, pauses, resumed, runsWith } = call;
+  const { id, ref, phase, steps, pauses, resumed, runsWith, approvedPreview } = call;
   if (phase.at === 'settled') return { ...decidedMetadata(call), ...phaseMetadata(phase) };
   return {
     ...decidedMetadata(call),
@@ -101,7 +102,7 @@ function openMetadata(call: Call): Metadata {
     ...(pauses !== (phase.at === 'waiting' ? 1 : 0) && { pauses }),
     ...(resumed && { resumed: resumed.value }),
     ...phaseMetadata(phase),
-    ...(isUnderWay(phase) && runsWith !== undefined && { runsWith }),
+    ...(isUnderWay(phase) && defined({ runsWith, approvedPreview })),
   };
 }
 
@@ -139,10 +140,10 @@ function phaseMetadata(phase: Phase): Metadata {
 /** What a question shows and how it waits: its title, deadline, policy and the like, and the input that it is bound to. */
 export function waitOf(given: Partial<Interrupt>): Omit<Interrupt, 'id' | 'kind' | 'payload'> & Bound {
   const { expiresAt, onExpiry, remindAt, reminders, escalate, runsWith, readAnew } = given;
-  const { title, labels, risk, policy } = given;
+  const { title, labels, risk, policy, reversibility, preview, earlierPreview } = given;
   const bound: Bound = readAnew ? { readAnew } : runsWith === undefined ? {} : { runsWith };
   const times = defined({ expiresAt, onExpiry, remindAt, reminders, escalate });
-  return { ...bound, ...times, ...defined({ title, labels, risk, policy }) };
+  return { ...bound, ...times, ...defined({ title, labels, risk, policy, reversibility, preview, earlierPreview }) };
 }
 
 /** Kinds that the message names; without a name, the tool's body asked. */
@@ -213,6 +214,8 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
     ...(Array.isArray(metadata.passed) && { approvals: metadata.passed as readonly InterruptKind[] }),
     ...(isObject(metadata.steps) && { steps: new Map(Object.entries(metadata.steps as Record<string, Json>)) }),
     ...(isUnderWay(phase) && 'runsWith' in metadata && { runsWith: metadata.runsWith as Json }),
+    ...(isUnderWay(phase) &&
+      isObject(metadata.approvedPreview) && { approvedPreview: metadata.approvedPreview as Preview }),
   };
 }
 

@@ -9,21 +9,23 @@ import { runBody } from './body.ts';
 import { boundTo, validInput } from './bound-input.ts';
 import { changedKind, mayRunAgain } from './gate.ts';
 import { ask, keptOptions, lateResult } from './pause.ts';
+import { changedPreview, type ShownPreviews } from './preview.ts';
 import { outputResult, settle } from './result.ts';
 
 /** Runs the call again, records the output that `verify` found, or asks a person. */
 export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise<void> {
   const known = driver.tools.get(call.name);
   const tool = known && changedKind(known, call) === undefined ? known : undefined;
-  let finding = '';
+  let against: Obstacle = { finding: '' };
   let bound: Bound = call;
   try {
     const input = tool ? await validInput(tool, call) : undefined;
     if (tool && input?.ok) {
       bound = await boundTo(tool, call, input.value);
       if (isHarmless(tool, call)) {
-        if (await mayRunAgain(driver, tool, call, bound)) return runBody(run, driver, tool, call, input.value);
-        finding = NEEDS_APPROVAL;
+        const found = await obstacle(driver, tool, call, bound);
+        if (!found) return runBody(run, driver, tool, call, input.value);
+        against = found;
       }
       // Before the look-up: an effect that it does not find may still happen while it looks.
       const isSettled = hasSettled(tool, call, driver);
@@ -32,21 +34,44 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
         const result = await outputResult(tool, call, found.output);
         return run.isSuperseded(call) ? undefined : settle(run, call, result);
       }
-      if (found) finding = FINDINGS[found];
+      if (found) against = { finding: FINDINGS[found] };
       if (found === 'nothing' && isSettled) {
-        if (await mayRunAgain(driver, tool, call, bound)) return runBody(run, driver, tool, call, input.value);
-        finding = NEEDS_APPROVAL;
+        const still = await obstacle(driver, tool, call, bound);
+        if (!still) return runBody(run, driver, tool, call, input.value);
+        against = still;
       }
     }
   } catch (error) {
-    finding = ` Checking it failed: ${messageOf(error)}.`;
+    against = { finding: ` Checking it failed: ${messageOf(error)}.` };
   }
+  const { finding, previews } = against;
+  // Its preview could not be computed, because the run is stopped. The call stays in doubt.
+  if (previews && driver.signal?.aborted) return;
   const message = `${call.name} was started, and its outcome is unknown.${finding}${lateResult(call)}`;
   const options = keptOptions(call);
-  await ask(run, driver, call, { tool: known, kind: 'unknown-outcome', payload: { message }, options, bound });
+  await ask(run, driver, call, {
+    tool: known,
+    kind: 'unknown-outcome',
+    payload: { message },
+    options,
+    bound,
+    previews,
+  });
+}
+
+/** Why a person is asked, for the card. */
+type Obstacle = { readonly finding: string; readonly previews?: ShownPreviews };
+
+/** Why the call must not run again by itself; undefined if it may. */
+async function obstacle(driver: Driver, tool: ToolDefinition, call: Call, bound: Bound): Promise<Obstacle | undefined> {
+  if (!(await mayRunAgain(driver, tool, call, bound))) return { finding: NEEDS_APPROVAL };
+  // The effect of an idempotent call may already show in its preview, and it may run twice.
+  const previews = tool.idempotent ? undefined : await changedPreview(driver, tool, call);
+  return previews && { finding: PREVIEW_CHANGED, previews };
 }
 
 const NEEDS_APPROVAL = ' It could run again, but now needs an approval.';
+const PREVIEW_CHANGED = ' It could run again, but its preview has changed since it was approved.';
 
 const FINDINGS = {
   nothing: ' `verify` found no trace of it, but it may still happen.',

@@ -8,6 +8,7 @@ import type { Approval, ToolDefinition } from '../tool/definition.ts';
 import { approvalContext } from './body-context.ts';
 import { runsWithOf, type ValidInput, validInput } from './bound-input.ts';
 import { ask, askUnavailable, asPayload } from './pause.ts';
+import { changedPreview, isCompared, previewOf, type ShownPreviews } from './preview.ts';
 import { failed, settle } from './result.ts';
 
 type Accepted = ValidInput & { readonly ok: true };
@@ -26,7 +27,8 @@ export async function passGate(
     await askQuestion(run, driver, tool, call, input.value);
     return undefined;
   }
-  if (!isUnasked(tool, call)) return input;
+  if (!isUnasked(tool, call))
+    return !isCompared(tool, call) || (await staysTrue(run, driver, tool, call, input.value)) ? input : undefined;
   const passed = await askApproval(run, driver, tool, call, input.value);
   if (!passed) return undefined;
   // Parsed again, because the gate may have changed its copy.
@@ -59,21 +61,27 @@ async function askApproval(
   tool: ToolDefinition,
   call: Call,
   input: unknown,
+  changed?: ShownPreviews,
 ): Promise<Call | undefined> {
   // Before the gate, which may change its copy.
   const binding = runsWithOf(tool, call, input);
   const bound = binding instanceof Promise ? await binding : binding;
   const approval = await askGate(tool, input, approvalContext(driver, call));
-  if (approval === false) return heldTo(call, bound);
-  const granted = await useGrant(run, driver, call, bound);
+  if (approval === false && !changed) return heldTo(call, bound);
+  // A person has seen another preview, so a person decides on this one.
+  const granted = changed ? undefined : await useGrant(run, driver, call, bound);
   if (granted) return granted;
-  const options = approval === true ? {} : approval;
+  const asked = approval === false ? true : approval;
+  const previews = changed ?? defined({ preview: await previewOf(driver, tool, heldTo(call, bound)) });
+  // The call stays as it is, and asks when the run continues.
+  if (previews.preview && driver.signal?.aborted) return undefined;
   await ask(run, driver, call, {
     tool,
     kind: 'approval',
-    payload: approvalPayload(run, call, approval),
-    options,
+    payload: approvalPayload(run, call, asked),
+    options: asked === true ? {} : asked,
     bound,
+    previews,
   });
   return undefined;
 }
@@ -89,6 +97,18 @@ async function useGrant(run: Run, driver: Driver, call: Call, bound: Bound): Pro
   run.record(event({ type: 'call-granted', callId, ...defined({ grantId, amount, runsWith }) }));
   return heldTo(call, bound);
 }
+
+/** False if the approved preview has changed, so that the call must not start: it asks again, or is rejected. */
+async function staysTrue(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<boolean> {
+  const changed = await changedPreview(driver, tool, call);
+  if (!changed || driver.signal?.aborted) return !changed;
+  if (tool.onPreviewChange === 'reject')
+    settle(run, call, { type: 'rejected', text: `${call.name} did not run: ${PREVIEW_CHANGED}` });
+  else await askApproval(run, driver, tool, call, input, changed);
+  return false;
+}
+
+const PREVIEW_CHANGED = 'its preview has changed since it was approved. Call it again if it is still wanted.';
 
 /** Binds the call to what the gate has seen, unless the schema rejects its own output and must parse the input again. */
 function heldTo(call: Call, { runsWith = call.input, readAnew }: Bound): Call {

@@ -11,6 +11,7 @@ import { ASK_OPTIONS, askOptionsOf, askProblem, mergedWait } from '../tool/ask-o
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { AskOptions } from '../tool/signal.ts';
 import { boundTo } from './bound-input.ts';
+import type { ShownPreviews } from './preview.ts';
 import { failed, failedInBody, settle } from './result.ts';
 import { timesOf } from './times.ts';
 import { titleOf } from './title.ts';
@@ -23,6 +24,8 @@ type Question = {
   readonly options?: AskOptions | undefined;
   /** The input that an approved call runs with; that of the call, unless given. */
   readonly bound?: Bound | undefined;
+  /** A later question about an approved call shows the approved preview, unless given. */
+  readonly previews?: ShownPreviews | undefined;
 };
 
 /** Records the question with its title. If its options are invalid, the call fails instead. */
@@ -30,7 +33,7 @@ export async function ask(
   run: Run,
   driver: Driver,
   call: Call,
-  { tool, kind, payload, options: given = {}, bound = call }: Question,
+  { tool, kind, payload, options: given = {}, bound = call, previews }: Question,
 ): Promise<void> {
   if (run.isSuperseded(call)) return;
   const options = askOptionsOf(given);
@@ -46,7 +49,7 @@ export async function ask(
   const title = titled instanceof Promise ? await titled : titled;
   if (run.isSuperseded(call)) return;
   const wait = mergedWait(tool?.asks, options);
-  const { onExpiry, labels, risk } = wait;
+  const { onExpiry, labels, risk, reversibility } = wait;
   const id = interruptId(call.id, call.pauses + 1);
   const timing = timesOf(wait, driver.clock());
   const timed = timing instanceof Promise ? await timing.catch(messageOf) : timing;
@@ -54,8 +57,12 @@ export async function ask(
   if (typeof timed === 'string') return refuse(timed);
   const { expiresAt, ...times } = timed;
   const deadline = EXPIRES.has(kind) ? expiresAt : undefined;
-  const waits = defined({ title, expiresAt: deadline, onExpiry, ...times, labels, risk });
-  const interrupt = { id, kind, payload, ...waits, ...shownBound(bound, call) };
+  const { preview, earlierPreview } = previews ?? keptPreview(kind, call);
+  // Nobody has seen the changed preview, so no deadline may approve it.
+  const ending = earlierPreview && onExpiry === 'approve' ? 'reject' : onExpiry;
+  const waits = defined({ title, expiresAt: deadline, onExpiry: ending, ...times, labels, risk });
+  const shown = defined({ reversibility, preview, earlierPreview });
+  const interrupt = { id, kind, payload, ...waits, ...shown, ...shownBound(bound, call) };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
 }
 
@@ -63,6 +70,11 @@ export async function ask(
 function shownBound({ runsWith, readAnew }: Bound, { input }: Call): Bound {
   if (readAnew) return { readAnew };
   return runsWith === undefined || sameJson(runsWith, input) ? {} : { runsWith };
+}
+
+/** A doubt, and a question about a missing tool, are about what was approved. */
+function keptPreview(kind: InterruptKind, { approvedPreview: preview }: Call): ShownPreviews {
+  return kind === 'unknown-outcome' || kind === 'unavailable' ? defined({ preview }) : {};
 }
 
 /** No deadline may decide how a call ended, or whether it waits for its tool: only a person can. */
@@ -81,12 +93,12 @@ export async function askUnavailable(
   await ask(run, driver, call, { tool, kind: 'unavailable', payload, options: keptOptions(call), bound });
 }
 
-/** A second question about a call keeps the labels and the risk of the first, and its title if that still fits. */
+/** A second question about a call keeps the labels and the class of the first, and its title if that still fits. */
 export function keptOptions({ decided }: Call): AskOptions {
-  const { kind, title, labels, risk } = decided?.interrupt ?? {};
+  const { kind, title, labels, risk, reversibility } = decided?.interrupt ?? {};
   // A question of the body was about something else, and an edit has changed what would happen.
   const isOther = kind === 'interrupt' || (decided && 'input' in decided.decision);
-  return defined({ title: isOther ? undefined : title, labels, risk });
+  return defined({ title: isOther ? undefined : title, labels, risk, reversibility });
 }
 
 /** For a card: the result of an earlier start that came too late, shortened. */

@@ -1,4 +1,4 @@
-// The options of a question: its title, its deadline, its reminder, its labels and its risk.
+// The options of a question: its title, its deadline, its reminder, its labels, its risk and its reversibility.
 import { ENDINGS } from '../../core/event.ts';
 import { defined } from '../../core/json.ts';
 import { anything, type OptionKind, type OptionTable, oneOf, optionProblem } from '../../core/options.ts';
@@ -10,7 +10,9 @@ export type WaitOptions = Omit<AskOptions, 'title'>;
 
 export function askOptionsOf(options: WaitOptions): WaitOptions {
   const { expiresIn, onExpiry, remindAfter, labels, risk, remind, escalate, expireAfter, businessHours } = options;
-  return defined({ expiresIn, onExpiry, remindAfter, labels, risk, remind, escalate, expireAfter, businessHours });
+  const { reversibility } = options;
+  const times = { expiresIn, onExpiry, remindAfter, remind, escalate, expireAfter, businessHours };
+  return defined({ ...times, labels, risk, reversibility });
 }
 
 /** The options of a question over those of its tool. A deadline or reminder replaces the other, in whichever form. */
@@ -48,6 +50,7 @@ export const ASK_OPTIONS: OptionTable<AskOptions> = {
   remindAfter: aDurationMs,
   labels: someLabels,
   risk: oneOf('low', 'medium', 'high'),
+  reversibility: oneOf('read-only', 'reversible', 'irreversible'),
   title: anything,
   ...TIME_OPTIONS,
 };

@@ -87,13 +87,32 @@ export type ToolConfig<
   ) => MaybePromise<Verified>;
   /** Milliseconds after its start in which a call takes effect or never does; then a `verify` that finds nothing is believed. */
   readonly settlesWithin?: number;
+  /**
+   * Says what would happen, such as the rows that would change: any JSON. It is computed when a person is asked and shown on
+   * the card. It is computed again before an approved call starts; it must have no effect and no part that always changes.
+   */
+  readonly preview?: (input: InferOutput<I>, ctx: ApprovalContext<C>) => unknown;
+  /** Milliseconds that a preview may take; 10,000 by default. Then its `ctx.signal` fires, and the card says that it failed. */
+  readonly previewWithin?: number;
+  /**
+   * What happens to an approved call whose preview has changed: `ask` again with the old and the new one (default), `run`
+   * anyway, or `reject`.
+   */
+  readonly onPreviewChange?: 'ask' | 'run' | 'reject';
   readonly metadata?: Metadata;
 };
 
 /** The options of `defineInterrupt` and `interrupt`; `outputSchema` describes the person's answer. */
 export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends SchemaInput = SchemaInput> = Omit<
   ToolConfig<I, O>,
-  'needsApproval' | 'idempotent' | 'commits' | 'verify' | 'settlesWithin'
+  | 'needsApproval'
+  | 'idempotent'
+  | 'commits'
+  | 'verify'
+  | 'settlesWithin'
+  | 'preview'
+  | 'previewWithin'
+  | 'onPreviewChange'
 > & {
   /** What the person is shown beside the input. */
   readonly requestMetadata?: Metadata | string | number | boolean | ((input: InferOutput<I>) => unknown);
@@ -146,7 +165,10 @@ export interface Tool<Input = any, Output = any> {
 }
 
 /** What the loop knows about a tool. */
-export type ToolDefinition = Pick<ToolConfig<any, any>, 'verify' | 'settlesWithin'> & {
+export type ToolDefinition = Pick<
+  ToolConfig<any, any>,
+  'verify' | 'settlesWithin' | 'preview' | 'previewWithin' | 'onPreviewChange'
+> & {
   readonly name: string;
   readonly input: Schema;
   readonly output: Schema;

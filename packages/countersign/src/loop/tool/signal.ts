@@ -1,5 +1,6 @@
 // How a tool body stops the loop: `interrupt()` throws so that the body ends there, and is remembered so that a `catch`
 // on the way cannot undo it.
+import type { Reversibility } from '../../core/event.ts';
 import type { Message } from '../../core/message.ts';
 import type { TimeOptions } from './time-options.ts';
 
@@ -33,6 +34,8 @@ export type AskOptions = TimeOptions & {
   readonly remindAfter?: number;
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';
+  /** Whether the effect can be undone. The tool says so, never the model. */
+  readonly reversibility?: Reversibility;
 };
 
 /** What `interrupt()` throws. A tool that is called directly, outside a loop, rejects with it. */

@@ -1,7 +1,16 @@
 // Checks the options of a tool where it is defined. What protects must be clear: nothing is guessed or dropped.
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import { aBoolean, aFunction, anything, checkOptions, type OptionKind, type OptionTable } from '../../core/options.ts';
+import {
+  aBoolean,
+  aFunction,
+  anything,
+  aTimerMs,
+  checkOptions,
+  type OptionKind,
+  type OptionTable,
+  oneOf,
+} from '../../core/options.ts';
 import { ASK_OPTIONS, aDurationMs } from './ask-options.ts';
 import type { InterruptConfig, ToolConfig } from './definition.ts';
 import { aTitleOption } from './title.ts';
@@ -32,6 +41,9 @@ const ABOUT_THE_BODY = {
   commits: aBoolean,
   verify: aFunction,
   settlesWithin: aDurationMs,
+  preview: aFunction,
+  previewWithin: aTimerMs,
+  onPreviewChange: oneOf('ask', 'run', 'reject'),
 };
 
 export const TOOL_OPTIONS: OptionTable<ToolConfig> = { ...COMMON, ...ABOUT_THE_BODY };
@@ -57,9 +69,13 @@ export function checkToolConfig(
     throw invalid(
       `The tool ${name} has ${idle}, but no body. Pass the body after the options, or remove ${idle} to make it a question.`,
     );
-  if (isSet(options.settlesWithin) && !isSet(options.verify))
-    throw invalid(`The tool ${name} has settlesWithin, but no verify. Add verify, or remove settlesWithin.`);
+  for (const [option, needed] of Object.entries(NEEDED_WITH))
+    if (isSet(options[option]) && !isSet(options[needed]))
+      throw invalid(`The tool ${name} has ${option}, but no ${needed}. Add ${needed}, or remove ${option}.`);
 }
+
+/** Options that mean nothing without another. */
+const NEEDED_WITH = { settlesWithin: 'verify', previewWithin: 'preview', onPreviewChange: 'preview' };
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== false;
 

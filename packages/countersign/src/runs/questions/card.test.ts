@@ -38,6 +38,16 @@ test('an edit that others must agree to has a card of its own, which shows the e
   expect(card.interrupt).not.toHaveProperty('title');
 });
 
+test('the preview on the card of an edit is that of the input before', () => {
+  const [first, second] = asked as [RunEvent, RunEvent & { type: 'call-interrupted' }];
+  const preview = { value: ['pay 9'] };
+  const previewed = { ...second, interrupt: { ...second.interrupt, preview } } as RunEvent;
+  const voted = event({ type: 'vote-cast', interruptId: 'c', vote, edit: { input: { amount: 5 } } });
+  const shown = { preview: { failed: expect.stringContaining('edited') }, earlierPreview: preview };
+  const card = pendingCards('run', [first, previewed, voted].reduce(fold, newState())).get('run:c~2');
+  expect(card).toMatchObject({ interrupt: shown, part: { metadata: shown } });
+});
+
 test('a vote that changes nothing about the question keeps its card', () => {
   const plain = { by: 'ben', decision: { type: 'approve' } };
   const after = cards(event({ type: 'vote-cast', interruptId: 'c', vote: plain }));

@@ -2,7 +2,7 @@
 import { type QuestionEdit, type QuestionProgress, roundId } from '../../core/ballots.ts';
 import { type Call, callOf, pendingInterruptId } from '../../core/call.ts';
 import { interruptIdOf } from '../../core/decide.ts';
-import type { Bound, Interrupt } from '../../core/event.ts';
+import type { Bound, Interrupt, Preview } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
 import { requestPart, waitOf } from '../../core/messages/turn-messages.ts';
@@ -53,15 +53,19 @@ function cardWith(progress: QuestionProgress, { id, tool, kind, payload, interru
   const { title: _title, runsWith: _with, readAnew: _anew, ...asked } = interrupt;
   const { title: _shown, runsWith: _bound, readAnew: _read, ...metadata } = part.metadata ?? {};
   const { input } = part.toolRequest;
+  const previews = interrupt.preview && { preview: NOT_COMPUTED, earlierPreview: interrupt.preview };
   return {
     ...common,
-    interrupt: { ...asked, ...boundOf(edit) },
+    interrupt: { ...asked, ...boundOf(edit), ...previews },
     part: {
       toolRequest: { ...part.toolRequest, input: edit.input },
-      metadata: { ...metadata, ...boundOf(edit), round, editedFrom: input, editedBy: edit.by },
+      metadata: { ...metadata, ...boundOf(edit), ...previews, round, editedFrom: input, editedBy: edit.by },
     },
   };
 }
+
+/** The engine compares it with the preview of the first round before the call starts, and asks again if it differs. */
+const NOT_COMPUTED: Preview = { failed: 'The input was edited. The preview is computed again before the call runs.' };
 
 /** The input that an edited call runs with, if others agree. */
 function boundOf({ bound }: QuestionEdit): Bound {
@@ -171,6 +175,18 @@ export function kindOn({ metadata }: ToolRequestPart): Interrupt['kind'] {
 export function titleOn({ metadata }: ToolRequestPart): string | null {
   return typeof metadata?.title === 'string' ? metadata.title : null;
 }
+
+/** The reversibility and the previews of a question, from its card. */
+export function classOn({ metadata }: ToolRequestPart): Nullable<'reversibility' | 'preview' | 'earlierPreview'> {
+  const {
+    reversibility = null,
+    preview = null,
+    earlierPreview = null,
+  } = waitOf((metadata ?? {}) as Partial<Interrupt>);
+  return { reversibility, preview, earlierPreview };
+}
+
+type Nullable<Key extends keyof Interrupt> = { readonly [K in Key]-?: NonNullable<Interrupt[K]> | null };
 
 /** Covers the id of the question and everything on its card. */
 export function digestOf(key: string, card: Json): string {

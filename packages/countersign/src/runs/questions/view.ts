@@ -1,6 +1,6 @@
 // Runs and questions as callers see them.
 import { UsageError } from '../../core/errors.ts';
-import type { InterruptKind } from '../../core/event.ts';
+import type { InterruptKind, Preview, Reversibility } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { type Message, type ToolRequestPart, textOf } from '../../core/message.ts';
 import { messagesOf, newState } from '../../core/messages/load-messages.ts';
@@ -9,7 +9,7 @@ import { readUsage, type Usage } from '../../core/usage.ts';
 import { checkChain } from '../port/chain.ts';
 import { forEachInTurns } from '../port/in-turns.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
-import { digestOf, kindOn, pendingCards, titleOn, willRun } from './card.ts';
+import { classOn, digestOf, kindOn, pendingCards, titleOn, willRun } from './card.ts';
 import type { Settlement, Withdrawal } from './decision.ts';
 
 /** A question to a person, pending or settled. Pass its `digest` with the decision: one on another card is refused. */
@@ -21,6 +21,12 @@ export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'settlement'>
   readonly input: Json;
   /** What the tool wants the person to see. */
   readonly payload: Json;
+  /** Whether the effect can be undone, as the tool says; null if it does not say. */
+  readonly reversibility: Reversibility | null;
+  /** What the tool says would happen, or why that could not be computed; null if it has no `preview`. */
+  readonly preview: Preview | null;
+  /** The preview that was approved before, if it has changed since. */
+  readonly earlierPreview: Preview | null;
   /** The request as in the messages; `approve(…)` and the like take it. */
   readonly part: ToolRequestPart;
   /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
@@ -118,6 +124,7 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
     part,
     input: willRun(part),
     payload: part.metadata?.interrupt as Json,
+    ...classOn(part),
   };
 }
 

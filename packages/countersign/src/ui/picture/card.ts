@@ -1,4 +1,5 @@
 // The card of a request, as it is sent to a browser: the data of a `data-interrupt` part.
+import type { Preview, Reversibility } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
 import type { JsonSchema } from '../../models/model.ts';
 
@@ -40,6 +41,12 @@ export type InterruptCard<Tool extends string = string, Input = Json> = {
   readonly payload: Json;
   readonly risk: 'low' | 'medium' | 'high' | null;
   readonly labels: readonly string[];
+  /** Whether the effect can be undone, as the tool says; null if it does not say. */
+  readonly reversibility: Reversibility | null;
+  /** What the tool says would happen, or why that could not be computed; null if it has no `preview`. */
+  readonly preview: Preview | null;
+  /** The preview that was approved before, if it has changed since. */
+  readonly earlierPreview: Preview | null;
   /** Times are in milliseconds. */
   readonly createdAt: number | null;
   readonly expiresAt: number | null;

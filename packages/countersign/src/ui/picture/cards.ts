@@ -5,7 +5,7 @@ import { waitOf } from '../../core/messages/turn-messages.ts';
 import type { Agent } from '../../loop/agent.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import type { JsonSchema } from '../../models/model.ts';
-import { digestOf, kindOn, type PendingCard, titleOn, willRun } from '../../runs/questions/card.ts';
+import { classOn, digestOf, kindOn, type PendingCard, titleOn, willRun } from '../../runs/questions/card.ts';
 import type { DecisionInput, Settlement } from '../../runs/questions/decision.ts';
 import type { RunInterrupt } from '../../runs/questions/view.ts';
 import type { Allowed, CardDecision, InterruptCard } from './card.ts';
@@ -39,6 +39,7 @@ export function cardOf(
     payload: kind === 'approval' ? shownOf(payload, title) : payload,
     risk: risk ?? null,
     labels: labels ?? [],
+    ...classOn(part),
     createdAt: at ?? null,
     expiresAt: expiresAt ?? null,
     onExpiry: expiresAt === undefined ? null : onExpiry,
@@ -103,7 +104,7 @@ function shownOf(payload: Json, title: string | null): Json {
 }
 
 const ASK_OPTIONS: ReadonlySet<string> = new Set(
-  'expiresIn onExpiry remindAfter labels risk remind escalate expireAfter businessHours'.split(' '),
+  'expiresIn onExpiry remindAfter labels risk reversibility remind escalate expireAfter businessHours'.split(' '),
 );
 
 /** The tools of all agents at this depth: the path only names calls, not agents. */
