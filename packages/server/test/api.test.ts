@@ -58,6 +58,21 @@ test('a run waits, is approved, and continues', async () => {
   expect(after.body.interrupts[0]).toMatchObject({ status: 'decided', mayDecide: false, decision: { by: 'ann' } });
 });
 
+test('a request carries its preview and whether it can be undone', async () => {
+  const { as, ai } = await startServer();
+  const ask = await as('ann');
+  const [card] = (await begin(ask, ai, 'pay bob 500')).interrupts;
+  const preview = { value: [{ account: 'bob', isNew: false }] };
+  expect(card).toMatchObject({ preview, earlierPreview: null, reversibility: 'irreversible' });
+  const edit = { type: 'approve', edit: { to: 'eve', amount: 300 } };
+  await ask('POST', `/api/v1/interrupts/${card.id}/decide`, { decision: edit, digest: card.digest });
+  await ai.runs.settled();
+  const { items } = (await ask('GET', '/api/v1/interrupts')).body;
+  expect(items).toMatchObject([
+    { preview: { value: [{ account: 'eve' }] }, earlierPreview: preview, input: { amount: 300 } },
+  ]);
+});
+
 test('requests, runs and lists carry the title of the request', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');

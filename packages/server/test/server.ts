@@ -33,6 +33,8 @@ export function defineTeller(ai: Countersign, paid: { to: string; amount: number
       inputSchema: z.object({ to: z.string(), amount: z.number().max(100_000) }),
       outputSchema: z.object({ receipt: z.string() }),
       title: ({ to, amount }) => `Pay ${amount} to ${to}`,
+      reversibility: 'irreversible',
+      preview: ({ to }) => [{ account: to, isNew: false }],
       needsApproval: ({ amount }) => amount > 100 && { message: `Pay ${amount}?`, risk: 'high', labels: ['money'] },
     },
     async (input) => {

@@ -8,6 +8,12 @@ export const KINDS = ['approval', 'question', 'interrupt', 'unknown-outcome', 'u
 export const OUTCOMES = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
 export const RISKS = ['low', 'medium', 'high'] as const;
 
+export const REVERSIBILITIES = ['read-only', 'reversible', 'irreversible'] as const;
+
+const PreviewShape = z
+  .union([z.object({ value: z.unknown() }), z.object({ failed: z.string() })])
+  .openapi('Preview', { description: 'What the tool says would happen, or why that could not be computed.' });
+
 export const HoldShape = z
   .object({ by: z.string(), until: z.number().openapi({ description: 'In milliseconds.' }) })
   .openapi('Hold');
@@ -49,6 +55,11 @@ export const InterruptShape = z
     payload: z.unknown().openapi({ description: 'What the tool wants to show.' }),
     risk: z.enum(RISKS).nullable(),
     labels: z.array(z.string()),
+    reversibility: z.enum(REVERSIBILITIES).nullable().openapi({ description: 'Whether the effect can be undone.' }),
+    preview: PreviewShape.nullable(),
+    earlierPreview: PreviewShape.nullable().openapi({
+      description: 'The preview that was approved before, if it has changed since.',
+    }),
     createdAt: z.number().nullable(),
     expiresAt: z.number().nullable(),
     onExpiry: z.enum(['reject', 'cancel', 'approve']).nullable(),

@@ -15,6 +15,9 @@ const cardWith = (input: Card['input']): Card =>
     status: 'pending',
     risk: null,
     labels: [],
+    reversibility: null,
+    preview: null,
+    earlierPreview: null,
     payload: { message: 'Sure?' },
     input,
     createdAt: 0,
@@ -92,4 +95,30 @@ test('without a title, also from an older server, a request leads with its tool'
     expect(textOf(card, 48)).toMatch(/^pay\nNeeds approval/);
     expect(headlineAndTool(card)).toBe('pay');
   }
+});
+
+test('a preview has an entry for each row, and no text in it passes for another', () => {
+  const rows = [
+    { product: 'tea', left: 3 },
+    { product: `soap${' '.repeat(40)}- product "gold"`, left: 0 },
+  ];
+  const card = { ...cardWith({ below: 1 }), preview: { value: rows }, reversibility: 'irreversible' } as Card;
+  const text = textOf(card, 50);
+  expect(text).toContain('Needs approval · irreversible\n');
+  expect(text).toContain('\nWhat would happen\n  - product "tea", left 3\n');
+  expect(text.match(/^ {2}- /gm)).toHaveLength(2);
+});
+
+test('a failed preview and a changed one are named', () => {
+  const failed = { ...cardWith({}), preview: { failed: 'the ledger\nis down' } } as Card;
+  expect(textOf(failed, 78)).toContain('\nWhat would happen\n  Preview failed: the ledger⏎is down\n');
+  const changed = { ...cardWith({}), preview: { value: '- old\n+ new' }, earlierPreview: { value: 0 } } as Card;
+  expect(textOf(changed, 78)).toContain(
+    '\nWhat would happen has changed.\n\nNow\n  │ - old\n  │ + new\n\nBefore\n  0\n',
+  );
+});
+
+test('a server of an older version sends no preview', () => {
+  const { reversibility: _class, preview: _now, earlierPreview: _before, ...card } = cardWith({ amount: 1 });
+  expect(textOf(card as Card, 48)).not.toContain('would happen');
 });

@@ -1,6 +1,6 @@
 // A request as lines of text: everything that the decision is about, safe to print.
 import { styleText } from 'node:util';
-import type { Json } from 'countersign';
+import type { Json, Preview } from 'countersign';
 import type { Card } from '../backend/backend.ts';
 import { recordedText } from '../print/decision-text.ts';
 import { durationText, roughDuration, timeText } from '../print/moment.ts';
@@ -11,7 +11,12 @@ import { visibleLine } from '../print/visible-text.ts';
 
 export function cardLines(card: Card, columns: number, now: number): readonly string[] {
   const { message, details } = payloadOf(card.payload);
-  const labels = [...(card.risk === null ? [] : [`${card.risk} risk`]), ...card.labels.map(visibleLine)];
+  const labels = [
+    ...(card.risk === null ? [] : [`${card.risk} risk`]),
+    // A server of an older version sends no class and no preview.
+    ...(card.reversibility ? [card.reversibility] : []),
+    ...card.labels.map(visibleLine),
+  ];
   const lines = (texts: readonly string[], format?: Format) =>
     texts
       .flatMap((text) => wrap(text, columns, 2))
@@ -26,6 +31,7 @@ export function cardLines(card: Card, columns: number, now: number): readonly st
     '',
     ...lines([HEADINGS[card.kind]], 'underline'),
     ...values(card.input),
+    ...previewLines(card, columns, lines),
     ...(details === undefined ? [] : ['', ...lines(['Details'], 'underline'), ...values(details)]),
     ...(card.decision ? ['', ...lines([decisionLine(card)], 'magenta')] : []),
     ...(card.status === 'pending' && !card.mayDecide
@@ -35,6 +41,34 @@ export function cardLines(card: Card, columns: number, now: number): readonly st
     ...lines([agent, `Run ${card.runId}`, ...timesOf(card, now)], 'dim'),
   ];
 }
+
+/** What the tool says would happen, and what was approved before if that has changed. */
+function previewLines(
+  { preview, earlierPreview }: Card,
+  columns: number,
+  lines: (texts: readonly string[], format?: Format) => readonly string[],
+): readonly string[] {
+  const section = (heading: string, shown: Preview) => [
+    '',
+    ...lines([heading], 'underline'),
+    ...('failed' in shown
+      ? lines([`  Preview failed: ${visibleLine(shown.failed)}`], 'red')
+      : previewRows(shown.value, columns)),
+  ];
+  if (!preview) return [];
+  if (!earlierPreview) return section('What would happen', preview);
+  const changed = lines(['What would happen has changed.'], 'red');
+  return ['', ...changed, ...section('Now', preview), ...section('Before', earlierPreview)];
+}
+
+/** An array of objects has one entry for each. Its later lines are indented, so that none passes for another entry. */
+function previewRows(value: Json, columns: number): readonly string[] {
+  const isTable = Array.isArray(value) && value.length > 0 && value.every((row) => isObject(row));
+  if (!isTable) return valueLines(value, columns - 2).map((line) => `  ${line}`);
+  return (value as readonly Json[]).flatMap((row) => wrap(`  - ${valueLine(row)}`, columns, 6));
+}
+
+const isObject = (value: Json): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The title of a request; the name of its tool if it has none. */
 export const headline = ({ title, tool }: Card): string => visibleLine(title ?? tool);
@@ -92,7 +126,14 @@ function timesOf(card: Card, now: number): readonly string[] {
 }
 
 /** These are shown on separate lines. */
-const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['risk', 'labels', 'expiresIn', 'onExpiry', 'remindAfter']);
+const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set([
+  'risk',
+  'reversibility',
+  'labels',
+  'expiresIn',
+  'onExpiry',
+  'remindAfter',
+]);
 
 function payloadOf(payload: Json): { readonly message?: string; readonly details?: Json } {
   if (payload === true || payload === null) return {};
