@@ -1,9 +1,11 @@
 // An agent that pays what it is told to, behind an approval, and a person who gives grants.
+import { setImmediate } from 'node:timers/promises';
 import {
   type Countersign,
   countersign,
   type GrantRequest,
   type Json,
+  type Model,
   NotPerformed,
   type RunInterrupt,
   z,
@@ -16,15 +18,35 @@ export type Payment = { readonly to: string; readonly amount: number; readonly f
 /** Long enough for any test. */
 export const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** Makes the calls that the user's message lists, all at once, and then says that it is done. */
-export const payModel = () =>
+/** A model that takes a moment, as over a network, so that what came before is recorded separately. */
+export function slow(model: Model): Model {
+  return {
+    name: model.name,
+    async reply(request, emit) {
+      for (let turn = 0; turn < 3; turn += 1) await setImmediate();
+      return model.reply(request, emit);
+    },
+  };
+}
+
+/** Makes the calls that the user's message lists, all at once, and then says that it is done. With `input`, only that call. */
+export const payModel = (tool = 'pay', input?: Json): Model =>
   scriptedModel(({ messages }) => {
     const asked = messages.findLast(({ role }) => role === 'user')?.content[0] as { readonly text: string };
     if (messages.at(-1)?.role === 'tool') return 'Done.';
-    return { calls: (JSON.parse(asked.text) as Json[]).map((input) => ({ name: 'pay', input })) };
+    if (input !== undefined) return { calls: [{ name: tool, input }] };
+    return { calls: (JSON.parse(asked.text) as Json[]).map((payment) => ({ name: tool, input: payment })) };
   });
 
-export function openPayer(store: Store, config: object = {}, options: object = {}) {
+type Options = {
+  readonly clock?: () => number;
+  readonly leaseMs?: number;
+  readonly model?: Model;
+  /** Makes the payment outside. */
+  readonly act?: (name: string, key: string, output: Json) => Promise<Json>;
+};
+
+export function openPayer(store: Store, config: object = {}, { act, ...options }: Options = {}) {
   const paid: Payment[] = [];
   const ai = countersign({ model: payModel(), store, retry: false, ...options });
   const pay = ai.defineTool(
@@ -35,10 +57,10 @@ export function openPayer(store: Store, config: object = {}, options: object = {
       needsApproval: true,
       ...config,
     },
-    async (input) => {
+    async (input, { idempotencyKey }) => {
       if (input.fails) throw new NotPerformed('Out of money.');
       paid.push(input as Payment);
-      return { paid: input.amount };
+      return act ? act('pay', idempotencyKey, { paid: input.amount }) : { paid: input.amount };
     },
   );
   const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });

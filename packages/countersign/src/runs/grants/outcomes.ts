@@ -61,7 +61,11 @@ async function outcomeOf(store: Store, grantId: string, key: string): Promise<Ou
   }
   const calls = new Map<string, CallFacts>();
   collect(calls, loaded.run.id, [], loaded.events);
-  return outcome(calls.get(key), grantId, ENDED.has(loaded.run.status));
+  const { status } = loaded.run;
+  const facts = calls.get(key);
+  // The process died before the call was recorded, and the run went on without it.
+  if (!facts) return status === 'running' ? 'open' : 'released';
+  return outcome(facts, grantId, ENDED.has(status));
 }
 
 const ENDED: ReadonlySet<RunStatus> = new Set(['done', 'cancelled']);
@@ -89,7 +93,7 @@ function collect(
   }
 }
 
-function outcome(facts: CallFacts = {}, grantId: string, hasEnded: boolean): Outcome {
+function outcome(facts: CallFacts, grantId: string, hasEnded: boolean): Outcome {
   const { isStarted, isAsked, result } = facts;
   const isOver = hasEnded || result !== undefined;
   // The call was asked about, or another grant let it run. Before that, its worker may be about to record this one.

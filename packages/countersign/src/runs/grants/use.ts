@@ -1,11 +1,9 @@
 // How a gated call uses a grant: it reserves a use in the grant's record before the run records that the call may run.
-import { messageOf } from '../../core/errors.ts';
 import { type GrantedCall, maximumOf, mayUse } from '../../core/grant.ts';
 import { defined, type Json } from '../../core/json.ts';
 import type { RunGrants } from '../../loop/sink.ts';
 import { asSchema } from '../../loop/tool/schema.ts';
 import type { NewRun, Store } from '../port/store.ts';
-import { warn } from '../port/warning.ts';
 import { reconcile, useKey } from './outcomes.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';
 
@@ -32,9 +30,8 @@ function inside(
           const used = await reserve(store, records, record, call, clock);
           if (used) return used;
         }
-      } catch (error) {
-        // A reservation that was made is released later, because the run does not name it.
-        warn(`The grants of ${tool} could not be used, so a person is asked: ${messageOf(error)}`);
+      } catch {
+        // The store fails, and so will the question. A use that was reserved is released later: the run does not name it.
       }
       return undefined;
     },

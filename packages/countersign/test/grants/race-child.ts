@@ -1,0 +1,24 @@
+// A process that starts runs with one payment each, all at the same moment, and reports how they ended.
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openStore, type Place } from '../crash/bank.ts';
+import { openPayer } from './kit.ts';
+
+export type RaceOptions = { readonly place: Place };
+export type Race = { readonly at: number; readonly runs: number; readonly amount: number };
+/** How many payments were made here, and how many runs wait for a person. */
+export type Raced = { readonly paid: number; readonly waiting: number };
+
+const options: RaceOptions = JSON.parse(process.argv[2] ?? '{}');
+const { ai, start, paid } = openPayer(openStore(options.place));
+await ai.runs.list({ limit: 1 });
+process.stdout.write('ready\n');
+for await (const line of createInterface({ input: process.stdin })) {
+  const { at, runs, amount }: Race = JSON.parse(line);
+  await delay(Math.max(0, at - Date.now()));
+  const ended = await Promise.all(Array.from({ length: runs }, () => start([{ to: 'ACME', amount }])));
+  const raced: Raced = { paid: paid.length, waiting: ended.filter(({ status }) => status === 'waiting').length };
+  process.stdout.write(`${JSON.stringify(raced)}\n`);
+}
+// Its parent is gone.
+process.exit();
