@@ -1,12 +1,13 @@
 // Runs: list, read, cancel, resume, verify.
 import { z } from '@hono/zod-openapi';
-import type { ListedRun } from 'countersign';
+import { evidenceText, type ListedRun } from 'countersign';
 import { keptPage } from '../access.ts';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import { pageOf, runIdShape } from '../schemas/page.ts';
 import {
   CancelShape,
+  EvidenceShape,
   RunQueryShape,
   RunShape,
   type RunSummary,
@@ -110,6 +111,27 @@ export function runEndpoints({ ai, access, log }: Services) {
       handle: async ({ params: { runId }, person }) => {
         await access.readable(runId, person);
         return json(await ai.runs.verify(runId));
+      },
+    }),
+    endpoint({
+      route: 'GET /runs/{runId}/evidence',
+      summary: 'Get the evidence of a run',
+      description:
+        'One document with the events, their chain, the cards as shown and the decisions. Keep its bytes as they are: `countersign verify` checks them without this server.',
+      tag,
+      scope: 'read',
+      params,
+      answers: { 200: { description: 'The document.', shape: EvidenceShape } },
+      problems: [409],
+      handle: async ({ params: { runId }, person }) => {
+        await access.readable(runId, person);
+        const text = evidenceText(await ai.runs.evidence(runId));
+        return new Response(text, {
+          headers: {
+            'content-type': 'application/json; charset=utf-8',
+            'content-disposition': 'attachment; filename="evidence.json"',
+          },
+        });
       },
     }),
   ];

@@ -75,6 +75,8 @@ export type Client = {
       runId: string,
       options?: Waiting,
     ): Promise<{ readonly ok: boolean; readonly events: number; readonly problem: string | null }>;
+    /** The evidence of a run as the text of a file. `verifyEvidence` checks it byte for byte. */
+    evidence(runId: string, options?: Waiting): Promise<string>;
     events(
       runId: string,
       options?: Waiting & { readonly after?: number; readonly cursor?: string; readonly limit?: number },
@@ -134,6 +136,7 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
         }),
       drive: (runId, ask) => connection.json(`${run(runId)}/drive`, { method: 'POST', ...ask }),
       verify: (runId, ask) => connection.json(`${run(runId)}/verify`, ask),
+      evidence: (runId, ask) => connection.text(`${run(runId)}/evidence`, ask),
       events: (runId, { signal, ...query } = {}) => connection.json(`${run(runId)}/events`, { query, signal }),
       follow: async function* (runId, { after = 0, signal } = {}) {
         for await (const { data } of connection.events(`${run(runId)}/events`, { signal }, after))

@@ -37,12 +37,15 @@ export class Connection {
   }
 
   async json<T>(path: string, ask: Ask = {}): Promise<T> {
+    return JSON.parse(await this.text(path, ask)) as T;
+  }
+
+  async text(path: string, ask: Ask = {}): Promise<string> {
     const response = await this.#send(path, ask, { accept: 'application/json' });
-    const text = await response.text().catch((cause: unknown) => {
+    return response.text().catch((cause: unknown) => {
       if (ask.signal?.aborted) throw cause;
       throw new ApiError(0, 'unreachable', 'The connection dropped during the response.', undefined, { cause });
     });
-    return JSON.parse(text) as T;
   }
 
   /**

@@ -100,3 +100,13 @@ export const EventQueryShape = z.strictObject({
 export const VerifiedShape = z
   .object({ ok: z.boolean(), events: z.int(), problem: z.string().nullable() })
   .openapi('Verified');
+
+export const EvidenceShape = z
+  .looseObject({
+    format: z.string(),
+    run: z.looseObject({ id: z.string(), hash: z.string() }),
+    events: z.array(z.looseObject({ at: z.number(), type: z.string() })),
+    questions: z.array(z.looseObject({ id: z.string(), digest: z.string() })),
+    hash: z.string(),
+  })
+  .openapi('Evidence');

@@ -36,6 +36,8 @@ export interface Backend {
   events(runId: string): Promise<readonly SequencedEvent[]>;
   /** Yields events as they happen until the run ends. Reconnects, and reports the connection to `onConnection`. */
   follow(runId: string, signal: AbortSignal, onConnection?: OnConnection): AsyncIterable<SequencedEvent>;
+  /** The evidence of a run as the text of a file, byte for byte. */
+  evidence(runId: string): Promise<string>;
   cards(query: CardQuery): Promise<Page<Card>>;
   card(interruptId: string): Promise<Card>;
   decide(interruptId: string, decision: DecisionInput, options?: DecideOptions): Promise<Decided>;

@@ -34,6 +34,7 @@ export async function serverBackend(url: string, token: string | undefined): Pro
         watchers.delete(onConnection);
       }
     },
+    evidence: (runId) => call(client.runs.evidence(runId)),
     cards: ({ settled, ...query }) =>
       call(
         client.interrupts.list({ ...query, ...(settled !== undefined && { status: settled ? 'settled' : 'pending' }) }),

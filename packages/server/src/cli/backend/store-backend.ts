@@ -1,5 +1,14 @@
 // The backend on a store: reads and decides directly. It drives nothing; a server or a worker resumes the runs.
-import { type Countersign, countersign, type DecisionInput, type RunInterrupt, tool, UsageError, z } from 'countersign';
+import {
+  type Countersign,
+  countersign,
+  type DecisionInput,
+  evidenceText,
+  type RunInterrupt,
+  tool,
+  UsageError,
+  z,
+} from 'countersign';
 import type { RunRecord, Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
 import { summaryOf } from '../../api/run-answer.ts';
@@ -70,6 +79,7 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
       return (loaded?.events ?? []).map((event, index) => ({ ...event, seq: index + 1 }));
     },
     follow: (runId, signal) => runs.events(runId, { signal }),
+    evidence: async (runId) => evidenceText(await runs.evidence(runId)),
     cards: async (query) => {
       const page = await runs.interrupts(query);
       return { ...page, items: await cardsOf(page.items) };
