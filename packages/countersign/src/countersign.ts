@@ -35,6 +35,8 @@ import { makePrompt, type Prompt, type PromptConfig, promptDefinition } from './
 import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
 import { rememberRuns } from './runs/agent-runs.ts';
+import { drillPort } from './runs/drills/drill-agent.ts';
+import { checkDrills, type DrillsOptions } from './runs/drills/drill-options.ts';
 import { type AppendListener, Appends } from './runs/driving/appends.ts';
 import { Drives } from './runs/driving/driving.ts';
 import type { AgentPort, DrivesOptions, StartedRun } from './runs/driving/open-run.ts';
@@ -70,6 +72,8 @@ export type CountersignOptions<C extends Context = Context> = {
    * once, usually exactly once.
    */
   readonly onReminder?: OnReminder;
+  /** Requests that must be rejected, which workers start now and then to check that people read what they approve. */
+  readonly drills?: DrillsOptions;
   /** How long a worker may be silent before another takes over its runs; 7,500 ms by default. */
   readonly leaseMs?: number;
   /** How long a stop waits for the model's reply; after that the next worker asks again. 10,000 ms by default. */
@@ -123,6 +127,7 @@ export class Countersign<C extends Context = Context> {
       store,
       contextFor = () => undefined,
       onReminder,
+      drills,
       leaseMs = 7_500,
       graceMs = 10_000,
       maxRunSize = 8_388_608,
@@ -144,8 +149,9 @@ export class Countersign<C extends Context = Context> {
       clock,
     };
     if (store !== undefined) checkStore(store);
+    if (drills !== undefined) checkDrills(drills);
     const runLimit = { size: maxRunSize, events: maxRunEvents };
-    this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, graceMs, clock, runLimit }, onReminder);
+    this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, graceMs, clock, runLimit }, onReminder, drills);
   }
 
   /** Defines a tool, which `tools` can also refer to by name. Without `body`, it is a question like `defineInterrupt`. */
@@ -201,6 +207,9 @@ export class Countersign<C extends Context = Context> {
     );
     const port = this.#makePort(config, 'leave-out');
     this.#agents.set(config.name, port);
+    // Also without drills here: a process that knows the agent must be able to end the drills of others.
+    const drills = drillPort(port);
+    this.#agents.set(drills.name, drills);
     this.#defined.set(config.name, agent);
     rememberRuns(agent, { port, ...(this.#runs && { runs: this.#runs }) });
     return agent;
@@ -284,11 +293,12 @@ export class Countersign<C extends Context = Context> {
     store: Store,
     options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'graceMs' | 'clock' | 'runLimit'>,
     onReminder: OnReminder | undefined,
+    drills: DrillsOptions | undefined,
   ): Runs<C> {
     const { tell } = this.#appends;
     // Ids of runs and claims must be unique across processes; the user's `newId` may only count.
     const drives = new Drives({ store, agents: this.#agents, newId: randomId, sleep, onAppended: tell, ...options });
-    return new Runs(drives, onReminder && { onReminder, leaseMs: LEASES_PER_REMINDER * options.leaseMs });
+    return new Runs(drives, onReminder && { onReminder, leaseMs: LEASES_PER_REMINDER * options.leaseMs }, drills);
   }
 
   /** Says how the runs of an agent are driven. Names are looked up on use, so that agents can refer to each other. */
@@ -347,6 +357,7 @@ const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   store: anything,
   contextFor: aFunction,
   onReminder: aFunction,
+  drills: anything,
   leaseMs: aTimerMs,
   graceMs: aTimerMs,
   maxRunSize: aWholeNumber,

@@ -36,6 +36,7 @@ export type { ToolInput } from './loop/tool/toolbox.ts';
 export type { JsonSchema, Model, ModelChunk, ModelReply, ModelRequest } from './models/model.ts';
 export type { ModelInput, Providers } from './models/resolve.ts';
 export type { Prompt } from './prompts/callable.ts';
+export type { DrillOptions, DrillRequest, DrillsOptions } from './runs/drills/drill-options.ts';
 export type { StartedRun } from './runs/driving/open-run.ts';
 export type { Stopped } from './runs/driving/record-late-result.ts';
 export type { OnReminder } from './runs/driving/reminders.ts';

@@ -1,6 +1,6 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
 import { type Countersign, type RunInterrupt, UsageError } from 'countersign';
-import type { Page, RunRecord } from 'countersign/store';
+import { type Page, type RunRecord, shownAgent } from 'countersign/store';
 import { interruptCard } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
 import type { Log } from './log.ts';
@@ -136,9 +136,9 @@ export class Access {
   }
 
   #whole(interrupt: RunInterrupt, hold: Hold | null): Interrupt {
-    const { runId, agent, startedBy } = interrupt;
+    const { runId, agent, startedBy, drill } = interrupt;
     const card = interruptCard(interrupt, this.#ai.agents.get(agent), false);
-    return { ...card, runId, agent, startedBy, hold };
+    return { ...card, runId, agent, startedBy, hold, ...(drill && { drill }) };
   }
 
   /** Undefined if the run does not exist. `revision`: the hub's number, for streams. */
@@ -149,7 +149,8 @@ export class Access {
   async #find(runId: string): Promise<RunReference | undefined> {
     const loaded = await this.#ai.runs.find(runId, { after: NO_EVENTS });
     if (!loaded) return undefined;
-    const { id, agent, startedBy } = loaded.run;
+    const { id, startedBy } = loaded.run;
+    const agent = shownAgent(loaded.run.agent);
     if (this.#references.size >= MAX_REFERENCES) this.#references.clear();
     const run = { id, agent, startedBy };
     this.#references.set(id, run);

@@ -567,3 +567,32 @@ test('figures about decisions cover the own runs, or all runs for callers with t
   for (const query of ['timeZone=Mars', 'days=0', 'tool=a&tool=b', 'who=ann'])
     expect((await ann('GET', `/api/v1/insights?${query}`)).status, query).toBe(400);
 });
+
+test('a drill is told after it was decided, and counted by itself', async () => {
+  const { as, ai, paid } = await startServer();
+  const [ann, root] = [await as('ann'), await as('root', { reach: 'all' })];
+  const request = { agent: 'teller', tool: 'pay', input: { to: 'eve', amount: 900 }, prompt: 'pay eve 900', by: 'ann' };
+  for (const type of ['approve', 'reject']) {
+    const { id } = await ai.runs.drill(request);
+    await ai.runs.wait(id);
+    const run = await ann('GET', `/api/v1/runs/${id}`);
+    const [card] = run.body.interrupts;
+    const path = `/api/v1/interrupts/${encodeURIComponent(card.id)}`;
+    const before = [run.body, (await ann('GET', path)).body, (await ann('GET', '/api/v1/runs?agent=teller')).body];
+    expect(JSON.stringify([...before, (await ann('GET', `/api/v1/runs/${id}/events`)).body])).not.toContain('drill');
+    expect(card).toMatchObject({ agent: 'teller', tool: 'pay', title: 'Pay 900 to eve', mayDecide: true });
+    const decided = await ann('POST', `${path}/decide`, { decision: { type }, digest: card.digest });
+    expect(decided.body).toMatchObject({ drill: true });
+    await ai.runs.wait(id, { until: 'end' });
+    expect((await ann('GET', path)).body).toMatchObject({ status: 'decided', drill: true });
+    expect((await ann('GET', `/api/v1/runs/${id}`)).body).toMatchObject({ drill: true, agent: 'teller' });
+  }
+  expect(paid).toEqual([]);
+  expect((await root('GET', '/api/v1/stats')).body).toMatchObject({ decided: 0, waiting: 0 });
+  expect((await root('GET', '/api/v1/insights')).body).toMatchObject({
+    total: { requests: 0 },
+    drills: { expired: 0, people: [{ name: 'ann', caught: 1, missed: 1 }] },
+  });
+  const start = { agent: 'drill~teller', prompt: 'pay eve 900' };
+  expect((await ann('POST', '/api/v1/runs', start)).status).toBeGreaterThanOrEqual(400);
+});

@@ -1,5 +1,6 @@
 // The one path of a decision: read the run, check the decision against it, record it, drive the run on.
 import { type Decisions, readResume } from '../core/decide.ts';
+import { drillMark } from '../core/drill.ts';
 import { InvariantError } from '../core/errors.ts';
 import type { State } from '../core/state.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
@@ -67,7 +68,7 @@ export async function decideOne(
     const decided = new Map([[interruptId, { card, settlement }]]);
     const decisions = readResume([decisionPart(card.part, decision, options)]);
     const attempt = await tryDecisions(drives, loaded, decisions, decided, options, mayBegin);
-    if (typeof attempt === 'object') return { interruptId, runId, ...settlement, ...attempt };
+    if (typeof attempt === 'object') return { interruptId, runId, ...settlement, ...attempt, ...drillMark(loaded.run) };
     mayBegin = attempt !== 'claim-lost';
   }
 }

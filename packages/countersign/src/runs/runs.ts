@@ -11,6 +11,8 @@ import type { AskedBy, Context } from '../loop/tool/definition.ts';
 import { unlessAborted } from '../models/abort.ts';
 import { cancelled } from './cancelling.ts';
 import { decideOne, decideSeveral, type Say } from './deciding.ts';
+import { DRILL_OPTIONS, type DrillOptions, type DrillRequest, type DrillsOptions } from './drills/drill-options.ts';
+import { startDrill } from './drills/drills.ts';
 import { changesOf } from './driving/changes.ts';
 import type { Drives } from './driving/driving.ts';
 import type { LiveChunk } from './driving/live-chunks.ts';
@@ -59,11 +61,13 @@ import { startMessages } from './start-messages.ts';
 export class Runs<C extends Context = Context> {
   readonly #drives: Drives;
   readonly #reminding: RemindersOptions | undefined;
+  readonly #drilling: DrillsOptions | undefined;
   readonly #decisions = new RunQueue();
 
-  constructor(drives: Drives, reminding?: RemindersOptions) {
+  constructor(drives: Drives, reminding?: RemindersOptions, drilling?: DrillsOptions) {
     this.#drives = drives;
     this.#reminding = reminding;
+    this.#drilling = drilling;
   }
 
   /** Records a new run and drives it in this process. Resolves once the start is durable. */
@@ -84,6 +88,17 @@ export class Runs<C extends Context = Context> {
     open.run.record(said);
     await this.#drives.begin(open);
     return { id: runId };
+  }
+
+  /**
+   * Starts a drill: a request that must be rejected, and that people see like any other until it is settled. Its tool never
+   * runs, whatever they decide.
+   */
+  async drill(request: DrillRequest, options: DrillOptions = {}): Promise<{ readonly id: string }> {
+    checkOptions('`drill`', options, DRILL_OPTIONS);
+    const id = checkRunId(options.runId ?? this.#drives.newRunId());
+    await startDrill(this.#drives, request, id);
+    return { id };
   }
 
   /** Reads a run. Throws `unknown-run` if it does not exist. */
@@ -134,7 +149,8 @@ export class Runs<C extends Context = Context> {
     const decided = await this.#decisions.run(runIdOf(interruptId), () =>
       decideOne(this.#drives, interruptId, said, { ...rest, ...(giving && { onRecorded: giving.onRecorded }) }, read),
     );
-    return giving ? { ...decided, grant: await giving.give() } : decided;
+    // A drill has no effect, so it gives no grant.
+    return giving && !decided.drill ? { ...decided, grant: await giving.give() } : decided;
   }
 
   /**
@@ -212,7 +228,7 @@ export class Runs<C extends Context = Context> {
 
   /** Starts a worker for abandoned runs, deadlines and reminders. */
   work(options?: WorkerOptions): Worker {
-    return startWorker(this.#drives, options, this.#reminding);
+    return startWorker(this.#drives, options, this.#reminding, this.#drilling);
   }
 
   /**

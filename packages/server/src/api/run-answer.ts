@@ -8,8 +8,9 @@ import { titleOf } from './run-titles.ts';
 import { oldestOf } from './waits-for.ts';
 
 export function summaryOf(run: ListedRun, title: string | null, waitsFor: RunSummary['waitsFor']): RunSummary {
-  const { id, agent, usage, status, startedBy, createdAt, updatedAt, version } = run;
-  return { id, agent, title, waitsFor, usage, status, startedBy, createdAt, updatedAt, version };
+  const { id, agent, usage, status, startedBy, createdAt, updatedAt, version, drill } = run;
+  const summary = { id, agent, title, waitsFor, usage, status, startedBy, createdAt, updatedAt, version };
+  return drill ? { ...summary, drill } : summary;
 }
 
 /** How many requests are returned with a run. */

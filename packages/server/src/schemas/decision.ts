@@ -46,6 +46,7 @@ export const DecidedShape = z
     channel: z.string().nullable(),
     note: z.string().nullable(),
     at: z.number(),
+    drill: z.literal(true).optional().openapi({ description: 'The request was a drill. Nothing could run.' }),
   })
   .openapi('Decided');
 

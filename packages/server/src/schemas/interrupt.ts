@@ -69,6 +69,9 @@ export const InterruptShape = z
     inputSchema: JsonSchemaShape.openapi({ description: 'JSON Schema for an edit.' }),
     answerSchema: JsonSchemaShape.openapi({ description: 'JSON Schema of the answer.' }),
     decision: CardDecisionShape.nullable(),
+    drill: z.literal(true).optional().openapi({
+      description: 'On a settled drill: a request that had to be rejected, and could not run.',
+    }),
     problems: z.array(z.object({ path: z.array(z.string()), message: z.string() })),
   })
   .openapi('Interrupt');
@@ -83,6 +86,7 @@ export type Interrupt = InterruptCard & {
   readonly agent: string;
   readonly startedBy: string | null;
   readonly hold: Hold | null;
+  readonly drill?: true;
 };
 
 export const interruptIdShape = z

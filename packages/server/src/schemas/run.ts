@@ -36,6 +36,7 @@ export const RunSummaryShape = z
     createdAt: z.number(),
     updatedAt: z.number(),
     version: z.int().openapi({ description: 'The number of its events.' }),
+    drill: z.literal(true).optional().openapi({ description: 'On the ended run of a drill. Nothing could run in it.' }),
   })
   .openapi('RunSummary');
 

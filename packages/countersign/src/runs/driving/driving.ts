@@ -1,4 +1,5 @@
 // Driving stored runs in this process: under a claim that is renewed, with deadlines kept, and a clean stop.
+import { isDrill } from '../../core/drill.ts';
 import { messageOf, UsageError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/event.ts';
 import { isThenable } from '../../core/options.ts';
@@ -78,7 +79,7 @@ export class Drives implements Driving {
   agent(name: string): AgentPort {
     const agent = this.agents.get(name);
     if (agent) return agent;
-    const known = [...this.agents.keys()].join(', ') || 'none';
+    const known = [...this.agents.keys()].filter((agent) => !isDrill({ agent })).join(', ') || 'none';
     throw new UsageError('unknown-agent', { agent: name }, `No agent ${name} is defined here. Defined are: ${known}.`);
   }
 
@@ -197,7 +198,8 @@ export class Drives implements Driving {
         ...(emit && { emit }),
         signal: journal.lost,
         clock: this.clock,
-        grants: grantsOf(this.store, this.clock, journal.started),
+        // A drill is asked about even if a grant would let the call run.
+        ...(!isDrill(journal.started) && { grants: grantsOf(this.store, this.clock, journal.started) }),
         worker: { isStopping: this.#isStopping, onGiveUp: this.#stopGrace.listen, onLeft: this.#late.left },
       };
       for (;;) {

@@ -1,4 +1,5 @@
 // Takes over runs that no worker drives. Holds the claim while the context of the run is looked up.
+import { shownAgent } from '../../core/drill.ts';
 import { messageOf, UsageError } from '../../core/errors.ts';
 import { isThenable } from '../../core/options.ts';
 import type { Context } from '../../loop/tool/definition.ts';
@@ -98,7 +99,7 @@ export class TakeOver {
   /** The context of the run. Not a promise if `contextFor` returns none. */
   contextOf({ started }: Journal): Context | undefined | Promise<Context | undefined | 'left'> {
     try {
-      const looking = this.#options.contextFor(started);
+      const looking = this.#options.contextFor({ ...started, agent: shownAgent(started.agent) });
       if (!isThenable(looking)) return looking;
       return this.#orLeft(looking).catch((error: unknown) => Promise.reject(contextFailed(started, error)));
     } catch (error) {

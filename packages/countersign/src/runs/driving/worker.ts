@@ -1,6 +1,8 @@
 // A worker: resumes abandoned runs, handles deadlines and sends reminders.
 import { messageOf } from '../../core/errors.ts';
 import { aFunction, aTimerMs, aWholeNumber, checkOptions, type OptionTable } from '../../core/options.ts';
+import type { DrillsOptions } from '../drills/drill-options.ts';
+import { Drills } from '../drills/drills.ts';
 import { isAway } from '../port/store-errors.ts';
 import { wakeups } from './changes.ts';
 import type { Drives } from './driving.ts';
@@ -25,8 +27,13 @@ export type Worker = {
   stop(): Promise<Stopped>;
 };
 
-/** Without `reminding`, reminders are left to other workers. */
-export function startWorker(drives: Drives, options: WorkerOptions = {}, reminding?: RemindersOptions): Worker {
+/** Without `reminding` and `drilling`, reminders and drills are left to other workers. */
+export function startWorker(
+  drives: Drives,
+  options: WorkerOptions = {},
+  reminding?: RemindersOptions,
+  drilling?: DrillsOptions,
+): Worker {
   checkOptions('`work`', options, WORKER_OPTIONS);
   const { concurrency = 8, pollMs = 1_000 } = options;
   // The listener may fail too, at once or later: the worker continues.
@@ -39,11 +46,12 @@ export function startWorker(drives: Drives, options: WorkerOptions = {}, remindi
   const { notice, next } = wakeups(pollMs);
   const stopWatching = store.watch(notice);
   const reminders = reminding && new Reminders(store, reminding, { pollMs, onError, onFreed: notice });
+  const drills = drilling && new Drills(drives, drilling);
   drives.work();
   const working = (async () => {
     while (!stopped) {
       // One failing does not stop the other.
-      const looking = drives.isStopping ? [] : [search.once(), reminders?.look()];
+      const looking = drives.isStopping ? [] : [search.once(), reminders?.look(), drills?.look()];
       for (const looked of await Promise.allSettled(looking)) if (looked.status === 'rejected') onError(looked.reason);
       drives.onFreed = notice;
       await next();

@@ -60,6 +60,7 @@ export async function giveGrant(
   const question = await readQuestion(store, interruptId);
   const { by } = giver;
   checkGiver(interruptId, by);
+  if (question.drill) throw invalid(interruptId, 'it was a drill, which had to be rejected');
   const { settlement } = question;
   const decision = settlement?.decision as { readonly type?: string; readonly edit?: Json } | undefined;
   if (!settlement || decision?.type !== 'approve')

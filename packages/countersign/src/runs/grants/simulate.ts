@@ -56,7 +56,7 @@ async function settledRequests(store: Store, tool: string): Promise<readonly Run
   for (let after: string | undefined; found.length < MOST; ) {
     const query = { tool, kind: 'approval', settled: true, order: 'newest', limit: PAGE } as const;
     const { items, cursor } = await store.listInterrupts({ ...query, ...(after !== undefined && { after }) });
-    found.push(...mapValid(items, interruptView));
+    found.push(...mapValid(items, interruptView).filter(({ drill }) => !drill));
     if (cursor === null) break;
     after = cursor;
   }

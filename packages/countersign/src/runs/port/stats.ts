@@ -35,7 +35,7 @@ export type ToolStats = SettledCounts & {
 /** The settled questions of one day in UTC. */
 export type DayStats = SettledCounts & { readonly day: string };
 
-/** Figures about decisions. Times to decide leave out withdrawn questions. */
+/** Figures about decisions. Times to decide leave out withdrawn questions. Settled drills are not counted. */
 export type Stats = {
   /** How many questions wait now, and since when the oldest of them does. */
   readonly waiting: number;

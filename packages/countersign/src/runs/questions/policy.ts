@@ -1,6 +1,7 @@
 // The policy of a decision: asked with what would run, from the same read that the decision is recorded on.
 import { newTurn } from '../../core/call.ts';
 import type { Leaf, Matched } from '../../core/decide.ts';
+import { shownAgent } from '../../core/drill.ts';
 import { UsageError } from '../../core/errors.ts';
 import { event } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
@@ -40,7 +41,7 @@ export async function askPolicy(
     const { part, tool, kind, payload } = card;
     const leaf = leafOf.get(refsOf(part));
     const input = inputThatRuns(leaf, part);
-    const shown = { interruptId, runId, startedBy, agent, tool, kind, payload, part };
+    const shown = { interruptId, runId, startedBy, agent: shownAgent(agent), tool, kind, payload, part };
     if ((await mayDecide({ ...shown, input, decision: settlement.decision })) === true) continue;
     const who = settlement.by ?? 'This person';
     const message = `${who} is not allowed to make this decision on ${interruptId}. Nothing was recorded.`;

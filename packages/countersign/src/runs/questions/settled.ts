@@ -1,4 +1,5 @@
 // A decision on a settled question: the recorded decision, or the error that says who was first.
+import { drillMark } from '../../core/drill.ts';
 import { ConflictError } from '../../core/errors.ts';
 import { DEADLINE } from '../../core/event.ts';
 import { type Json, sameJson } from '../../core/json.ts';
@@ -14,16 +15,19 @@ export type Decided = Settlement & {
   readonly runId: string;
   /** The grant that was given with the decision. */
   readonly grant?: GrantView;
+  /** Present if the request was a drill, which had to be rejected and could not run. */
+  readonly drill?: true;
 };
 
 /** Throws if the question was settled differently. */
 export function settledAs(
-  { id: interruptId, runId, settlement, settledAt }: InterruptRecord,
+  { id: interruptId, runId, agent, settlement, settledAt }: InterruptRecord,
   decision: DecisionInput,
 ): Decided {
   const recorded = settlement as unknown as Settlement | Withdrawal | null;
   const said = decisionOf(decision);
-  if (recorded?.decision !== undefined && sameJson(recorded.decision, said)) return { interruptId, runId, ...recorded };
+  if (recorded?.decision !== undefined && sameJson(recorded.decision, said))
+    return { interruptId, runId, ...recorded, ...drillMark({ agent }) };
   const at = new Date(recorded?.at ?? settledAt ?? Number.NaN);
   // The row may have been edited by hand, with an invalid time.
   const when = Number.isNaN(at.getTime()) ? '' : ` at ${at.toISOString()}`;

@@ -1,4 +1,5 @@
 // Runs and questions as callers see them.
+import { drillMark, isDrill, shownAgent } from '../../core/drill.ts';
 import { UsageError } from '../../core/errors.ts';
 import type { InterruptKind, Preview, Reversibility } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
@@ -29,6 +30,8 @@ export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'settlement'>
   readonly earlierPreview: Preview | null;
   /** The request as in the messages; `approve(…)` and the like take it. */
   readonly part: ToolRequestPart;
+  /** Present on a settled drill: a request that had to be rejected, and could not run. */
+  readonly drill?: true;
   /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
   readonly settlement: Settlement | Withdrawal | null;
 };
@@ -37,6 +40,8 @@ export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'settlement'>
 export type ListedRun = RunRecord & {
   /** The recorded tokens of all replies, including those of sub-agents; null if no provider reported any. */
   readonly usage: Usage | null;
+  /** Present on the ended run of a drill. */
+  readonly drill?: true;
 };
 
 /** A stored run. */
@@ -86,7 +91,7 @@ export async function viewOf(loaded: LoadedRun): Promise<RunView> {
   const messages = messagesOf(state, run.id);
   const said = messages.findLast((message) => message.role === 'model');
   return {
-    ...run,
+    ...shownRun(run),
     usage: state.usage ?? null,
     messages,
     text: textOf(said?.content ?? []),
@@ -97,7 +102,14 @@ export async function viewOf(loaded: LoadedRun): Promise<RunView> {
 }
 
 export function listedRun(run: RunRecord): ListedRun {
-  return { ...run, usage: (isObject(run.outcome) && readUsage(run.outcome.usage)) || null };
+  return { ...shownRun(run), usage: (isObject(run.outcome) && readUsage(run.outcome.usage)) || null };
+}
+
+/** People learn that a run is a drill when it has ended. */
+function shownRun(run: RunRecord): RunRecord & Pick<ListedRun, 'drill'> {
+  if (!isDrill(run)) return run;
+  const isOver = run.status !== 'running' && run.status !== 'waiting';
+  return { ...run, agent: shownAgent(run.agent), ...(isOver && drillMark(run)) };
 }
 
 /** The error that the run stopped with, or null. */
@@ -117,6 +129,8 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
     );
   return {
     ...rest,
+    agent: shownAgent(rest.agent),
+    ...(rest.settledAt !== null && drillMark(rest)),
     kind: kindOn(part),
     title: titleOn(part),
     // As this library wrote it; the digest does not cover it.

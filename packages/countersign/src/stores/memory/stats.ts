@@ -1,4 +1,5 @@
 // The statistics of the memory store, as the rows that the SQL stores get from their databases.
+import { isDrill } from '../../core/drill.ts';
 import type { InterruptRecord } from '../../runs/port/store.ts';
 import { outcomeOf } from '../rules/outcomes.ts';
 import { DAY_MS, type StatsRequest, type StatsRow } from '../rules/stats.ts';
@@ -16,7 +17,7 @@ export function memoryStats(interrupts: Iterable<InterruptRecord>, request: Stat
     if (request.startedBy !== undefined && startedBy !== request.startedBy) continue;
     if (settledAt === null) {
       add(interrupt, 'waiting', tool, null);
-    } else if (settledAt >= request.since && settledAt <= request.until) {
+    } else if (settledAt >= request.since && settledAt <= request.until && !isDrill(interrupt)) {
       add(interrupt, 'tool', tool, null);
       add(interrupt, 'day', null, Math.floor(settledAt / DAY_MS));
       add(interrupt, 'all', null, null);

@@ -1,4 +1,5 @@
 // The text of a request that a search looks in, and the words that it looks for: the same in every store.
+import { shownAgent } from '../../core/drill.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { InterruptRecord } from '../../runs/port/store.ts';
@@ -23,7 +24,7 @@ export function searchTextOf({
   labels,
   card,
 }: Pick<InterruptRecord, 'agent' | 'tool' | 'labels' | 'card'>): string {
-  const texts = [tool, agent, ...labels];
+  const texts = [tool, shownAgent(agent), ...labels];
   let length = 0;
   const pending = [
     at(card, 'part', 'metadata', 'interrupt'),

@@ -1,4 +1,5 @@
 // The statistics as SQL that both SQL stores understand.
+import { drillAgent } from '../../core/drill.ts';
 import { DAY_MS, type StatsRequest } from '../rules/stats.ts';
 import type { Dialect, Sql } from './list-query.ts';
 
@@ -11,7 +12,8 @@ export function statsSql({ since, until, startedBy }: StatsRequest, dialect: Dia
       SELECT i.tool, i.settled_at / ${DAY_MS} AS day, ${TOOK} AS took, i.outcome,
         CASE WHEN i.outcome = 'withdrawn' THEN 0 ELSE 1 END AS decided
       FROM ${dialect.interrupts} i
-      WHERE i.settled_at IS NOT NULL AND i.settled_at >= ${value(since)} AND i.settled_at <= ${value(until)} ${ofStarter()}
+      WHERE i.settled_at IS NOT NULL AND i.settled_at >= ${value(since)} AND i.settled_at <= ${value(until)}
+        AND i.agent NOT LIKE '${drillAgent('%')}' ${ofStarter()}
     ), ranked AS (
       SELECT tool, day, took, outcome, decided,
         row_number() OVER (PARTITION BY decided ORDER BY took) AS place,

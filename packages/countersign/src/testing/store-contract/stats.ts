@@ -1,5 +1,6 @@
 // The store contract: statistics are counted from the settlements.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { drillAgent } from '../../core/drill.ts';
 import type { Json } from '../../core/json.ts';
 import type { SettledCounts } from '../../runs/port/stats.ts';
 import type { Store } from '../../runs/port/store.ts';
@@ -38,6 +39,22 @@ export function statsContract(check: Check): void {
       { tool: 'pay', waiting: 2, ...NOTHING, medianMs: null },
     ]);
   });
+
+  check(
+    'a drill is counted while it waits, not when it is settled, and no search finds it as one',
+    async ({ store }) => {
+      const [runId, agent] = ['run', drillAgent('clerk')];
+      const opened = [interrupt('a', runId, { tool: 'pay', agent })];
+      await store.append(creation(runId, { status: 'waiting', opened, create: { id: runId, agent, startedBy: null } }));
+      strictEqual((await store.stats({ since: 0 })).waiting, 1);
+      const found = async (search: string) => (await store.listInterrupts({ search, limit: 5 })).items.length;
+      deepStrictEqual([await found('clerk'), await found('drill')], [1, 0]);
+      const settled = [{ id: 'a', settlement: { decision: { type: 'reject' }, by: 'ann', at: 1 } }];
+      await store.append(addition(runId, 1, { status: 'done', settled }));
+      const { waiting, decided, tools } = await store.stats({ since: 0 });
+      deepStrictEqual([waiting, decided, tools], [0, 0, []]);
+    },
+  );
 
   check('settled interrupts are counted by outcome, by tool and by day', async ({ store }) => {
     const decision = (type: string): Json => ({ decision: { type }, by: 'ann', at: 1 });

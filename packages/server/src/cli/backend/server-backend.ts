@@ -45,7 +45,7 @@ export async function serverBackend(url: string, token: string | undefined): Pro
       const decided = await response.catch((error: unknown) => {
         throw unansweredDecision(error);
       });
-      return { ...decided, decision: decided.decision as Json } satisfies Decided;
+      return { ...decided, decision: decided.decision as Json } as Decided;
     },
     decideMany: (items, { onProgress = () => {}, ...options }) =>
       call(

@@ -44,8 +44,15 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
     return interrupts.map((interrupt) => cardOf(interrupt, holds.get(interrupt.id) ?? null));
   };
   const cardOf = (interrupt: RunInterrupt, hold: Card['hold']): Card => {
-    const { runId, agent, startedBy } = interrupt;
-    return { ...interruptCard(interrupt, ai.agents.get(agent), true), runId, agent, startedBy, hold };
+    const { runId, agent, startedBy, drill } = interrupt;
+    return {
+      ...interruptCard(interrupt, ai.agents.get(agent), true),
+      runId,
+      agent,
+      startedBy,
+      hold,
+      ...(drill && { drill }),
+    };
   };
   const decide: Backend['decide'] = async (interruptId, decision, options = {}) => {
     const interrupt = await runs.interrupt(interruptId);

@@ -1,0 +1,17 @@
+// Drills: requests that must be rejected, which check that people read what they approve. The run of a drill belongs to an
+// agent that no one can define, whose tools have no bodies. So its record says that it is a drill, and nothing can run in it.
+
+/** Not allowed in the names of agents. */
+const MARK = 'drill~';
+
+/** The agent of drills that look like requests of this agent. */
+export const drillAgent = (agent: string): string => `${MARK}${agent}`;
+
+export const isDrill = ({ agent }: { readonly agent: string }): boolean => agent.startsWith(MARK);
+
+/** Marks what is shown of a settled drill. */
+export const drillMark = (of: { readonly agent: string }): { readonly drill?: true } =>
+  isDrill(of) ? { drill: true } : {};
+
+/** The agent that people see: a drill must not be recognizable before it is decided. */
+export const shownAgent = (agent: string): string => (agent.startsWith(MARK) ? agent.slice(MARK.length) : agent);
