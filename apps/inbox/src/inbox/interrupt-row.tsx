@@ -23,7 +23,7 @@ type InterruptRowProps = {
 /** Renders again only when it changed, because a list may be long. */
 export const InterruptRow = memo(function InterruptRow(props: InterruptRowProps) {
   const { interrupt, href, isOpen, isSelected = false, onSelect, onOpen } = props;
-  const { id, tool, agent, risk, createdAt, expiresAt, labels, hold, decision } = interrupt;
+  const { id, tool, agent, risk, reversibility, createdAt, expiresAt, labels, hold, decision } = interrupt;
   const summary = summaryOf(interrupt);
   const outcome = outcomeOf(interrupt);
   return (
@@ -73,6 +73,9 @@ export const InterruptRow = memo(function InterruptRow(props: InterruptRowProps)
           )}
           <span className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-xs text-muted">
             {!outcome && risk !== null && <RiskMark risk={risk} />}
+            {!outcome && reversibility === 'irreversible' && (
+              <span className="shrink-0 text-danger">Cannot be undone</span>
+            )}
             <span className="max-w-full truncate font-mono">
               <VisibleText text={tool} />
             </span>

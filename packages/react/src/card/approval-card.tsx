@@ -5,12 +5,13 @@ import { useNamed, useWords, type Words } from '../appearance.tsx';
 import { LongText, Unshown, useUnshown } from '../text/long-text.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import type { UseInterrupts } from '../use-interrupts.ts';
-import { CardFacts, CardInput, CardPayload, messagesOf, Risk } from './card-body.tsx';
+import { CardFacts, CardInput, CardPayload, messagesOf, Reversibility, Risk } from './card-body.tsx';
 import { Decide, type Mode } from './decide.tsx';
 import { DecisionDetails, OutcomeLine } from './decision-summary.tsx';
 import { DraftKept, useDraft } from './draft-kept.tsx';
 import { EditForm } from './edit-form.tsx';
 import { outcomeOf } from './outcome.tsx';
+import { CardPreview } from './preview.tsx';
 import { titleOf } from './title.ts';
 
 type AnyCard = InterruptCard<string, any>;
@@ -59,7 +60,12 @@ export function ApprovalCard(props: ApprovalCardProps) {
             </span>
           </p>
         )}
-        {!isDecided && <Risk interrupt={interrupt} />}
+        {!isDecided && (
+          <div {...named('marks')}>
+            <Reversibility interrupt={interrupt} />
+            <Risk interrupt={interrupt} />
+          </div>
+        )}
         <Heading {...named('heading')} id={`${id}-heading`} tabIndex={-1}>
           <VisibleText text={titleOf(interrupt)} />
         </Heading>
@@ -107,6 +113,7 @@ function Request({ interrupt, renderInput, children }: ApprovalCardProps) {
         <div {...named('request-body')}>
           <Messages interrupt={interrupt} />
           <CardInput interrupt={interrupt} renderInput={renderInput} />
+          <CardPreview interrupt={interrupt} />
           <CardPayload interrupt={interrupt} />
           <CardFacts interrupt={interrupt} hasRisk />
         </div>
@@ -139,6 +146,7 @@ function Pending({ interrupt, actions, renderInput, children, onDraft }: Pending
         ) : (
           <CardInput interrupt={interrupt} renderInput={renderInput} />
         )}
+        <CardPreview interrupt={interrupt} />
         <CardPayload interrupt={interrupt} />
         <CardFacts interrupt={interrupt} />
         {children}

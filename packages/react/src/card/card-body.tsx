@@ -1,4 +1,4 @@
-// The parts of a card below its heading: the input, what the asker adds, risk, labels and deadline.
+// The parts of a card below its heading: the input, what the asker adds, risk, reversibility, labels and deadline.
 import type { InterruptCard } from 'countersign/ui';
 import { type ReactNode, useState } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
@@ -95,16 +95,29 @@ export function Risk({ interrupt: { risk } }: CardPartProps) {
   );
 }
 
+/** Whether the effect can be undone, as the tool says. */
+export function Reversibility({ interrupt: { reversibility } }: CardPartProps) {
+  const named = useNamed();
+  const words = useWords();
+  if (!reversibility) return null;
+  return (
+    <p {...named('reversibility')} data-reversibility={reversibility}>
+      {words.reversibility[reversibility]}
+    </p>
+  );
+}
+
 /** Labels and the deadline; the risk too where the header does not show it. */
 export function CardFacts({ interrupt, hasRisk = false }: CardPartProps & { readonly hasRisk?: boolean }) {
   const named = useNamed();
   const words = useWords();
-  const { labels, expiresAt, onExpiry, status } = interrupt;
+  const { labels, expiresAt, onExpiry, status, risk, reversibility } = interrupt;
   const hasDeadline = expiresAt !== null && status === 'pending';
-  if (labels.length === 0 && !hasDeadline && !(hasRisk && interrupt.risk !== null)) return null;
+  if (labels.length === 0 && !hasDeadline && !(hasRisk && (risk !== null || reversibility))) return null;
   return (
     <div {...named('facts')}>
       {hasRisk && <Risk interrupt={interrupt} />}
+      {hasRisk && <Reversibility interrupt={interrupt} />}
       {labels.length > 0 && (
         <ul {...named('labels')} aria-label={words.labels}>
           {labels.map((label) => (
@@ -120,11 +133,12 @@ export function CardFacts({ interrupt, hasRisk = false }: CardPartProps & { read
 }
 
 /** The message, and how the question is asked (`needsApproval: () => ({ risk, expiresIn })`), may stand in its payload. */
-function shownAlready({ payload, risk, labels, expiresAt, onExpiry }: AnyCard): readonly string[] {
+function shownAlready({ payload, risk, reversibility, labels, expiresAt, onExpiry }: AnyCard): readonly string[] {
   const said = recordOf(payload);
   return [
     ...(typeof said.message === 'string' ? ['message'] : []),
     ...(said.risk === risk ? ['risk'] : []),
+    ...(said.reversibility === reversibility ? ['reversibility'] : []),
     ...(JSON.stringify(said.labels) === JSON.stringify(labels) ? ['labels'] : []),
     ...(expiresAt === null ? [] : ['expiresIn']),
     ...(said.onExpiry === onExpiry ? ['onExpiry'] : []),

@@ -56,6 +56,11 @@ function defineClerk(ai: Countersign, done: Desk['done']): void {
       description: 'Publishes a text.',
       inputSchema: z.any(),
       needsApproval: () => ({ risk: 'low', labels: ['press'] }),
+      reversibility: 'irreversible',
+      preview: () => [
+        { page: 'Press', readers: 1_200, address: 'https://example.com/press' },
+        { page: 'Home', readers: 56_000 },
+      ],
     },
     (input) => {
       done.push({ tool: 'publish', input });

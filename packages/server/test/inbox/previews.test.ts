@@ -1,0 +1,89 @@
+// Previews on the card: rows, text and failures are inert, and a changed one stands beside the one before.
+import { type ToolConfig, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { browse, card, cardPath, type Desk, openDesk, PATIENT, withBrowser } from './desk.ts';
+
+withBrowser();
+
+/** The path of a card with this preview. */
+async function asked(desk: Desk, preview: NonNullable<ToolConfig['preview']>): Promise<string> {
+  const clean = desk.ai.defineTool(
+    {
+      name: 'clean',
+      description: 'Cleans up.',
+      inputSchema: z.object({ below: z.number() }),
+      title: 'Remove products that are out of stock',
+      needsApproval: true,
+      risk: 'high',
+      reversibility: 'irreversible',
+      preview,
+    },
+    (input) => {
+      desk.done.push({ tool: 'clean', input });
+      return 'cleaned';
+    },
+  );
+  const model = scriptedModel(({ messages }) =>
+    messages.some(({ role }) => role === 'tool') ? 'Cleaned.' : { calls: [{ name: 'clean', input: { below: 1 } }] },
+  );
+  const keeper = desk.ai.defineAgent({ name: 'keeper', description: 'Keeps the stock.', tools: [clean], model });
+  const { id } = await keeper.start('Clean up.');
+  await desk.ai.runs.wait(id);
+  const [waiting = ''] = await desk.waiting(id);
+  return cardPath(waiting);
+}
+
+const approve = (page: Page) => card(page).getByRole('button', { name: 'Approve', exact: true }).click();
+const cells = (page: Page) => card(page).getByRole('table').last().getByRole('row').allInnerTexts();
+
+test('rows are a table, and a changed preview is asked about again with both side by side', async () => {
+  const desk = await openDesk();
+  let coffee = 0;
+  const stock = () => [
+    { product: 'soap', left: 0 },
+    { product: '<img src=x onerror=alert(1)>', left: coffee, note: 'new' },
+  ];
+  const page = await browse(desk, 'ada', await asked(desk, stock));
+  await card(page).getByText('Cannot be undone').waitFor(PATIENT);
+  expect(await cells(page)).toEqual(['product\tleft\tnote', 'soap\t0\t', '<img src=x onerror=alert(1)>\t0\tnew']);
+  coffee = 7;
+  await approve(page);
+  const [again = ''] = await expect
+    .poll(async () => (await desk.ai.runs.interrupts()).items.map(({ id }) => id), PATIENT)
+    .toHaveLength(1)
+    .then(async () => (await desk.ai.runs.interrupts()).items.map(({ id }) => id));
+  expect(desk.done).toEqual([]);
+  await page.goto(`${desk.url}${cardPath(again)}`);
+  await card(page).getByText('What would happen has changed. Please check it again.').waitFor(PATIENT);
+  expect(await card(page).getByRole('table').count()).toBe(2);
+  expect(await cells(page)).toContain('<img src=x onerror=alert(1)>\t7\tnew');
+  await approve(page);
+  await expect.poll(() => desk.done, PATIENT).toEqual([{ tool: 'clean', input: { below: 1 } }]);
+});
+
+test('a failed preview is a warning, and the request can be rejected', async () => {
+  const desk = await openDesk();
+  const page = await browse(
+    desk,
+    'ada',
+    await asked(desk, () => Promise.reject(new Error('the stock <b>list</b> is down'))),
+  );
+  await card(page).getByText('Preview failed: the stock <b>list</b> is down').waitFor(PATIENT);
+  await card(page).getByRole('button', { name: 'Reject', exact: true }).click();
+  await card(page).getByLabel('Reason (optional)').press('Enter');
+  await card(page)
+    .getByText(/Rejected by ada/)
+    .waitFor(PATIENT);
+  expect(desk.done).toEqual([]);
+});
+
+test('the lines of a diff keep their signs', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada', await asked(desk, () => '@@ shop.txt @@\n-soap\n+tea <i>\n milk'));
+  const lines = card(page).locator('[data-countersign="preview-line"]');
+  await lines.first().waitFor(PATIENT);
+  expect(await lines.allTextContents()).toEqual(['@@ shop.txt @@\n', '-soap\n', '+tea <i>\n', ' milk\n']);
+  expect(await card(page).locator('[data-line]').count()).toBe(2);
+});
