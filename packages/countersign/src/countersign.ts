@@ -1,6 +1,7 @@
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
 import { randomFillSync } from 'node:crypto';
 import { UsageError } from './core/errors.ts';
+import { defined } from './core/json.ts';
 import type { ToolRequestPart } from './core/message.ts';
 import {
   aContext,
@@ -20,12 +21,14 @@ import type { SubAgentRecord } from './loop/sink.ts';
 import type {
   Context,
   InterruptConfig,
+  PolicyConfig,
   Tool,
   ToolBody,
   ToolConfig,
   ToolDefinition,
   UnknownNames,
 } from './loop/tool/definition.ts';
+import { checkPolicy } from './loop/tool/policies.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/tool/schema.ts';
 import { interrupt, tool } from './loop/tool/tool.ts';
 import { findTools, type InterruptOf, type ToolInput } from './loop/tool/toolbox.ts';
@@ -42,6 +45,7 @@ import { Drives } from './runs/driving/driving.ts';
 import type { AgentPort, DrivesOptions, StartedRun } from './runs/driving/open-run.ts';
 import { LEASES_PER_REMINDER, type OnReminder } from './runs/driving/reminders.ts';
 import { Grants } from './runs/grants/grants.ts';
+import type { People } from './runs/people.ts';
 import { checkStore } from './runs/port/check-store.ts';
 import type { Store } from './runs/port/store.ts';
 import { Runs } from './runs/runs.ts';
@@ -74,6 +78,8 @@ export type CountersignOptions<C extends Context = Context> = {
   readonly onReminder?: OnReminder;
   /** Requests that must be rejected, which workers start now and then to check that people read what they approve. */
   readonly drills?: DrillsOptions;
+  /** Who has which roles, and who stands in for whom: asked when somebody decides a request that has a policy. */
+  readonly people?: People;
   /** How long a worker may be silent before another takes over its runs; 7,500 ms by default. */
   readonly leaseMs?: number;
   /** How long a stop waits for the model's reply; after that the next worker asks again. 10,000 ms by default. */
@@ -104,6 +110,7 @@ export function countersign<C extends Context = Context>(options: CountersignOpt
 export class Countersign<C extends Context = Context> {
   #settings: Settings;
   readonly #tools = new Map<string, ToolDefinition>();
+  readonly #policies = new Map<string, PolicyConfig>();
   readonly #prompts = new Map<string, PromptDefinition>();
   readonly #promptDir: string | undefined;
   readonly #agents = new Map<string, AgentPort>();
@@ -128,6 +135,7 @@ export class Countersign<C extends Context = Context> {
       contextFor = () => undefined,
       onReminder,
       drills,
+      people = {},
       leaseMs = 7_500,
       graceMs = 10_000,
       maxRunSize = 8_388_608,
@@ -147,11 +155,13 @@ export class Countersign<C extends Context = Context> {
       sleep,
       random: Math.random,
       clock,
+      policies: { named: this.#policies, ...defined({ membersOf: people.membersOf, roles: people.roles }) },
     };
     if (store !== undefined) checkStore(store);
     if (drills !== undefined) checkDrills(drills);
     const runLimit = { size: maxRunSize, events: maxRunEvents };
-    this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, graceMs, clock, runLimit }, onReminder, drills);
+    const driving = { contextFor, leaseMs, graceMs, clock, runLimit, people };
+    this.#runs = store && this.#openRuns(store, driving, onReminder, drills);
   }
 
   /** Defines a tool, which `tools` can also refer to by name. Without `body`, it is a question like `defineInterrupt`. */
@@ -159,7 +169,21 @@ export class Countersign<C extends Context = Context> {
     config: ToolConfig<I, O, C>,
     body?: ToolBody<I, O, C>,
   ): Tool<InferInput<I>, InferInput<O>> {
-    return this.#define(tool(config as ToolConfig<I, O>, body as ToolBody<I, O>));
+    const made = tool(config as ToolConfig<I, O>, body as ToolBody<I, O>);
+    this.#checkPolicyOf(made.definition);
+    return this.#define(made);
+  }
+
+  /**
+   * Defines a policy, which `needsApproval: { policy: name }` refers to. Define it before the tools that name it.
+   * @example
+   * ai.definePolicy('payments', { notRequester: true, quorum: [{ of: { roles: ['finance'] }, count: 2 }] });
+   */
+  definePolicy(name: string, config: PolicyConfig<any, C>): void {
+    checkPolicy(name, config, this.#settings.policies.roles);
+    if (this.#policies.has(name))
+      throw new UsageError('invalid-options', { policy: name }, `The policy ${name} is defined already.`);
+    this.#policies.set(name, config as PolicyConfig);
   }
 
   /** Defines a question: the model calls it to ask, and a person's answer is its result. */
@@ -291,7 +315,7 @@ export class Countersign<C extends Context = Context> {
 
   #openRuns(
     store: Store,
-    options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'graceMs' | 'clock' | 'runLimit'>,
+    options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'graceMs' | 'clock' | 'runLimit' | 'people'>,
     onReminder: OnReminder | undefined,
     drills: DrillsOptions | undefined,
   ): Runs<C> {
@@ -323,6 +347,16 @@ export class Countersign<C extends Context = Context> {
       throw new UsageError('duplicate-tool', { tool: name }, `A tool or agent ${name} is defined already.`);
     this.#tools.set(name, made.definition);
     return made;
+  }
+
+  /** A policy that is not defined would leave its requests to nobody. */
+  #checkPolicyOf({ name, needsApproval }: ToolDefinition): void {
+    const { policy } = typeof needsApproval === 'object' ? needsApproval : {};
+    if (policy === undefined) return;
+    if (typeof policy !== 'string') return checkPolicy(undefined, policy, this.#settings.policies.roles);
+    if (this.#policies.has(policy)) return;
+    const message = `The tool ${name} names the policy ${policy}, which is not defined. Define it first: ai.definePolicy('${policy}', { … }).`;
+    throw new UsageError('invalid-options', { tool: name, policy }, message);
   }
 
   #callable(id: string, load: () => Promise<PromptDefinition>): Prompt {
@@ -358,6 +392,7 @@ const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   contextFor: aFunction,
   onReminder: aFunction,
   drills: anything,
+  people: anything,
   leaseMs: aTimerMs,
   graceMs: aTimerMs,
   maxRunSize: aWholeNumber,

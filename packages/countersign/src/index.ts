@@ -26,7 +26,15 @@ export type { GenerateOptions } from './loop/options.ts';
 export type { GenerateResponse } from './loop/response.ts';
 export type { Chunk } from './loop/stream/chunk.ts';
 export { approve, cancel, reject, respond, restart, toolResponse } from './loop/tool/decisions.ts';
-export type { Approval, Context, InterruptConfig, Tool, ToolConfig, ToolContext } from './loop/tool/definition.ts';
+export type {
+  Approval,
+  Context,
+  InterruptConfig,
+  PolicyConfig,
+  Tool,
+  ToolConfig,
+  ToolContext,
+} from './loop/tool/definition.ts';
 export type { Duration } from './loop/tool/duration.ts';
 export type { SchemaInput } from './loop/tool/schema.ts';
 export { type AskOptions, InterruptSignal } from './loop/tool/signal.ts';
@@ -36,6 +44,7 @@ export type { ToolInput } from './loop/tool/toolbox.ts';
 export type { JsonSchema, Model, ModelChunk, ModelReply, ModelRequest } from './models/model.ts';
 export type { ModelInput, Providers } from './models/resolve.ts';
 export type { Prompt } from './prompts/callable.ts';
+export type { DecideResult } from './runs/deciding.ts';
 export type { DrillOptions, DrillRequest, DrillsOptions } from './runs/drills/drill-options.ts';
 export type { StartedRun } from './runs/driving/open-run.ts';
 export type { Stopped } from './runs/driving/record-late-result.ts';
@@ -48,8 +57,10 @@ export type { Giver } from './runs/grants/give.ts';
 export type { GrantListOptions, Grants, RevokeOptions } from './runs/grants/grants.ts';
 export type { GrantSimulation, GrantSuggestion, SimulatedGrant } from './runs/grants/simulate.ts';
 export type { GrantDetails, GrantView } from './runs/grants/view.ts';
+export type { People } from './runs/people.ts';
 export type { DecisionInput } from './runs/questions/decision.ts';
 export type { ProposedDecision } from './runs/questions/policy.ts';
+export type { VotingProgress } from './runs/questions/progress.ts';
 export type { Decided } from './runs/questions/settled.ts';
 export type { ListedRun, RunInterrupt, RunView } from './runs/questions/view.ts';
 export type { DecideOptions, InterruptListOptions, RunListOptions } from './runs/run-options.ts';

@@ -70,7 +70,9 @@ test('of fifty decisions at the same moment exactly one counts, and the call run
     }),
   );
   // Who decides the same as the winner is told so. Everyone else is refused.
-  const winners = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.by] : []));
+  const winners = results.flatMap((result) =>
+    result.status === 'fulfilled' && 'by' in result.value ? [result.value.by] : [],
+  );
   const codes = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []));
   expect(new Set(winners).size).toBe(1);
   expect([winners.length, new Set(codes)]).toEqual([25, new Set(['already-decided'])]);

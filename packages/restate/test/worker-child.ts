@@ -31,7 +31,7 @@ async function decideRuns(): Promise<never> {
       const { items } = await bank.runs.interrupts({ kind: 'approval', limit: 10, order: 'newest' });
       for (const { id } of items) {
         const decided = await bank.runs.decide(id, 'approve', { by: person });
-        if (decided.by === person) writeLine(place.acks, { decided: id, by: person });
+        if (decided.status === 'settled' && decided.by === person) writeLine(place.acks, { decided: id, by: person });
       }
     });
     await delay(Math.random() * pauseMs);

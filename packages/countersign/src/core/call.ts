@@ -4,6 +4,7 @@ import type { CallIds, Decision, FinishReason, Interrupt, InterruptKind, Preview
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Json } from './json.ts';
 import type { Message, Metadata, Part } from './message.ts';
+import type { Policy } from './policy.ts';
 import type { Usage } from './usage.ts';
 
 /** How far a call has come. */
@@ -55,6 +56,8 @@ export type Call = CallIds & {
   readonly approvals: readonly InterruptKind[];
   /** The grant that let the call run without a question, and what it took of the budget. */
   readonly granted?: { readonly id: string; readonly amount?: number };
+  /** The policy that it was approved by. Later questions about the call are decided by the same people. */
+  readonly policy?: Policy;
   /** The result of an earlier start that came too late to settle the call. */
   readonly endedLate?: Result;
   readonly subAgent?: SubAgent;

@@ -231,7 +231,7 @@ function findTarget(
 }
 
 /** Untyped callers, and callers that pass on a request body, may give anything. */
-function isDecision(part: unknown): boolean {
+export function isDecision(part: unknown): boolean {
   if (!isObject(part) || !isObject(part.metadata ?? {})) return false;
   return isObject('toolRequest' in part ? part.toolRequest : part.toolResponse);
 }
@@ -290,7 +290,8 @@ function readDecision(
       if (!isToolRequest(part)) return { problem: `${label(call)}: an answer cannot ${verb} it` };
       const input = decidedInput(part, call);
       if ('problem' in input) return input;
-      const edit = { ...input.edit, ...defined({ bound }) };
+      const editedBy = 'input' in input.edit ? stringOf(metadata.editedBy) : undefined;
+      const edit = { ...input.edit, ...defined({ bound, editedBy }) };
       if (verb === 'approve') return { decision: { type: verb, ...edit, ...signed } };
       const resumed = toJson('resumed' in metadata ? metadata.resumed : true);
       if (!resumed.ok) return { problem: `the resumed value is not JSON: ${resumed.problem}` };

@@ -72,7 +72,7 @@ const ANYONE: Who = {};
  */
 export function tally(policy: Policy, ballot: Ballot, input: Json): Tally {
   const groups = groupsFor(policy, input);
-  const standing = standingVotes(inLastRound(ballot.votes));
+  const standing = standingVotes(ballot.votes);
   const against = standing.filter((vote) => !isFor(vote));
   const needed = groups.reduce((sum, { count }) => sum + count, 0);
   const last = against.at(-1);
@@ -126,10 +126,10 @@ function circleOf({ deciders, quorum }: Required<Pick<Policy, 'deciders' | 'quor
   return { people: all.flatMap(({ people = [] }) => people), roles: all.flatMap(({ roles = [] }) => roles) };
 }
 
-/** The last vote of each person. A vote on behalf of somebody takes the place of both. */
-function standingVotes(votes: readonly Vote[]): readonly Vote[] {
+/** The votes that count now: the last one of each person since the last edit. A vote on behalf of somebody replaces both. */
+export function standingVotes(votes: readonly Vote[]): readonly Vote[] {
   const taken = new Set<string>();
-  return votes
+  return inLastRound(votes)
     .toReversed()
     .filter((vote) => {
       const people = peopleOf(vote);

@@ -14,6 +14,7 @@ import {
 import { defined } from './json.ts';
 import { isToolRequest, type ToolRequestPart } from './message.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from './messages/turn-messages.ts';
+import type { Policy } from './policy.ts';
 import {
   advanceSubAgent,
   changeSubAgent,
@@ -60,7 +61,8 @@ export function fold(state: State, event: RunEvent): State {
     case 'call-held':
       return changeCall(state, event.callId, (call) => holdSubAgent(call, event.inner));
     case 'decision-made': {
-      const decided = changeCall(state, event.callId, (call) => decideCall(call, event));
+      const applied = state.ballots?.get(event.interruptId)?.policy;
+      const decided = changeCall(state, event.callId, (call) => decideCall(call, event, applied));
       return { ...decided, turn: { ...openTurn(decided), resumed: event.resumed } };
     }
     case 'step-done':
@@ -191,7 +193,8 @@ function withoutPreview({ approvedPreview: _begun, ...call }: Call): Call {
 /** Questions about the call as a whole: `resumed` stays the same. */
 const KEEPS_RESUMED: ReadonlySet<InterruptKind> = new Set(['approval', 'unknown-outcome', 'unavailable']);
 
-function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Call {
+/** `applied`: the policy that replaced the one on the card. */
+function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }, applied: Policy | undefined): Call {
   const { decision } = event;
   if (decision.type === 'inside' && isSubAgentActive(call)) return decideSubAgent(call, decision);
   if (pendingInterruptId(call) !== event.interruptId)
@@ -199,7 +202,12 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
   const interrupt = call.phase.at === 'waiting' ? call.phase.interrupt : undefined;
   const { decided: before } = call;
   const earlier = before ? [...before.earlier, decisionMetadata(before.decision)] : [];
-  const decided: Call = { ...call, decided: { ...(interrupt && { interrupt }), decision, earlier } };
+  const policy = applied ?? interrupt?.policy ?? call.policy;
+  const decided: Call = {
+    ...call,
+    ...defined({ policy }),
+    decided: { ...(interrupt && { interrupt }), decision, earlier },
+  };
   switch (decision.type) {
     case 'respond':
     case 'reject':

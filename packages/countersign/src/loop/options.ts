@@ -21,6 +21,7 @@ import { guarded } from './call/guarded.ts';
 import type { Driver } from './run.ts';
 import type { Chunk } from './stream/chunk.ts';
 import type { Context, ToolDefinition, UnknownNames } from './tool/definition.ts';
+import type { Policies } from './tool/policies.ts';
 import type { Schema, SchemaInput } from './tool/schema.ts';
 import { findTools, refuseCircles, type ToolInput } from './tool/toolbox.ts';
 
@@ -89,6 +90,7 @@ export type Settings = {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   readonly random: () => number;
   readonly clock: () => number;
+  readonly policies: Policies;
 };
 
 export function readOptions<O extends SchemaInput>(given: string | GenerateOptions<O>): GenerateOptions<O> {
@@ -166,6 +168,7 @@ export function prepareDriver(
     ...(onEvent && { onEvent: guarded(onEvent) }),
     newId: settings.newId,
     clock: settings.clock,
+    policies: settings.policies,
     onToolError: options.onToolError ?? 'tell',
   };
 }

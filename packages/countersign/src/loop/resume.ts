@@ -12,6 +12,7 @@ import {
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { type Decision, type EditBound, event, type InterruptKind, isByDeadline, type Result } from '../core/event.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
+import { type Tally, tally, voteProblem } from '../core/policy.ts';
 import type { State } from '../core/state.ts';
 import { hasSubAgent, isSubAgentInDoubt } from '../core/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
@@ -22,34 +23,67 @@ export { DEADLINE } from '../core/event.ts';
 
 type Tools = ReadonlyMap<string, ToolDefinition>;
 
+/** What decisions are checked against. `bounds`: what edits on the cards are bound to, in a store, which counts the votes. */
+export type KnownTools = {
+  readonly tools: Tools;
+  readonly defined: Tools;
+  readonly bounds?: ReadonlyMap<string, EditBound | undefined>;
+};
+
 /** Throws one error with every fault. Without `known` tools, the decisions were checked before they were recorded. */
 export async function checkResume(
   state: State,
   decisions: Decisions,
-  known: { readonly tools: Tools; readonly defined: Tools } | undefined,
+  known: KnownTools | undefined,
 ): Promise<Pick<Matching, 'matched' | 'leaves'>> {
   if (decisions.entries.length === 0 && decisions.faults.length === 0) return NOTHING;
   const match = (boundOf?: Parameters<typeof matchDecisions>[3]) =>
     matchDecisions(state.turn, decisions, (ref) => state.refs.has(ref), boundOf);
   const { matched, leaves, faults } = match(known ? undefined : recordedBound);
   const checked = known ? await Promise.all(leaves.map((leaf) => checkLeaf(leaf, known.tools, known.defined))) : [];
-  const all = [...faults, ...checked.flat()];
+  const uncounted = known && !known.bounds ? uncountedVotes(decisions, leaves) : [];
+  const all = [...faults, ...checked.flat(), ...uncounted];
   if (all.length > 0) throw invalidResume(all);
-  const bounds = known ? await boundEdits(leaves, known.tools) : NO_EDITS;
+  const bounds = known ? await boundEdits(leaves, known) : NO_EDITS;
   return bounds.size > 0 ? match((where) => bounds.get(where)) : { matched, leaves };
 }
 
 const NOTHING = { matched: [], leaves: [] };
 const NO_EDITS: ReadonlyMap<string, EditBound> = new Map();
 
+/** Without a store, a decision is one vote without roles, and it is not known who asked. */
+function uncountedVotes({ entries }: Decisions, leaves: readonly Leaf[]): readonly DecisionFault[] {
+  const parts = new Map(entries.map(({ where, part }) => [where, part]));
+  return leaves.flatMap(({ call, decision, where }): readonly DecisionFault[] => {
+    const policy = call.phase.at === 'waiting' ? call.phase.interrupt.policy : undefined;
+    if (!policy || parts.get(where)?.metadata?.counted === true) return [];
+    const { by = null, type } = decision;
+    const vote = { by, decision: { type } };
+    const ballot = { votes: [vote], requestedBy: by };
+    const problem = voteProblem(policy, ballot, vote) ?? missingProblem(tally(policy, ballot, call.input));
+    return problem === undefined
+      ? []
+      : [{ where, problem: `${call.name} (${call.ref}): ${problem} ${COUNTED_IN_RUNS}` }];
+  });
+}
+
+const missingProblem = ({ status }: Tally): string | undefined =>
+  status === 'settled' ? undefined : 'Its policy asks for more votes.';
+
+const COUNTED_IN_RUNS = 'Votes are counted in stored runs: use an agent with a store';
+
 /** Binds edits, and calls that `returnToolRequests` handed out, to what the schema makes of their input now. */
-async function boundEdits(leaves: readonly Leaf[], tools: Tools): Promise<ReadonlyMap<string, EditBound>> {
+async function boundEdits(
+  leaves: readonly Leaf[],
+  { tools, bounds: shown }: KnownTools,
+): Promise<ReadonlyMap<string, EditBound>> {
   const bounds = new Map<string, EditBound>();
   for (const { call, decision, path, where } of leaves) {
     if (decision.type !== 'restart' && decision.type !== 'approve') continue;
     const { input = call.phase.at === 'open' ? call.input : undefined } = decision;
     const tool = subAgentTools(path, tools)?.get(call.name);
-    const bound = tool && input !== undefined && (await boundEdit(tool, call, input));
+    const isShown = shown?.has(where) === true;
+    const bound = isShown ? shown.get(where) : tool && input !== undefined && (await boundEdit(tool, call, input));
     if (bound) bounds.set(where, bound);
   }
   return bounds;

@@ -10,6 +10,7 @@ import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec } from '../mo
 import type { RunGrants, SubAgentRecord, Worker } from './sink.ts';
 import { type Chunk, eventChunks } from './stream/chunk.ts';
 import type { Context, ToolDefinition } from './tool/definition.ts';
+import type { Policies } from './tool/policies.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -29,6 +30,7 @@ export type Driver = {
   /** `tell`: a tool that throws is a result for the model. */
   readonly onToolError: 'tell' | 'throw';
   readonly clock: () => number;
+  readonly policies: Policies;
   /** Absent where no worker drives the run, but its caller. */
   readonly worker?: Worker;
   /** Absent where the run is not stored. */

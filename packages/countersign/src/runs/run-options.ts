@@ -2,6 +2,7 @@
 import { UsageError } from '../core/errors.ts';
 import type { InterruptKind } from '../core/event.ts';
 import type { GrantRequest } from '../core/grant.ts';
+import type { Json } from '../core/json.ts';
 import {
   aBoolean,
   aContext,
@@ -14,6 +15,7 @@ import {
   aTimerMs,
   checkOptions,
   checkValue,
+  type OptionKind,
   type OptionTable,
   oneOf,
 } from '../core/options.ts';
@@ -32,6 +34,14 @@ export type DecideOptions<C extends Context = Context> = {
   readonly note?: string;
   /** The digest of the card that the person saw. A decision on another card is refused. */
   readonly digest?: string;
+  /** The roles of the person, as the sign-in knows them; those that `people.rolesOf` says are added. */
+  readonly roles?: readonly string[];
+  /** The person whom the decider stands in for. */
+  readonly onBehalfOf?: string;
+  /** The signature of the decision with a passkey, if the policy of the question asks for one. */
+  readonly signature?: Json;
+  /** How long the card was in front of the person. It is recorded with the vote. */
+  readonly seenForMs?: number;
   /**
    * Gives a grant with an approval: the next calls within it run without a question. It is made once the approval has settled
    * the question, and an invalid one refuses the decision. Needs `by`.
@@ -51,12 +61,21 @@ export type DecideOptions<C extends Context = Context> = {
   readonly drive?: boolean;
 };
 
+const someNames: OptionKind = {
+  is: 'a list of names',
+  fits: (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
+};
+
 export const DECIDE_OPTIONS: OptionTable<DecideOptions> = {
   by: aStringOrNull,
   channel: aStringOrNull,
   note: aStringOrNull,
   digest: anything,
   grant: anything,
+  roles: someNames,
+  onBehalfOf: aString,
+  signature: anything,
+  seenForMs: aTimeMs,
   mayDecide: aFunction,
   context: aContext,
   onChunk: aFunction,

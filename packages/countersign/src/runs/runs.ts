@@ -10,7 +10,7 @@ import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
 import type { AskedBy, Context } from '../loop/tool/definition.ts';
 import { unlessAborted } from '../models/abort.ts';
 import { cancelled } from './cancelling.ts';
-import { decideOne, decideSeveral, type Say } from './deciding.ts';
+import { type DecideResult, decideOne, decideSeveral, type Say } from './deciding.ts';
 import { DRILL_OPTIONS, type DrillOptions, type DrillRequest, type DrillsOptions } from './drills/drill-options.ts';
 import { startDrill } from './drills/drills.ts';
 import { changesOf } from './driving/changes.ts';
@@ -35,7 +35,6 @@ import { type Stats, type StatsOptions, statsQuery } from './port/stats.ts';
 import type { LoadedRun, Page, Store, StoredEvent } from './port/store.ts';
 import { runIdOf } from './questions/card.ts';
 import { copyDecision, type DecisionInput } from './questions/decision.ts';
-import type { Decided } from './questions/settled.ts';
 import { interruptView, type ListedRun, listedRun, type RunInterrupt, type RunView, viewOf } from './questions/view.ts';
 import {
   CANCEL_OPTIONS,
@@ -130,16 +129,18 @@ export class Runs<C extends Context = Context> {
 
   /**
    * Records the decision on one question, once and for all, then drives the run. The same decision again returns the
-   * recorded one; a different one is a `ConflictError` that says who decided first. After the deadline, the deadline's
-   * decision is recorded and counts. Pass the question itself instead of its id to decide on exactly what it shows; if
-   * `tool.is(question)` holds, the edit or answer is typed. `read` is the run as the caller has just read it.
+   * recorded one; a different one is a `ConflictError` that says who decided first. If the question has a policy that asks
+   * for more votes, the decision is recorded as a vote, and the result is `waiting`. A person's later vote replaces their
+   * earlier one, and an edit asks everyone again. After the deadline, the deadline's decision is recorded and counts. Pass
+   * the question itself instead of its id to decide on exactly what it shows; if `tool.is(question)` holds, the edit or
+   * answer is typed. `read` is the run as the caller has just read it.
    */
   async decide<Input = unknown, Output = unknown>(
     question: string | (Pick<RunInterrupt, 'id' | 'digest'> & AskedBy<Input, Output>),
     decision: DecisionInput<NoInfer<Input>, NoInfer<Output>>,
     options: DecideOptions<C> = {},
     read?: LoadedRun,
-  ): Promise<Decided> {
+  ): Promise<DecideResult> {
     checkOptions('`decide`', options, DECIDE_OPTIONS);
     const { id, digest } = isObject(question) ? question : { id: question, digest: undefined };
     const interruptId = checkId('interruptId', id);
@@ -149,8 +150,9 @@ export class Runs<C extends Context = Context> {
     const decided = await this.#decisions.run(runIdOf(interruptId), () =>
       decideOne(this.#drives, interruptId, said, { ...rest, ...(giving && { onRecorded: giving.onRecorded }) }, read),
     );
-    // A drill has no effect, so it gives no grant.
-    return giving && !decided.drill ? { ...decided, grant: await giving.give() } : decided;
+    // Neither a vote that settles nothing nor a drill, which has no effect, gives a grant.
+    const gives = giving && decided.status === 'settled' && !decided.drill;
+    return gives ? { ...decided, grant: await giving.give() } : decided;
   }
 
   /**

@@ -84,7 +84,8 @@ async function decideRuns(): Promise<void> {
         items.map(async (card) => {
           const decided = await bank.runs.decide(card.id, decisionOn(card), { by: `person-${process.pid}` });
           mayDie('decided');
-          acks.write({ ack: 'decision', id: card.id, by: decided.by, decision: decided.decision });
+          if (decided.status === 'settled')
+            acks.write({ ack: 'decision', id: card.id, by: decided.by, decision: decided.decision });
         }),
       );
     }

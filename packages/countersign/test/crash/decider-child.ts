@@ -41,6 +41,7 @@ async function decide(given: Volley['decisions'][number]): Promise<Answer> {
   const { id, decision, by } = given;
   try {
     const decided = await runs.decide(id, decision, { by });
+    if (decided.status === 'waiting') throw new Error(`${id} has no policy, so one decision settles it.`);
     return { ...given, decided: { by: decided.by, decision: decided.decision, at: decided.at } };
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;

@@ -1,7 +1,7 @@
 // Grants: calls within one run without a question, and never more than it allows.
 import { memoryStore, type RunInterrupt } from 'countersign';
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, openPayer } from './kit.ts';
+import { DAY_MS, grantIn, openPayer } from './kit.ts';
 
 const acme = (amount: number) => ({ to: 'ACME', amount });
 
@@ -152,7 +152,7 @@ describe('giving a grant', () => {
     await ai.runs.decide(question, 'approve', { by: 'ben' });
     const first = await ai.runs.decide(question, 'approve', { by: 'ben', grant });
     const second = await ai.runs.decide(question, 'approve', { by: 'ben', grant });
-    expect(second.grant?.id).toBe(first.grant?.id);
+    expect(grantIn(second)?.id).toBe(grantIn(first)?.id);
     expect((await ai.grants.list()).items).toHaveLength(1);
     const wider = ai.grants.give(question, { ...grant, uses: 9 }, { by: 'ben' });
     await expect(wider).rejects.toMatchObject({ code: 'grant-exists' });
@@ -163,7 +163,7 @@ describe('giving a grant', () => {
     const { id } = await start([acme(900)]);
     const [question] = await questions(id);
     const edit = { type: 'approve', edit: acme(90) } as const;
-    const { grant } = await ai.runs.decide(question as RunInterrupt, edit, { by: 'ben', grant: await request() });
+    const grant = grantIn(await ai.runs.decide(question as RunInterrupt, edit, { by: 'ben', grant: await request() }));
     expect(grant).toMatchObject({ givenBy: 'ben', serves: { people: ['ann'], agents: ['clerk'] } });
   });
 });

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import {
   type Countersign,
   countersign,
+  type DecideResult,
   type GrantRequest,
   type Json,
   type Model,
@@ -72,6 +73,8 @@ export function openPayer(store: Store, config: object = {}, { act, ...options }
   return { ai, clerk, paid, start, ...people(ai, start) };
 }
 
+export const grantIn = (result: DecideResult) => (result.status === 'settled' ? result.grant : undefined);
+
 function people(ai: Countersign, start: (payments: readonly Json[]) => Promise<{ readonly id: string }>) {
   const questions = async (runId: string): Promise<readonly RunInterrupt[]> =>
     (await ai.runs.interrupts({ runId })).items;
@@ -79,7 +82,9 @@ function people(ai: Countersign, start: (payments: readonly Json[]) => Promise<{
   const give = async (changes: Partial<GrantRequest> = {}, by = 'ben') => {
     const { id } = await start([{ to: 'ACME', amount: 100 }]);
     const [question] = await questions(id);
-    const { grant } = await ai.runs.decide(question as RunInterrupt, 'approve', { by, grant: await request(changes) });
+    const grant = grantIn(
+      await ai.runs.decide(question as RunInterrupt, 'approve', { by, grant: await request(changes) }),
+    );
     await ai.runs.wait(id);
     if (!grant) throw new Error('No grant was given.');
     return grant;

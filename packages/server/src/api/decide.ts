@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Json } from 'countersign';
 import { endpoint, json } from '../http/endpoint.ts';
-import { DecidedShape, DecideShape } from '../schemas/decision.ts';
+import { DecideResultShape, DecideShape } from '../schemas/decision.ts';
 import { interruptIdShape } from '../schemas/interrupt.ts';
 import { IdempotencyHeaders, remember } from './idempotency.ts';
 import { CHANNELS, decidableRequest, recordDecision } from './record-decision.ts';
@@ -26,7 +26,7 @@ export function decideEndpoints(services: Services) {
       params: z.object({ interruptId: interruptIdShape }),
       headers: IdempotencyHeaders.extend(ChannelHeaders.shape),
       body: DecideShape,
-      answers: { 200: { description: 'The recorded decision.', shape: DecidedShape } },
+      answers: { 200: { description: 'The recorded decision, or the votes so far.', shape: DecideResultShape } },
       problems: [409, 422],
       handle: async ({ params: { interruptId }, body, headers, person }) => {
         const { 'x-countersign-channel': channel, 'idempotency-key': key } = headers;

@@ -54,7 +54,7 @@ async function outcomeOf(
   try {
     const seen = await decidableRequest(services, interruptId, decider.person, asked);
     const decided = await recordDecision(services, seen, decider, { ...asked, note });
-    return { status: 'settled', ...decided };
+    return decided as DecisionOutcome;
   } catch (error) {
     const outcome = refusedOutcome(interruptId, error);
     if (outcome.status === 'failed') services.log('error', 'decision', { interruptId, error });

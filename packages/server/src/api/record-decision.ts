@@ -1,7 +1,7 @@
 // Records the decision of a signed-in person: checks that they may, binds it to the card, and removes their hold.
 
 import type { z } from '@hono/zod-openapi';
-import { type DecisionInput, UsageError } from 'countersign';
+import { type DecideResult, type DecisionInput, UsageError } from 'countersign';
 import { misfitOf } from 'countersign/ui';
 import { defined } from '../defined.ts';
 import { removeHold } from '../holds.ts';
@@ -37,7 +37,7 @@ export async function recordDecision(
   seen: Interrupt,
   { person, channel }: Decider,
   { decision, digest, note }: Asked,
-) {
+): Promise<DecideResult> {
   // Tools get the context of the person who started the run, never that of another approver.
   const context = seen.startedBy === person.id ? person.context : undefined;
   const decided = await ai.runs.decide(seen.id, decision as DecisionInput, {

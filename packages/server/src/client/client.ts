@@ -3,7 +3,7 @@ import type { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
 import type { StoredEvent } from 'countersign/store';
 import type { Insights } from '../insights/settled-requests.ts';
-import type { DecidedShape, DecideShape } from '../schemas/decision.ts';
+import type { DecidedShape, DecideShape, WaitingShape } from '../schemas/decision.ts';
 import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
 import type { InsightsQueryShape } from '../schemas/insights.ts';
 import type { Hold, Interrupt, InterruptQueryShape } from '../schemas/interrupt.ts';
@@ -33,6 +33,8 @@ export type Decision = Decide['decision'];
 
 /** A recorded decision. */
 export type Decided = Readonly<z.infer<typeof DecidedShape>> & { readonly decision: Decision };
+/** The recorded decision, or the votes so far if the policy of the request asks for more. */
+export type DecideResult = Decided | Readonly<z.infer<typeof WaitingShape>>;
 
 /** Decisions on many requests, each with the digest of its card, and one reason and one note for all. */
 export type DecideMany = Readonly<z.input<typeof DecideManyShape>>;
@@ -87,7 +89,7 @@ export type Client = {
   readonly interrupts: {
     list(filters?: InterruptFilters, options?: Waiting): Promise<Page<Interrupt>>;
     get(interruptId: string, options?: Waiting): Promise<Interrupt & { readonly messages: readonly Message[] }>;
-    decide(interruptId: string, decide: Decide, options?: Once): Promise<Decided>;
+    decide(interruptId: string, decide: Decide, options?: Once): Promise<DecideResult>;
     /**
      * Decides any number of requests, each for itself, and returns the outcome of each, in their order. They are sent 50 at a
      * time, and `onProgress` gets the outcomes so far. If it throws, the rest was not sent; doing it again is safe.

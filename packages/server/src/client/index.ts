@@ -15,6 +15,7 @@ export {
   type Decide,
   type Decided,
   type DecideMany,
+  type DecideResult,
   type Decision,
   type InsightFilters,
   type InterruptFilters,

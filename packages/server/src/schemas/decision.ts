@@ -37,8 +37,33 @@ export const DecideShape = z
   })
   .openapi('Decide');
 
+const whoShape = z.object({ people: z.array(z.string()).optional(), roles: z.array(z.string()).optional() });
+
+const voteShape = z
+  .object({
+    by: z.string().nullable(),
+    decision: z.unknown(),
+    onBehalfOf: z.string().optional(),
+    at: z.number().optional(),
+  })
+  .openapi('Vote');
+
+/** The policy of the request asks for more votes. */
+export const WaitingShape = z
+  .object({
+    status: z.literal('waiting'),
+    interruptId: z
+      .string()
+      .openapi({ description: 'The request to decide now: a new one if this vote edited the input.' }),
+    runId: z.string(),
+    votes: z.array(voteShape),
+    missing: z.array(z.object({ of: whoShape, count: z.int() })),
+  })
+  .openapi('Waiting');
+
 export const DecidedShape = z
   .object({
+    status: z.literal('settled'),
     interruptId: z.string(),
     runId: z.string(),
     decision: z.unknown(),
@@ -47,8 +72,11 @@ export const DecidedShape = z
     note: z.string().nullable(),
     at: z.number(),
     drill: z.literal(true).optional().openapi({ description: 'The request was a drill. Nothing could run.' }),
+    votes: z.array(voteShape).optional(),
   })
   .openapi('Decided');
+
+export const DecideResultShape = z.discriminatedUnion('status', [DecidedShape, WaitingShape]).openapi('DecideResult');
 
 export const HoldRequestShape = z
   .strictObject({ forMs: z.int().min(1000).max(3_600_000).optional() })

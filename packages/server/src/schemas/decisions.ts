@@ -1,6 +1,6 @@
 // Schemas of many decisions at once.
 import { z } from '@hono/zod-openapi';
-import { DecidedShape, DecisionShape, noteShape, reasonShape } from './decision.ts';
+import { DecidedShape, DecisionShape, noteShape, reasonShape, WaitingShape } from './decision.ts';
 import { interruptIdShape } from './interrupt.ts';
 import { ProblemShape } from './problem.ts';
 
@@ -36,7 +36,6 @@ export const DecideManyShape = z
   })
   .openapi('DecideMany');
 
-const settled = DecidedShape.extend({ status: z.literal('settled') });
 const refused = z.object({
   status: z.enum(['outdated', 'conflict', 'not-allowed', 'invalid', 'unknown', 'failed']).openapi({
     description:
@@ -47,7 +46,9 @@ const refused = z.object({
   problem: ProblemShape,
 });
 
-export const DecisionOutcomeShape = z.discriminatedUnion('status', [settled, refused]).openapi('DecisionOutcome');
+export const DecisionOutcomeShape = z
+  .discriminatedUnion('status', [DecidedShape, WaitingShape, refused])
+  .openapi('DecisionOutcome');
 
 /** What became of one of many decisions. */
 export type DecisionOutcome = z.infer<typeof DecisionOutcomeShape>;

@@ -10,6 +10,7 @@ import {
   type ToolRequestPart,
   type ToolResponsePart,
 } from '../message.ts';
+import type { Policy } from '../policy.ts';
 
 /** On the last message of a run that reached its turn limit: counting starts again after it. */
 export const MAX_TURNS_KEY = 'maxTurnsReached';
@@ -26,7 +27,9 @@ const ENGINE_KEYS: ReadonlySet<string> = new Set(
   runsWith readAnew pauses inner path steps
   reversibility preview earlierPreview approvedPreview
   started cleared resumed replacedInput editedBy interruptId interruptResponse outcome mayHaveActed
-  resolvedInterrupt decision earlierDecisions grant passed pendingOutput pendingOutcome pendingMetadata`.split(/\s+/),
+  resolvedInterrupt decision earlierDecisions grant counted passed pendingOutput pendingOutcome pendingMetadata`.split(
+    /\s+/,
+  ),
 );
 
 export function foreignMetadata(metadata: Metadata | undefined): Metadata | undefined {
@@ -92,7 +95,7 @@ function messageMetadata(call: Call): Metadata {
 }
 
 function openMetadata(call: Call): Metadata {
-  const { id, ref, phase, steps, pauses, resumed, runsWith, approvedPreview } = call;
+  const { id, ref, phase, steps, pauses, resumed, runsWith, approvedPreview, policy } = call;
   if (phase.at === 'settled') return { ...decidedMetadata(call), ...phaseMetadata(phase) };
   return {
     ...decidedMetadata(call),
@@ -102,7 +105,7 @@ function openMetadata(call: Call): Metadata {
     ...(pauses !== (phase.at === 'waiting' ? 1 : 0) && { pauses }),
     ...(resumed && { resumed: resumed.value }),
     ...phaseMetadata(phase),
-    ...(isUnderWay(phase) && defined({ runsWith, approvedPreview })),
+    ...(isUnderWay(phase) && defined({ runsWith, approvedPreview, policy })),
   };
 }
 
@@ -216,6 +219,7 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
     ...(isUnderWay(phase) && 'runsWith' in metadata && { runsWith: metadata.runsWith as Json }),
     ...(isUnderWay(phase) &&
       isObject(metadata.approvedPreview) && { approvedPreview: metadata.approvedPreview as Preview }),
+    ...(isUnderWay(phase) && isObject(metadata.policy) && { policy: metadata.policy as Policy }),
   };
 }
 

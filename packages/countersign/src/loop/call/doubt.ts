@@ -2,7 +2,7 @@
 import type { Call } from '../../core/call.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Bound } from '../../core/event.ts';
-import { isObject } from '../../core/json.ts';
+import { defined, isObject } from '../../core/json.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition, Verified } from '../tool/definition.ts';
 import { runBody } from './body.ts';
@@ -49,11 +49,13 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   if (previews && driver.signal?.aborted) return;
   const message = `${call.name} was started, and its outcome is unknown.${finding}${lateResult(call)}`;
   const options = keptOptions(call);
+  const governed = defined({ policy: call.policy });
   await ask(run, driver, call, {
     tool: known,
     kind: 'unknown-outcome',
     payload: { message },
     options,
+    governed,
     bound,
     previews,
   });

@@ -5,6 +5,7 @@ import { defined, isObject, type Json, toJson } from '../../core/json.ts';
 import type { Driver, Run } from '../run.ts';
 import { askGate, requestPayload } from '../tool/ask-gate.ts';
 import type { Approval, ToolDefinition } from '../tool/definition.ts';
+import { governedBy } from '../tool/policies.ts';
 import { approvalContext } from './body-context.ts';
 import { runsWithOf, type ValidInput, validInput } from './bound-input.ts';
 import { ask, askUnavailable, asPayload } from './pause.ts';
@@ -66,23 +67,25 @@ async function askApproval(
   // Before the gate, which may change its copy.
   const binding = runsWithOf(tool, call, input);
   const bound = binding instanceof Promise ? await binding : binding;
-  const approval = await askGate(tool, input, approvalContext(driver, call));
+  const ctx = approvalContext(driver, call);
+  const approval = await askGate(tool, input, ctx);
   if (approval === false && !changed) return heldTo(call, bound);
   // A person has seen another preview, so a person decides on this one.
   const granted = changed ? undefined : await useGrant(run, driver, call, bound);
   if (granted) return granted;
-  const asked = approval === false ? true : approval;
   const previews = changed ?? defined({ preview: await previewOf(driver, tool, heldTo(call, bound)) });
   // The call stays as it is, and asks when the run continues.
   if (previews.preview && driver.signal?.aborted) return undefined;
-  await ask(run, driver, call, {
-    tool,
-    kind: 'approval',
-    payload: approvalPayload(run, call, asked),
-    options: asked === true ? {} : asked,
-    bound,
-    previews,
-  });
+  const asked = approval === false ? true : approval;
+  const { policy, ...options } = asked === true ? {} : asked;
+  // A policy that is undefined may be one that was not found: then nobody can approve.
+  const isGoverned = asked !== true && 'policy' in asked;
+  const governed = isGoverned
+    ? await governedBy(policy, driver.policies, input, ctx)
+    : defined({ policy: call.policy });
+  const isPlain = asked === true || (isGoverned && Object.keys(options).length === 0);
+  const payload = approvalPayload(run, call, isPlain ? true : options);
+  await ask(run, driver, call, { tool, kind: 'approval', payload, options, governed, bound, previews });
   return undefined;
 }
 

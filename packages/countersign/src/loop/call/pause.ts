@@ -9,6 +9,7 @@ import { unknownOptions } from '../../core/options.ts';
 import type { Driver, Run } from '../run.ts';
 import { ASK_OPTIONS, askOptionsOf, askProblem, mergedWait } from '../tool/ask-options.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
+import type { Governed } from '../tool/policies.ts';
 import type { AskOptions } from '../tool/signal.ts';
 import { boundTo } from './bound-input.ts';
 import type { ShownPreviews } from './preview.ts';
@@ -22,6 +23,8 @@ type Question = {
   readonly kind: InterruptKind;
   readonly payload: Json;
   readonly options?: AskOptions | undefined;
+  /** Who must decide, and how the policy lets the question wait. */
+  readonly governed?: Partial<Governed> | undefined;
   /** The input that an approved call runs with; that of the call, unless given. */
   readonly bound?: Bound | undefined;
   /** A later question about an approved call shows the approved preview, unless given. */
@@ -33,7 +36,7 @@ export async function ask(
   run: Run,
   driver: Driver,
   call: Call,
-  { tool, kind, payload, options: given = {}, bound = call, previews }: Question,
+  { tool, kind, payload, options: given = {}, governed = {}, bound = call, previews }: Question,
 ): Promise<void> {
   if (run.isSuperseded(call)) return;
   const options = askOptionsOf(given);
@@ -48,7 +51,7 @@ export async function ask(
   const titled = titleOf(tool, call, bound, given.title);
   const title = titled instanceof Promise ? await titled : titled;
   if (run.isSuperseded(call)) return;
-  const wait = mergedWait(tool?.asks, options);
+  const wait = mergedWait(mergedWait(tool?.asks, governed.waits ?? {}), options);
   const { onExpiry, labels, risk, reversibility } = wait;
   const id = interruptId(call.id, call.pauses + 1);
   const timing = timesOf(wait, driver.clock());
@@ -61,7 +64,7 @@ export async function ask(
   // Nobody has seen the changed preview, so no deadline may approve it.
   const ending = earlierPreview && onExpiry === 'approve' ? 'reject' : onExpiry;
   const waits = defined({ title, expiresAt: deadline, onExpiry: ending, ...times, labels, risk });
-  const shown = defined({ reversibility, preview, earlierPreview });
+  const shown = defined({ reversibility, preview, earlierPreview, policy: governed.policy });
   const interrupt = { id, kind, payload, ...waits, ...shown, ...shownBound(bound, call) };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
 }
@@ -90,7 +93,9 @@ export async function askUnavailable(
   bound?: Bound,
 ): Promise<void> {
   const payload = { message: `${message}${lateResult(call)}` };
-  await ask(run, driver, call, { tool, kind: 'unavailable', payload, options: keptOptions(call), bound });
+  const { policy } = call;
+  const governed = defined({ policy });
+  await ask(run, driver, call, { tool, kind: 'unavailable', payload, options: keptOptions(call), governed, bound });
 }
 
 /** A second question about a call keeps the labels and the class of the first, and its title if that still fits. */

@@ -12,7 +12,7 @@ export async function askGate(
   input: unknown,
   ctx: ApprovalContext,
 ): Promise<false | Approval | true> {
-  if (typeof needsApproval !== 'function') return needsApproval !== false;
+  if (typeof needsApproval !== 'function') return needsApproval;
   try {
     const verdict = await needsApproval(input, ctx);
     if (verdict === false) return false;

@@ -105,9 +105,9 @@ function rerun<Input>(
   said: Metadata,
 ): ToolRequestPart<Input> {
   const { name, ref, input } = requestOf(interrupt);
-  const { interrupt: payload, interruptKind, callId, pauses, path } = interrupt.metadata ?? {};
+  const { interrupt: payload, interruptKind, callId, pauses, path, round } = interrupt.metadata ?? {};
   // These say which question the decision was made on.
-  const address = defined({ interrupt: payload, interruptKind, callId, pauses, path });
+  const address = defined({ interrupt: payload, interruptKind, callId, pauses, path, round });
   const edited = edit === undefined ? {} : { replacedInput: input };
   return {
     toolRequest: { name, ref, input: edit === undefined ? input : edit },
@@ -116,7 +116,8 @@ function rerun<Input>(
 }
 
 function address(interrupt: ToolRequestPart): Metadata {
-  return defined({ interruptId: interruptIdOf(interrupt), path: interrupt.metadata?.path });
+  const { path, round } = interrupt.metadata ?? {};
+  return defined({ interruptId: interruptIdOf(interrupt), path, round });
 }
 
 function signed(made: Verb, { by, channel, note, metadata }: DecisionOptions, reason?: string): Metadata {

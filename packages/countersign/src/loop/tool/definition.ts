@@ -1,5 +1,6 @@
 // What a tool is: its options, what its body gets, and what users and the loop see of it.
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/message.ts';
+import type { Policy, Who } from '../../core/policy.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
 import type { SubAgentRecord } from '../sink.ts';
 import type { Chunk } from '../stream/chunk.ts';
@@ -7,6 +8,7 @@ import type { WaitOptions } from './ask-options.ts';
 import type { DecisionOptions } from './decisions.ts';
 import type { InferInput, InferOutput, Schema, SchemaInput } from './schema.ts';
 import type { Asked, AskOptions, InterruptFunction } from './signal.ts';
+import type { TimeOptions } from './time-options.ts';
 
 /** The user, tenant and the like: passed with each request, never stored in messages. */
 export type Context = { readonly [key: string]: any };
@@ -37,8 +39,21 @@ export type ToolContext<C extends Context = Context> = {
   readonly metadata: Metadata;
 };
 
+/** Who must decide, how many of them, and by when. Everything but `deciders` is plain data. */
+export type PolicyConfig<Input = any, C extends Context = Context> = Omit<Policy, 'name' | 'deciders' | 'warnings'> &
+  TimeOptions &
+  Pick<AskOptions, 'onExpiry'> & {
+    /** Who may vote, beside the people in the groups of `quorum`. A function is asked when the call asks. */
+    readonly deciders?: Who | ((input: Input, ctx: ApprovalContext<C>) => MaybePromise<Who>);
+  };
+
 /** The request that a person sees before a gated call runs, and how long it waits. */
-export type Approval = AskOptions & { readonly message?: string; readonly [key: string]: unknown };
+export type Approval<Input = any, C extends Context = Context> = AskOptions & {
+  readonly message?: string;
+  /** Who must decide: the name of a policy, or the policy itself. */
+  readonly policy?: string | PolicyConfig<Input, C>;
+  readonly [key: string]: unknown;
+};
 
 /** What `needsApproval` gets beside the input. */
 export type ApprovalContext<C extends Context = Context> = Pick<
@@ -72,10 +87,14 @@ export type ToolConfig<
    * A function gets the input that would run; if it throws or returns anything else, the request has no title.
    */
   readonly title?: Title<InferOutput<I>>;
-  /** Asks a person before the body runs. Only `false` lets a call run unasked; a function that throws means: ask. */
+  /**
+   * Asks a person before the body runs, or several, as `{ policy }` says. Only `false` lets a call run unasked; a function that
+   * throws means: ask.
+   */
   readonly needsApproval?:
     | boolean
-    | ((input: InferOutput<I>, ctx: ApprovalContext<C>) => MaybePromise<boolean | Approval>);
+    | Approval<InferOutput<I>, C>
+    | ((input: InferOutput<I>, ctx: ApprovalContext<C>) => MaybePromise<boolean | Approval<InferOutput<I>, C>>);
   /** Running twice is harmless: a call with an unknown outcome runs again without asking. */
   readonly idempotent?: boolean;
   /** The body does nothing irreversible before it calls `ctx.commitPoint()`. */
@@ -175,7 +194,7 @@ export type ToolDefinition = Pick<
   readonly spec: () => ToolSpec;
   /** Without a body the call is a question, and the answer is its result. */
   readonly body?: (input: any, ctx: ToolContext, subAgent: SubAgentContext) => unknown;
-  readonly needsApproval: boolean | ((input: any, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
+  readonly needsApproval: boolean | Approval | ((input: any, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
   readonly idempotent: boolean;
   readonly commits: boolean;
   readonly requestMetadata?: unknown;

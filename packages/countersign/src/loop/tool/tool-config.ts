@@ -29,10 +29,13 @@ const COMMON = {
 
 /** An undefined rule may be one that was not found: left out, it would let every call run unasked. */
 const anApprovalRule: OptionKind = {
-  is: 'true, false or a function',
-  fits: (value) => typeof value === 'boolean' || typeof value === 'function',
+  is: 'true, false, options with a policy, or a function',
+  fits: (value) => typeof value === 'boolean' || typeof value === 'function' || isApproval(value),
   neverUndefined: true,
 };
+
+/** A request that always asks must say by which policy: an empty object may be options that were not found. */
+const isApproval = (value: unknown): boolean => isObject(value) && value.policy !== undefined;
 
 /** Options that mean nothing without a body. */
 const ABOUT_THE_BODY = {

@@ -1,4 +1,5 @@
 // Decisions on stored questions: how callers write them, and how they are recorded.
+import { roundId } from '../../core/ballots.ts';
 import {
   type DecisionEntry,
   type DecisionPart,
@@ -13,6 +14,7 @@ import { UsageError } from '../../core/errors.ts';
 import { DEADLINE } from '../../core/event.ts';
 import { copyOf, isObject, type Json, toJson } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
+import type { Vote } from '../../core/policy.ts';
 import type { State } from '../../core/state.ts';
 import { refsOf } from '../../core/sub-agents.ts';
 import { invalidResume } from '../../loop/resume.ts';
@@ -37,6 +39,8 @@ export type Settlement = {
   readonly channel: string | null;
   readonly note: string | null;
   readonly at: number;
+  /** The votes that counted, where the question has a policy. */
+  readonly votes?: readonly Vote[];
 };
 
 /** The record of a question without a decision: its run was cancelled, a message came instead, or its call reported a result. */
@@ -136,7 +140,7 @@ export type Resumption = {
 };
 
 /** A settlement without its time. */
-type Signed = Omit<Settlement, 'at'>;
+export type Signed = Omit<Settlement, 'at' | 'votes'>;
 
 /** Finds the question of each decision; `checkResume` reports those without one. Throws if a call has not asked yet. */
 export function resumptionOf(runId: string, state: State, decisions: Decisions): Resumption {
@@ -161,7 +165,9 @@ export function resumptionOf(runId: string, state: State, decisions: Decisions):
   const late = tooLate.flatMap(({ where }) => {
     const entry = entries.get(where);
     if (!entry) return [];
-    const key = interruptKey(runId, interruptIdOf(entry.part) ?? idByRef(entry.part, state));
+    const id = interruptIdOf(entry.part) ?? idByRef(entry.part, state);
+    const { round } = entry.part.metadata ?? {};
+    const key = interruptKey(runId, typeof round === 'number' ? roundId(id, round) : id);
     return [{ where, key, decision: decisionIn(entry, isEdit(entry.part)) as DecisionInput }];
   });
   return { decided: new Map(decided), late };

@@ -34,7 +34,9 @@ export function expireCards(run: Run, settling: Settling, now: number): void {
   for (const [key, card] of pendingCards(settling.runId, run.state)) {
     if (!isExpired(card, now)) continue;
     const { onExpiry = 'reject' } = card.interrupt;
-    const type = onExpiry === 'approve' && card.kind === 'question' ? 'cancel' : onExpiry;
+    // No deadline agrees to an edit: it was others who had to.
+    const wanted = onExpiry === 'approve' && card.progress?.edit ? 'reject' : onExpiry;
+    const type = wanted === 'approve' && card.kind === 'question' ? 'cancel' : wanted;
     const note = 'No one decided in time.';
     const part = decisionPart(card.part, type === 'approve' ? type : { type, reason: note }, {
       by: DEADLINE,

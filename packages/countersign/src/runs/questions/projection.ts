@@ -2,11 +2,12 @@
 import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Limits, next } from '../../core/next.ts';
 import type { State } from '../../core/state.ts';
-import type { Append, RunStatus } from '../port/store.ts';
-import { cardRecord, pendingCards } from './card.ts';
+import type { Append, NewRun, ProgressedInterrupt, RunStatus } from '../port/store.ts';
+import { cardRecord, type PendingCard, pendingCards } from './card.ts';
+import { progressOn } from './progress.ts';
 
 export type ProjectionInput = {
-  readonly run: { readonly id: string; readonly agent: string };
+  readonly run: NewRun;
   readonly before: State;
   readonly after: State;
   readonly limits: Limits;
@@ -15,7 +16,9 @@ export type ProjectionInput = {
   readonly settlements: ReadonlyMap<string, Json>;
 };
 
-export function project(input: ProjectionInput): Pick<Append, 'status' | 'wakeAt' | 'outcome' | 'opened' | 'settled'> {
+type Projection = Pick<Append, 'status' | 'wakeAt' | 'outcome' | 'opened' | 'settled' | 'progressed'>;
+
+export function project(input: ProjectionInput): Projection {
   const { run, after, limits, now } = input;
   const before = pendingCards(run.id, input.before);
   const cards = pendingCards(run.id, after);
@@ -26,14 +29,29 @@ export function project(input: ProjectionInput): Pick<Append, 'status' | 'wakeAt
     outcome: outcomeOf(after, status),
     opened: [...cards]
       .filter(([key]) => !before.has(key))
-      .map(([key, card]) => cardRecord(key, card, run.id, run.agent, now)),
+      .map(([key, card]) => ({ ...cardRecord(key, card, run.id, run.agent, now), ...progressIn(card, run) })),
     settled: [...before]
       .filter(([key]) => !cards.has(key))
       .map(([id]) => ({
         id,
         settlement: input.settlements.get(id) ?? { withdrawn: true, at: now },
       })),
+    ...(input.before.ballots !== after.ballots && { progressed: progressedIn(before, cards, run) }),
   };
+}
+
+function progressedIn(before: Cards, after: Cards, run: NewRun): readonly ProgressedInterrupt[] {
+  return [...after].flatMap(([id, card]) => {
+    const earlier = before.get(id);
+    return earlier && earlier.progress !== card.progress ? [{ id, progress: null, ...progressIn(card, run) }] : [];
+  });
+}
+
+type Cards = ReadonlyMap<string, PendingCard>;
+
+/** Only where something has happened to the question: a card without it has what its policy asks for. */
+function progressIn(card: PendingCard, { startedBy }: NewRun): { readonly progress?: Json } {
+  return card.progress ? { progress: progressOn(card, startedBy) as Json } : {};
 }
 
 export function statusOf(state: State, limits: Limits): RunStatus {

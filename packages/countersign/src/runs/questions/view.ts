@@ -1,10 +1,12 @@
 // Runs and questions as callers see them.
 import { drillMark, isDrill, shownAgent } from '../../core/drill.ts';
 import { UsageError } from '../../core/errors.ts';
-import type { InterruptKind, Preview, Reversibility } from '../../core/event.ts';
+import type { Interrupt, InterruptKind, Preview, Reversibility } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { type Message, type ToolRequestPart, textOf } from '../../core/message.ts';
 import { messagesOf, newState } from '../../core/messages/load-messages.ts';
+import { waitOf } from '../../core/messages/turn-messages.ts';
+import type { Policy } from '../../core/policy.ts';
 import { fold, type State } from '../../core/state.ts';
 import { readUsage, type Usage } from '../../core/usage.ts';
 import { checkChain } from '../port/chain.ts';
@@ -12,9 +14,10 @@ import { forEachInTurns } from '../port/in-turns.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
 import { classOn, digestOf, kindOn, pendingCards, titleOn, willRun } from './card.ts';
 import type { Settlement, Withdrawal } from './decision.ts';
+import { unvoted, type VotingProgress } from './progress.ts';
 
 /** A question to a person, pending or settled. Pass its `digest` with the decision: one on another card is refused. */
-export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'settlement'> & {
+export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'progress' | 'settlement'> & {
   readonly kind: InterruptKind;
   /** The headline of the request, such as `Pay €950 to ACME`; null if its tool gave none. `input` says exactly what would run. */
   readonly title: string | null;
@@ -32,6 +35,10 @@ export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'settlement'>
   readonly part: ToolRequestPart;
   /** Present on a settled drill: a request that had to be rejected, and could not run. */
   readonly drill?: true;
+  /** Who must decide; null if one decision of anyone settles the question. */
+  readonly policy: Policy | null;
+  /** The votes so far; null if there is no policy and nothing has happened to the question. */
+  readonly progress: VotingProgress | null;
   /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
   readonly settlement: Settlement | Withdrawal | null;
 };
@@ -119,7 +126,7 @@ export function errorIn({ outcome }: RunRecord): RunView['error'] {
 
 /** Throws if the card was changed after it was recorded. */
 export function interruptView(record: InterruptRecord): RunInterrupt {
-  const { card, settlement, ...rest } = record;
+  const { card, progress, settlement, ...rest } = record;
   const part = isObject(card) ? (card as { readonly part?: unknown }).part : undefined;
   if (digestOf(record.id, card) !== record.digest || !isRequest(part) || !isShownAs(record, part))
     throw new UsageError(
@@ -131,6 +138,7 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
     ...rest,
     agent: shownAgent(rest.agent),
     ...(rest.settledAt !== null && drillMark(rest)),
+    ...votingOn(record, part),
     kind: kindOn(part),
     title: titleOn(part),
     // As this library wrote it; the digest does not cover it.
@@ -139,6 +147,20 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
     input: willRun(part),
     payload: part.metadata?.interrupt as Json,
     ...classOn(part),
+  };
+}
+
+/** The policy that counts, and the votes. The store's row may be behind the events for a moment, which count. */
+function votingOn(
+  { progress, startedBy }: InterruptRecord,
+  part: ToolRequestPart,
+): Pick<RunInterrupt, 'policy' | 'progress'> {
+  const { policy } = waitOf((part.metadata ?? {}) as Partial<Interrupt>);
+  // As this library wrote it; the digest does not cover it.
+  const votes = progress as VotingProgress | null;
+  return {
+    policy: votes?.policy ?? policy ?? null,
+    progress: votes ?? (policy ? unvoted(policy, startedBy, willRun(part)) : null),
   };
 }
 

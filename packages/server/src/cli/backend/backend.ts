@@ -1,5 +1,5 @@
 // The backend of a command: reads runs and decides requests, on a store or through a server.
-import type { Decided, DecisionInput, InterruptListOptions, RunListOptions } from 'countersign';
+import type { DecideResult, DecisionInput, InterruptListOptions, RunListOptions } from 'countersign';
 import type { Page, StoredEvent } from 'countersign/store';
 import type { InsightFilters } from '../../client/client.ts';
 import type { Insights } from '../../insights/settled-requests.ts';
@@ -40,7 +40,7 @@ export interface Backend {
   evidence(runId: string): Promise<string>;
   cards(query: CardQuery): Promise<Page<Card>>;
   card(interruptId: string): Promise<Card>;
-  decide(interruptId: string, decision: DecisionInput, options?: DecideOptions): Promise<Decided>;
+  decide(interruptId: string, decision: DecisionInput, options?: DecideOptions): Promise<DecideResult>;
   /** Decides each for itself, with its own digest; `onProgress` gets the number of those that are done. */
   decideMany(
     items: readonly DecideItem[],

@@ -1,5 +1,5 @@
 // Records a decision for `decide` and the inbox, and explains in plain words why one was not saved.
-import type { Decided, DecisionInput } from 'countersign';
+import type { DecideResult, DecisionInput } from 'countersign';
 import { type CommandFailure, failureOf } from '../failure.ts';
 import { conflictText, type Recorded } from '../print/decision-text.ts';
 import { visibleLine } from '../print/visible-text.ts';
@@ -10,7 +10,7 @@ export async function recordDecision(
   card: Card,
   decision: DecisionInput,
   options: DecideOptions,
-): Promise<Decided> {
+): Promise<DecideResult> {
   const leave = () => {
     process.stderr.write(
       `The decision on ${visibleLine(card.tool)} was sent, but not confirmed. Check it with: countersign show ${card.runId}\n`,

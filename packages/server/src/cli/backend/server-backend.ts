@@ -1,5 +1,5 @@
 // The backend on a running server, through its API. The token says who decides.
-import type { Decided, DecisionInput, Json } from 'countersign';
+import type { DecideResult, DecisionInput } from 'countersign';
 import { allItems } from '../../all-items.ts';
 import { ApiError, type Client, createClient, type Decision } from '../../client/index.ts';
 import { failureOf } from '../failure.ts';
@@ -45,7 +45,7 @@ export async function serverBackend(url: string, token: string | undefined): Pro
       const decided = await response.catch((error: unknown) => {
         throw unansweredDecision(error);
       });
-      return { ...decided, decision: decided.decision as Json } as Decided;
+      return decided as DecideResult;
     },
     decideMany: (items, { onProgress = () => {}, ...options }) =>
       call(

@@ -105,7 +105,7 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
         });
         outcomes.push(
           await recorded.then(
-            (decided) => ({ status: 'settled' as const, ...decided }),
+            (decided) => decided as DecisionOutcome,
             (error: unknown) => refusedOutcome(interruptId, plainError(interruptId, error)),
           ),
         );

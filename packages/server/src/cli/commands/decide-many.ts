@@ -1,13 +1,13 @@
 // `countersign approve` and `countersign reject`: one decision for several requests, after a table of what differs.
 import type { Command } from 'commander';
-import type { Json } from 'countersign';
+import type { DecideResult, Json } from 'countersign';
 import { compareInputs } from 'countersign/similar';
 import { defined } from '../../defined.ts';
 import type { DecisionOutcome } from '../../schemas/decisions.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 import { EXIT, type ExitCode, usageFailure } from '../failure.ts';
 import { headline } from '../inbox/card-text.ts';
-import { conflictText, decisionText, type Recorded } from '../print/decision-text.ts';
+import { conflictText, decisionText, type Recorded, resultText } from '../print/decision-text.ts';
 import type { Output } from '../print/output.ts';
 import { valueLine } from '../print/value-text.ts';
 import { visibleLine } from '../print/visible-text.ts';
@@ -175,19 +175,20 @@ function printOutcomes(
     return [outcome.interruptId, outcomeText(outcome, person), card ? headline(card) : ''];
   });
   output.table(['REQUEST', 'OUTCOME', 'TITLE'], rows);
-  const done = outcomes.filter(({ status }) => status === 'settled').length;
+  const done = outcomes.filter(({ status }) => status === 'settled' || status === 'waiting').length;
   output.note(`Recorded ${done} of ${outcomes.length}.`);
 }
 
 function outcomeText(outcome: DecisionOutcome, person: string | undefined): string {
   if (outcome.status === 'settled') return decisionText(outcome.decision as Json);
+  if (outcome.status === 'waiting') return resultText(outcome as DecideResult);
   const { settlement, detail } = outcome.problem;
   if (outcome.status === 'outdated') return 'changed and still pending';
   return settlement ? conflictText(settlement as Recorded, person) : visibleLine(detail);
 }
 
 function exitCodeOf(outcomes: readonly DecisionOutcome[]): ExitCode {
-  const refused = outcomes.filter(({ status }) => status !== 'settled');
+  const refused = outcomes.filter(({ status }) => status !== 'settled' && status !== 'waiting');
   if (refused.length === 0) return EXIT.ok;
   return refused.some(({ status }) => status === 'outdated' || status === 'conflict') ? EXIT.conflict : EXIT.failure;
 }

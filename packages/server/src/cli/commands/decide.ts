@@ -7,7 +7,7 @@ import type { Backend, Card } from '../backend/backend.ts';
 import { recordDecision } from '../backend/record-decision.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import { headlineAndTool } from '../inbox/card-text.ts';
-import { othersHold, recordedText } from '../print/decision-text.ts';
+import { othersHold, resultText } from '../print/decision-text.ts';
 import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, wholeNumber, withBackend, withExamples } from './options.ts';
@@ -83,7 +83,7 @@ async function decide(output: Output, id: string, options: DecideOptions): Promi
       return output.document(run ? { ...decided, run: { status, text, pending } } : decided);
     }
     const recorded = card.status === 'decided' ? 'Already recorded' : 'Recorded';
-    output.line(`${recorded}: ${headlineAndTool(card)}, ${recordedText(decided)}`);
+    output.line(`${recorded}: ${headlineAndTool(card)}, ${resultText(decided)}`);
     if (run) output.line(`The run is ${run.status}${run.text === '' ? '' : `: ${visibleLine(run.text)}`}`);
   });
 }

@@ -3,7 +3,7 @@ import { intro, log, outro } from '@clack/prompts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 import { recordDecision } from '../backend/record-decision.ts';
 import { failureOf } from '../failure.ts';
-import { holdOn, othersHold, recordedText } from '../print/decision-text.ts';
+import { holdOn, othersHold, resultText } from '../print/decision-text.ts';
 import { clip } from '../print/text-width.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { askDecision, VERBS, type Verb } from './ask-decision.ts';
@@ -123,6 +123,6 @@ async function review(
     if (!decision) return;
     // The digest binds the decision to the request on the screen.
     const decided = await recordDecision(backend, card, decision, { digest: card.digest });
-    log.success(`${headlineAndTool(card)}: ${recordedText(decided)}`);
+    log.success(`${headlineAndTool(card)}: ${resultText(decided)}`);
   });
 }

@@ -1,5 +1,5 @@
 // Decisions and holds in words.
-import type { Json } from 'countersign';
+import type { DecideResult, Json } from 'countersign';
 import type { Hold } from '../../schemas/interrupt.ts';
 import type { Card } from '../backend/backend.ts';
 import { shortTime, timeText } from './moment.ts';
@@ -43,6 +43,16 @@ export function recordedText({ decision, by, channel, note, at }: Recorded): str
   const when = at === null ? '' : ` at ${timeText(at)}`;
   const remark = note === null || note === '' ? '' : `, note: ${visibleLine(note)}`;
   return `${by === null ? 'unknown person' : visibleLine(by)}${through}${when}: ${decisionText(decision)}${remark}`;
+}
+
+/** As in `ann (inbox): approved`, or as in `vote recorded, still missing: 1 of the role finance`. */
+export function resultText(result: DecideResult): string {
+  if (result.status === 'settled') return recordedText(result);
+  const missing = result.missing.map(({ of: { people = [], roles = [] }, count }) => {
+    const names = [...people, ...roles.map((role) => `the role ${role}`)].map(visibleLine).join(', ');
+    return `${count} of ${names || 'anyone'}`;
+  });
+  return `vote recorded, still missing: ${missing.join('; ')}`;
 }
 
 /** As in `Bob already rejected this at 1:28 PM. Your decision was not saved.` */

@@ -1,0 +1,102 @@
+// Policies as an application defines them, and how one becomes the data that is stored with a question.
+import { messageOf, UsageError } from '../../core/errors.ts';
+import { isObject, toJson } from '../../core/json.ts';
+import { type Policy, policyProblem, type Who } from '../../core/policy.ts';
+import { askProblem, type WaitOptions } from './ask-options.ts';
+import type { ApprovalContext, PolicyConfig } from './definition.ts';
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** The policies of an instance, and what its directory knows about roles. */
+export type Policies = {
+  readonly named: ReadonlyMap<string, PolicyConfig>;
+  readonly membersOf?: (role: string) => MaybePromise<readonly string[]>;
+  readonly roles?: readonly string[];
+};
+
+/** What a question is governed by: its policy, and how it waits. */
+export type Governed = { readonly policy: Policy; readonly waits: WaitOptions };
+
+/** Throws if nobody could satisfy the policy, or something in it is unknown. */
+export function checkPolicy(name: string | undefined, config: unknown, roles?: readonly string[]): void {
+  const { deciders, ...rest } = (isObject(config) ? config : {}) as PolicyConfig;
+  const { policy, waits } = partsOf(rest);
+  const asked = typeof deciders === 'function' || deciders === undefined ? policy : { ...policy, deciders };
+  const problem = isObject(config) ? (policyProblem(asked, roles) ?? askProblem(waits)) : 'it must be an object';
+  if (problem === undefined) return;
+  const which = name === undefined ? 'The policy' : `The policy ${name}`;
+  throw new UsageError('invalid-options', { policy: name }, `${which} cannot be used: ${problem}.`);
+}
+
+/** The policy for this input. What cannot be found out is a warning on the card, and then nobody is a decider by it. */
+export async function governedBy(
+  named: unknown,
+  { named: known, membersOf, roles }: Policies,
+  input: unknown,
+  ctx: ApprovalContext,
+): Promise<Governed> {
+  const name = typeof named === 'string' ? named : undefined;
+  const config = name === undefined ? named : known.get(name);
+  const common = name === undefined ? {} : { name };
+  if (config === undefined) {
+    const warning = `The policy ${name ?? '(undefined)'} is not defined here. Define it, and apply it to this request.`;
+    return { policy: { ...common, ...nobody(warning) }, waits: {} };
+  }
+  try {
+    checkPolicy(name, config, roles);
+    const { deciders, ...rest } = config as PolicyConfig;
+    const { policy, waits } = partsOf(rest);
+    const found = typeof deciders === 'function' ? await decidersFor(deciders, input, ctx) : deciders && { deciders };
+    const plain: Policy = { ...common, ...policy, ...found };
+    const warnings = [...(plain.warnings ?? []), ...(await tooFew(plain, membersOf))];
+    return { policy: warnings.length > 0 ? { ...plain, warnings } : plain, waits };
+  } catch (error) {
+    return { policy: { ...common, ...nobody(messageOf(error)) }, waits: {} };
+  }
+}
+
+const nobody = (warning: string): Policy => ({ deciders: { people: [] }, warnings: [warning] });
+
+const TIMES: readonly string[] = ['remind', 'escalate', 'expireAfter', 'businessHours', 'onExpiry'];
+
+/** What counts votes, and how the question waits. */
+function partsOf(config: Omit<PolicyConfig, 'deciders'>): Governed {
+  const [waits, policy] = [true, false].map((isTime) =>
+    Object.fromEntries(Object.entries(config).filter(([key]) => TIMES.includes(key) === isTime)),
+  );
+  return { policy: policy as Policy, waits: waits as WaitOptions };
+}
+
+async function decidersFor(
+  deciders: (input: any, ctx: ApprovalContext) => MaybePromise<Who>,
+  input: unknown,
+  ctx: ApprovalContext,
+): Promise<Pick<Policy, 'deciders' | 'warnings'>> {
+  try {
+    const found = toJson(await deciders(input, ctx));
+    const problem = found.ok ? policyProblem({ deciders: found.value }) : found.problem;
+    if (problem === undefined && found.ok) return { deciders: found.value as Who };
+    return nobody(`The deciders could not be found: ${problem}.`);
+  } catch (error) {
+    return nobody(`The deciders could not be found: ${messageOf(error)}.`);
+  }
+}
+
+/** Groups that have fewer members than they need, as the directory says. */
+async function tooFew({ quorum = [] }: Policy, membersOf: Policies['membersOf']): Promise<readonly string[]> {
+  if (!membersOf) return [];
+  const warnings: string[] = [];
+  for (const { of, count } of quorum) {
+    const { people = [], roles = [] } = of;
+    try {
+      const members = new Set([...people, ...(await Promise.all(roles.map((role) => membersOf(role)))).flat()]);
+      if (members.size < count)
+        warnings.push(
+          `${count} votes are needed, and only ${members.size} people are in: ${[...people, ...roles].join(', ')}.`,
+        );
+    } catch (error) {
+      warnings.push(`It could not be checked who is in: ${roles.join(', ')} (${messageOf(error)}).`);
+    }
+  }
+  return warnings;
+}
