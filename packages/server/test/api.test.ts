@@ -4,6 +4,7 @@ import { memoryStore, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { changedStore } from '../../countersign/test/changed-store.ts';
+import { insightsOf, readSettled } from '../src/insights/settled-requests.ts';
 import { begin, startServer } from './server.ts';
 
 test('requests without a token are refused', async () => {
@@ -561,9 +562,16 @@ test('figures about decisions cover the own runs, or all runs for callers with t
   expect(csv.headers.get('content-disposition')).toContain('attachment');
   expect(csv.body.split('\r\n').slice(0, 3)).toMatchObject([
     expect.stringMatching(/^group,name,hour,requests,/),
-    expect.stringMatching(/^all,,,2,0,0,2,/),
+    expect.stringMatching(/^all,,,2,2,0,0,2,/),
     expect.stringMatching(/^tool,pay,,2,/),
   ]);
+  const { interrupts } = await begin(ann, ai, 'pay bob 500');
+  const grant = { uses: 2, expiresAt: Date.now() + 60_000 };
+  const { grant: given } = await ai.runs.decide(interrupts[0].id, 'approve', { by: 'ann', grant });
+  await begin(ann, ai, 'pay bob 600');
+  const { grants: carried } = await insightsOf((period) => readSettled(ai, period), {});
+  expect(carried).toEqual([{ grant: given?.id, tool: 'pay', givenBy: 'ann', carried: 1, status: 'active' }]);
+  expect((await ann('GET', '/api/v1/insights')).body.grants).toEqual([]);
   for (const query of ['timeZone=Mars', 'days=0', 'tool=a&tool=b', 'who=ann'])
     expect((await ann('GET', `/api/v1/insights?${query}`)).status, query).toBe(400);
 });

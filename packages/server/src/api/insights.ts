@@ -14,7 +14,7 @@ const description =
   'runs that the caller started. At most the newest 10,000 are counted; `isComplete` says whether that was all.';
 
 export function insightsEndpoints({ ai }: Services) {
-  const requestsOf = sharedRequests((period) => readSettled(ai.runs, period));
+  const requestsOf = sharedRequests((period) => readSettled(ai, period));
 
   const figures = (query: Query, { reach, id }: Person): Promise<Insights> =>
     insightsOf(requestsOf, { ...query, ...(reach !== 'all' && { startedBy: id }) });

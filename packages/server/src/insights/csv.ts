@@ -1,8 +1,10 @@
 // The figures as CSV, for spreadsheets. Names come from models, tools and people, so no cell can be a formula.
-import type { Figures, InsightFigures } from './figures.ts';
+import type { Figures } from './figures.ts';
+import type { Insights } from './settled-requests.ts';
 
 const COLUMNS = [
   'requests',
+  'decided',
   'approved',
   'edited',
   'rejected',
@@ -15,25 +17,29 @@ const COLUMNS = [
 
 type Cell = string | number | null;
 
-/** One row for each tool, person and policy, then the votes of each hour of the day. */
-export function csvOf({ total, tools, people, policies, hours, load, drills }: InsightFigures): string {
+/** One row for each tool, person, policy and day, then the votes of each hour of the day. */
+export function csvOf({ total, days, tools, people, policies, hours, load, drills, grants }: Insights): string {
   const row = (group: string, name: string, figures: Figures): readonly Cell[] => [
     ...[group, name, null],
     ...COLUMNS.map((column) => figures[column]),
-    ...[null, null],
+    ...[null, null, null],
   ];
   const empty = COLUMNS.map(() => null);
   const hourRows = (group: string, name: string, counts: readonly number[]) =>
-    counts.flatMap((count, hour) => (count > 0 ? [[group, name, hour, count, ...empty.slice(1), null, null]] : []));
+    counts.flatMap((count, hour) =>
+      count > 0 ? [[group, name, hour, count, ...empty.slice(1), null, null, null]] : [],
+    );
   const rows: readonly (readonly Cell[])[] = [
-    ['group', 'name', 'hour', ...COLUMNS, 'drillsCaught', 'drillsMissed'],
+    ['group', 'name', 'hour', ...COLUMNS, 'drillsCaught', 'drillsMissed', 'carriedByGrant'],
     row('all', '', total),
     ...tools.map((figures) => row('tool', figures.name, figures)),
     ...people.map((figures) => row('person', figures.name, figures)),
     ...policies.map((figures) => row('policy', figures.name, figures)),
+    ...days.map(({ day, ...counts }) => row('day', day, { ...counts, medianMs: null, p90Ms: null })),
     ...hourRows('hour', '', hours),
     ...load.flatMap((own) => hourRows('person and hour', own.name, own.hours)),
-    ...drills.people.map(({ name, caught, missed }) => ['drills', name, null, ...empty, caught, missed]),
+    ...drills.people.map(({ name, caught, missed }) => ['drills', name, null, ...empty, caught, missed, null]),
+    ...grants.map(({ grant, carried }) => ['grant', grant, null, ...empty, null, null, carried]),
   ];
   return rows.map((cells) => `${cells.map(cellText).join(',')}\r\n`).join('');
 }

@@ -66,6 +66,7 @@ test('tools, people and policies are counted, the largest first', () => {
   const { total, tools, people, policies } = figuresOf(all);
   expect(total).toEqual({
     requests: 4,
+    decided: 4,
     approved: 3,
     edited: 1,
     rejected: 1,
@@ -106,6 +107,16 @@ test('a selection counts what it names, and every choice stays', () => {
   for (const selection of [{ tool: 'mail' }, { person: 'bob' }, { policy: 'letters' }])
     expect(figuresOf(all, selection)).toMatchObject({ total: { requests: 1, medianMs: 20 }, choices });
   expect(figuresOf(all, { tool: 'none' }).total).toMatchObject({ requests: 0, medianMs: null });
+});
+
+test('days are those on which requests were settled, also without any', () => {
+  const late = request(86_400_000, { decision: reject });
+  const { days } = figuresOf([request(5), late], {}, ['2026-01-30', '2026-01-31', '2026-02-01']);
+  expect(days.map(({ day, decided, approved, rejected }) => [day, decided, approved, rejected])).toEqual([
+    ['2026-01-30', 0, 0, 0],
+    ['2026-01-31', 1, 1, 0],
+    ['2026-02-01', 1, 0, 1],
+  ]);
 });
 
 test('hours of the day are those of the time zone', () => {
@@ -166,7 +177,8 @@ test('drills are counted by person and nowhere else', () => {
 
 test('a cell of the CSV cannot be a formula or break its row', () => {
   const names = ['=1+1', '+1', '-1', '@x', '\t=1', ' =1', '＝1', 'a"b', 'a,b', 'a\r\nb', 'plain'];
-  const csv = csvOf(figuresOf(names.map((tool) => request(1, { tool }))));
+  const figures = figuresOf(names.map((tool) => request(1, { tool })));
+  const csv = csvOf({ ...figures, since: 0, isComplete: true, grants: [] });
   const cells = [...csv.matchAll(/^tool,("(?:[^"]|"")*"|[^,]*),/gm)].map(([, cell]) => cell);
   expect(cells.sort()).toEqual(
     [
@@ -192,7 +204,7 @@ test('one read serves every caller of a period for a while', async () => {
     async (period) => {
       read.push(period);
       now += 1_000;
-      return { requests: [], since: 0, isComplete: true };
+      return { requests: [], since: 0, isComplete: true, days: [], grants: [] };
     },
     () => now,
   );

@@ -12,6 +12,8 @@ export type Selection = {
 /** How requests ended, and how long they took. `approved` includes `edited`. */
 export type Figures = {
   readonly requests: number;
+  /** How many of them a person decided. */
+  readonly decided: number;
   readonly approved: number;
   readonly edited: number;
   readonly rejected: number;
@@ -22,6 +24,9 @@ export type Figures = {
   readonly medianMs: number | null;
   readonly p90Ms: number | null;
 };
+
+/** How the requests ended that were settled on one day in UTC. */
+export type DayFigures = Omit<Figures, 'medianMs' | 'p90Ms'> & { readonly day: string };
 
 export type NamedFigures = Figures & { readonly name: string };
 
@@ -34,8 +39,18 @@ export type QuickApprover = { readonly name: string; readonly approvals: number;
 /** How one person decided drills, which must be rejected. */
 export type DrillFigures = { readonly name: string; readonly caught: number; readonly missed: number };
 
+/** A grant, and how many calls it let run without a question. */
+export type CarriedCalls = {
+  readonly grant: string;
+  readonly tool: string;
+  readonly givenBy: string;
+  readonly carried: number;
+  readonly status: 'active' | 'used-up' | 'expired' | 'revoked';
+};
+
 export type InsightFigures = {
   readonly total: Figures;
+  readonly days: readonly DayFigures[];
   readonly tools: readonly NamedFigures[];
   /** By the people who voted. A request with several votes counts for each voter. */
   readonly people: readonly NamedFigures[];
@@ -58,7 +73,12 @@ export const QUICK_MS = 3_000;
 /** Fewer approvals say little about a person. */
 export const QUICK_APPROVALS = 10;
 
-export function figuresOf(all: readonly SettledRequest[], selection: Selection = {}): InsightFigures {
+/** `days` are the days of the period, such as `2026-01-31`. */
+export function figuresOf(
+  all: readonly SettledRequest[],
+  selection: Selection = {},
+  days: readonly string[] = [],
+): InsightFigures {
   const selected = all.filter((request) => isSelected(request, selection));
   const [drills, requests] = [selected.filter(({ drill }) => drill), selected.filter(({ drill }) => !drill)];
   const votes = votesOf(requests, selection);
@@ -66,6 +86,7 @@ export function figuresOf(all: readonly SettledRequest[], selection: Selection =
   const hourOf = hourIn(selection.timeZone ?? 'UTC');
   return {
     total: requestFigures(requests),
+    days: daysOf(requests, days),
     tools: named(
       groups(requests, ({ tool }) => tool),
       requestFigures,
@@ -121,6 +142,7 @@ function counted(outcomes: readonly SettledRequest['outcome'][], times: number[]
   times.sort((a, b) => a - b);
   return {
     requests: outcomes.length,
+    decided: times.length,
     approved: count('approved', 'edited'),
     edited: count('edited'),
     rejected: count('rejected'),
@@ -130,6 +152,14 @@ function counted(outcomes: readonly SettledRequest['outcome'][], times: number[]
     medianMs: quantile(times, 0.5),
     p90Ms: quantile(times, 0.9),
   };
+}
+
+function daysOf(requests: readonly SettledRequest[], days: readonly string[]): readonly DayFigures[] {
+  const byDay = Map.groupBy(requests, ({ settledAt }) => new Date(settledAt).toISOString().slice(0, 10));
+  return days.map((day) => {
+    const { medianMs: _median, p90Ms: _p90, ...counts } = requestFigures(byDay.get(day) ?? []);
+    return { day, ...counts };
+  });
 }
 
 /** The smallest of the sorted values that this share of them does not exceed, as the statistics of the stores have it. */

@@ -1,7 +1,7 @@
 // Reads the settled requests of a period, and shares them between callers for a few seconds.
-import type { Runs } from 'countersign';
+import type { Countersign } from 'countersign';
 import { defined } from '../defined.ts';
-import { figuresOf, type InsightFigures, type Selection } from './figures.ts';
+import { type CarriedCalls, figuresOf, type InsightFigures, type Selection } from './figures.ts';
 import { type SettledRequest, settledRequest } from './settled-request.ts';
 
 /** Of how many days in UTC, including today, and of whose runs. */
@@ -12,10 +12,14 @@ export type SettledRequests = {
   readonly requests: readonly SettledRequest[];
   readonly since: number;
   readonly isComplete: boolean;
+  /** The days of the period. */
+  readonly days: readonly string[];
+  /** The grants that were given in the period or are active. Callers who see only their own runs see none. */
+  readonly grants: readonly CarriedCalls[];
 };
 
 /** How people decide: the figures of a period. */
-export type Insights = InsightFigures & Omit<SettledRequests, 'requests'>;
+export type Insights = InsightFigures & Pick<SettledRequests, 'since' | 'isComplete' | 'grants'>;
 
 /** What to count: 30 days by default. */
 export type InsightSelection = {
@@ -26,8 +30,16 @@ export async function insightsOf(
   read: (period: Period) => Promise<SettledRequests>,
   { days = 30, startedBy, ...selection }: InsightSelection,
 ): Promise<Insights> {
-  const { requests, ...period } = await read(defined({ days, startedBy }));
-  return { ...period, ...figuresOf(requests, defined(selection)) };
+  const { requests, since, isComplete, days: dates, grants } = await read(defined({ days, startedBy }));
+  const { tool, person } = selection;
+  const isSelected = (grant: CarriedCalls) =>
+    (tool === undefined || grant.tool === tool) && (person === undefined || grant.givenBy === person);
+  return {
+    since,
+    isComplete,
+    ...figuresOf(requests, defined(selection), dates),
+    grants: grants.filter(isSelected),
+  };
 }
 
 /** How many requests are read for one period. */
@@ -35,21 +47,44 @@ export const MOST_REQUESTS = 10_000;
 const PAGE_SIZE = 200;
 const DAY_MS = 86_400_000;
 
-export async function readSettled(runs: Runs, { days, startedBy }: Period): Promise<SettledRequests> {
+export async function readSettled(
+  { runs, grants }: Countersign,
+  { days, startedBy }: Period,
+): Promise<SettledRequests> {
   const now = await runs.store.now();
   const since = now - (now % DAY_MS) - (days - 1) * DAY_MS;
   const query = defined({ settled: true, order: 'newest' as const, createdAfter: since, startedBy, limit: PAGE_SIZE });
+  const dates = Array.from({ length: days }, (_, day) => new Date(since + day * DAY_MS).toISOString().slice(0, 10));
+  const carried = startedBy === undefined ? await readGrants(grants, since) : [];
+  const period = { days: dates, grants: carried };
   const requests: SettledRequest[] = [];
   let cursor: string | undefined;
   for (let looked = 0; looked < MOST_REQUESTS; looked += PAGE_SIZE) {
     const page = await runs.interrupts({ ...query, ...defined({ cursor }) });
     requests.push(...page.items.flatMap((interrupt) => settledRequest(interrupt) ?? []));
-    if (page.cursor === null) return { requests, since, isComplete: true };
+    if (page.cursor === null) return { requests, since, isComplete: true, ...period };
     cursor = page.cursor;
     // SQLite answers synchronously: this lets other requests run in between.
     await new Promise(setImmediate);
   }
-  return { requests, since: requests.at(-1)?.createdAt ?? since, isComplete: false };
+  return { requests, since: requests.at(-1)?.createdAt ?? since, isComplete: false, ...period };
+}
+
+/** How many grants are read, the newest first. */
+const MOST_GRANTS = 200;
+
+async function readGrants(grants: Countersign['grants'], since: number): Promise<readonly CarriedCalls[]> {
+  const { items } = await grants.list({ limit: MOST_GRANTS });
+  return items
+    .filter(({ madeAt, status }) => madeAt >= since || status === 'active')
+    .map(({ id, tool, givenBy, uses, left, status }) => ({
+      grant: id,
+      tool,
+      givenBy,
+      carried: uses - left.uses,
+      status,
+    }))
+    .sort((a, b) => b.carried - a.carried);
 }
 
 /** How long requests are shared, at least, and as a multiple of the time that reading them took. */

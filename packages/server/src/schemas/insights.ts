@@ -2,14 +2,18 @@
 import { z } from '@hono/zod-openapi';
 import { nameShape, wholeNumber } from './page.ts';
 
-const figures = {
+const counts = {
   requests: z.int(),
+  decided: z.int().openapi({ description: 'By a person.' }),
   approved: z.int().openapi({ description: 'Those with changes included.' }),
   edited: z.int(),
   rejected: z.int(),
   answered: z.int(),
   cancelled: z.int().openapi({ description: 'Withdrawn ones included.' }),
   expired: z.int().openapi({ description: 'Nobody decided in time.' }),
+};
+const figures = {
+  ...counts,
   medianMs: z.number().nullable().openapi({ description: 'From the request to the decision of a person.' }),
   p90Ms: z.number().nullable(),
 };
@@ -22,6 +26,9 @@ export const InsightsShape = z
     since: z.number().openapi({ description: 'Requests that were asked since then are counted.' }),
     isComplete: z.boolean().openapi({ description: 'False if only the newest requests were counted.' }),
     total: z.object(figures),
+    days: z.array(z.object({ day: z.string().openapi({ example: '2026-01-31' }), ...counts })).openapi({
+      description: 'By the day in UTC on which they were settled.',
+    }),
     tools: z.array(NamedFiguresShape),
     people: z.array(NamedFiguresShape).openapi({ description: 'By voter: a request counts for each.' }),
     policies: z.array(NamedFiguresShape),
@@ -36,6 +43,17 @@ export const InsightsShape = z
         people: z.array(z.object({ name: z.string(), caught: z.int(), missed: z.int() })),
       })
       .openapi({ description: 'Requests that had to be rejected. No other figure counts them.' }),
+    grants: z
+      .array(
+        z.object({
+          grant: z.string(),
+          tool: z.string(),
+          givenBy: z.string(),
+          carried: z.int().openapi({ description: 'Calls that ran without a question.' }),
+          status: z.enum(['active', 'used-up', 'expired', 'revoked']),
+        }),
+      )
+      .openapi({ description: 'Given in the period, or active. Only for callers with the reach `all`.' }),
     choices: z.object({ tools: names, people: names, policies: names }),
   })
   .openapi('Insights');

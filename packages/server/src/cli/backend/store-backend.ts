@@ -115,7 +115,7 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
     },
     hold: (interruptId) => takeHold(runs.notes, interruptId, person),
     release: (interruptId) => releaseHold(runs.notes, interruptId, person),
-    insights: (filters) => insightsOf((period) => readSettled(runs, period), filters),
+    insights: (filters) => insightsOf((period) => readSettled(ai, period), filters),
     watch(onChange) {
       const timer = setInterval(onChange, POLL_EVERY_MS);
       return () => clearInterval(timer);

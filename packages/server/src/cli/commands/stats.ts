@@ -69,7 +69,7 @@ function rowsOf({ total, tools, people, policies }: Insights): readonly (readonl
   ];
 }
 
-function notesOf({ quick, drills, isComplete }: Insights): readonly string[] {
+function notesOf({ quick, drills, grants, isComplete }: Insights): readonly string[] {
   return [
     ...quick.map(
       ({ name, approvals, medianMs }) =>
@@ -78,6 +78,11 @@ function notesOf({ quick, drills, isComplete }: Insights): readonly string[] {
     ...drills.people.map(
       ({ name, caught, missed }) => `${visibleLine(name)} rejected ${caught} of ${caught + missed} drills.`,
     ),
+    ...grants
+      .filter(({ carried }) => carried > 0)
+      .map(
+        ({ grant, tool, carried }) => `${grant} let ${carried} calls of ${visibleLine(tool)} run without a question.`,
+      ),
     ...(isComplete ? [] : ['Only the newest 10,000 requests are counted.']),
   ];
 }
