@@ -37,15 +37,21 @@ import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';
 import { makePrompt, type Prompt, type PromptConfig, promptDefinition } from './prompts/callable.ts';
 import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
+import { Absences } from './runs/absences.ts';
 import { rememberRuns } from './runs/agent-runs.ts';
 import { drillPort } from './runs/drills/drill-agent.ts';
 import { checkDrills, type DrillsOptions } from './runs/drills/drill-options.ts';
 import { type AppendListener, Appends } from './runs/driving/appends.ts';
 import { Drives } from './runs/driving/driving.ts';
 import type { AgentPort, DrivesOptions, StartedRun } from './runs/driving/open-run.ts';
-import { LEASES_PER_REMINDER, type OnReminder } from './runs/driving/reminders.ts';
+import {
+  LEASES_PER_REMINDER,
+  type OnEscalation,
+  type OnReminder,
+  type RemindersOptions,
+} from './runs/driving/reminders.ts';
 import { Grants } from './runs/grants/grants.ts';
-import type { People } from './runs/people.ts';
+import { directoryOf, type People } from './runs/people.ts';
 import { checkStore } from './runs/port/check-store.ts';
 import type { Store } from './runs/port/store.ts';
 import { Runs } from './runs/runs.ts';
@@ -78,6 +84,11 @@ export type CountersignOptions<C extends Context = Context> = {
   readonly onReminder?: OnReminder;
   /** Requests that must be rejected, which workers start now and then to check that people read what they approve. */
   readonly drills?: DrillsOptions;
+  /**
+   * Called by one worker after a question was escalated: at least once, usually exactly once. If two escalations are due at
+   * once, it is called for the later one. A process that has one of both hooks handles reminders and escalations.
+   */
+  readonly onEscalation?: OnEscalation;
   /** Who has which roles, and who stands in for whom: asked when somebody decides a request that has a policy. */
   readonly people?: People;
   /** How long a worker may be silent before another takes over its runs; 7,500 ms by default. */
@@ -118,6 +129,7 @@ export class Countersign<C extends Context = Context> {
   readonly #appends = new Appends();
   readonly #runs: Runs<C> | undefined;
   #grants: Grants | undefined;
+  readonly #people: Absences | undefined;
   #folder: Promise<PromptFolder> | undefined;
   #isModelMissing = false;
 
@@ -135,6 +147,7 @@ export class Countersign<C extends Context = Context> {
       contextFor = () => undefined,
       onReminder,
       drills,
+      onEscalation,
       people = {},
       leaseMs = 7_500,
       graceMs = 10_000,
@@ -160,8 +173,12 @@ export class Countersign<C extends Context = Context> {
     if (store !== undefined) checkStore(store);
     if (drills !== undefined) checkDrills(drills);
     const runLimit = { size: maxRunSize, events: maxRunEvents };
-    const driving = { contextFor, leaseMs, graceMs, clock, runLimit, people };
-    this.#runs = store && this.#openRuns(store, driving, onReminder, drills);
+    this.#people = store && new Absences(store, (person) => people.delegateOf?.(person));
+    if (store && this.#people) {
+      const directory = directoryOf(people, this.#people);
+      const options = { contextFor, leaseMs, graceMs, clock, runLimit, people: directory };
+      this.#runs = this.#openRuns(store, options, { onReminder, onEscalation }, drills);
+    }
   }
 
   /** Defines a tool, which `tools` can also refer to by name. Without `body`, it is a question like `defineInterrupt`. */
@@ -266,6 +283,12 @@ export class Countersign<C extends Context = Context> {
     return this.#grants;
   }
 
+  /** Who is away, and who decides for them. Throws `no-store` without a store. */
+  get people(): Absences {
+    if (this.#people) return this.#people;
+    throw new UsageError('no-store', {}, 'Absences live in a store. Pass `store` to countersign().');
+  }
+
   /**
    * Calls `listener` with everything that this process appends to stored runs, and the run, once it is durable. An append
    * with an unknown outcome, because the store disconnected, may be left out. Returns a function that stops it.
@@ -316,13 +339,15 @@ export class Countersign<C extends Context = Context> {
   #openRuns(
     store: Store,
     options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'graceMs' | 'clock' | 'runLimit' | 'people'>,
-    onReminder: OnReminder | undefined,
+    hooks: Pick<RemindersOptions, 'onReminder' | 'onEscalation'>,
     drills: DrillsOptions | undefined,
   ): Runs<C> {
     const { tell } = this.#appends;
     // Ids of runs and claims must be unique across processes; the user's `newId` may only count.
     const drives = new Drives({ store, agents: this.#agents, newId: randomId, sleep, onAppended: tell, ...options });
-    return new Runs(drives, onReminder && { onReminder, leaseMs: LEASES_PER_REMINDER * options.leaseMs }, drills);
+    const hasHook = hooks.onReminder !== undefined || hooks.onEscalation !== undefined;
+    const reminding = hasHook ? { ...hooks, leaseMs: LEASES_PER_REMINDER * options.leaseMs } : undefined;
+    return new Runs(drives, reminding, drills);
   }
 
   /** Says how the runs of an agent are driven. Names are looked up on use, so that agents can refer to each other. */
@@ -392,6 +417,7 @@ const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   contextFor: aFunction,
   onReminder: aFunction,
   drills: anything,
+  onEscalation: aFunction,
   people: anything,
   leaseMs: aTimerMs,
   graceMs: aTimerMs,

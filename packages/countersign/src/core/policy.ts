@@ -128,16 +128,14 @@ function circleOf({ deciders, quorum }: Required<Pick<Policy, 'deciders' | 'quor
 
 /** The votes that count now: the last one of each person since the last edit. A vote on behalf of somebody replaces both. */
 export function standingVotes(votes: readonly Vote[]): readonly Vote[] {
-  const taken = new Set<string>();
-  return inLastRound(votes)
-    .toReversed()
-    .filter((vote) => {
-      const people = peopleOf(vote);
-      if (people.some((person) => taken.has(person))) return false;
-      for (const person of people) taken.add(person);
-      return true;
-    })
-    .toReversed();
+  const standing: Vote[] = [];
+  for (const vote of inLastRound(votes)) {
+    const people = peopleOf(vote);
+    // In order: a vote that was replaced never counts again, even if the later one is replaced in turn.
+    const kept = standing.filter((earlier) => !peopleOf(earlier).some((person) => people.includes(person)));
+    standing.splice(0, standing.length, ...kept, vote);
+  }
+  return standing;
 }
 
 /** The voter, and the person whom they stand in for. */

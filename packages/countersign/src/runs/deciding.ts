@@ -2,6 +2,7 @@
 import { roundId } from '../core/ballots.ts';
 import { type Decisions, readResume } from '../core/decide.ts';
 import { drillMark } from '../core/drill.ts';
+import { dueOn } from '../core/due.ts';
 import { InvariantError } from '../core/errors.ts';
 import { sameJson } from '../core/json.ts';
 import { isEdit, type Missing, type Vote } from '../core/policy.ts';
@@ -29,12 +30,13 @@ import {
   signDecisions,
   withoutEntries,
 } from './questions/decision.ts';
+import { dueEscalations, waitingOn } from './questions/escalation.ts';
 import { expireCards, fetchTimeIfExpired, isExpired, type Settling } from './questions/expiry.ts';
 import { askPolicy } from './questions/policy.ts';
 import { progressOn } from './questions/progress.ts';
 import { type Decided, endedRun, refuseOutdated, settledAs } from './questions/settled.ts';
 import { stateOfRun } from './questions/view.ts';
-import { type Cast, castVotes, onRecord, type RecordedDecisions } from './questions/votes.ts';
+import { type Cast, castVotes, type Electorate, onRecord, type RecordedDecisions } from './questions/votes.ts';
 import { withdrawing } from './questions/withdrawing.ts';
 import type { DecideOptions } from './run-options.ts';
 
@@ -149,12 +151,15 @@ async function tryDecisions(
   await fetchTimeIfExpired(recorded.id, state, drives.time);
   const isTooLate = (now: number) => [...decided.values()].some(({ card }) => isExpired(card, now));
   if (isTooLate(drives.clock())) return expire(drives, loaded, options, mayBegin);
+  const escalated = await escalate(drives, loaded, decided, options);
+  if (escalated) return escalated;
   const agent = drives.agent(recorded.agent);
   const known = { tools: agent.tools(), defined: agent.defined(), bounds };
   const { matched: all, leaves } = await checkResume(state, decisions, known);
   if (options.mayDecide) await askPolicy(options.mayDecide, recorded, decided, leaves);
-  const voter = (signed: Signed) => voterOf(drives.people, signed, options);
-  const casts = await castVotes(recorded, decided, leaves, voter, drives.clock());
+  const voter = (signed: Signed, electorate: Electorate) => voterOf(drives.people, signed, options, electorate);
+  const isOnBehalf = options.onBehalfOf !== undefined;
+  const casts = await castVotes(recorded, decided, leaves, voter, drives.clock(), isOnBehalf);
   const waiting = new Set([...casts.values()].flatMap(({ status, where }) => (status === 'waiting' ? where : [])));
   const settling = waiting.size > 0 ? withoutEntries(decisions, waiting) : decisions;
   const matched = waiting.size > 0 ? (await checkResume(state, settling ?? NO_DECISIONS, known)).matched : all;
@@ -203,6 +208,25 @@ async function expire(drives: Drives, loaded: Loaded, options: DecideOptions, ma
   };
   const begins = mayBegin && loaded.run.status === 'waiting';
   const attempt = await record(drives, loaded, change, options, begins, { at, casts: new Map() });
+  return attempt === 'claim-lost' ? attempt : 'stale-version';
+}
+
+/** Records the escalations that no worker has recorded yet: those people may decide already. Then the run must be read again. */
+async function escalate(
+  drives: Drives,
+  loaded: Loaded,
+  decided: Resumption['decided'],
+  options: DecideOptions,
+): Promise<Attempt | undefined> {
+  const at = drives.clock();
+  if (![...decided.values()].some(({ card }) => dueOn(waitingOn(card), at))) return undefined;
+  // If the directory of people fails, the decision counts without them, and a worker tries again.
+  const due = await dueEscalations(loaded.run, loaded.state, at, drives.people).catch(() => []);
+  if (due.length === 0) return undefined;
+  const change: Change = (run) => {
+    for (const escalation of due) run.record(escalation);
+  };
+  const attempt = await record(drives, loaded, change, options, 'no', { at, casts: new Map() });
   return attempt === 'claim-lost' ? attempt : 'stale-version';
 }
 

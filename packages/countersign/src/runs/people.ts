@@ -1,8 +1,9 @@
 // Who the people are: asked at the door, when somebody votes. The record keeps what was answered then.
 import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
+import type { Absences } from './absences.ts';
 import type { Signed } from './questions/decision.ts';
-import type { Voter } from './questions/votes.ts';
+import type { Electorate, Voter } from './questions/votes.ts';
 import type { DecideOptions } from './run-options.ts';
 
 type MaybePromise<T> = T | Promise<T>;
@@ -20,18 +21,68 @@ export type People = {
   readonly roles?: readonly string[];
 };
 
-/** Who votes, with the roles that count: those of the absent person for a vote on their behalf. */
-export async function voterOf(people: People, { by }: Signed, options: DecideOptions): Promise<Voter> {
-  const { roles: given = [], onBehalfOf, digest, signature, seenForMs } = options;
-  if (onBehalfOf !== undefined) await checkDelegate(people, by, onBehalfOf);
-  const person = onBehalfOf ?? by;
-  const known = person === null ? [] : ((await people.rolesOf?.(person)) ?? []);
-  const roles = [...new Set(onBehalfOf === undefined ? [...given, ...known] : known)];
-  return defined({ roles: roles.length > 0 ? roles : undefined, onBehalfOf, digest, signature, seenForMs });
+/** The directory of the application, and the recorded absences. */
+export type Directory = Omit<People, 'delegateOf'> & {
+  delegateOf(person: string): Promise<string | undefined>;
+  /** The people who are away, and for whom this person decides. */
+  actsFor(person: string): Promise<readonly string[]>;
+};
+
+/** Methods of the directory stay methods: it may be an object of a class. */
+export function directoryOf(people: People, absences: Absences): Directory {
+  const { rolesOf, managerOf, membersOf, roles } = people;
+  return {
+    ...(rolesOf && { rolesOf: (person) => rolesOf.call(people, person) }),
+    ...(managerOf && { managerOf: (person) => managerOf.call(people, person) }),
+    ...(membersOf && { membersOf: (role) => membersOf.call(people, role) }),
+    ...(roles && { roles }),
+    delegateOf: (person) => absences.delegateOf(person),
+    actsFor: (person) => absences.actsFor(person),
+  };
 }
 
-async function checkDelegate({ delegateOf }: People, by: string | null, absent: string): Promise<void> {
-  if (by !== null && (await delegateOf?.(absent)) === by) return;
+/**
+ * Who votes, with the roles that count: those of the absent person for a vote on their behalf. A person who cannot vote
+ * themselves votes for the only one who can and whom they stand in for.
+ */
+export async function voterOf(
+  people: Directory,
+  { by }: Pick<Signed, 'by'>,
+  options: DecideOptions,
+  { mayVote, named }: Electorate,
+): Promise<Voter> {
+  const { roles: given = [], onBehalfOf, digest, signature, seenForMs } = options;
+  const about = defined({ digest, signature, seenForMs });
+  if (onBehalfOf !== undefined) await checkDelegate(people, by, onBehalfOf);
+  const own = await voter(people, onBehalfOf ?? by, onBehalfOf === undefined ? given : []);
+  if (onBehalfOf !== undefined) return { ...own, onBehalfOf, ...about };
+  if (by === null || mayVote({ by, ...own })) return { ...own, ...about };
+  const absent = await absentPeople(people, by, named);
+  const others = await Promise.all(
+    absent.map(async (person) => ({ ...(await voter(people, person, [])), onBehalfOf: person })),
+  );
+  const [only, ...more] = others.filter((other) => mayVote({ by, ...other }));
+  return { ...(only && more.length === 0 ? only : own), ...about };
+}
+
+async function voter({ rolesOf }: Directory, person: string | null, given: readonly string[]): Promise<Voter> {
+  const known = person === null ? [] : ((await rolesOf?.(person)) ?? []);
+  const roles = [...new Set([...given, ...known])];
+  return roles.length > 0 ? { roles } : {};
+}
+
+/** The people for whom this person decides now. A directory can be asked only about people whom the policy names. */
+async function absentPeople(
+  { actsFor, delegateOf }: Directory,
+  by: string,
+  named: readonly string[],
+): Promise<readonly string[]> {
+  const delegates = await Promise.all(named.map(delegateOf));
+  return [...new Set([...(await actsFor(by)), ...named.filter((_, index) => delegates[index] === by)])];
+}
+
+async function checkDelegate({ delegateOf }: Directory, by: string | null, absent: string): Promise<void> {
+  if (by !== null && (await delegateOf(absent)) === by) return;
   const message = `${by ?? 'This person'} does not stand in for ${absent} now. Nothing was recorded.`;
   throw new UsageError('not-allowed', { status: 403, onBehalfOf: absent }, message);
 }

@@ -9,6 +9,7 @@ import type { StartOptions } from '../loop/agent.ts';
 import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
 import type { AskedBy, Context } from '../loop/tool/definition.ts';
 import { unlessAborted } from '../models/abort.ts';
+import { ASSIGN_OPTIONS, type AssignOptions, assign } from './assigning.ts';
 import { cancelled } from './cancelling.ts';
 import { type DecideResult, decideOne, decideSeveral, type Say } from './deciding.ts';
 import { DRILL_OPTIONS, type DrillOptions, type DrillRequest, type DrillsOptions } from './drills/drill-options.ts';
@@ -172,6 +173,16 @@ export class Runs<C extends Context = Context> {
     return this.#decisions.run(id, () =>
       decideSeveral(this.#drives, id, decisions, { ...decides, ...(say && { say }) }),
     );
+  }
+
+  /**
+   * Assigns a pending question to a person, or to nobody. Others may still decide it. Throws `not-allowed` for a person whose
+   * decision would be refused.
+   */
+  async assign(interruptId: string, options: AssignOptions): Promise<RunInterrupt> {
+    checkOptions('`assign`', options, ASSIGN_OPTIONS);
+    await assign(this.#drives, checkId('interruptId', interruptId), options);
+    return this.interrupt(interruptId);
   }
 
   /**

@@ -14,7 +14,7 @@ import { onceDurable } from '../journal/buffer-until-durable.ts';
 import { Journal, type JournalOptions } from '../journal/journal.ts';
 import { fail } from '../journal/outcome.ts';
 import { Renewals } from '../journal/renewals.ts';
-import type { People } from '../people.ts';
+import type { Directory } from '../people.ts';
 import { readRun } from '../port/read-run.ts';
 import type { RunLimit } from '../port/run-limit.ts';
 import type { Store } from '../port/store.ts';
@@ -53,7 +53,7 @@ export class Drives implements Driving {
   /** The agents whose runs can be driven here. */
   readonly agents: ReadonlyMap<string, AgentPort>;
   readonly runLimit: RunLimit;
-  readonly people: People;
+  readonly people: Directory;
   /** Called when there is room for another run. */
   onFreed: (() => void) | undefined;
 

@@ -7,7 +7,7 @@ import type { Chunk } from '../../loop/stream/chunk.ts';
 import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
 import type { ClaimOption } from '../journal/claim.ts';
 import type { Journal, JournalOptions } from '../journal/journal.ts';
-import type { People } from '../people.ts';
+import type { Directory } from '../people.ts';
 import type { RunLimit } from '../port/run-limit.ts';
 import type { RunRecord, Store } from '../port/store.ts';
 import type { StoreTime } from '../port/store-time.ts';
@@ -47,7 +47,7 @@ export type DrivesOptions = Pick<JournalOptions, 'store' | 'newId' | 'clock' | '
   /** How long a stop waits for a model to reply. */
   readonly graceMs: number;
   readonly runLimit: RunLimit;
-  readonly people: People;
+  readonly people: Directory;
 };
 
 /** Opens runs and drives them: `Drives`, as its parts see it. */

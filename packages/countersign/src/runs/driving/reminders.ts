@@ -1,7 +1,8 @@
-// Reminders: calls the hook when the reminder of a question is due, and marks it as delivered.
+// Reminders: calls a hook when the reminder of a question is due, or after it was escalated, and marks that as delivered.
 import { messageOf, UsageError } from '../../core/errors.ts';
-import type { Interrupt } from '../../core/event.ts';
+import type { Escalation, Interrupt } from '../../core/event.ts';
 import { waitOf } from '../../core/messages/turn-messages.ts';
+import type { Who } from '../../core/policy.ts';
 import type { Store, TakenReminder } from '../port/store.ts';
 import { interruptView, type RunInterrupt } from '../questions/view.ts';
 
@@ -20,8 +21,18 @@ export type Reminder = {
 /** Reminds people of a pending question. Resolve once done; an error is retried. */
 export type OnReminder = (interrupt: RunInterrupt, reminder: Reminder) => unknown;
 
+/** One attempt to tell people of an escalation. */
+export type EscalationNotice = Reminder & {
+  /** Who may decide too from now on. */
+  readonly to: Who;
+};
+
+/** Tells people that they may decide a question too. Resolve once done; an error is retried. */
+export type OnEscalation = (interrupt: RunInterrupt, escalation: EscalationNotice) => unknown;
+
 export type RemindersOptions = {
-  readonly onReminder: OnReminder;
+  readonly onReminder?: OnReminder | undefined;
+  readonly onEscalation?: OnEscalation | undefined;
   /** How long a hook may take, and how long after the first attempt a reminder is retried. */
   readonly leaseMs: number;
 };
@@ -107,17 +118,26 @@ export class Reminders {
   async #call({ interrupt, attempt }: TakenReminder, signal: AbortSignal): Promise<void> {
     const view = interruptView(interrupt);
     const { remindAt } = view;
-    const all = remindersOf(view);
-    const number = all.filter((at) => at <= (remindAt ?? 0)).length;
-    await this.#options.onReminder(view, { number, of: all.length, attempt, signal });
-    await this.#store.reminded(interrupt.id, all[number] ?? null, remindAt);
+    const { reminders, escalate } = timesOf(view);
+    const number = reminders.filter((at) => at <= (remindAt ?? 0)).length;
+    const escalated = escalate.slice(0, view.progress?.escalatedTo.length ?? 0).filter(({ at }) => at === remindAt);
+    for (const escalation of escalated) {
+      const index = escalate.indexOf(escalation);
+      const to = view.progress?.escalatedTo[index] ?? {};
+      await this.#options.onEscalation?.(view, { to, number: index + 1, of: escalate.length, attempt, signal });
+    }
+    if (escalated.length === 0)
+      await this.#options.onReminder?.(view, { number, of: reminders.length, attempt, signal });
+    await this.#store.reminded(interrupt.id, reminders[number] ?? null, remindAt);
   }
 }
 
-/** When people are reminded of the question. */
-function remindersOf({ part: { metadata = {} } }: RunInterrupt): readonly number[] {
-  const { reminders, remindAt } = waitOf(metadata as Partial<Interrupt>);
-  return reminders ?? (remindAt === undefined ? [] : [remindAt]);
+type Times = { readonly reminders: readonly number[]; readonly escalate: readonly Escalation[] };
+
+/** When people are reminded of the question, and when more of them are asked. */
+function timesOf({ part: { metadata = {} } }: RunInterrupt): Times {
+  const { reminders, remindAt, escalate = [] } = waitOf(metadata as Partial<Interrupt>);
+  return { reminders: reminders ?? (remindAt === undefined ? [] : [remindAt]), escalate };
 }
 
 function failedReminder({ interrupt: { id }, attempt }: TakenReminder, cause: unknown): UsageError {

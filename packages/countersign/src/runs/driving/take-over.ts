@@ -1,14 +1,18 @@
 // Takes over runs that no worker drives. Holds the claim while the context of the run is looked up.
 import { shownAgent } from '../../core/drill.ts';
 import { messageOf, UsageError } from '../../core/errors.ts';
+import type { RunEvent } from '../../core/event.ts';
 import { isThenable } from '../../core/options.ts';
+import type { State } from '../../core/state.ts';
 import type { Context } from '../../loop/tool/definition.ts';
 import type { Journal } from '../journal/journal.ts';
-import { goOn } from '../journal/outcome.ts';
+import { goOn, stayFailed } from '../journal/outcome.ts';
 import type { Renewals } from '../journal/renewals.ts';
 import { readOn } from '../port/read-run.ts';
+import type { RunStatus } from '../port/store.ts';
 import { refusalOf } from '../port/store-errors.ts';
-import { expireCards, fetchTimeIfExpired } from '../questions/expiry.ts';
+import { dueEscalations, isEscalationDue } from '../questions/escalation.ts';
+import { expireCards, fetchTimeIfExpired, hasExpired } from '../questions/expiry.ts';
 import { trustedState } from '../questions/view.ts';
 import type { DrivesOptions, Driving, OpenRun, StartedRun } from './open-run.ts';
 
@@ -53,15 +57,21 @@ export class TakeOver {
       return false;
     }
     let open: OpenRun;
+    let recorded: State;
     let given: Context | undefined | 'left' = context;
     try {
       const loaded = await readOn(store, first);
       // A claimed run cannot be deleted, but a backup may have been restored.
       if (!loaded) return false;
       open = this.#drives.open(loaded.run, await trustedState(loaded), agent, { claim: { held: token } });
-      if (isDue && status === 'failed') await fetchTimeIfExpired(runId, open.run.state, this.#drives.time);
+      recorded = open.run.state;
+      if (isDue) await fetchTimeIfExpired(runId, open.run.state, this.#drives.time);
       // Before driving: a context that is not available now may be later.
-      given ??= await this.#lookUp(open.journal);
+      given ??= await this.#lookUp(open.journal, () => this.contextOf(open.journal));
+      if (isEscalationDue(runId, open.run.state, this.#drives.clock())) {
+        const escalations = await this.#lookUp(open.journal, () => this.#escalations(open, status));
+        for (const escalation of escalations === 'left' ? [] : escalations) open.run.record(escalation);
+      }
     } catch (error) {
       await store.release(runId, token);
       throw error;
@@ -77,7 +87,9 @@ export class TakeOver {
     if (isDue && status === 'failed') {
       expireCards(run, journal, this.#drives.clock());
       if (run.state === state) {
-        await store.release(runId, token);
+        // An escalation is recorded, but does not drive the run on.
+        if (state === recorded) await store.release(runId, token);
+        else await refusalOf(stayFailed(open, first.run));
         return false;
       }
     }
@@ -86,14 +98,27 @@ export class TakeOver {
     return true;
   }
 
-  async #lookUp(journal: Journal): Promise<Context | undefined | 'left'> {
+  async #lookUp<T>(journal: Journal, look: () => T | Promise<T>): Promise<T | 'left'> {
     if (this.#drives.isStopping) return 'left';
     const renewed = this.#renewals.add(journal);
     try {
-      return await this.contextOf(journal);
+      return await look();
     } finally {
       this.#renewals.delete(renewed);
     }
+  }
+
+  /** Rejects if the directory of people fails and nothing else is to be done. Then the run is tried again later. */
+  async #escalations({ run, journal }: OpenRun, status: RunStatus): Promise<readonly RunEvent[]> {
+    const now = this.#drives.clock();
+    const looking = dueEscalations(journal.started, run.state, now, this.#options.people);
+    return this.#orLeft(looking).then(
+      (found) => (found === 'left' ? [] : found),
+      (error: unknown) => {
+        if (status === 'running' || hasExpired(journal.runId, run.state, now)) return [];
+        throw peopleFailed(journal.started, error);
+      },
+    );
   }
 
   /** The context of the run. Not a promise if `contextFor` returns none. */
@@ -123,6 +148,11 @@ export class TakeOver {
 function contextFailed({ id }: StartedRun, cause: unknown): UsageError {
   const message = `The context of run ${id} could not be looked up: ${messageOf(cause)}`;
   return new UsageError('context-failed', { runId: id }, message, { cause });
+}
+
+function peopleFailed({ id }: StartedRun, cause: unknown): UsageError {
+  const message = `A request of run ${id} could not be escalated: ${messageOf(cause)}`;
+  return new UsageError('people-failed', { runId: id }, message, { cause });
 }
 
 /** Writes the remaining events, after those that others wrote, and hands the run over. */

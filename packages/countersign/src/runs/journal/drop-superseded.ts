@@ -3,9 +3,11 @@ import { callOf } from '../../core/call.ts';
 import type { RunEvent } from '../../core/event.ts';
 import type { State } from '../../core/state.ts';
 import { decidedRefs, decisionRefs, subAgentState } from '../../core/sub-agents.ts';
+import { pendingCards } from '../questions/card.ts';
 
-/** The event would start, ask about or settle a settled call, or decide a decided question of a sub-agent. */
+/** The event would start, ask about or settle a settled call, or change or decide a question that is decided. */
 export function isSuperseded(event: RunEvent, state: State): boolean {
+  if ('interruptId' in event && !('callId' in event)) return !isPending(event.interruptId, state);
   if (!('callId' in event)) return false;
   const call = callOf(state, event.callId);
   if (!call) return false;
@@ -14,6 +16,9 @@ export function isSuperseded(event: RunEvent, state: State): boolean {
   const decided = decidedRefs(call);
   return decisionRefs(event.decision.resume).some((refs) => decided.has(refs));
 }
+
+const isPending = (interruptId: string, state: State): boolean =>
+  [...pendingCards('', state).values()].some(({ id }) => id === interruptId);
 
 /** Removes events that no longer apply because someone ended the run. Those of bodies that had started stay. */
 export function dropAfterEnd(events: RunEvent[], state: State): void {

@@ -11,7 +11,7 @@ import {
 import { event } from '../../core/event.ts';
 import { type Json, toJson } from '../../core/json.ts';
 import type { Run } from '../../loop/run.ts';
-import type { RunStatus } from '../port/store.ts';
+import type { RunRecord, RunStatus } from '../port/store.ts';
 import type { Journal } from './journal.ts';
 
 function errorOutcome(error: unknown): Json {
@@ -36,6 +36,15 @@ const FROM_OUTSIDE: ReadonlySet<string> = new Set(['provider-failed', 'stream-cu
 /** Records that a failed run is driven again, so that another worker takes over if this process dies. */
 export function goOn(run: Run, status: RunStatus): void {
   if (status === 'failed') run.record(event({ type: 'run-went-on' }));
+}
+
+/** Records what is queued on a failed run, which stays failed until someone drives it on. */
+export async function stayFailed(
+  { run, journal }: { readonly run: Run; readonly journal: Journal },
+  { outcome }: Pick<RunRecord, 'outcome'>,
+): Promise<void> {
+  run.record(event({ type: 'run-failed', error: outcome }));
+  while ((await journal.finish()) === 'more');
 }
 
 /** Records that the run failed. `again`: others wrote after it, so perhaps no worker drives the run. */

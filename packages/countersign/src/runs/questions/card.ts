@@ -160,7 +160,8 @@ export function cardRecord(key: string, card: PendingCard, runId: string, agent:
     labels: interrupt.labels ?? [],
     createdAt: now,
     expiresAt: interrupt.expiresAt ?? null,
-    remindAt: interrupt.remindAt ?? null,
+    // A new card after an edit continues with the next reminder.
+    remindAt: interrupt.reminders?.find((at) => at > now) ?? interrupt.remindAt ?? null,
     card: shown,
     digest: digestOf(key, shown),
   };

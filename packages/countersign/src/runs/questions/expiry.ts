@@ -1,11 +1,13 @@
 // Deadlines that have passed decide as their question says.
 import { matchDecisions, readResume } from '../../core/decide.ts';
+import { dueOn } from '../../core/due.ts';
 import type { State } from '../../core/state.ts';
 import { applyDecisions, DEADLINE } from '../../loop/resume.ts';
 import type { Run } from '../../loop/run.ts';
 import type { StoreTime } from '../port/store-time.ts';
 import { type PendingCard, pendingCards } from './card.ts';
 import { decisionPart, type Settlement, type Withdrawal } from './decision.ts';
+import { waitingOn } from './escalation.ts';
 
 /** Records how a question was settled. */
 export type Settling = {
@@ -13,7 +15,7 @@ export type Settling = {
   settle(key: string, settlement: Settlement | Omit<Withdrawal, 'decision' | 'channel'>): void;
 };
 
-/** Asks for the time if a deadline or settling time may have passed: a failover may have changed the clock of the store. */
+/** Asks for the time if a deadline, escalation or settling time may have passed: a failover may have changed the clock of the store. */
 export async function fetchTimeIfExpired(
   runId: string,
   state: State,
@@ -21,12 +23,18 @@ export async function fetchTimeIfExpired(
 ): Promise<void> {
   const now = time.now();
   const isStarted = state.turn?.calls.some(({ phase }) => phase.at === 'started');
-  if (isStarted || [...pendingCards(runId, state).values()].some((card) => isExpired(card, now))) await time.ask();
+  if (isStarted || [...pendingCards(runId, state).values()].some((card) => dueOn(waitingOn(card), now)))
+    await time.ask();
 }
 
 /** The deadline of the question has passed. */
 export function isExpired({ interrupt: { expiresAt } }: PendingCard, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
+}
+
+/** A question in the run has expired. */
+export function hasExpired(runId: string, state: State, now: number): boolean {
+  return [...pendingCards(runId, state).values()].some((card) => isExpired(card, now));
 }
 
 /** Records the decisions of expired questions. A question without a call to run is cancelled instead of approved. */

@@ -1,9 +1,11 @@
 // The fields of an append beside its events: status, deadline, outcome, and the questions it opens and settles.
+import { nextDueAt, type Waiting } from '../../core/due.ts';
 import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Limits, next } from '../../core/next.ts';
 import type { State } from '../../core/state.ts';
 import type { Append, NewRun, ProgressedInterrupt, RunStatus } from '../port/store.ts';
 import { cardRecord, type PendingCard, pendingCards } from './card.ts';
+import { waitingOn } from './escalation.ts';
 import { progressOn } from './progress.ts';
 
 export type ProjectionInput = {
@@ -25,7 +27,7 @@ export function project(input: ProjectionInput): Projection {
   const status = statusOf(after, limits);
   return {
     status,
-    wakeAt: wakeAtOf(cards.values()),
+    wakeAt: wakeAtOf([...cards.values()].map(waitingOn)),
     outcome: outcomeOf(after, status),
     opened: [...cards]
       .filter(([key]) => !before.has(key))
@@ -43,8 +45,17 @@ export function project(input: ProjectionInput): Projection {
 function progressedIn(before: Cards, after: Cards, run: NewRun): readonly ProgressedInterrupt[] {
   return [...after].flatMap(([id, card]) => {
     const earlier = before.get(id);
-    return earlier && earlier.progress !== card.progress ? [{ id, progress: null, ...progressIn(card, run) }] : [];
+    if (!earlier || earlier.progress === card.progress) return [];
+    return [{ id, progress: null, ...progressIn(card, run), ...noticeOf(earlier, card) }];
   });
+}
+
+/** After an escalation, people are told at once: as a reminder that was due when the escalation was. */
+function noticeOf(before: PendingCard, after: PendingCard): { readonly remindAt?: number } {
+  const { escalations } = waitingOn(after);
+  const escalation =
+    escalations > waitingOn(before).escalations ? after.interrupt.escalate?.[escalations - 1] : undefined;
+  return escalation ? { remindAt: escalation.at } : {};
 }
 
 type Cards = ReadonlyMap<string, PendingCard>;
@@ -61,10 +72,10 @@ export function statusOf(state: State, limits: Limits): RunStatus {
   return step.do === 'wait' ? 'waiting' : 'running';
 }
 
-/** The earliest deadline of a pending question. */
-function wakeAtOf(cards: Iterable<{ readonly interrupt: { readonly expiresAt?: number } }>): number | null {
-  const deadlines = [...cards].flatMap(({ interrupt }) => interrupt.expiresAt ?? []);
-  return deadlines.length > 0 ? Math.min(...deadlines) : null;
+/** The earliest deadline or escalation of a pending question. */
+function wakeAtOf(waiting: readonly Waiting[]): number | null {
+  const times = waiting.flatMap((question) => nextDueAt(question) ?? []);
+  return times.length > 0 ? Math.min(...times) : null;
 }
 
 /** The finish reason of the last reply counts only if nothing follows it. */

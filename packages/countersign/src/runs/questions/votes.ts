@@ -81,21 +81,42 @@ export type Cast = {
 /** Who votes: their roles, and for whom. Asked only where a question has a policy. */
 export type Voter = Pick<Vote, 'roles' | 'onBehalfOf' | 'digest' | 'signature' | 'seenForMs'>;
 
+/** Who may vote on a question. */
+export type Electorate = {
+  /** A vote of these people could be recorded, as far as it depends on who they are. */
+  mayVote(vote: Pick<Vote, 'by' | 'roles' | 'onBehalfOf'>): boolean;
+  /** The people that its policy names. */
+  readonly named: readonly string[];
+};
+
+export function electorateOf(policy: Policy, { progress }: PendingCard, { startedBy }: NewRun): Electorate {
+  const ballot = ballotOf(progress, startedBy);
+  const circles = [policy.deciders, ...(policy.quorum ?? []).map(({ of }) => of), ...(ballot.escalatedTo ?? [])];
+  return {
+    mayVote: (vote) =>
+      voteProblem(policy, ballot, { ...vote, decision: { type: 'approve' }, signature: true }) === undefined,
+    named: [...new Set(circles.flatMap((who) => who?.people ?? []))],
+  };
+}
+
 /** The votes on questions that have a policy, by the key of the question. Throws `not-allowed` for one that does not count. */
 export async function castVotes(
   run: NewRun,
   decided: Resumption['decided'],
   leaves: readonly Leaf[],
-  voterOf: (signed: Signed, policy: Policy) => Promise<Voter>,
+  voterOf: (signed: Signed, electorate: Electorate) => Promise<Voter>,
   at: number,
+  isOnBehalf: boolean,
 ): Promise<ReadonlyMap<string, Cast>> {
   const casts = new Map<string, Cast>();
   const leafOf = new Map(leaves.map((leaf) => [JSON.stringify([...leaf.path, leaf.call].map(({ ref }) => ref)), leaf]));
   for (const [key, { card, settlement }] of decided) {
-    const policy = policyOn(card);
+    // A vote for another person is recorded as one even if anyone may decide, because it names both.
+    const policy = policyOn(card) ?? (isOnBehalf ? {} : undefined);
     const leaf = leafOf.get(refsOf(card.part));
     if (!policy || !leaf) continue;
-    casts.set(key, castVote(run, key, card, policy, leaf, settlement, await voterOf(settlement, policy), at));
+    const voter = await voterOf(settlement, electorateOf(policy, card, run));
+    casts.set(key, castVote(run, key, card, policy, leaf, settlement, voter, at));
   }
   return casts;
 }
