@@ -31,12 +31,19 @@ export function decideEndpoints(services: Services) {
       handle: async ({ params: { interruptId }, body, headers, person }) => {
         const { 'x-countersign-channel': channel, 'idempotency-key': key } = headers;
         const seen = await decidableRequest(services, interruptId, person, body);
-        const { decision, digest, note } = body;
+        const { decision, digest, note, grant } = body;
         if (key !== undefined)
           await remember(services.ai.runs.notes, {
             key,
             person: person.id,
-            asked: ['decide', interruptId, decision as Json, digest ?? null, note ?? null],
+            asked: [
+              'decide',
+              interruptId,
+              decision as Json,
+              digest ?? null,
+              note ?? null,
+              ...(grant ? [grant as Json] : []),
+            ],
             kept: null,
           });
         return json(await recordDecision(services, seen, { person, channel }, body));

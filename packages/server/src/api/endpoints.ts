@@ -4,6 +4,7 @@ import { chatEndpoints } from './chat.ts';
 import { decideEndpoints } from './decide.ts';
 import { decisionsEndpoints } from './decisions.ts';
 import { eventEndpoints } from './events.ts';
+import { grantEndpoints } from './grants.ts';
 import { insightsEndpoints } from './insights.ts';
 import { interruptEndpoints } from './interrupts.ts';
 import { personEndpoints } from './me.ts';
@@ -21,6 +22,7 @@ export function apiEndpoints(services: Services): readonly Endpoint[] {
     ...interruptEndpoints(services),
     ...decideEndpoints(services),
     ...decisionsEndpoints(services),
+    ...grantEndpoints(services),
     ...statsEndpoints(services),
     ...insightsEndpoints(services),
     ...chatEndpoints(services),

@@ -1,7 +1,7 @@
 // Records the decision of a signed-in person: checks that they may, binds it to the card, and removes their hold.
 
 import type { z } from '@hono/zod-openapi';
-import { type DecideResult, type DecisionInput, UsageError } from 'countersign';
+import { type DecideResult, type DecisionInput, type GrantRequest, UsageError } from 'countersign';
 import { misfitOf } from 'countersign/ui';
 import { defined } from '../defined.ts';
 import { removeHold } from '../holds.ts';
@@ -36,7 +36,7 @@ export async function recordDecision(
   { ai, access, holds }: Pick<Services, 'ai' | 'access' | 'holds'>,
   seen: Interrupt,
   { person, channel }: Decider,
-  { decision, digest, note }: Asked,
+  { decision, digest, note, grant }: Asked,
 ): Promise<DecideResult> {
   // Tools get the context of the person who started the run, never that of another approver.
   const context = seen.startedBy === person.id ? person.context : undefined;
@@ -45,7 +45,7 @@ export async function recordDecision(
     channel,
     // An edit changes what would run, so the policy is asked about that too.
     mayDecide: ({ input }) => access.mayDecide({ ...seen, input }, person),
-    ...defined({ digest, note, context }),
+    ...defined({ digest, note, context, grant: grant as GrantRequest | undefined }),
   });
   if (seen.status === 'pending') {
     await removeHold(ai.runs.notes, seen.id);

@@ -7,6 +7,7 @@ import { addApprove, addReject } from './commands/decide-many.ts';
 import { addDev } from './commands/dev.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addEvidence } from './commands/evidence.ts';
+import { addGrants } from './commands/grants.ts';
 import { addInbox } from './commands/inbox.ts';
 import { addInit } from './commands/init.ts';
 import { addLink } from './commands/link.ts';
@@ -79,7 +80,7 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
   program.commandsGroup('Run:');
   for (const add of [addInit, addDev, addServe, addWorker]) add(program, action);
   program.commandsGroup('Decide:');
-  for (const add of [addInbox, addDecide, addApprove, addReject]) add(program, action);
+  for (const add of [addInbox, addDecide, addApprove, addReject, addGrants]) add(program, action);
   program.commandsGroup('Inspect:');
   for (const add of [addRuns, addShow, addStats, addEvidence, addVerify]) add(program, action);
   program.commandsGroup('Maintain:');

@@ -5,6 +5,7 @@ import type { StoredEvent } from 'countersign/store';
 import type { Insights } from '../insights/settled-requests.ts';
 import type { DecidedShape, DecideShape, WaitingShape } from '../schemas/decision.ts';
 import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
+import type { Grant, GrantInDetail, GrantQueryShape, SimulatedShape, SimulateShape } from '../schemas/grant.ts';
 import type { InsightsQueryShape } from '../schemas/insights.ts';
 import type { Hold, Interrupt, InterruptQueryShape } from '../schemas/interrupt.ts';
 import type { AgentInfo, Me } from '../schemas/person.ts';
@@ -47,6 +48,14 @@ type Numeric = 'limit' | 'createdBefore' | 'createdAfter' | 'days';
 
 export type RunFilters = Filters<typeof RunQueryShape>;
 export type InterruptFilters = Filters<typeof InterruptQueryShape>;
+export type GrantFilters = Filters<typeof GrantQueryShape>;
+
+/** A tool, and the limits of a grant for it. */
+export type SimulateGrant = Readonly<z.input<typeof SimulateShape>>;
+
+/** What a grant would have let run, and a suggestion. */
+export type SimulatedGrant = Readonly<z.output<typeof SimulatedShape>>;
+
 export type InsightFilters = Filters<typeof InsightsQueryShape>;
 
 type Waiting = { readonly signal?: AbortSignal };
@@ -101,6 +110,15 @@ export type Client = {
     hold(interruptId: string, options?: Waiting & { readonly forMs?: number }): Promise<Hold>;
     release(interruptId: string, options?: Waiting): Promise<void>;
   };
+  /** Approvals that cover the next calls too. They are given with a decision. */
+  readonly grants: {
+    list(filters?: GrantFilters, options?: Waiting): Promise<Page<Grant>>;
+    get(grantId: string, options?: Waiting): Promise<GrantInDetail>;
+    /** The next call is asked about again. */
+    revoke(grantId: string, options?: Waiting & { readonly reason?: string }): Promise<Grant>;
+    /** Counts what a grant would have let run, and suggests one. Nothing is recorded. */
+    simulate(grant: SimulateGrant, options?: Waiting): Promise<SimulatedGrant>;
+  };
 };
 
 /** Small enough for steady progress, and for a request below the limits of any proxy. */
@@ -116,6 +134,7 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
   const connection = new Connection(url, options);
   const run = (runId: string) => `/runs/${encodeURIComponent(runId)}`;
   const interrupt = (interruptId: string) => `/interrupts/${encodeURIComponent(interruptId)}`;
+  const grant = (grantId: string) => `/grants/${encodeURIComponent(grantId)}`;
   const client: Client = {
     me: (ask) => connection.json('/me', ask),
     agents: async (ask) => (await connection.json<{ items: readonly AgentInfo[] }>('/agents', ask)).items,
@@ -171,6 +190,15 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
       release: async (interruptId, ask) => {
         await connection.json(`${interrupt(interruptId)}/hold`, { method: 'DELETE', ...ask });
       },
+    },
+    grants: {
+      list: (query, ask) => connection.json('/grants', { query, ...ask }),
+      get: (grantId, ask) => connection.json(grant(grantId), ask),
+      revoke: (grantId, { reason, signal } = {}) => {
+        const body = reason === undefined ? {} : { reason };
+        return connection.json(`${grant(grantId)}/revoke`, { method: 'POST', body, signal });
+      },
+      simulate: (body, ask) => connection.json('/grants/simulate', { method: 'POST', body, ...ask }),
     },
   };
   return client;

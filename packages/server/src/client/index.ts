@@ -2,6 +2,7 @@
 
 export type { Insights } from '../insights/settled-requests.ts';
 export type { DecisionOutcome } from '../schemas/decisions.ts';
+export type { Grant, GrantInDetail } from '../schemas/grant.ts';
 export type { Hold, Interrupt } from '../schemas/interrupt.ts';
 export type { AgentInfo, Me } from '../schemas/person.ts';
 export type { ApiProblem } from '../schemas/problem.ts';
@@ -17,10 +18,13 @@ export {
   type DecideMany,
   type DecideResult,
   type Decision,
+  type GrantFilters,
   type InsightFilters,
   type InterruptFilters,
   type Page,
   type RunEvent,
   type RunFilters,
+  type SimulatedGrant,
+  type SimulateGrant,
   type StartRun,
 } from './client.ts';

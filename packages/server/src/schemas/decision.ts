@@ -1,5 +1,6 @@
 // Schemas of decisions.
 import { z } from '@hono/zod-openapi';
+import { GrantGivenShape, GrantRequestShape } from './grant.ts';
 
 export const reasonShape = z.string().max(10_000).optional();
 
@@ -34,6 +35,9 @@ export const DecideShape = z
       description: 'The digest of the card that the person saw; a decision on a different card is refused.',
     }),
     note: noteShape,
+    grant: GrantRequestShape.optional().openapi({
+      description: 'Given with an approval, once it has settled the request.',
+    }),
   })
   .openapi('Decide');
 
@@ -73,6 +77,7 @@ export const DecidedShape = z
     at: z.number(),
     drill: z.literal(true).optional().openapi({ description: 'The request was a drill. Nothing could run.' }),
     votes: z.array(voteShape).optional(),
+    grant: GrantGivenShape.optional(),
   })
   .openapi('Decided');
 

@@ -13,7 +13,7 @@ import type { DecisionInput, Settlement } from '../questions/decision.ts';
 import { interruptView, type RunInterrupt } from '../questions/view.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';
 import { fits } from './use.ts';
-import { type GrantView, grantView } from './view.ts';
+import type { GivenGrant } from './view.ts';
 
 /** Who gives a grant. */
 export type Giver = { readonly by: string; readonly roles?: readonly string[] };
@@ -25,7 +25,7 @@ export async function prepareGrant(
   decision: DecisionInput,
   given: GrantRequest,
   { by, roles }: Partial<Giver>,
-): Promise<{ readonly onRecorded: () => Promise<void>; readonly give: () => Promise<GrantView> }> {
+): Promise<{ readonly onRecorded: () => Promise<void>; readonly give: () => Promise<GivenGrant> }> {
   const request = copyOf(given);
   const question = await readQuestion(store, interruptId);
   const { type, edit } = isObject(decision) ? (decision as { type: string; edit?: Json }) : { type: decision };
@@ -35,8 +35,11 @@ export async function prepareGrant(
   // A decision that is repeated may find its grant, which may have expired since then.
   const known = await new GrantRecords(store.notes).find(grantId(question));
   if (!known) await checkLimits(question, edit === undefined ? question.input : edit, request, now);
-  const give = async () =>
-    grantView((await giveGrant(store, interruptId, request, { by, ...(roles && { roles }) }, now)).state, now);
+  const give = async (): Promise<GivenGrant> => {
+    const { state } = await giveGrant(store, interruptId, request, { by, ...(roles && { roles }) }, now);
+    const { id, tool, uses, expiresAt } = state.grant;
+    return { id, tool, uses, expiresAt };
+  };
   // The caller gives it again, and gets the error. The run continues in any case.
   return {
     give,

@@ -17,7 +17,14 @@ import type { Store } from '../port/store.ts';
 import { type Giver, giveGrant } from './give.ts';
 import { reconcile } from './outcomes.ts';
 import { GrantRecords } from './records.ts';
-import { type GrantSimulation, type GrantSuggestion, type SimulatedGrant, simulate, suggest } from './simulate.ts';
+import {
+  type GrantSimulation,
+  type GrantSuggestion,
+  type HistoryOptions,
+  type SimulatedGrant,
+  simulate,
+  suggest,
+} from './simulate.ts';
 import { type GrantDetails, type GrantView, grantDetails, grantView } from './view.ts';
 
 /** Selects grants, the newest first. `cursor` comes from the page before; `limit` is 50 by default. */
@@ -106,7 +113,7 @@ export class Grants {
   }
 
   /** Counts the requests of the past that such a grant would have let run, and how people had decided them. */
-  async simulate(grant: SimulatedGrant): Promise<GrantSimulation> {
+  async simulate(grant: SimulatedGrant, options: HistoryOptions = {}): Promise<GrantSimulation> {
     const { tool, ...request } = grant ?? {};
     checkValue('tool', tool, aString);
     const now = await this.#store.now();
@@ -114,13 +121,13 @@ export class Grants {
     const problem = grantProblem(limits, { uses: 1_000, expiresWithin: 1 }, now);
     if (problem !== undefined)
       throw new UsageError('invalid-grant', { tool }, `This grant cannot be given: ${problem}.`);
-    return simulate(this.#store, { tool, ...request });
+    return simulate(this.#store, { tool, ...request }, options);
   }
 
   /** Suggests a grant from the approved requests of a tool, with its simulation. */
-  async suggest(tool: string): Promise<GrantSuggestion> {
+  async suggest(tool: string, options: HistoryOptions = {}): Promise<GrantSuggestion> {
     checkValue('tool', tool, aString);
-    return suggest(this.#store, tool, await this.#store.now());
+    return suggest(this.#store, tool, await this.#store.now(), options);
   }
 }
 

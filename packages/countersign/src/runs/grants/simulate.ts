@@ -37,26 +37,43 @@ export type GrantSuggestion = {
 
 export type SimulatedGrant = Omit<GrantRequest, 'expiresAt'> & { readonly tool: string; readonly expiresAt?: number };
 
+/** `among` selects the requests that count, by their ids; all by default. */
+export type HistoryOptions = { readonly among?: (interruptId: string) => boolean | Promise<boolean> };
+
 /** Counts what the grant would have done. Its expiry does not count, because the past is over. */
-export async function simulate(store: Store, { tool, ...request }: SimulatedGrant): Promise<GrantSimulation> {
-  return replay(await settledRequests(store, tool), tool, request);
+export async function simulate(
+  store: Store,
+  { tool, ...request }: SimulatedGrant,
+  options: HistoryOptions,
+): Promise<GrantSimulation> {
+  return replay(await settledRequests(store, tool, options), tool, request);
 }
 
 /** Suggests the conditions that all approved requests of the tool have in common. */
-export async function suggest(store: Store, tool: string, now: number): Promise<GrantSuggestion> {
-  const requests = await settledRequests(store, tool);
+export async function suggest(
+  store: Store,
+  tool: string,
+  now: number,
+  options: HistoryOptions,
+): Promise<GrantSuggestion> {
+  const requests = await settledRequests(store, tool, options);
   const approved = requests.filter((request) => outcomeOf(request) === 'approved');
   if (approved.length < 2) return { tool, grant: null, simulation: null };
   const grant = commonGrant(approved, now);
   return { tool, grant, simulation: await replay(requests, tool, grant) };
 }
 
-async function settledRequests(store: Store, tool: string): Promise<readonly RunInterrupt[]> {
+async function settledRequests(
+  store: Store,
+  tool: string,
+  { among = () => true }: HistoryOptions,
+): Promise<readonly RunInterrupt[]> {
   const found: RunInterrupt[] = [];
   for (let after: string | undefined; found.length < MOST; ) {
     const query = { tool, kind: 'approval', settled: true, order: 'newest', limit: PAGE } as const;
     const { items, cursor } = await store.listInterrupts({ ...query, ...(after !== undefined && { after }) });
-    found.push(...mapValid(items, interruptView).filter(({ drill }) => !drill));
+    for (const request of mapValid(items, interruptView))
+      if (!request.drill && (await among(request.id))) found.push(request);
     if (cursor === null) break;
     after = cursor;
   }

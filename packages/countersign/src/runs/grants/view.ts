@@ -18,6 +18,9 @@ export type GrantView = Grant & {
   readonly revoked: { readonly by: string | null; readonly at: number; readonly reason?: string } | null;
 };
 
+/** The grant that was given with a decision. `ai.grants.get` reads all of it. */
+export type GivenGrant = Pick<Grant, 'id' | 'tool' | 'uses' | 'expiresAt'>;
+
 /** A grant with the calls that used it, in the order in which they came. */
 export type GrantDetails = GrantView & { readonly calls: readonly (GrantUse & { readonly runId: string })[] };
 

@@ -4,7 +4,7 @@ import { ConflictError } from '../../core/errors.ts';
 import { DEADLINE } from '../../core/event.ts';
 import { type Json, sameJson } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
-import type { GrantView } from '../grants/view.ts';
+import type { GivenGrant } from '../grants/view.ts';
 import type { InterruptRecord, Store } from '../port/store.ts';
 import { digestOf, kindOn, type PendingCard, willRun } from './card.ts';
 import { type DecisionInput, decisionOf, type Settlement, type Withdrawal } from './decision.ts';
@@ -14,7 +14,7 @@ export type Decided = Settlement & {
   readonly interruptId: string;
   readonly runId: string;
   /** The grant that was given with the decision. */
-  readonly grant?: GrantView;
+  readonly grant?: GivenGrant;
   /** Present if the request was a drill, which had to be rejected and could not run. */
   readonly drill?: true;
 };

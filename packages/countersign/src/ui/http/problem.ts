@@ -11,9 +11,9 @@ export type HttpProblem = {
   readonly detail: string;
 };
 
-const UNKNOWN: ReadonlySet<string> = new Set(['unknown-run', 'unknown-interrupt', 'unknown-agent']);
+const UNKNOWN: ReadonlySet<string> = new Set(['unknown-run', 'unknown-interrupt', 'unknown-agent', 'unknown-grant']);
 /** The decision itself is invalid, and can be corrected. */
-const INVALID_DECISION: ReadonlySet<string> = new Set(['invalid-resume', 'invalid-decision', 'not-json']);
+const INVALID_DECISION: ReadonlySet<string> = new Set(['invalid-resume', 'invalid-decision', 'invalid-grant', 'not-json']);
 
 export function problemResponse(error: unknown): Response {
   const problem = problemOf(error);

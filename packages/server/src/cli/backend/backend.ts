@@ -1,9 +1,17 @@
 // The backend of a command: reads runs and decides requests, on a store or through a server.
-import type { DecideResult, DecisionInput, InterruptListOptions, RunListOptions } from 'countersign';
+import type {
+  DecideResult,
+  DecisionInput,
+  GrantListOptions,
+  GrantRequest,
+  InterruptListOptions,
+  RunListOptions,
+} from 'countersign';
 import type { Page, StoredEvent } from 'countersign/store';
 import type { InsightFilters } from '../../client/client.ts';
 import type { Insights } from '../../insights/settled-requests.ts';
 import type { DecideItem, DecisionOutcome } from '../../schemas/decisions.ts';
+import type { Grant, GrantInDetail } from '../../schemas/grant.ts';
 import type { Hold, Interrupt } from '../../schemas/interrupt.ts';
 import type { Run, RunSummary } from '../../schemas/run.ts';
 
@@ -21,7 +29,7 @@ export type CardQuery = Pick<
 
 export type RunsQuery = Pick<RunListOptions, 'status' | 'agent' | 'startedBy' | 'cursor' | 'limit'>;
 
-export type DecideOptions = { readonly digest?: string; readonly note?: string };
+export type DecideOptions = { readonly digest?: string; readonly note?: string; readonly grant?: GrantRequest };
 
 type OnConnection = (isConnected: boolean) => void;
 
@@ -50,6 +58,9 @@ export interface Backend {
   hold(interruptId: string): Promise<Hold>;
   /** Rejects with `claimed` if another person holds it. */
   release(interruptId: string): Promise<void>;
+  grants(query: GrantListOptions): Promise<Page<Omit<Grant, 'mayRevoke'>>>;
+  grant(grantId: string): Promise<Omit<GrantInDetail, 'mayRevoke'>>;
+  revokeGrant(grantId: string, reason: string | undefined): Promise<Omit<Grant, 'mayRevoke'>>;
   /** How people decide. */
   insights(filters: InsightFilters): Promise<Insights>;
   /** Calls `onChange` soon after something may have changed. Returns a function that stops it. */

@@ -1,7 +1,7 @@
 // The backend on a running server, through its API. The token says who decides.
 import type { DecideResult, DecisionInput } from 'countersign';
 import { allItems } from '../../all-items.ts';
-import { ApiError, type Client, createClient, type Decision } from '../../client/index.ts';
+import { ApiError, type Client, createClient, type Decide, type Decision } from '../../client/index.ts';
 import { failureOf } from '../failure.ts';
 import type { Backend } from './backend.ts';
 import { unansweredDecision, unreachableFailure } from './unreachable.ts';
@@ -41,7 +41,12 @@ export async function serverBackend(url: string, token: string | undefined): Pro
       ),
     card: (interruptId) => call(client.interrupts.get(interruptId)),
     decide: async (interruptId, decision, options = {}) => {
-      const response = call(client.interrupts.decide(interruptId, { decision: decisionObject(decision), ...options }));
+      const response = call(
+        client.interrupts.decide(interruptId, {
+          decision: decisionObject(decision),
+          ...(options as Omit<Decide, 'decision'>),
+        }),
+      );
       const decided = await response.catch((error: unknown) => {
         throw unansweredDecision(error);
       });
@@ -56,6 +61,9 @@ export async function serverBackend(url: string, token: string | undefined): Pro
       ),
     hold: (interruptId) => call(client.interrupts.hold(interruptId)),
     release: (interruptId) => call(client.interrupts.release(interruptId)),
+    grants: (query) => call(client.grants.list(query)),
+    grant: (grantId) => call(client.grants.get(grantId)),
+    revokeGrant: (grantId, reason) => call(client.grants.revoke(grantId, reason === undefined ? {} : { reason })),
     insights: (filters) => call(client.insights(filters)),
     watch(changed, onConnection = () => {}) {
       const stop = new AbortController();

@@ -116,6 +116,11 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
     hold: (interruptId) => takeHold(runs.notes, interruptId, person),
     release: (interruptId) => releaseHold(runs.notes, interruptId, person),
     insights: (filters) => insightsOf((period) => readSettled(ai, period), filters),
+    grants: (query) => ai.grants.list(query),
+    grant: (grantId) => ai.grants.get(grantId),
+    revokeGrant: (grantId, reason) =>
+      ai.grants.revoke(grantId, { by: person, ...(reason !== undefined && { reason }) }),
+    insights: (filters) => insightsOf((period) => readSettled(runs, period), filters),
     watch(onChange) {
       const timer = setInterval(onChange, POLL_EVERY_MS);
       return () => clearInterval(timer);

@@ -10,21 +10,23 @@ import { headlineAndTool } from '../inbox/card-text.ts';
 import { othersHold, resultText } from '../print/decision-text.ts';
 import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
+import { type GrantOptions, grantOf, withGrant } from './grant-options.ts';
 import { type Action, type BackendOptions, wholeNumber, withBackend, withExamples } from './options.ts';
 import { parseAnswer, parseJson, readValue } from './value.ts';
 
 const VERBS = ['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'] as const;
 type Verb = (typeof VERBS)[number];
 
-type DecideOptions = BackendOptions & {
-  readonly [verb in Verb]?: string | boolean;
-} & {
-  readonly reason?: string;
-  readonly note?: string;
-  readonly digest?: string;
-  readonly wait?: boolean;
-  readonly timeout?: number;
-};
+type DecideOptions = BackendOptions &
+  GrantOptions & {
+    readonly [verb in Verb]?: string | boolean;
+  } & {
+    readonly reason?: string;
+    readonly note?: string;
+    readonly digest?: string;
+    readonly wait?: boolean;
+    readonly timeout?: number;
+  };
 
 export function addDecide(program: Command, action: Action): void {
   const command = program
@@ -55,8 +57,12 @@ export function addDecide(program: Command, action: Action): void {
     )
     .action(action(decide));
   withExamples(
-    withBackend(command),
+    withBackend(withGrant(command)),
     ['countersign decide run_fJ3k:call_9 --approve', 'run the call'],
+    [
+      'countersign decide run_fJ3k:call_9 --approve --allow 5 --where to=ACME --budget "amount<=2000" --for 7d',
+      'and allow the next five to ACME',
+    ],
     ['countersign decide run_fJ3k:call_9 --reject --reason "too expensive"', 'refuse it'],
     [`countersign decide run_fJ3k:call_9 --edit '{"amount": 90}'`, 'run it with a different input'],
     ['countersign decide run_fJ3k:call_2 --respond "The blue one"', 'answer a question'],
@@ -69,13 +75,16 @@ async function decide(output: Output, id: string, options: DecideOptions): Promi
   if (timeout !== undefined && !wait) throw usageFailure('--timeout works with --wait.', SEE_HELP);
   // Read before anything is opened, so that a mistake is reported at once.
   const value = await readOptionValue(verb, options[verb]);
+  const grant = grantOf(options);
+  if (grant && verb !== 'approve' && verb !== 'edit')
+    throw usageFailure('--allow works with --approve and --edit.', SEE_HELP);
   const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: true }, async (backend) => {
     const card = await backend.card(id);
     const hold = othersHold(card, backend.person, Date.now());
     if (hold !== undefined) output.note(`${hold}. You can still decide.`);
     const decision = decisionOf(verb, value, reason, card);
-    const decided = await recordDecision(backend, card, decision, defined({ digest, note }));
+    const decided = await recordDecision(backend, card, decision, defined({ digest, note, grant }));
     if (wait) output.note('Recorded. Waiting for a server or a worker to resume the run …');
     const run = wait ? await nextPause(backend, card, timeout) : undefined;
     if (output.json) {
@@ -84,6 +93,8 @@ async function decide(output: Output, id: string, options: DecideOptions): Promi
     }
     const recorded = card.status === 'decided' ? 'Already recorded' : 'Recorded';
     output.line(`${recorded}: ${headlineAndTool(card)}, ${resultText(decided)}`);
+    if ('grant' in decided && decided.grant)
+      output.line(`Allowed by ${decided.grant.id}: ${decided.grant.uses} next calls`);
     if (run) output.line(`The run is ${run.status}${run.text === '' ? '' : `: ${visibleLine(run.text)}`}`);
   });
 }

@@ -1,0 +1,108 @@
+// Schemas of grants.
+import { z } from '@hono/zod-openapi';
+import type { GrantDetails, GrantSimulation, GrantView } from 'countersign';
+import { nameShape, pageQuery } from './page.ts';
+
+const FieldShape = z.union([nameShape, z.array(nameShape).min(1).max(20)]);
+const LimitShape = z.number().optional();
+
+const ConditionShape = z
+  .strictObject({
+    field: FieldShape.openapi({ description: 'The name of the field, or the path to it.' }),
+    equals: z.any().optional(),
+    oneOf: z.array(z.any()).min(1).max(100).optional(),
+    above: LimitShape,
+    atLeast: LimitShape,
+    below: LimitShape,
+    atMost: LimitShape,
+  })
+  .openapi('Condition');
+
+const namesShape = z.array(nameShape).min(1).max(100).optional();
+
+const limits = {
+  where: z.array(ConditionShape).max(50).optional(),
+  schema: z.record(z.string(), z.unknown()).optional().openapi({ description: 'A JSON Schema of the input.' }),
+  serves: z.strictObject({ people: namesShape, agents: namesShape }).optional().openapi({
+    description: 'By default, only runs of the same agent that the same person started. Pass {} for all.',
+  }),
+  uses: z.int().min(1).max(1_000),
+  budget: z.strictObject({ field: FieldShape, total: z.number().min(0) }).optional(),
+};
+
+export const GrantRequestShape = z
+  .strictObject({ ...limits, expiresAt: z.int().openapi({ description: 'In milliseconds.' }) })
+  .openapi('GrantRequest', { description: 'Lets the next calls of the same tool run without a request.' });
+
+export const SimulateShape = z
+  .strictObject({ tool: nameShape, grant: z.strictObject(limits).optional() })
+  .openapi('SimulateGrant', { description: 'Without `grant`, only a suggestion is returned.' });
+
+const moment = z.number().openapi({ description: 'In milliseconds.' });
+
+export const GrantShape = z
+  .object({
+    ...limits,
+    id: z.string(),
+    tool: z.string(),
+    expiresAt: moment,
+    givenBy: z.string(),
+    interruptId: z.string().openapi({ description: 'The request that was approved with it.' }),
+    madeAt: moment,
+    status: z.enum(['active', 'used-up', 'expired', 'revoked']),
+    left: z.object({ uses: z.number(), amount: z.number().optional() }),
+    revoked: z.object({ by: z.string().nullable(), at: moment, reason: z.string().optional() }).nullable(),
+    mayRevoke: z.boolean().openapi({ description: 'Whether the caller may revoke it now.' }),
+  })
+  .openapi('Grant');
+
+/** The grant that was given with a decision. */
+export const GrantGivenShape = z
+  .object({ id: z.string(), tool: z.string(), uses: z.number(), expiresAt: moment })
+  .openapi('GivenGrant');
+
+/** A grant as a caller sees it. */
+export type Grant = Omit<GrantView, 'votes'> & { readonly mayRevoke: boolean };
+
+export const GrantDetailsShape = GrantShape.extend({
+  calls: z.array(
+    z.object({
+      key: z.string(),
+      runId: z.string(),
+      at: moment,
+      amount: z.number().optional(),
+      status: z.enum(['reserved', 'spent', 'released']),
+    }),
+  ),
+}).openapi('GrantDetails');
+
+/** A grant with the calls that used it. */
+export type GrantInDetail = Grant & Pick<GrantDetails, 'calls'>;
+
+const count = z.int().min(0);
+
+export const SimulationShape = z
+  .object({
+    requests: count,
+    matching: count,
+    letThrough: count,
+    approved: count,
+    edited: count,
+    rejected: count,
+    otherwise: z.array(z.string()),
+  } satisfies Record<keyof GrantSimulation, z.ZodType>)
+  .openapi('GrantSimulation', { description: 'Only requests that the caller can see are counted.' });
+
+export const SimulatedShape = z
+  .object({ simulation: SimulationShape.nullable(), suggestion: GrantRequestShape.nullable() })
+  .openapi('SimulatedGrant');
+
+export const GrantQueryShape = z.strictObject({
+  tool: nameShape.optional(),
+  status: z.enum(['active', 'used-up', 'expired', 'revoked']).optional(),
+  ...pageQuery,
+});
+
+export const RevokeShape = z.strictObject({ reason: z.string().max(10_000).optional() }).openapi('RevokeGrant');
+
+export const grantIdShape = z.string().regex(/^[\w-]{1,128}$/, 'must be the id of a grant');

@@ -1,0 +1,74 @@
+// Grants through the API: given with a decision, seen and revoked by the right people, simulated.
+import { createClient } from '@countersign/server/client';
+import { expect, test } from 'vitest';
+import { type Ask, begin, startServer } from './server.ts';
+
+const HOUR_MS = 3_600_000;
+const limits = { where: [{ field: 'to', equals: 'acme' }], uses: 2, budget: { field: 'amount', total: 900 } };
+const grant = () => ({ ...limits, serves: {}, expiresAt: Date.now() + HOUR_MS });
+
+async function approve(ask: Ask, run: { interrupts: readonly { id: string; digest: string }[] }, body: object = {}) {
+  const [card] = run.interrupts;
+  const path = `/api/v1/interrupts/${encodeURIComponent(card?.id ?? '')}/decide`;
+  return ask('POST', path, { decision: { type: 'approve' }, digest: card?.digest, ...body });
+}
+
+test('a decision gives a grant, the next call runs, and a revoked grant asks again', async () => {
+  const { as, ai, paid, url, tokenFor } = await startServer();
+  const ann = await as('ann');
+  const first = await begin(ann, ai, 'pay acme 500');
+  const { status, body } = await approve(ann, first, { grant: grant() });
+  expect(status).toBe(200);
+  expect(body.grant).toMatchObject({ tool: 'pay', uses: 2 });
+  await ai.runs.wait(first.id);
+  expect((await begin(ann, ai, 'pay acme 800')).status).toBe('done');
+  expect(paid.map(({ amount }) => amount)).toEqual([500, 800]);
+  const client = createClient(url, { token: await tokenFor('ann') });
+  const found = await client.grants.get(body.grant.id);
+  expect(found).toMatchObject({ givenBy: 'ann', left: { uses: 1, amount: 100 }, mayRevoke: true });
+  expect(found.calls).toMatchObject([{ amount: 800, status: 'spent' }]);
+  expect(found).not.toHaveProperty('votes');
+  expect((await client.grants.revoke(found.id, { reason: 'Enough.' })).revoked).toMatchObject({
+    by: 'ann',
+    reason: 'Enough.',
+  });
+  expect((await begin(ann, ai, 'pay acme 101')).status).toBe('waiting');
+  expect((await client.grants.list({ status: 'active' })).items).toEqual([]);
+});
+
+test('other people neither see nor revoke a grant, and their requests do not count in a simulation', async () => {
+  const { as, ai } = await startServer();
+  const [ann, bob, boss] = [await as('ann'), await as('bob'), await as('boss', { reach: 'all' })];
+  const { body } = await approve(ann, await begin(ann, ai, 'pay acme 500'), { grant: grant() });
+  const path = `/api/v1/grants/${body.grant.id}`;
+  expect((await bob('GET', '/api/v1/grants')).body.items).toEqual([]);
+  expect((await bob('GET', path)).status).toBe(404);
+  expect((await bob('POST', `${path}/revoke`, {})).status).toBe(404);
+  const reader = await as('ann', { scopes: ['read'] });
+  expect((await reader('GET', path)).body.mayRevoke).toBe(false);
+  expect((await reader('POST', `${path}/revoke`, {})).status).toBe(403);
+  const ask = { tool: 'pay', grant: limits };
+  expect((await bob('POST', '/api/v1/grants/simulate', ask)).body.simulation).toMatchObject({ requests: 0 });
+  expect((await ann('POST', '/api/v1/grants/simulate', ask)).body.simulation).toMatchObject({
+    matching: 1,
+    approved: 1,
+  });
+  expect((await boss('POST', `${path}/revoke`, {})).body).toMatchObject({ status: 'revoked', mayRevoke: false });
+});
+
+test('a grant that cannot be given decides nothing', async () => {
+  const { as, ai } = await startServer();
+  const ann = await as('ann');
+  const run = await begin(ann, ai, 'pay acme 500');
+  for (const wrong of [
+    { ...grant(), uses: 1_001 },
+    { ...grant(), budget: { field: 'amount', total: -1 } },
+    { ...grant(), budget: { field: 'amount', total: 499 } },
+    { ...grant(), where: [{ field: 'to', equals: 'other' }] },
+    { ...grant(), expiresAt: 1 },
+    { ...grant(), givenBy: 'boss' },
+  ])
+    expect((await approve(ann, run, { grant: wrong })).status).toBeGreaterThanOrEqual(400);
+  expect((await ann('GET', `/api/v1/runs/${run.id}`)).body.status).toBe('waiting');
+  expect((await ann('GET', '/api/v1/grants')).body.items).toEqual([]);
+});
