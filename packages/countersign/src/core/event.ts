@@ -129,13 +129,17 @@ type Fact =
       /** Absent if the provider did not report it. */
       readonly usage?: Usage;
     }
-  /** A grant lets the call run without a question. `runsWith`: the input that it is bound to, if that differs. */
+  /**
+   * A grant lets the call run without a question. `runsWith`: the input that it is bound to, if that differs. `policy`: that of
+   * the question that was not asked; a later question about the call has it too.
+   */
   | {
       readonly type: 'call-granted';
       readonly callId: string;
       readonly grantId: string;
       readonly amount?: number;
       readonly runsWith?: Json;
+      readonly policy?: Policy;
     }
   /**
    * `inside`: each event of its sub-agent is recorded as it happens, with `call-went-on`.
@@ -245,6 +249,7 @@ export function isKnown(event: RunEvent): boolean {
   if (event.type === 'decision-made') return DECISIONS.includes(event.decision.type);
   if (event.type === 'call-settled') return RESULTS.includes(event.result.type);
   if (event.type === 'policy-applied') return knowsPolicy(event.policy);
+  if (event.type === 'call-granted') return event.policy === undefined || knowsPolicy(event.policy);
   if (event.type !== 'call-interrupted' || event.interrupt.kind === 'inside') return true;
   const { kind, onExpiry, policy } = event.interrupt;
   if (policy !== undefined && !knowsPolicy(policy)) return false;

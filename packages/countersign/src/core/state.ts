@@ -135,12 +135,11 @@ function requestedCall(ids: CallIds, request: ToolRequestPart | undefined): Call
 }
 
 /** As an approval of the input that the grant was checked with. */
-function grantCall(
-  call: Call,
-  { grantId: id, amount, runsWith = call.input }: RunEvent & { type: 'call-granted' },
-): Call {
-  const granted = defined({ id, amount });
-  return { ...call, granted, runsWith, approvals: [...call.approvals, 'approval'], phase: { at: 'cleared' } };
+function grantCall(call: Call, { grantId, amount, runsWith, policy }: RunEvent & { type: 'call-granted' }): Call {
+  const granted = defined({ id: grantId, amount });
+  const input = runsWith === undefined ? call.input : runsWith;
+  const approvals: Call['approvals'] = [...call.approvals, 'approval'];
+  return { ...call, ...defined({ policy }), granted, runsWith: input, approvals, phase: { at: 'cleared' } };
 }
 
 function startCall(call: Call, { at, inside, commits }: RunEvent & { type: 'call-started' }): Call {

@@ -171,6 +171,63 @@ describe('giving a grant', () => {
   });
 });
 
+describe('a policy', () => {
+  const eva = { deciders: { people: ['ben', 'eva'] } };
+  const maximum = { uses: 5, field: 'amount', each: 500, total: 1_000, expiresWithin: '1d' };
+
+  test('sets the maximum of a grant', async () => {
+    const { ai, give, start } = openPayer(memoryStore(), { needsApproval: { policy: { ...eva, grants: maximum } } });
+    await expect(give({ uses: 6 })).rejects.toMatchObject({ code: 'invalid-grant' });
+    await expect(give({ where: [] })).rejects.toMatchObject({ code: 'invalid-grant' });
+    await expect(give({ expiresAt: Date.now() + 2 * DAY_MS })).rejects.toMatchObject({ code: 'invalid-grant' });
+    await give();
+    expect((await start([acme(500)])).status).toBe('done');
+    expect((await ai.grants.list()).items).toHaveLength(1);
+  });
+
+  test.each([
+    ['that is signed', { ...eva, signed: 'passkey' }],
+    ['with a quorum', { quorum: [{ of: { people: ['ben', 'eva'] }, count: 1 }] }],
+    ['that says so', { ...eva, grants: false }],
+  ])('%s allows none, not even one that was given before', async (_which, policy) => {
+    const store = memoryStore();
+    await openPayer(store).give();
+    const { give, start } = openPayer(store, { needsApproval: { policy } });
+    expect((await start([acme(1)])).status).toBe('waiting');
+    await expect(give({}, 'ben')).rejects.toThrow();
+  });
+
+  test('is not evaded by a grant of a person who could not approve the call', async () => {
+    const store = memoryStore();
+    await openPayer(store).give({ serves: {} }, 'ann');
+    const noEyes = openPayer(store, { needsApproval: { policy: { notRequester: true } } });
+    expect((await noEyes.start([acme(1)], 'ann')).status).toBe('waiting');
+    expect((await noEyes.start([acme(1)], 'bob')).status).toBe('done');
+    const others = openPayer(store, { needsApproval: { policy: eva } });
+    expect((await others.start([acme(1)], 'bob')).status).toBe('waiting');
+  });
+
+  test('with a quorum lets the person whose vote settled give a grant, if it allows them', async () => {
+    const quorum = [{ of: { people: ['ben', 'eva'] }, count: 2 }];
+    const config = { needsApproval: { policy: { quorum, grants: maximum } } };
+    const { ai, start, questions, request } = openPayer(memoryStore(), config);
+    const { id } = await start([acme(100)]);
+    const [question] = await questions(id);
+    const grant = await request();
+    const first = await ai.runs.decide(question as RunInterrupt, 'approve', { by: 'ben', grant });
+    expect(first.status).toBe('waiting');
+    expect((await ai.grants.list()).items).toEqual([]);
+    const given = grantIn(await ai.runs.decide(question?.id ?? '', 'approve', { by: 'eva', grant }));
+    expect(await ai.grants.get(given?.id ?? '')).toMatchObject({
+      givenBy: 'eva',
+      votes: [{ by: 'ben' }, { by: 'eva' }],
+    });
+    const other = ai.grants.give(question?.id ?? '', grant, { by: 'ben' });
+    await expect(other).rejects.toMatchObject({ code: 'not-allowed' });
+    expect((await start([acme(500)])).status).toBe('done');
+  });
+});
+
 test('a simulation counts what a grant would have let through, and a suggestion follows the approved requests', async () => {
   const { ai, start, questions, request } = openPayer(memoryStore());
   const decide = async (

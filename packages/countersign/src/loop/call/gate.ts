@@ -2,6 +2,7 @@
 import type { Call } from '../../core/call.ts';
 import { type Bound, event } from '../../core/event.ts';
 import { defined, isObject, type Json, toJson } from '../../core/json.ts';
+import type { Policy } from '../../core/policy.ts';
 import type { Driver, Run } from '../run.ts';
 import { askGate, requestPayload } from '../tool/ask-gate.ts';
 import type { Approval, ToolDefinition } from '../tool/definition.ts';
@@ -70,12 +71,6 @@ async function askApproval(
   const ctx = approvalContext(driver, call);
   const approval = await askGate(tool, input, ctx);
   if (approval === false && !changed) return heldTo(call, bound);
-  // A person has seen another preview, so a person decides on this one.
-  const granted = changed ? undefined : await useGrant(run, driver, call, bound);
-  if (granted) return granted;
-  const previews = changed ?? defined({ preview: await previewOf(driver, tool, heldTo(call, bound)) });
-  // The call stays as it is, and asks when the run continues.
-  if (previews.preview && driver.signal?.aborted) return undefined;
   const asked = approval === false ? true : approval;
   const { policy, ...options } = asked === true ? {} : asked;
   // A policy that is undefined may be one that was not found: then nobody can approve.
@@ -83,6 +78,12 @@ async function askApproval(
   const governed = isGoverned
     ? await governedBy(policy, driver.policies, input, ctx)
     : defined({ policy: call.policy });
+  // A person has seen another preview, so a person decides on this one.
+  const granted = changed ? undefined : await useGrant(run, driver, call, bound, governed.policy);
+  if (granted) return granted;
+  const previews = changed ?? defined({ preview: await previewOf(driver, tool, heldTo(call, bound)) });
+  // The call stays as it is, and asks when the run continues.
+  if (previews.preview && driver.signal?.aborted) return undefined;
   const isPlain = asked === true || (isGoverned && Object.keys(options).length === 0);
   const payload = approvalPayload(run, call, isPlain ? true : options);
   await ask(run, driver, call, { tool, kind: 'approval', payload, options, governed, bound, previews });
@@ -90,14 +91,21 @@ async function askApproval(
 }
 
 /** The call, if a grant lets it run without a question. An input that is parsed again when it runs is always asked about. */
-async function useGrant(run: Run, driver: Driver, call: Call, bound: Bound): Promise<Call | undefined> {
+async function useGrant(
+  run: Run,
+  driver: Driver,
+  call: Call,
+  bound: Bound,
+  policy: Policy | undefined,
+): Promise<Call | undefined> {
   if (!driver.grants || bound.readAnew) return undefined;
   const { id: callId, name: tool } = call;
   const { runsWith } = bound;
-  const grant = await driver.grants.use({ callId, tool, input: runsWith === undefined ? call.input : runsWith });
+  const input = runsWith === undefined ? call.input : runsWith;
+  const grant = await driver.grants.use({ callId, tool, input, policy });
   if (!grant || run.isSuperseded(call)) return undefined;
   const { id: grantId, amount } = grant;
-  run.record(event({ type: 'call-granted', callId, ...defined({ grantId, amount, runsWith }) }));
+  run.record(event({ type: 'call-granted', callId, ...defined({ grantId, amount, runsWith, policy }) }));
   return heldTo(call, bound);
 }
 

@@ -1,4 +1,6 @@
 // What a tool is: its options, what its body gets, and what users and the loop see of it.
+
+import type { GrantMaximum } from '../../core/grant-maximum.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/message.ts';
 import type { Policy, Who } from '../../core/policy.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
@@ -6,6 +8,7 @@ import type { SubAgentRecord } from '../sink.ts';
 import type { Chunk } from '../stream/chunk.ts';
 import type { WaitOptions } from './ask-options.ts';
 import type { DecisionOptions } from './decisions.ts';
+import type { Duration } from './duration.ts';
 import type { InferInput, InferOutput, Schema, SchemaInput } from './schema.ts';
 import type { Asked, AskOptions, InterruptFunction } from './signal.ts';
 import type { TimeOptions } from './time-options.ts';
@@ -40,11 +43,16 @@ export type ToolContext<C extends Context = Context> = {
 };
 
 /** Who must decide, how many of them, and by when. Everything but `deciders` is plain data. */
-export type PolicyConfig<Input = any, C extends Context = Context> = Omit<Policy, 'name' | 'deciders' | 'warnings'> &
+export type PolicyConfig<Input = any, C extends Context = Context> = Omit<
+  Policy,
+  'name' | 'deciders' | 'grants' | 'warnings'
+> &
   TimeOptions &
   Pick<AskOptions, 'onExpiry'> & {
     /** Who may vote, beside the people in the groups of `quorum`. A function is asked when the call asks. */
     readonly deciders?: Who | ((input: Input, ctx: ApprovalContext<C>) => MaybePromise<Who>);
+    /** How wide a grant may be, such as `{ uses: 10, expiresWithin: '7d' }`. By default none is allowed where there is a quorum. */
+    readonly grants?: (Omit<GrantMaximum, 'expiresWithin'> & { readonly expiresWithin: Duration }) | false;
   };
 
 /** The request that a person sees before a gated call runs, and how long it waits. */

@@ -4,6 +4,7 @@ import { isObject, toJson } from '../../core/json.ts';
 import { type Policy, policyProblem, type Who } from '../../core/policy.ts';
 import { askProblem, type WaitOptions } from './ask-options.ts';
 import type { ApprovalContext, PolicyConfig } from './definition.ts';
+import { spanOf } from './duration.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -64,7 +65,11 @@ function partsOf(config: Omit<PolicyConfig, 'deciders'>): Governed {
   const [waits, policy] = [true, false].map((isTime) =>
     Object.fromEntries(Object.entries(config).filter(([key]) => TIMES.includes(key) === isTime)),
   );
-  return { policy: policy as Policy, waits: waits as WaitOptions };
+  const { grants } = config;
+  // What is not a duration stays, and `policyProblem` refuses it.
+  const expiresWithin = grants ? spanOf(grants.expiresWithin)?.ms : undefined;
+  const maximum = grants && expiresWithin !== undefined ? { grants: { ...grants, expiresWithin } } : {};
+  return { policy: { ...policy, ...maximum } as Policy, waits: waits as WaitOptions };
 }
 
 async function decidersFor(

@@ -5,7 +5,7 @@ import { DEADLINE } from '../../core/event.ts';
 import { type Grant, type GrantRequest, grantProblem, maximumOf } from '../../core/grant.ts';
 import { isAmount } from '../../core/grant-maximum.ts';
 import { copyOf, isObject, type Json, sameJson } from '../../core/json.ts';
-import { isEdit, isFor, type Policy, tally, type Vote, voteProblem } from '../../core/policy.ts';
+import { isEdit, isFor, tally, type Vote, voteProblem } from '../../core/policy.ts';
 import { shortHash } from '../port/chain.ts';
 import { unknownInterrupt } from '../port/run-id.ts';
 import type { Store } from '../port/store.ts';
@@ -111,7 +111,7 @@ function checkGiver(interruptId: string, by: string | null | undefined): asserts
 
 /** The grant is well-formed, within the maximum, and accepts the call that was approved. */
 async function checkLimits(question: RunInterrupt, input: Json, request: GrantRequest, now: number): Promise<void> {
-  const problem = grantProblem(request, maximumOf(policyOf(question)), now);
+  const problem = grantProblem(request, maximumOf(question.policy ?? undefined), now);
   if (problem !== undefined) throw invalid(question.id, problem);
   const { where = [], schema, budget } = request;
   if (meets(where, input) !== true) throw invalid(question.id, 'its conditions do not accept the call at hand');
@@ -121,16 +121,12 @@ async function checkLimits(question: RunInterrupt, input: Json, request: GrantRe
     throw invalid(question.id, 'its budget does not cover the call at hand');
 }
 
-export function policyOf({ part }: Pick<RunInterrupt, 'part'>): Policy | undefined {
-  return part.metadata?.policy as Policy | undefined;
-}
-
 /** The votes that approved the question if this person settled it, or theirs if it would have settled it alone. */
 function votesOf(question: RunInterrupt, settlement: Settlement, { by, roles = [] }: Giver): readonly Vote[] {
-  const policy = policyOf(question) ?? {};
+  const policy = question.policy ?? {};
   const decision = { type: 'approve' };
   const own: Vote = { by, ...(roles.length > 0 && { roles }), decision };
-  const { votes } = settlement as Settlement & { readonly votes?: readonly Vote[] };
+  const { votes } = settlement;
   if (settlement.by === by) {
     if (!votes) return [own];
     return votes
