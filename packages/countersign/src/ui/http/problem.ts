@@ -13,7 +13,12 @@ export type HttpProblem = {
 
 const UNKNOWN: ReadonlySet<string> = new Set(['unknown-run', 'unknown-interrupt', 'unknown-agent', 'unknown-grant']);
 /** The decision itself is invalid, and can be corrected. */
-const INVALID_DECISION: ReadonlySet<string> = new Set(['invalid-resume', 'invalid-decision', 'invalid-grant', 'not-json']);
+const INVALID_DECISION: ReadonlySet<string> = new Set([
+  'invalid-resume',
+  'invalid-decision',
+  'invalid-grant',
+  'not-json',
+]);
 
 export function problemResponse(error: unknown): Response {
   const problem = problemOf(error);

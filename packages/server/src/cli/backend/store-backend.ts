@@ -120,7 +120,6 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
     grant: (grantId) => ai.grants.get(grantId),
     revokeGrant: (grantId, reason) =>
       ai.grants.revoke(grantId, { by: person, ...(reason !== undefined && { reason }) }),
-    insights: (filters) => insightsOf((period) => readSettled(runs, period), filters),
     watch(onChange) {
       const timer = setInterval(onChange, POLL_EVERY_MS);
       return () => clearInterval(timer);
