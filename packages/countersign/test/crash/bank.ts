@@ -1,7 +1,15 @@
 // A bank for processes that get killed: its agent, its tools, and a ledger file with one line per effect.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Countersign, countersign, type DecisionInput, type RunInterrupt, type Tool, z } from '../../src/index.ts';
+import {
+  type Countersign,
+  countersign,
+  type DecisionInput,
+  type PolicyConfig,
+  type RunInterrupt,
+  type Tool,
+  z,
+} from '../../src/index.ts';
 import type { Store } from '../../src/runs/port/store.ts';
 import { postgresStore } from '../../src/stores/postgres/postgres.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite.ts';
@@ -36,10 +44,27 @@ export class Ledger<T> {
 }
 
 /** The kind of a run, which is the first word of its id. */
-export const KINDS = ['pay', 'reject', 'two', 'chain', 'book', 'trip', 'late', 'look', 'sure', 'ask', 'team'] as const;
+export const KINDS = [
+  'pay',
+  'reject',
+  'two',
+  'chain',
+  'book',
+  'trip',
+  'late',
+  'look',
+  'sure',
+  'ask',
+  'team',
+  'wire',
+  'spend',
+] as const;
 export type Kind = (typeof KINDS)[number] | 'rush' | 'half' | 'deep';
 
 export const kindOf = (runId: string): Kind => runId.split('-')[0] as Kind;
+
+/** How many calls of the kind `spend` run without a question, because a person allowed them in advance. */
+export const GRANTED = 25;
 
 /** How long a question of the kind `rush` stays open. */
 export const RUSH_MS = 400;
@@ -59,6 +84,8 @@ const TURNS: Readonly<Record<Kind, readonly (readonly string[])[]>> = {
   rush: [['rush']],
   half: [['pay', 'ask']],
   team: [['deputy']],
+  wire: [['wire']],
+  spend: [['spend']],
   deep: [['deputy']],
 };
 
@@ -154,7 +181,27 @@ function bankTools(
       return happens('late', run, ctx.idempotencyKey);
     }),
     ai.defineInterrupt({ ...base, name: 'ask' }),
+    ai.defineTool({ ...base, name: 'wire', needsApproval: { policy: TWO_VOTES } }, ({ run }, ctx) =>
+      happens('wire', run, ctx.idempotencyKey),
+    ),
+    ai.defineTool({ ...base, name: 'spend', needsApproval: true }, ({ run }, ctx) =>
+      happens('spend', run, ctx.idempotencyKey),
+    ),
   ];
+}
+
+const TWO_VOTES: PolicyConfig = { quorum: [{ of: { roles: ['teller'] }, count: 2 }], notRequester: true };
+
+/** A person approves a call of `spend`, and allows the next ones. Resolves with the id of the grant. */
+export async function allowSpending({ ai, runs, start }: ReturnType<typeof openBank>): Promise<string> {
+  const { id } = await start('spend-first');
+  await runs.wait(id);
+  const { items } = await runs.interrupts({ runId: id });
+  const expiresAt = Date.now() + 3_600_000;
+  for (const card of items) await runs.decide(card, 'approve', { by: 'boss', grant: { uses: GRANTED, expiresAt } });
+  await runs.wait(id, { until: 'end' });
+  const [grant] = (await ai.grants.list()).items;
+  return grant?.id ?? '';
 }
 
 /** Decides every question that is not a doubt. */

@@ -17,6 +17,7 @@ import {
 /** An acknowledgement that must hold. */
 export type Ack =
   | { readonly ack: 'start'; readonly run: string }
+  | { readonly ack: 'vote'; readonly id: string; readonly by: string }
   | { readonly ack: 'decision'; readonly id: string; readonly by: string | null; readonly decision: unknown };
 
 export type BusyOptions = {
@@ -82,10 +83,13 @@ async function decideRuns(): Promise<void> {
       const { items } = await bank.runs.interrupts({ kind, limit: 20, order: random() < 0.5 ? 'newest' : 'oldest' });
       await Promise.all(
         items.map(async (card) => {
-          const decided = await bank.runs.decide(card.id, decisionOn(card), { by: `person-${process.pid}` });
+          // Two people work here, and only one of them may have voted before.
+          const by = `person-${process.pid}-${random() < 0.5 ? 'a' : 'b'}`;
+          const decided = await bank.runs.decide(card.id, decisionOn(card), { by, roles: ['teller'] });
           mayDie('decided');
           if (decided.status === 'settled')
             acks.write({ ack: 'decision', id: card.id, by: decided.by, decision: decided.decision });
+          else acks.write({ ack: 'vote', id: card.id, by });
         }),
       );
     }

@@ -1,7 +1,7 @@
 // What must hold after a campaign, checked against the ledger of effects.
-import type { RunInterrupt, Runs } from '../../src/index.ts';
+import type { GrantDetails, RunInterrupt, Runs } from '../../src/index.ts';
 import type { RunRecord, Store } from '../../src/runs/port/store.ts';
-import { type Kind, kindOf, type Line } from './bank.ts';
+import { GRANTED, type Kind, kindOf, type Line } from './bank.ts';
 import type { Ack } from './busy-child.ts';
 
 export type Figures = Inspection & {
@@ -19,6 +19,10 @@ type Inspection = {
   readonly duplicates: number;
   readonly acknowledgedDecisions: number;
   readonly lostDecisions: number;
+  readonly acknowledgedVotes: number;
+  readonly lostVotes: number;
+  /** Calls that ran under the grant. */
+  readonly granted: number;
   readonly lostStarts: number;
   readonly askedAgain: number;
   readonly unfinished: number;
@@ -40,6 +44,9 @@ const EXPECTED: Readonly<Record<Kind, { readonly cards: number; readonly effects
   rush: { cards: 1, effects: ['rush'] },
   half: { cards: 2, effects: ['pay'] },
   deep: { cards: 1, effects: ['pay'] },
+  wire: { cards: 1, effects: ['wire'] },
+  // None if the grant covers it.
+  spend: { cards: 1, effects: ['spend'] },
   team: { cards: 3, effects: ['look', 'pay', 'pay', 'pay'] },
 };
 
@@ -51,6 +58,7 @@ export async function inspect(
   runs: Runs,
   lines: readonly Line[],
   acks: readonly Ack[],
+  grant?: GrantDetails,
 ): Promise<Inspection> {
   const problems: string[] = [];
   const records = await all<RunRecord>((cursor) => runs.list({ limit: 500, ...cursor }));
@@ -72,6 +80,17 @@ export async function inspect(
   });
   for (const { id } of lostDecisions) problems.push(`the decision on ${id} was lost`);
 
+  const votes = acks.filter((ack) => ack.ack === 'vote');
+  const lostVotes = [];
+  for (const vote of votes) {
+    const events = await runs.recorded(vote.id.split(':')[0] ?? '');
+    if (!events.some((event) => event.type === 'vote-cast' && event.vote.by === vote.by)) lostVotes.push(vote);
+  }
+  for (const { id, by } of lostVotes) problems.push(`the vote of ${by} on ${id} was lost`);
+
+  const granted = new Set(grant?.calls.filter(({ status }) => status !== 'released').map(({ runId }) => runId));
+  if (granted.size > GRANTED) problems.push(`${granted.size} calls ran under a grant for ${GRANTED}`);
+
   const byRun = Map.groupBy(cards, ({ runId }) => runId);
   const linesByRun = Map.groupBy(lines, ({ run }) => run);
   let askedAgain = 0;
@@ -79,7 +98,8 @@ export async function inspect(
     const mine = byRun.get(record.id) ?? [];
     const doubted = mine.some(({ kind }) => kind === 'unknown-outcome');
     const asked = mine.filter(({ kind }) => kind !== 'unknown-outcome').length;
-    const expected = EXPECTED[kindOf(record.id)];
+    const { effects } = EXPECTED[kindOf(record.id)];
+    const expected = { effects, cards: granted.has(record.id) ? 0 : EXPECTED[kindOf(record.id)].cards };
     const byHand = doubted && HALVES.has(kindOf(record.id));
     if (asked > expected.cards || (asked < expected.cards && !byHand)) {
       askedAgain += 1;
@@ -100,6 +120,9 @@ export async function inspect(
     duplicates: duplicates.length,
     acknowledgedDecisions: decisions.length,
     lostDecisions: lostDecisions.length,
+    acknowledgedVotes: votes.length,
+    lostVotes: lostVotes.length,
+    granted: granted.size,
     lostStarts: lostStarts.length,
     askedAgain,
     unfinished: unfinished.length,

@@ -20,7 +20,14 @@ async function survives(name: string, place: Place): Promise<void> {
   const { problems, ...figures } = await campaign({ place, folder: own, kills: KILLS, seed: SEED });
   console.log(`${name}: ${JSON.stringify(figures)}`);
   expect(problems).toEqual([]);
-  expect(figures).toMatchObject({ kills: KILLS, duplicates: 0, lostDecisions: 0, lostStarts: 0, unfinished: 0 });
+  expect(figures).toMatchObject({
+    kills: KILLS,
+    duplicates: 0,
+    lostDecisions: 0,
+    lostVotes: 0,
+    lostStarts: 0,
+    unfinished: 0,
+  });
   // The kills must hit calls that acted and calls that did not, or the campaign proves nothing.
   expect(figures.happened).toBeGreaterThan(KILLS / 20);
   expect(figures.doubts - figures.happened).toBeGreaterThan(KILLS / 20);
