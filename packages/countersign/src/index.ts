@@ -31,7 +31,6 @@ export type {
   Context,
   InterruptConfig,
   PolicyConfig,
-  Rule,
   Tool,
   ToolConfig,
   ToolContext,
@@ -54,12 +53,15 @@ export type { Stopped } from './runs/driving/record-late-result.ts';
 export type { OnEscalation, OnReminder } from './runs/driving/reminders.ts';
 export type { Worker, WorkerOptions } from './runs/driving/worker.ts';
 export { type Evidence, type EvidenceQuestion, evidenceText } from './runs/evidence/evidence.ts';
-export type { EvidenceProblem } from './runs/evidence/replay.ts';
+export type { EvidenceGrant } from './runs/evidence/grant-uses.ts';
+export type { EvidenceProblem, ReplayedQuestion, ReplayedVote } from './runs/evidence/replay.ts';
 export { type VerifiedEvidence, verifyEvidence } from './runs/evidence/verify-evidence.ts';
 export type { Giver } from './runs/grants/give.ts';
 export type { GrantListOptions, Grants, RevokeOptions } from './runs/grants/grants.ts';
 export type { GrantSimulation, GrantSuggestion, HistoryOptions, SimulatedGrant } from './runs/grants/simulate.ts';
 export type { GivenGrant, GrantDetails, GrantView } from './runs/grants/view.ts';
+export type { Passkey, Passkeys } from './runs/passkeys/passkeys.ts';
+export { type PasskeySignature, type SignedDecision, signingChallenge } from './runs/passkeys/signature.ts';
 export type { People } from './runs/people.ts';
 export type { DecisionInput } from './runs/questions/decision.ts';
 export type { ProposedDecision } from './runs/questions/policy.ts';

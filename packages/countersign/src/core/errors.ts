@@ -61,6 +61,8 @@ export const ERROR_CODES = {
     'The store could not be read or written. If `retryable`, try again when it is back; nothing was half written.',
   'not-authorized': 'Not signed in. Sign in, or pass `authorize` to the route.',
   'not-allowed': 'The person is not allowed to do this. Ask someone who is.',
+  'invalid-signature':
+    'The signature of a decision does not verify, its passkey is revoked or not enrolled, or @simplewebauthn/server is missing.',
   'invalid-request': 'The request is invalid. The error says where.',
   'too-large': 'The request is larger or more deeply nested than allowed. Send less.',
   'not-found': 'The server has nothing at this address. Correct the address.',

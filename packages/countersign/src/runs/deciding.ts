@@ -11,6 +11,8 @@ import { applyDecisions, checkResume } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
 import type { Drives } from './driving/driving.ts';
 import { dryRun } from './dry-run.ts';
+import { checkedSignature } from './passkeys/check-signature.ts';
+import { Passkeys } from './passkeys/passkeys.ts';
 import { voterOf } from './people.ts';
 import { checkChain } from './port/chain.ts';
 import { readRun } from './port/read-run.ts';
@@ -36,7 +38,14 @@ import { askPolicy } from './questions/policy.ts';
 import { progressOn } from './questions/progress.ts';
 import { type Decided, endedRun, refuseOutdated, settledAs } from './questions/settled.ts';
 import { stateOfRun } from './questions/view.ts';
-import { type Cast, castVotes, type Electorate, onRecord, type RecordedDecisions } from './questions/votes.ts';
+import {
+  type Cast,
+  castVotes,
+  type Electorate,
+  onRecord,
+  type RecordedDecisions,
+  type SignVote,
+} from './questions/votes.ts';
 import { withdrawing } from './questions/withdrawing.ts';
 import type { DecideOptions } from './run-options.ts';
 
@@ -158,8 +167,8 @@ async function tryDecisions(
   const { matched: all, leaves } = await checkResume(state, decisions, known);
   if (options.mayDecide) await askPolicy(options.mayDecide, recorded, decided, leaves);
   const voter = (signed: Signed, electorate: Electorate) => voterOf(drives.people, signed, options, electorate);
-  const isOnBehalf = options.onBehalfOf !== undefined;
-  const casts = await castVotes(recorded, decided, leaves, voter, drives.clock(), isOnBehalf);
+  const how = { isOnBehalf: options.onBehalfOf !== undefined, sign: signer(drives.store, options) };
+  const casts = await castVotes(recorded, decided, leaves, voter, drives.clock(), how);
   const waiting = new Set([...casts.values()].flatMap(({ status, where }) => (status === 'waiting' ? where : [])));
   const settling = waiting.size > 0 ? withoutEntries(decisions, waiting) : decisions;
   const matched = waiting.size > 0 ? (await checkResume(state, settling ?? NO_DECISIONS, known)).matched : all;
@@ -186,6 +195,14 @@ async function tryDecisions(
   // A vote that settles nothing gives nobody anything to do.
   const drive = matched.length > 0 || words?.now === true ? begins : 'no';
   return record(drives, loaded, change(words?.now ? words.say : undefined), options, drive, { at, casts });
+}
+
+/** Undefined if the decision is not signed. */
+function signer(store: Store, { signature }: DecideOptions): SignVote | undefined {
+  if (signature === undefined) return undefined;
+  const passkeys = new Passkeys(store.notes, () => store.now());
+  return (interruptId, { by, decision, digest, onBehalfOf }, earlier) =>
+    checkedSignature(passkeys, signature, { interruptId, by, decision, digest, onBehalfOf }, earlier);
 }
 
 const NO_DECISIONS: Decisions = { entries: [], faults: [] };

@@ -25,7 +25,9 @@ import { ENDED, takeAbandoned } from './driving/wait.ts';
 import { untilPausedOrLate } from './driving/wait-timeout.ts';
 import { startWorker, type Worker, type WorkerOptions } from './driving/worker.ts';
 import { collectEvidence, type Evidence } from './evidence/evidence.ts';
+import { ruleProblem } from './evidence/verify-evidence.ts';
 import { prepareGrant } from './grants/give.ts';
+import { Passkeys } from './passkeys/passkeys.ts';
 import { CANNOT_BE_READ, chainStart, inspectChain, tamperedRun, UNREADABLE } from './port/chain.ts';
 import type { Notes } from './port/notes.ts';
 import { readRun } from './port/read-run.ts';
@@ -234,6 +236,11 @@ export class Runs<C extends Context = Context> {
     return this.store.notes;
   }
 
+  /** The passkeys with which people sign decisions. */
+  get passkeys(): Passkeys {
+    return new Passkeys(this.notes, () => this.store.now());
+  }
+
   /** Counts the decisions of the last `days` days in UTC, including today; 30 by default. */
   async stats(options: StatsOptions = {}): Promise<Stats> {
     return this.store.stats(statsQuery(options, await this.store.now()));
@@ -339,12 +346,15 @@ export class Runs<C extends Context = Context> {
     return untilPausedOrLate(this.#drives, checkId('runId', runId), options, driving);
   }
 
-  /** Checks the hash chain of a run: whether its events were changed after they were recorded. */
+  /**
+   * Checks the hash chain of a run, and that its events follow the rules: decisions as votes and deadlines say, signatures, and
+   * starts after decisions. To check the cards and grants too, verify its `evidence`.
+   */
   async verify(
     runId: string,
   ): Promise<{ readonly ok: boolean; readonly events: number; readonly problem: string | null }> {
     const loaded = await this.#load(runId);
-    const { problem = null } = await inspectChain(loaded);
+    const problem = (await inspectChain(loaded)).problem ?? (await ruleProblem(loaded)) ?? null;
     return { ok: problem === null, events: loaded.events.length, problem };
   }
 

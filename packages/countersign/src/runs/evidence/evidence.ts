@@ -1,8 +1,10 @@
 // The evidence of a run: one document with its events, their chain, the cards as people saw them, and the decisions.
 import { hash } from 'node:crypto';
 import type { Json } from '../../core/json.ts';
+import { GrantRecords } from '../grants/records.ts';
 import { CANNOT_BE_READ, tamperedRun, UNREADABLE } from '../port/chain.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, Store, StoredEvent } from '../port/store.ts';
+import type { EvidenceGrant } from './grant-uses.ts';
 import { type ReplayedQuestion, replay } from './replay.ts';
 
 /** The format that this release writes and reads. */
@@ -21,14 +23,22 @@ export type Evidence = {
   readonly run: RunRecord;
   readonly events: readonly StoredEvent[];
   readonly questions: readonly EvidenceQuestion[];
+  /** The records of the grants under which calls of the run ran without a question. */
+  readonly grants: readonly EvidenceGrant[];
   /** The SHA-256 of everything above. Keep it in another place to find out later whether the document was rewritten. */
   readonly hash: string;
 };
 
-/** Collects the evidence of a run. Throws `tampered-run` if its events cannot be read. */
+/** Collects the evidence of a run. Throws `tampered-run` or `tampered-grant` if a record cannot be read. */
 export async function collectEvidence(store: Store, { run, events }: LoadedRun): Promise<Evidence> {
   if (events === UNREADABLE) throw tamperedRun(run.id, CANNOT_BE_READ);
-  const { questions } = replay(run, events);
+  const { questions, granted } = replay(run, events);
+  const records = new GrantRecords(store.notes);
+  const grants: EvidenceGrant[] = [];
+  for (const id of new Set(granted.map(({ grantId }) => grantId))) {
+    const { events: made, hash } = await records.read(id);
+    grants.push({ id, events: made, hash });
+  }
   const shown = await Promise.all(
     questions.map(async (question) => shownOf(question, await store.interrupt(question.id))),
   );
@@ -37,6 +47,7 @@ export async function collectEvidence(store: Store, { run, events }: LoadedRun):
     run,
     events,
     questions: questions.map((question, index) => ({ ...question, shown: shown[index] ?? null })),
+    grants,
   } as const;
   return { ...content, hash: contentHash(content) };
 }

@@ -1,18 +1,25 @@
-// Replays the events of a run: the questions that it asked, how they were settled, and calls that started without a decision.
-import { callOf } from '../../core/call.ts';
+// Replays the events of a run: the questions that it asked, the votes on them, how they were settled, and what started.
+import { type Call, callOf } from '../../core/call.ts';
 import { matchDecisions, readResume, recordedBound } from '../../core/decide.ts';
 import { messageOf } from '../../core/errors.ts';
-import { type Decision, isByDeadline, type RunEvent } from '../../core/event.ts';
-import { defined, type Json } from '../../core/json.ts';
+import type { Decision, RunEvent } from '../../core/event.ts';
+import type { Json } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
 import { newState } from '../../core/messages/load-messages.ts';
+import { type Policy, standingVotes, type Vote } from '../../core/policy.ts';
 import { fold, type State } from '../../core/state.ts';
 import { refsOf, subAgentEvents, subAgentState } from '../../core/sub-agents.ts';
+import { useKey } from '../grants/outcomes.ts';
 import type { RunRecord, StoredEvent } from '../port/store.ts';
 import { digestOf, type PendingCard, pendingCards } from '../questions/card.ts';
+import { policyOn } from '../questions/progress.ts';
+import { decisionProblems, type Made, voteProblems } from './decision-rules.ts';
 
 /** Something that does not hold, and where: a place in the document, such as `events[3]`. */
 export type EvidenceProblem = { readonly where: string; readonly problem: string };
+
+/** A vote, and the event that recorded it. */
+export type ReplayedVote = { readonly event: number; readonly vote: Vote };
 
 /** A question as the events tell it. Numbers of events start at 1. */
 export type ReplayedQuestion = {
@@ -24,39 +31,75 @@ export type ReplayedQuestion = {
   /** The request as in the messages: the card is made of it. */
   readonly part: ToolRequestPart;
   readonly digest: string;
+  /** Who must decide it: the policy that counted last. Null if a decision of anyone settles it. */
+  readonly policy: Policy | null;
+  /** All votes on this card, with their signatures. */
+  readonly votes: readonly ReplayedVote[];
   /** Null while it is pending. Without a decision it was withdrawn. */
-  readonly settled: { readonly event: number; readonly at: number; readonly decision: Decision | null } | null;
+  readonly settled: Settled | null;
+};
+
+/** How a question ended. `votes`: those that counted, if there were any. */
+type Settled = {
+  readonly event: number;
+  readonly at: number;
+  readonly decision: Decision | null;
+  readonly votes?: readonly Vote[];
+};
+
+/** A call that ran under a grant. `key` is its use in the record of the grant. */
+export type GrantedUse = {
+  readonly event: number;
+  readonly grantId: string;
+  readonly key: string;
+  readonly tool: string;
+  readonly input: Json;
 };
 
 export type Replay = {
   readonly questions: readonly ReplayedQuestion[];
+  readonly granted: readonly GrantedUse[];
   readonly problems: readonly EvidenceProblem[];
 };
 
+type Run = Pick<RunRecord, 'id' | 'startedBy'>;
+
 /** Never throws: events that cannot be followed are a problem, and the replay ends there. */
-export function replay(run: Pick<RunRecord, 'id'>, events: readonly StoredEvent[]): Replay {
+export function replay(run: Run, events: readonly StoredEvent[]): Replay {
   const questions = new Map<string, ReplayedQuestion>();
+  const granted: GrantedUse[] = [];
   const problems: EvidenceProblem[] = [];
   let state = newState();
   for (const [index, event] of events.entries()) {
     const where = `events[${index}]`;
+    const now = { event: index + 1, at: event.at };
     try {
       for (const problem of startProblems(state, event)) problems.push({ where, problem });
       const decided = event.type === 'decision-made' ? decisionsIn(run.id, state, event) : NO_DECISIONS;
-      for (const { card, decision } of decided.values())
-        for (const problem of deadlineProblems(card, decision, event.at)) problems.push({ where, problem });
+      for (const made of decided.values())
+        for (const problem of decisionProblems(run, made, event.at)) problems.push({ where, problem });
+      if (event.type === 'vote-cast') {
+        const found = [...pendingCards(run.id, state)].find(([, card]) => card.id === event.interruptId);
+        for (const problem of voteProblems(run, found, event.vote)) problems.push({ where, problem });
+        if (found) addVote(questions, found[0], { event: now.event, vote: event.vote });
+      }
+      granted.push(...grantsIn(run.id, state, event, []).map((use) => ({ event: now.event, ...use })));
       state = fold(state, event);
-      take(questions, pendingCards(run.id, state), decided, { event: index + 1, at: event.at });
+      take(questions, pendingCards(run.id, state), decided, now);
     } catch (error) {
       problems.push({ where, problem: `It does not fit the events before it. ${messageOf(error)}` });
       break;
     }
   }
-  return { questions: [...questions.values()], problems };
+  return { questions: [...questions.values()], granted, problems };
 }
 
-type Made = { readonly card: PendingCard; readonly decision: Decision };
 const NO_DECISIONS: ReadonlyMap<string, Made> = new Map();
+
+function addVote(questions: Map<string, ReplayedQuestion>, id: string, vote: ReplayedVote): void {
+  const question = questions.get(id);
+  if (question) questions.set(id, { ...question, votes: [...question.votes, vote] });
+}
 
 /** Adds the new questions, and settles those that are no longer pending. */
 function take(
@@ -66,15 +109,22 @@ function take(
   now: { readonly event: number; readonly at: number },
 ): void {
   for (const [id, question] of questions) {
-    const { decision = null } = decided.get(id) ?? {};
+    if (question.settled) continue;
+    const card = pending.get(id);
+    const made = decided.get(id);
+    const decision = made?.matched.decision ?? null;
+    const votes = standingVotes(made?.card.progress?.votes ?? []);
     // A rejected call is pending until its result, which is the next event.
-    if (question.settled || (pending.has(id) && !decision)) continue;
-    questions.set(id, { ...question, settled: { ...now, decision } });
+    if (decision || !card)
+      questions.set(id, { ...question, settled: { ...now, decision, ...(votes.length > 0 && { votes }) } });
+    else if (card.progress?.policy) questions.set(id, { ...question, policy: card.progress.policy });
   }
-  for (const [id, { part, tool, kind }] of pending) {
+  for (const [id, card] of pending) {
     if (questions.has(id)) continue;
+    const { part, tool, kind } = card;
     const digest = digestOf(id, { part } as unknown as Json);
-    questions.set(id, { id, tool, kind, asked: now.event, part, digest, settled: null });
+    const policy = policyOn(card) ?? null;
+    questions.set(id, { id, tool, kind, asked: now.event, part, digest, policy, votes: [], settled: null });
   }
 }
 
@@ -85,17 +135,20 @@ function decisionsIn(
   { callId, interruptId, decision }: StoredEvent & { type: 'decision-made' },
 ): ReadonlyMap<string, Made> {
   const cards = [...pendingCards(runId, state, callId)];
-  if (decision.type !== 'inside')
-    return new Map(cards.flatMap(([id, card]) => (card.id === interruptId ? [[id, { card, decision }]] : [])));
-  const { ref = '' } = callOf(state, callId) ?? {};
+  const call = callOf(state, callId);
+  if (!call) return NO_DECISIONS;
+  if (decision.type !== 'inside') {
+    const own = cards.find(([, card]) => card.id === interruptId);
+    return new Map(own && [[own[0], { id: own[0], card: own[1], matched: { call, interruptId, decision } }]]);
+  }
   const { entries, ...rest } = readResume(decision.resume as never);
-  const outer = entries.map((entry) => ({ ...entry, part: inside(ref, entry.part as ToolRequestPart) }));
+  const outer = entries.map((entry) => ({ ...entry, part: inside(call.ref, entry.part as ToolRequestPart) }));
   const { leaves } = matchDecisions(state.turn, { ...rest, entries: outer }, () => false, recordedBound);
   const byRefs = new Map(cards.map(([id, card]) => [refsOf(card.part), { id, card }]));
   return new Map(
-    leaves.flatMap(({ path, call, decision }) => {
-      const found = byRefs.get(JSON.stringify([...path, call].map((one) => one.ref)));
-      return found ? [[found.id, { card: found.card, decision }] as const] : [];
+    leaves.flatMap((leaf) => {
+      const found = byRefs.get(JSON.stringify([...leaf.path, leaf.call].map(({ ref }) => ref)));
+      return found ? [[found.id, { ...found, matched: leaf }] as const] : [];
     }),
   );
 }
@@ -107,7 +160,7 @@ function inside(ref: string, part: ToolRequestPart): ToolRequestPart {
 
 /** A call that starts while its question is pending, or after it has its result, was not allowed to. */
 function startProblems(state: State, event: RunEvent): readonly string[] {
-  if (event.type === 'call-went-on') return startsInside(state, event);
+  if (event.type === 'call-went-on') return eachInside(state, event, (inner, step) => startProblems(inner, step));
   if (event.type !== 'call-started') return [];
   const call = callOf(state, event.callId);
   const at = call?.phase.at;
@@ -115,41 +168,33 @@ function startProblems(state: State, event: RunEvent): readonly string[] {
   return at === 'settled' ? [`${call?.name} (${event.callId}) starts after it has its result.`] : [];
 }
 
-function startsInside(state: State, event: RunEvent & { type: 'call-went-on' }): readonly string[] {
+/** The calls that a grant lets run with this event. */
+function grantsIn(
+  runId: string,
+  state: State,
+  event: RunEvent,
+  path: readonly string[],
+): readonly Omit<GrantedUse, 'event'>[] {
+  if (event.type === 'call-went-on')
+    return eachInside(state, event, (inner, step) => grantsIn(runId, inner, step, [...path, event.callId]));
+  const call: Call | undefined = event.type === 'call-granted' ? callOf(state, event.callId) : undefined;
+  if (event.type !== 'call-granted' || !call) return [];
+  const { grantId, callId, runsWith = call.input } = event;
+  return [{ grantId, key: useKey(runId, [...path, callId]), tool: call.name, input: runsWith }];
+}
+
+/** What `read` finds in each event of a sub-agent, given the state before it. */
+function eachInside<T>(
+  state: State,
+  event: RunEvent & { type: 'call-went-on' },
+  read: (inner: State, step: RunEvent) => readonly T[],
+): readonly T[] {
   const call = callOf(state, event.callId);
   if (!call) return [];
   let inner = subAgentState(call);
   return subAgentEvents(event).flatMap((step) => {
-    const problems = startProblems(inner, step);
+    const found = read(inner, step);
     inner = fold(inner, step);
-    return problems;
+    return found;
   });
-}
-
-/** A deadline decides as its question says, and not before its time. */
-function deadlineProblems({ interrupt }: PendingCard, decision: Decision, at: number): readonly string[] {
-  if (decision.type === 'inside' || !isByDeadline(decision)) return [];
-  const { id, expiresAt, onExpiry = 'reject', kind } = interrupt;
-  const type = onExpiry === 'approve' && kind === 'question' ? 'cancel' : onExpiry;
-  if (expiresAt === undefined) return [`A deadline decides ${id}, which has none.`];
-  if (at < expiresAt) return [`The deadline of ${id} decides before its time.`];
-  return decision.type === type ? [] : [`The deadline of ${id} decides ${decision.type}; its question says ${type}.`];
-}
-
-/** The decision as a person made it: `{ type: 'approve', edit }`, without who and when. */
-export function saidIn(decision: Decision): Json {
-  const { type } = decision;
-  switch (decision.type) {
-    case 'respond':
-      return { type, output: decision.output };
-    case 'restart':
-      return { type, resumed: decision.resumed, ...defined({ replaceInput: decision.input }) };
-    case 'approve':
-      return { type, ...defined({ edit: decision.input }) };
-    case 'reject':
-    case 'cancel':
-      return { type, ...defined({ reason: decision.reason }) };
-    case 'inside':
-      return { type, decided: decision.decided };
-  }
 }

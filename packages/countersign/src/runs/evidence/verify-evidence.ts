@@ -2,13 +2,15 @@
 import { messageOf } from '../../core/errors.ts';
 import { isByDeadline } from '../../core/event.ts';
 import { isObject, type Json, sameJson } from '../../core/json.ts';
-import type { ToolRequestPart } from '../../core/message.ts';
+import { signatureProblem } from '../passkeys/signature.ts';
 import { chainStart, inspectChain, link } from '../port/chain.ts';
-import type { RunRecord, StoredEvent } from '../port/store.ts';
+import type { LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
 import { digestOf } from '../questions/card.ts';
 import { shows } from '../questions/settled.ts';
+import { saidIn, withoutIdleEdit } from './decision-rules.ts';
 import { contentHash, EVIDENCE_FORMAT, type Evidence, type EvidenceQuestion, textOf } from './evidence.ts';
-import { type EvidenceProblem, type ReplayedQuestion, replay, saidIn } from './replay.ts';
+import { grantProblems } from './grant-uses.ts';
+import { type EvidenceProblem, type Replay, type ReplayedQuestion, replay } from './replay.ts';
 
 /** The result of `verifyEvidence`. */
 export type VerifiedEvidence = {
@@ -62,14 +64,16 @@ function readFile(file: string | Uint8Array): { text: string; evidence: Evidence
 function shapeProblem(document: unknown): string | undefined {
   if (!isObject(document) || document.format !== EVIDENCE_FORMAT)
     return `It is not a document of the format ${EVIDENCE_FORMAT}, which this release reads.`;
-  const { run, events, questions } = document;
+  const { run, events, questions, grants } = document;
   if (!isObject(run) || typeof run.id !== 'string' || typeof run.hash !== 'string') return 'It has no record of a run.';
   if (!Array.isArray(events) || !events.every(isObject)) return 'It has no events.';
   if (!Array.isArray(questions) || !questions.every(isQuestion)) return 'It has no questions, or one without an id.';
+  if (!Array.isArray(grants) || !grants.every(isGrant)) return 'It has no grants, or one without events.';
   return undefined;
 }
 
 const isQuestion = (question: unknown): boolean => isObject(question) && typeof question.id === 'string';
+const isGrant = (grant: unknown): boolean => isQuestion(grant) && Array.isArray((grant as { events?: unknown }).events);
 
 /** Also finds duplicate keys, other spaces and other forms of numbers and strings, which parsing hides. */
 function bytesProblems(text: string, { hash, ...content }: Evidence): readonly EvidenceProblem[] {
@@ -81,7 +85,7 @@ const WRONG_HASH = 'The content of the document does not match its hash.';
 const WRONG_BYTES = 'The file has other bytes than this document has when it is written.';
 
 /** What can be known from the content alone. */
-async function recordProblems({ run, events, questions }: Evidence): Promise<readonly EvidenceProblem[]> {
+async function recordProblems({ run, events, questions, grants }: Evidence): Promise<readonly EvidenceProblem[]> {
   const chain = await chainProblem(run, events);
   const replayed = replay(run, events);
   const told = new Map(replayed.questions.map((question) => [question.id, question]));
@@ -89,11 +93,40 @@ async function recordProblems({ run, events, questions }: Evidence): Promise<rea
   return [
     ...(chain === undefined ? [] : [{ where: 'run.hash', problem: chain }]),
     ...replayed.problems,
+    ...(await signatureProblems(replayed)),
+    ...(await grantProblems(run, replayed.granted, grants)),
     ...questions.flatMap((question, index) => questionProblems(`questions[${index}]`, question, told.get(question.id))),
     ...[...told.keys()]
       .filter((id) => !listed.has(id))
       .map((id) => ({ where: 'questions', problem: `The events ask ${id}, which is not in the list.` })),
   ];
+}
+
+/** The first rule that the events of a run break, if any. */
+export async function ruleProblem({ run, events }: LoadedRun): Promise<string | undefined> {
+  const replayed = replay(run, events);
+  const [first] = [...replayed.problems, ...(await signatureProblems(replayed))];
+  return first && `${first.where}: ${first.problem}`;
+}
+
+/** Each signed vote was signed with its key, for exactly this decision on exactly this card. */
+export async function signatureProblems({ questions }: Pick<Replay, 'questions'>): Promise<readonly EvidenceProblem[]> {
+  const problems: EvidenceProblem[] = [];
+  for (const { id, votes } of questions)
+    for (const { event, vote } of votes) {
+      const { signature, by, digest, decision, onBehalfOf } = vote;
+      if (signature === undefined) continue;
+      const problem =
+        by === null || digest === undefined
+          ? 'it names no person or no card'
+          : await signatureProblem(signature, { interruptId: id, digest, decision, by, onBehalfOf }).catch(messageOf);
+      if (problem !== undefined)
+        problems.push({
+          where: `events[${event - 1}].vote.signature`,
+          problem: `The signature on ${id} does not verify: ${problem}`,
+        });
+    }
+  return problems;
 }
 
 async function chainProblem(run: RunRecord, events: readonly StoredEvent[]): Promise<string | undefined> {
@@ -154,16 +187,12 @@ function isToldSettlement(settlement: Json, { settled, part }: ReplayedQuestion)
   if (!decision) return false;
   const { by = null, channel = null, note = null } = decision;
   if (!sameJson([settlement.by, settlement.channel], [by, channel])) return false;
+  if (settlement.votes !== undefined && !sameJson(settlement.votes, settled.votes)) return false;
   if (isByDeadline(decision)) return sameJson(settlement.decision, { type: decision.type });
-  return settlement.note === note && sameJson(withoutIdleEdit(settlement.decision as Json, part), saidIn(decision));
-}
-
-/** An edit to the input that the call has anyway changes nothing, and the events do not tell it. */
-function withoutIdleEdit(decision: Json, { toolRequest }: ToolRequestPart): Json {
-  if (!isObject(decision)) return decision;
-  const { edit, replaceInput, ...rest } = decision as { readonly [key: string]: Json };
-  const input = edit === undefined ? replaceInput : edit;
-  return input !== undefined && sameJson(input, toolRequest.input) ? rest : decision;
+  return (
+    settlement.note === note &&
+    sameJson(withoutIdleEdit(settlement.decision as Json, part), withoutIdleEdit(saidIn(decision), part))
+  );
 }
 
 /** What the anchor stands for: this document, or the chain after one of its events. */

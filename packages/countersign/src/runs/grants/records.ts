@@ -51,13 +51,13 @@ export class GrantRecords {
 
   async find(id: string): Promise<GrantRecord | undefined> {
     const note = await this.#notes.get(GRANTS, id);
-    return note && recordOf(note);
+    return note && grantRecordOf(note);
   }
 
   /** Ordered by their ids, newest first. A record that was changed is skipped, with a process warning. */
   async list(limit: number, after: string | undefined): Promise<Page<GrantRecord>> {
     const page = await this.#notes.list(GRANTS, { limit, ...(after !== undefined && { after }) });
-    return { ...page, items: mapValid(page.items, recordOf) };
+    return { ...page, items: mapValid(page.items, grantRecordOf) };
   }
 
   /** The grants of a tool that may be open. A record that was changed is skipped, with a process warning. */
@@ -72,7 +72,7 @@ export class GrantRecords {
       after = cursor;
     }
     if (ids.length === 0) return [];
-    return mapValid(await this.#notes.getMany(GRANTS, ids), recordOf);
+    return mapValid(await this.#notes.getMany(GRANTS, ids), grantRecordOf);
   }
 
   /** Calls do not look at the grant again. */
@@ -105,7 +105,7 @@ const openKey = (tool: string, id: string): string => `${encodeURIComponent(tool
 /** Covers the id, so that the record of one grant does not pass for another. */
 const chainStart = (id: string): string => shortHash(JSON.stringify(['grant', id]));
 
-function recordOf({ key, value, version }: Note): GrantRecord {
+export function grantRecordOf({ key, value, version }: Note): GrantRecord {
   const { events, hash } = (isObject(value) ? value : {}) as Partial<GrantRecord>;
   if (!Array.isArray(events) || typeof hash !== 'string' || events.reduce(link, chainStart(key)) !== hash)
     throw tampered(key);

@@ -195,7 +195,7 @@ export function digestOf(key: string, card: Json): string {
 }
 
 /** The same text for equal JSON, in any order of keys. */
-function canonical(value: Json): string {
+export function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);
   const object = value as { readonly [key: string]: Json | undefined };

@@ -99,6 +99,13 @@ export function electorateOf(policy: Policy, { progress }: PendingCard, { starte
   };
 }
 
+/** Checks the signature of a vote, and returns it as it is recorded. */
+export type SignVote = (
+  key: string,
+  vote: Pick<Vote, 'by' | 'decision'> & Voter,
+  earlier: readonly Vote[],
+) => Promise<Json>;
+
 /** The votes on questions that have a policy, by the key of the question. Throws `not-allowed` for one that does not count. */
 export async function castVotes(
   run: NewRun,
@@ -106,17 +113,21 @@ export async function castVotes(
   leaves: readonly Leaf[],
   voterOf: (signed: Signed, electorate: Electorate) => Promise<Voter>,
   at: number,
-  isOnBehalf: boolean,
+  { isOnBehalf, sign }: { readonly isOnBehalf: boolean; readonly sign: SignVote | undefined },
 ): Promise<ReadonlyMap<string, Cast>> {
   const casts = new Map<string, Cast>();
   const leafOf = new Map(leaves.map((leaf) => [JSON.stringify([...leaf.path, leaf.call].map(({ ref }) => ref)), leaf]));
   for (const [key, { card, settlement }] of decided) {
-    // A vote for another person is recorded as one even if anyone may decide, because it names both.
-    const policy = policyOn(card) ?? (isOnBehalf ? {} : undefined);
+    // A vote that is signed, or for another person, is recorded as one even if anyone may decide.
+    const policy = policyOn(card) ?? (isOnBehalf || sign ? {} : undefined);
     const leaf = leafOf.get(refsOf(card.part));
     if (!policy || !leaf) continue;
-    const voter = await voterOf(settlement, electorateOf(policy, card, run));
-    casts.set(key, castVote(run, key, card, policy, leaf, settlement, voter, at));
+    const edited = editIn(settlement.decision, card, leaf);
+    const said = { ...settlement, decision: edited.decision };
+    const voter = await voterOf(said, electorateOf(policy, card, run));
+    const signature = await sign?.(key, { ...voter, ...said }, card.progress?.votes ?? []);
+    const vote = { ...voter, ...defined({ signature }) };
+    casts.set(key, castVote(run, key, card, policy, leaf, said, edited.edit, vote, at));
   }
   return casts;
 }
@@ -128,14 +139,14 @@ function castVote(
   policy: Policy,
   leaf: Leaf,
   { decision, by, channel, note }: Signed,
+  edit: Edit | undefined,
   voter: Voter,
   at: number,
 ): Cast {
-  const { edit, decision: said } = editIn(decision, card, leaf);
   const vote: Vote = {
     by,
     ...defined({ ...voter, channel: channel ?? undefined, note: note ?? undefined }),
-    decision: said,
+    decision,
     at,
   };
   const ballot = ballotOf(card.progress, startedBy);

@@ -1,0 +1,80 @@
+// Whether a recorded vote or decision was allowed: by its policy, its tally and its deadline.
+import type { Matched } from '../../core/decide.ts';
+import { type Decision, isByDeadline } from '../../core/event.ts';
+import { defined, isObject, type Json, sameJson } from '../../core/json.ts';
+import type { ToolRequestPart } from '../../core/message.ts';
+import { tally, type Vote, voteProblem } from '../../core/policy.ts';
+import type { RunRecord } from '../port/store.ts';
+import { digestOf, type PendingCard } from '../questions/card.ts';
+import { inputThatRuns } from '../questions/policy.ts';
+import { ballotOf, policyOn } from '../questions/progress.ts';
+
+/** A decision on a question, and the call that asked it. */
+export type Made = { readonly id: string; readonly card: PendingCard; readonly matched: Matched };
+
+type Run = Pick<RunRecord, 'startedBy'>;
+
+/** `found` is the question that is pending when the vote is recorded. */
+export function voteProblems(
+  { startedBy }: Run,
+  found: readonly [id: string, card: PendingCard] | undefined,
+  vote: Vote,
+): readonly string[] {
+  if (!found) return ['The vote is on a question that is not pending.'];
+  const [id, card] = found;
+  const problem = voteProblem(policyOn(card) ?? {}, ballotOf(card.progress, startedBy), vote);
+  const isOther = vote.digest !== undefined && vote.digest !== digestOf(id, { part: card.part } as unknown as Json);
+  return [
+    ...(problem === undefined ? [] : [`The vote on ${id} does not count. ${problem}`]),
+    ...(isOther ? [`The vote on ${id} was made on another card.`] : []),
+  ];
+}
+
+/** A deadline decides as its question says; people decide as the tally of their votes says. */
+export function decisionProblems({ startedBy }: Run, { id, card, matched }: Made, at: number): readonly string[] {
+  const { decision } = matched;
+  if (decision.type !== 'inside' && isByDeadline(decision)) return deadlineProblems(id, card, decision, at);
+  const { progress } = card;
+  const policy = policyOn(card) ?? (progress && progress.votes.length > 0 ? {} : undefined);
+  // Nothing runs after a cancellation, and a message of the user may cause one.
+  if (!policy || decision.type === 'cancel') return [];
+  const counted = tally(policy, ballotOf(progress, startedBy), inputThatRuns(matched, card.part));
+  if (counted.status === 'waiting') return [`${id} is decided, and votes are missing for that.`];
+  const [voted, made] = [counted.vote.decision, saidIn(decision)].map((said) => withoutIdleEdit(said, card.part));
+  const isSame = sameJson(voted, made) && (decision.by ?? null) === counted.vote.by;
+  return isSame ? [] : [`${id} is decided otherwise than its votes say.`];
+}
+
+/** Not before its time. */
+function deadlineProblems(id: string, { interrupt }: PendingCard, { type }: Decision, at: number): readonly string[] {
+  const { expiresAt, onExpiry = 'reject', kind } = interrupt;
+  const asked = onExpiry === 'approve' && kind === 'question' ? 'cancel' : onExpiry;
+  if (expiresAt === undefined) return [`A deadline decides ${id}, which has none.`];
+  if (at < expiresAt) return [`The deadline of ${id} decides before its time.`];
+  return type === asked ? [] : [`The deadline of ${id} decides ${type}; its question says ${asked}.`];
+}
+
+/** The decision as a person made it: `{ type: 'approve', edit }`, without who and when. */
+export function saidIn(decision: Decision): Json {
+  const { type } = decision;
+  switch (decision.type) {
+    case 'respond':
+      return { type, output: decision.output };
+    case 'restart':
+      return { type, resumed: decision.resumed, ...defined({ replaceInput: decision.input }) };
+    case 'approve':
+      return { type, ...defined({ edit: decision.input }) };
+    case 'reject':
+    case 'cancel':
+      return { type, ...defined({ reason: decision.reason }) };
+    case 'inside':
+      return { type, decided: decision.decided };
+  }
+}
+
+/** An edit to the input that the card shows anyway changes nothing. */
+export function withoutIdleEdit(decision: Json, { toolRequest }: ToolRequestPart): Json {
+  if (!isObject(decision)) return decision;
+  const { edit, replaceInput = edit, ...rest } = decision as { readonly [key: string]: Json };
+  return replaceInput !== undefined && sameJson(replaceInput, toolRequest.input) ? rest : decision;
+}

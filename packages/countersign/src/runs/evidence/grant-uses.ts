@@ -1,0 +1,57 @@
+// Whether the calls that ran under a grant were covered by it: its record, the use of the call, and its limits then.
+import { messageOf } from '../../core/errors.ts';
+import { foldGrant, type GrantEvent, mayUse } from '../../core/grant.ts';
+import type { Json } from '../../core/json.ts';
+import { grantRecordOf } from '../grants/records.ts';
+import { fits } from '../grants/use.ts';
+import type { RunRecord } from '../port/store.ts';
+import type { EvidenceProblem, GrantedUse } from './replay.ts';
+
+/** The record of a grant: its events, and the end of their chain. */
+export type EvidenceGrant = { readonly id: string; readonly events: readonly GrantEvent[]; readonly hash: string };
+
+export async function grantProblems(
+  run: Pick<RunRecord, 'agent' | 'startedBy'>,
+  granted: readonly GrantedUse[],
+  grants: readonly EvidenceGrant[],
+): Promise<readonly EvidenceProblem[]> {
+  const used = new Set(granted.map(({ grantId }) => grantId));
+  const problems: EvidenceProblem[] = grants.flatMap((grant, index) => {
+    const problem = used.has(grant.id) ? chainProblem(grant) : 'No call of the run names it.';
+    return problem === undefined ? [] : [{ where: `grants[${index}]`, problem }];
+  });
+  for (const use of granted) {
+    const grant = grants.find(({ id }) => id === use.grantId);
+    const problem = grant ? await useProblem(run, use, grant) : `Grant ${use.grantId} is not in the document.`;
+    if (problem !== undefined) problems.push({ where: `events[${use.event - 1}]`, problem });
+  }
+  return problems;
+}
+
+function chainProblem({ id, events, hash }: EvidenceGrant): string | undefined {
+  try {
+    grantRecordOf({ key: id, value: { events, hash } as unknown as Json, version: 1, expiresAt: null });
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** The use was reserved while the grant covered the call. */
+async function useProblem(
+  { agent, startedBy }: Pick<RunRecord, 'agent' | 'startedBy'>,
+  { grantId, key, tool, input }: GrantedUse,
+  { events }: EvidenceGrant,
+): Promise<string | undefined> {
+  try {
+    const place = events.findLastIndex((event) => event.type === 'reserved' && event.key === key);
+    const reserved = events[place];
+    if (!reserved) return `Grant ${grantId} has no use of this call.`;
+    const before = foldGrant(events.slice(0, place));
+    const fitsSchema = await fits(before.grant.schema, input);
+    const verdict = mayUse(before, { key, tool, input, startedBy, agent, fitsSchema, now: reserved.at });
+    return verdict.ok ? undefined : `Grant ${grantId} does not cover this call. ${verdict.why}`;
+  } catch (error) {
+    return `Grant ${grantId} cannot be read. ${messageOf(error)}`;
+  }
+}
