@@ -80,6 +80,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     holds: new HoldWatch(ai.runs.notes, (id) => hub.changed(id.slice(0, id.indexOf(':')))),
     followRun: createRunEvents(ai.runs, hub),
     log,
+    addressOf: (request) => publicAddress ?? new URL(request.url),
     keepAliveMs: options.keepAliveMs ?? 15_000,
     model: options.model ?? { name: 'unnamed', demo: false },
   };

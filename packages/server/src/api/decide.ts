@@ -28,7 +28,7 @@ export function decideEndpoints(services: Services) {
       body: DecideShape,
       answers: { 200: { description: 'The recorded decision, or the votes so far.', shape: DecideResultShape } },
       problems: [409, 422],
-      handle: async ({ params: { interruptId }, body, headers, person }) => {
+      handle: async ({ params: { interruptId }, body, headers, person, request }) => {
         const { 'x-countersign-channel': channel, 'idempotency-key': key } = headers;
         const seen = await decidableRequest(services, interruptId, person, body);
         const { decision, digest, note, grant } = body;
@@ -46,7 +46,9 @@ export function decideEndpoints(services: Services) {
             ],
             kept: null,
           });
-        return json(await recordDecision(services, seen, { person, channel }, body));
+        return json(
+          await recordDecision(services, seen, { person, channel, address: services.addressOf(request) }, body),
+        );
       },
     }),
   ];

@@ -23,8 +23,9 @@ export function decisionsEndpoints(services: Services) {
       headers: ChannelHeaders,
       body: DecideManyShape,
       answers: { 200: { description: 'The outcome of each item.', shape: DecisionOutcomesShape } },
-      handle: async ({ body: { items, reason, note }, headers, person }) => {
-        const decider = { person, channel: headers['x-countersign-channel'] };
+      handle: async ({ body: { items, reason, note }, headers, person, request }) => {
+        const address = services.addressOf(request);
+        const decider = { person, channel: headers['x-countersign-channel'], address };
         const outcomes: DecisionOutcome[] = [];
         const rest = items.entries();
         const work = async () => {

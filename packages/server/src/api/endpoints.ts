@@ -8,6 +8,7 @@ import { grantEndpoints } from './grants.ts';
 import { insightsEndpoints } from './insights.ts';
 import { interruptEndpoints } from './interrupts.ts';
 import { personEndpoints } from './me.ts';
+import { passkeyEndpoints } from './passkeys.ts';
 import { runEndpoints } from './runs.ts';
 import type { Services } from './services.ts';
 import { startEndpoints } from './start.ts';
@@ -21,6 +22,7 @@ export function apiEndpoints(services: Services): readonly Endpoint[] {
     ...eventEndpoints(services),
     ...interruptEndpoints(services),
     ...decideEndpoints(services),
+    ...passkeyEndpoints(services),
     ...decisionsEndpoints(services),
     ...grantEndpoints(services),
     ...statsEndpoints(services),

@@ -1,7 +1,7 @@
 // Records the decision of a signed-in person: checks that they may, binds it to the card, and removes their hold.
 
 import type { z } from '@hono/zod-openapi';
-import { type DecideResult, type DecisionInput, type GrantRequest, UsageError } from 'countersign';
+import { type DecideResult, type DecisionInput, type GrantRequest, type Json, UsageError } from 'countersign';
 import { misfitOf } from 'countersign/ui';
 import { defined } from '../defined.ts';
 import { removeHold } from '../holds.ts';
@@ -12,8 +12,8 @@ import type { Services } from './services.ts';
 
 export const CHANNELS = ['api', 'inbox', 'chat', 'cli'] as const;
 
-/** Who decides, and by which way. */
-export type Decider = { readonly person: Person; readonly channel: (typeof CHANNELS)[number] };
+/** Who decides, by which way, and at which address of this server, where a passkey must have signed. */
+export type Decider = { readonly person: Person; readonly channel: (typeof CHANNELS)[number]; readonly address: URL };
 
 type Asked = z.output<typeof DecideShape>;
 
@@ -35,8 +35,8 @@ export async function decidableRequest(
 export async function recordDecision(
   { ai, access, holds }: Pick<Services, 'ai' | 'access' | 'holds'>,
   seen: Interrupt,
-  { person, channel }: Decider,
-  { decision, digest, note, grant }: Asked,
+  { person, channel, address }: Decider,
+  { decision, digest, note, grant, signature }: Asked,
 ): Promise<DecideResult> {
   // Tools get the context of the person who started the run, never that of another approver.
   const context = seen.startedBy === person.id ? person.context : undefined;
@@ -45,6 +45,7 @@ export async function recordDecision(
     channel,
     // An edit changes what would run, so the policy is asked about that too.
     mayDecide: ({ input }) => access.mayDecide({ ...seen, input }, person),
+    ...(signature && { signature: signedAt(address, signature) }),
     ...defined({ digest, note, context, grant: grant as GrantRequest | undefined }),
   });
   if (seen.status === 'pending') {
@@ -53,3 +54,6 @@ export async function recordDecision(
   }
   return decided;
 }
+
+const signedAt = ({ origin, hostname: rpId }: URL, signature: NonNullable<Asked['signature']>) =>
+  ({ type: 'passkey', ...signature, origin, rpId }) as unknown as Json;

@@ -13,6 +13,8 @@ export type Services = {
   readonly holds: HoldWatch;
   readonly followRun: ReturnType<typeof createRunEvents>;
   readonly log: Log;
+  /** The address that the browser of this request uses: `publicUrl`, or that of the request. */
+  readonly addressOf: (request: Request) => URL;
   /** How often an idle stream sends a comment. */
   readonly keepAliveMs: number;
   /** The model in use, which `/me` shows. */

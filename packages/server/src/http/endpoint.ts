@@ -15,6 +15,8 @@ export type Asked<Params, Query, Headers, Body> = {
   readonly headers: Headers;
   readonly body: Body;
   readonly person: Person;
+  /** How the caller was identified. */
+  readonly proof: Caller['proof'];
   readonly request: Request;
 };
 
@@ -78,7 +80,7 @@ export function mountEndpoint(app: OpenAPIHono, endpoint: Endpoint, options: Mou
   app.openAPIRegistry.registerPath(documented(endpoint));
   const { method, path } = partsOf(endpoint);
   app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) => {
-    const { person } = await options.caller(context);
+    const { person, proof } = await options.caller(context);
     requireScope(person, endpoint.scope);
     // Checked before the request does anything: a post that is answered with a stream must not act and then be refused.
     if (endpoint.answers[200]?.type === 'text/event-stream') options.streams.checkRoom(person.id);
@@ -87,7 +89,7 @@ export function mountEndpoint(app: OpenAPIHono, endpoint: Endpoint, options: Mou
     const query = check(endpoint.query, single(new URL(request.url).searchParams, endpoint.query), 'query');
     const headers = check(endpoint.headers, named(request.headers, endpoint.headers), 'header');
     const body = await bodyOf(endpoint, request, options);
-    return endpoint.handle({ params, query, headers, body, person, request });
+    return endpoint.handle({ params, query, headers, body, person, proof, request });
   });
 }
 

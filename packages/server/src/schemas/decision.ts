@@ -1,6 +1,7 @@
 // Schemas of decisions.
 import { z } from '@hono/zod-openapi';
 import { GrantGivenShape, GrantRequestShape } from './grant.ts';
+import { SignatureShape } from './passkey.ts';
 
 export const reasonShape = z.string().max(10_000).optional();
 
@@ -35,6 +36,7 @@ export const DecideShape = z
       description: 'The digest of the card that the person saw; a decision on a different card is refused.',
     }),
     note: noteShape,
+    signature: SignatureShape.optional().openapi({ description: 'Signs the decision with a passkey of the caller.' }),
     grant: GrantRequestShape.optional().openapi({
       description: 'Given with an approval, once it has settled the request.',
     }),

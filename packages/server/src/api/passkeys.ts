@@ -1,0 +1,214 @@
+// Passkeys of the caller: /me/passkeys, and the challenge that one of them signs for a decision.
+//
+// Who may enrol: a person for themselves, signed in to a browser or by `identify`, never with an API token. The first key trusts
+// that sign-in. Each later key is confirmed with one that the person has, so that a stolen session cannot add its own. A person
+// who has lost all keys needs an operator (`countersign passkeys reset`), because revoking must not reopen the first enrolment.
+import { hash, randomBytes } from 'node:crypto';
+import { z } from '@hono/zod-openapi';
+import { type Json, type Passkey, signingChallenge, UsageError } from 'countersign';
+import { endpoint, json } from '../http/endpoint.ts';
+import type { Caller } from '../identity/identify.ts';
+import type { Person } from '../identity/person.ts';
+import { DecisionShape } from '../schemas/decision.ts';
+import { interruptIdShape } from '../schemas/interrupt.ts';
+import {
+  ChallengeShape,
+  EnrolmentShape,
+  EnrolShape,
+  type PasskeyInfo,
+  PasskeyShape,
+  passkeyNameShape,
+} from '../schemas/passkey.ts';
+import { decidableRequest } from './record-decision.ts';
+import type { Services } from './services.ts';
+
+const tag = 'Passkeys';
+const ENROLMENTS = 'passkey-enrolments';
+const ENROLMENT_MS = 5 * 60_000;
+const params = z.object({ passkeyId: z.string().regex(/^[\w-]{1,2000}$/) });
+
+export function passkeyEndpoints(services: Services) {
+  const { ai, addressOf } = services;
+  const { passkeys, notes } = ai.runs;
+  const usable = async ({ id }: Person) => (await passkeys.list(id)).filter(({ revokedAt }) => revokedAt === null);
+
+  return [
+    endpoint({
+      route: 'GET /me/passkeys',
+      summary: 'List the passkeys of the caller',
+      tag,
+      scope: null,
+      answers: {
+        200: { description: 'Every key, revoked ones too.', shape: z.object({ items: z.array(PasskeyShape) }) },
+      },
+      handle: async ({ person }) => json({ items: (await passkeys.list(person.id)).map(infoOf) }),
+    }),
+    endpoint({
+      route: 'POST /me/passkeys/options',
+      summary: 'Begin to enrol a passkey',
+      description: 'Not with an API token. The answer is valid for five minutes.',
+      tag,
+      scope: 'decide',
+      answers: { 200: { description: 'What the browser needs.', shape: EnrolmentShape } },
+      problems: [409],
+      handle: async ({ person, proof, request }) => {
+        refuseTokens(proof);
+        const { generateRegistrationOptions } = await import('@simplewebauthn/server');
+        const all = await passkeys.list(person.id);
+        const keys = all.filter(({ revokedAt }) => revokedAt === null);
+        if (all.length > 0 && keys.length === 0) throw needsOperator(person);
+        const rpId = addressOf(request).hostname;
+        const options = await generateRegistrationOptions({
+          rpName: 'Countersign',
+          rpID: rpId,
+          userName: person.id,
+          userDisplayName: person.name ?? person.id,
+          // The same for each key of a person, and not their id itself.
+          userID: new Uint8Array(hash('sha256', `countersign:${person.id}`, 'buffer')),
+          attestationType: 'none',
+          excludeCredentials: keys.map(({ id }) => ({ id })),
+          authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
+        });
+        const expiresAt = (await ai.runs.store.now()) + ENROLMENT_MS;
+        await notes.put(ENROLMENTS, person.id, { challenge: options.challenge }, { expiresAt });
+        return json({ options, confirm: keys.length === 0 ? null : requestOptions(options.challenge, rpId, keys) });
+      },
+    }),
+    endpoint({
+      route: 'POST /me/passkeys',
+      summary: 'Enrol a passkey',
+      description: 'A person who has a passkey confirms the new one with it.',
+      tag,
+      scope: 'decide',
+      body: EnrolShape,
+      answers: { 200: { description: 'The enrolled key.', shape: PasskeyShape } },
+      problems: [409],
+      handle: async ({ person, proof, request, body: { name, response, confirmation } }) => {
+        refuseTokens(proof);
+        const begun = await notes.get(ENROLMENTS, person.id);
+        // Of several requests with one challenge, only the one that removes it goes on.
+        if (!begun || !(await notes.remove(ENROLMENTS, person.id))) throw invalid('it was not begun, or took too long');
+        const { challenge } = begun.value as { readonly challenge: string };
+        const expected = expectedAt(addressOf(request), challenge);
+        const all = await passkeys.list(person.id);
+        if (all.length > 0) await checkConfirmation(await usable(person), confirmation, expected);
+        const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
+        const { registrationInfo } = await verifyRegistrationResponse({
+          response: response as never,
+          ...expected,
+        }).catch((error: Error) => {
+          throw invalid(error.message);
+        });
+        if (!registrationInfo) throw invalid('the browser could not be verified');
+        const { id, publicKey, transports = [] } = registrationInfo.credential;
+        const key = { id, name, publicKey: Buffer.from(publicKey).toString('base64url'), transports };
+        return json(infoOf(await passkeys.add(person.id, key, { first: all.length === 0 })));
+      },
+    }),
+    endpoint({
+      route: 'POST /me/passkeys/{passkeyId}',
+      summary: 'Rename a passkey',
+      tag,
+      scope: 'decide',
+      params,
+      body: z.strictObject({ name: passkeyNameShape }),
+      answers: { 200: { description: 'The keys.', shape: z.object({ items: z.array(PasskeyShape) }) } },
+      handle: async ({ person, proof, params: { passkeyId }, body: { name } }) => {
+        refuseTokens(proof);
+        await passkeys.rename(person.id, passkeyId, name);
+        return json({ items: (await passkeys.list(person.id)).map(infoOf) });
+      },
+    }),
+    endpoint({
+      route: 'DELETE /me/passkeys/{passkeyId}',
+      summary: 'Revoke a passkey',
+      description: 'It cannot sign new decisions. What it signed before still verifies.',
+      tag,
+      scope: 'decide',
+      params,
+      answers: { 200: { description: 'The keys.', shape: z.object({ items: z.array(PasskeyShape) }) } },
+      handle: async ({ person, params: { passkeyId } }) => {
+        await passkeys.revoke(person.id, passkeyId);
+        return json({ items: (await passkeys.list(person.id)).map(infoOf) });
+      },
+    }),
+    endpoint({
+      route: 'POST /interrupts/{interruptId}/challenge',
+      summary: 'Get the challenge that signs a decision',
+      description: 'It is good for exactly this decision of the caller on exactly this card.',
+      tag,
+      scope: 'decide',
+      params: z.object({ interruptId: interruptIdShape }),
+      body: z.strictObject({
+        decision: DecisionShape,
+        digest: z.string().max(200),
+        onBehalfOf: z.string().max(200).optional(),
+      }),
+      answers: { 200: { description: 'What the browser needs.', shape: ChallengeShape } },
+      problems: [409, 422],
+      handle: async ({ person, request, params: { interruptId }, body: { decision, digest, onBehalfOf } }) => {
+        await decidableRequest(services, interruptId, person, { decision });
+        const keys = await usable(person);
+        if (keys.length === 0) throw noPasskey(person);
+        const nonce = randomBytes(16).toString('base64url');
+        // As the engine records it: a restart without a value continues with true.
+        const made = (decision.type === 'restart' ? { resumed: true, ...decision } : decision) as Json;
+        const challenge = signingChallenge({ interruptId, digest, decision: made, by: person.id, onBehalfOf, nonce });
+        return json({ options: requestOptions(challenge, addressOf(request).hostname, keys), nonce });
+      },
+    }),
+  ];
+}
+
+const infoOf = ({ id, name, createdAt, revokedAt }: Passkey): PasskeyInfo => ({ id, name, createdAt, revokedAt });
+
+/** For `startAuthentication`, with exactly this challenge. */
+const requestOptions = (challenge: string, rpId: string, keys: readonly Passkey[]) => ({
+  challenge,
+  rpId,
+  timeout: 60_000,
+  userVerification: 'required',
+  allowCredentials: keys.map(({ id, transports }) => ({ id, type: 'public-key', transports })),
+});
+
+const expectedAt = ({ origin, hostname }: URL, challenge: string) => ({
+  expectedChallenge: challenge,
+  expectedOrigin: origin,
+  expectedRPID: hostname,
+  requireUserVerification: true,
+});
+
+async function checkConfirmation(
+  keys: readonly Passkey[],
+  confirmation: { readonly id: string } | undefined,
+  expected: ReturnType<typeof expectedAt>,
+): Promise<void> {
+  const key = keys.find(({ id }) => id === confirmation?.id);
+  if (!key) throw invalid('confirm it with a passkey that you have');
+  const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
+  const credential = { id: key.id, publicKey: new Uint8Array(Buffer.from(key.publicKey, 'base64url')), counter: 0 };
+  const response = confirmation as never;
+  const { verified } = await verifyAuthenticationResponse({ response, credential, ...expected }).catch(
+    (error: Error) => {
+      throw invalid(error.message);
+    },
+  );
+  if (!verified) throw invalid('the confirmation does not verify');
+}
+
+function refuseTokens(proof: Caller['proof']): void {
+  if (proof !== 'token') return;
+  const message = 'Passkeys belong to people. Sign in with a browser to change them; an API token cannot.';
+  throw new UsageError('not-allowed', { status: 403 }, message);
+}
+
+const invalid = (why: string): UsageError =>
+  new UsageError('invalid-signature', { status: 403 }, `The passkey was not enrolled: ${why.replace(/\.$/, '')}.`);
+
+const needsOperator = ({ id }: Person): UsageError => {
+  const message = `All passkeys of ${id} are revoked. An operator can allow a new one with: countersign passkeys reset ${id}`;
+  return new UsageError('not-allowed', { status: 403 }, message);
+};
+
+const noPasskey = ({ id }: Person): UsageError =>
+  new UsageError('invalid-signature', { status: 403 }, `${id} has no passkey. Add one on the page Passkeys first.`);
