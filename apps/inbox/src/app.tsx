@@ -13,6 +13,8 @@ import { HistoryPage, InboxPage } from './inbox/inbox-page.tsx';
 const ChatPage = page(() => import('./chat/chat-page.tsx'));
 const StartPage = page(() => import('./chat/start-page.tsx'));
 const DashboardPage = page(() => import('./dashboard/dashboard-page.tsx'));
+const GrantsPage = page(() => import('./grants/grants-page.tsx'));
+const GrantPage = page(() => import('./grants/grant-page.tsx'));
 const RunsPage = page(() => import('./runs/runs-page.tsx'));
 const RunPage = page(() => import('./runs/run-page.tsx'));
 
@@ -62,6 +64,10 @@ function Pages() {
         <RunsPage />
       </Route>
       <Route path="/runs/:id">{({ id }) => <RunPage key={id} id={decoded(id) ?? ''} />}</Route>
+      <Route path="/grants">
+        <GrantsPage />
+      </Route>
+      <Route path="/grants/:id">{({ id }) => <GrantPage key={id} id={decoded(id) ?? ''} />}</Route>
       <Route path="/dashboard">
         <DashboardPage />
       </Route>

@@ -1,5 +1,5 @@
 // The pages of the app: their names, addresses, icons and keys.
-import { ChartColumn, History, Inbox, type LucideIcon, MessageSquare, Workflow } from 'lucide-react';
+import { ChartColumn, FastForward, History, Inbox, type LucideIcon, MessageSquare, Workflow } from 'lucide-react';
 
 export type PageEntry = {
   readonly href: string;
@@ -16,5 +16,6 @@ export const PAGES: readonly PageEntry[] = [
   { href: '/chat', name: 'Chat', icon: MessageSquare, key: 'c', at: /^\/chat/ },
   { href: '/history', name: 'History', icon: History, key: 'h', at: /^\/history/ },
   { href: '/runs', name: 'Runs', icon: Workflow, key: 'r', at: /^\/runs/ },
+  { href: '/grants', name: 'Grants', icon: FastForward, key: 'a', at: /^\/grants/ },
   { href: '/dashboard', name: 'Dashboard', icon: ChartColumn, key: 'd', at: /^\/dashboard/ },
 ];

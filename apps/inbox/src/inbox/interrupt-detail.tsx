@@ -50,7 +50,7 @@ const LAST_WORDS = 8;
 type DetailProps = Omit<InterruptDetailProps, 'id'> & { readonly interrupt: InterruptWithMessages };
 
 function Detail({ interrupt, onBack, onNext, onDecided }: DetailProps) {
-  const { actions, conflict } = useDecisions(interrupt, onDecided);
+  const { actions, allow, conflict } = useDecisions(interrupt, onDecided);
   const place = useFocusKept(interrupt.status);
   return (
     <>
@@ -80,7 +80,7 @@ function Detail({ interrupt, onBack, onNext, onDecided }: DetailProps) {
               <VisibleText text={conflict} />
             </p>
           )}
-          <NotedCard interrupt={interrupt} actions={actions} headingLevel={2} />
+          <NotedCard interrupt={interrupt} actions={actions} onAllow={allow} headingLevel={2} />
           <Disclosure title={interrupt.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
             <Conversation messages={interrupt.messages} last={LAST_WORDS} />
           </Disclosure>

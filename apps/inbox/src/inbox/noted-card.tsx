@@ -2,17 +2,37 @@
 import { ApprovalCard, type ApprovalCardProps, type UseInterrupts } from '@countersign/react';
 import { NotebookPen } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
+import type { Card } from '../api/wire.ts';
+import { AllowNext } from '../grants/allow-next.tsx';
+import type { GrantRequest } from '../grants/wire.ts';
 
 /** What the server takes at most. */
 const LONGEST = 10_000;
 
-export function NotedCard(props: Omit<ApprovalCardProps, 'children'>) {
+type NotedCardProps = Omit<ApprovalCardProps, 'children'> & {
+  /** Approves it, and allows the next calls. */
+  readonly onAllow?: (card: Card, grant: GrantRequest, note: string) => void;
+};
+
+export function NotedCard({ onAllow, ...props }: NotedCardProps) {
   const { interrupt, actions } = props;
   const [note, setNote] = useState('');
+  const isSending = actions.deciding.has(interrupt.id);
   const takesNote = interrupt.status === 'pending' && interrupt.mayDecide;
   return (
     <ApprovalCard {...props} actions={withNote(actions, note.trim())}>
-      {takesNote && <NoteField note={note} onChange={setNote} isSending={actions.deciding.has(interrupt.id)} />}
+      {takesNote && (
+        <div className="flex flex-wrap items-start gap-x-5">
+          <NoteField note={note} onChange={setNote} isSending={isSending} />
+          {onAllow && interrupt.kind === 'approval' && (
+            <AllowNext
+              card={interrupt}
+              isSending={isSending}
+              onAllow={(grant) => onAllow(interrupt, grant, note.trim())}
+            />
+          )}
+        </div>
+      )}
     </ApprovalCard>
   );
 }
@@ -46,7 +66,7 @@ function NoteField({ note, onChange, isSending }: NoteFieldProps) {
       </div>
     );
   return (
-    <div className="flex flex-col gap-1">
+    <div className="flex basis-full flex-col gap-1">
       <label htmlFor={id} className="text-xs text-muted">
         Note for your team (not sent to the model)
       </label>

@@ -5,6 +5,7 @@ import { useRef } from 'react';
 import { interruptQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
 import type { Card, Decided, Interrupt } from '../api/wire.ts';
+import type { GrantRequest } from '../grants/wire.ts';
 import { exactly } from '../live/time.tsx';
 import { OUTCOME_WORDS } from '../look/words.ts';
 import { showToast } from '../primitives/toasts.tsx';
@@ -13,17 +14,24 @@ import { removeRow } from './use-decided-row.ts';
 export type UseDecisions = {
   /** For the card component. */
   readonly actions: UseInterrupts<any>;
+  /** Approves the card, and allows the next calls. */
+  readonly allow: (card: Card, grant: GrantRequest, note: string) => void;
   /** Someone else decided first, or the card has changed. */
   readonly conflict: string | undefined;
 };
 
-type Sent = { readonly card: Card; readonly decision: Decision; readonly note?: string | undefined };
+type Sent = {
+  readonly card: Card;
+  readonly decision: Decision;
+  readonly note?: string | undefined;
+  readonly grant?: GrantRequest | undefined;
+};
 
 /** `onDecided` is called when the server has recorded the decision. */
 export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDecisions {
   const client = useQueryClient();
   const decide = useMutation({
-    mutationFn: ({ card, decision, note }: Sent) =>
+    mutationFn: ({ card, decision, note, grant }: Sent) =>
       request<Decided>(`interrupts/${encodeURIComponent(card.id)}/decide`, {
         method: 'POST',
         // The digest binds the decision to the card that was shown.
@@ -31,6 +39,7 @@ export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDe
           decision,
           ...(card.digest !== '' && { digest: card.digest }),
           ...(note !== undefined && note !== '' && { note }),
+          ...(grant && { grant }),
         },
       }),
     onSuccess: ({ decision }) => {
@@ -48,6 +57,7 @@ export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDe
     // Recorded or refused: show the server's state.
     onSettled: async () => {
       void client.invalidateQueries({ queryKey: ['interrupts'] });
+      void client.invalidateQueries({ queryKey: ['grants'] });
       await client.invalidateQueries({ queryKey: interruptQuery(interrupt.id).queryKey });
     },
   });
@@ -55,10 +65,10 @@ export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDe
 
   // A second click may come before the page has shown what the first one did.
   const isSent = useRef(false);
-  function send(card: Card | string, decision: Decision, { note }: Pick<Sent, 'note'> = {}) {
+  function send(card: Card | string, decision: Decision, { note, grant }: Pick<Sent, 'note' | 'grant'> = {}) {
     if (isSent.current || typeof card === 'string') return;
     isSent.current = true;
-    decide.mutate({ card, decision, note });
+    decide.mutate({ card, decision, note, grant });
   }
   const because = (reason: string | undefined) => (reason === undefined || reason === '' ? {} : { reason });
   const problems = error instanceof Refusal ? error.problems : [];
@@ -80,7 +90,8 @@ export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDe
     failure: () => failure,
     error: failure,
   };
-  return { actions, conflict: isConflict(error) ? conflictText(error) : undefined };
+  const allow: UseDecisions['allow'] = (card, grant, note) => send(card, { type: 'approve' }, { note, grant });
+  return { actions, allow, conflict: isConflict(error) ? conflictText(error) : undefined };
 }
 
 const isConflict = (error: unknown): error is Refusal => error instanceof Refusal && error.status === 409;

@@ -96,6 +96,7 @@ test('the keyboard reaches an answer, a hold, the search and the pages', async (
   for (const [key, name] of [
     ['h', 'History'],
     ['r', 'Runs'],
+    ['a', 'Grants'],
     ['d', 'Dashboard'],
     ['c', 'Chat'],
     ['i', 'Inbox'],

@@ -1,0 +1,86 @@
+// The grants: what is allowed without a request, what is left of it, and how to end it.
+import { inWords, VisibleText } from '@countersign/react';
+import { FastForward } from 'lucide-react';
+import { Link, useSearchParams } from 'wouter';
+import { useGrowingList } from '../api/growing-list.ts';
+import { PageHeader } from '../frame/page-header.tsx';
+import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
+import { Ago } from '../live/time.tsx';
+import { ChoiceMenu } from '../primitives/choice-menu.tsx';
+import { GrantMark, STATUSES } from './grant-status.tsx';
+import { conditionText, type Grant } from './wire.ts';
+
+export default function GrantsPage() {
+  const [params, setParams] = useSearchParams();
+  const status = params.get('status') ?? '';
+  const list = useGrowingList<Grant>('grants', 'grants', status === '' ? {} : { status });
+  const found = list.items;
+  return (
+    <>
+      <PageHeader title="Grants">
+        <ChoiceMenu
+          label="Status"
+          value={status}
+          choices={[{ value: '', label: 'Any status' }, ...STATUSES]}
+          onChange={(value) => setParams(value === '' ? {} : { status: value }, { replace: true })}
+          isActive={status !== ''}
+          className="filter-chip"
+        />
+      </PageHeader>
+      <div className="flex min-h-0 flex-1 flex-col overflow-y-auto">
+        {list.error && !found ? (
+          <Trouble error={list.error} what="The grants" onRetry={list.retry} />
+        ) : !found ? (
+          <div className="p-4">
+            <Loading what="the grants" rows={6} />
+          </div>
+        ) : found.length === 0 ? (
+          <Empty icon={FastForward} title={status === '' ? 'No grants yet' : 'No matches'}>
+            {status === '' &&
+              'Choose “Approve, and allow the next ones…” on a request. Later calls within your limits then run without one.'}
+          </Empty>
+        ) : (
+          <ul>
+            {found.map((grant) => (
+              <GrantRow key={grant.id} grant={grant} />
+            ))}
+          </ul>
+        )}
+        {list.hasMore && (
+          <button type="button" className="button m-3 shrink-0 self-center" onClick={list.loadMore}>
+            {list.isLoadingMore ? 'Loading…' : 'Load more'}
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+function GrantRow({ grant }: { readonly grant: Grant }) {
+  const { id, tool, where = [], uses, left, budget, givenBy, madeAt, status } = grant;
+  return (
+    <li className="border-b border-line">
+      <Link
+        href={`/grants/${encodeURIComponent(id)}`}
+        className="flex flex-wrap items-baseline gap-x-4 gap-y-1 px-4 py-3 hover:bg-sunken"
+      >
+        <span className="min-w-0 flex-1 basis-64">
+          <span className="block truncate font-medium">
+            <VisibleText text={inWords(tool)} />
+          </span>
+          <span className="block truncate text-xs text-muted">
+            <VisibleText text={where.length === 0 ? 'any input' : where.map(conditionText).join(', ')} />
+          </span>
+        </span>
+        <GrantMark status={status} />
+        <span className="text-xs text-muted tabular-nums">
+          {left.uses} of {uses} calls left
+          {budget && ` · ${left.amount} of ${budget.total}`}
+        </span>
+        <span className="text-xs text-muted">
+          <VisibleText text={givenBy} /> · <Ago at={madeAt} />
+        </span>
+      </Link>
+    </li>
+  );
+}
