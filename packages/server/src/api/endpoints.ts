@@ -1,5 +1,6 @@
 // Every endpoint of the API.
 import type { Endpoint } from '../http/endpoint.ts';
+import { absenceEndpoints } from './absences.ts';
 import { chatEndpoints } from './chat.ts';
 import { decideEndpoints } from './decide.ts';
 import { decisionsEndpoints } from './decisions.ts';
@@ -17,6 +18,7 @@ import { statsEndpoints } from './stats.ts';
 export function apiEndpoints(services: Services): readonly Endpoint[] {
   return [
     ...personEndpoints(services),
+    ...absenceEndpoints(services),
     ...startEndpoints(services),
     ...runEndpoints(services),
     ...eventEndpoints(services),

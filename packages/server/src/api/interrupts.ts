@@ -6,7 +6,7 @@ import { defined } from '../defined.ts';
 import { holdsOf, releaseHold, takeHold } from '../holds.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
-import { HoldRequestShape } from '../schemas/decision.ts';
+import { AssignShape, HoldRequestShape } from '../schemas/decision.ts';
 import {
   HoldShape,
   type Interrupt,
@@ -93,6 +93,22 @@ export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {
         const hold = await takeHold(runs.notes, interruptId, person.id, forMs);
         holdWatch.look();
         return json({ hold });
+      },
+    }),
+    endpoint({
+      route: 'POST /interrupts/{interruptId}/assign',
+      summary: 'Assign a request',
+      description: 'Says who should decide it. Others still may. It is recorded in the run.',
+      tag,
+      scope: 'decide',
+      params,
+      body: AssignShape,
+      answers: { 200: { description: 'The request.', shape: InterruptShape } },
+      problems: [409],
+      handle: async ({ params: { interruptId }, body: { to }, person }) => {
+        await decidable(interruptId, person);
+        await runs.assign(interruptId, { to, by: person.id });
+        return json(await read(interruptId, person));
       },
     }),
     endpoint({

@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { Command, CommanderError } from 'commander';
+import { addAssign } from './commands/assign.ts';
+import { addAway } from './commands/away.ts';
 import { addDecide } from './commands/decide.ts';
 import { addApprove, addReject } from './commands/decide-many.ts';
 import { addDev } from './commands/dev.ts';
@@ -80,7 +82,7 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
   program.commandsGroup('Run:');
   for (const add of [addInit, addDev, addServe, addWorker]) add(program, action);
   program.commandsGroup('Decide:');
-  for (const add of [addInbox, addDecide, addApprove, addReject, addGrants]) add(program, action);
+  for (const add of [addInbox, addDecide, addApprove, addReject, addAssign, addAway, addGrants]) add(program, action);
   program.commandsGroup('Inspect:');
   for (const add of [addRuns, addShow, addStats, addEvidence, addVerify]) add(program, action);
   program.commandsGroup('Maintain:');

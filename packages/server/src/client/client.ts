@@ -3,6 +3,7 @@ import type { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
 import type { StoredEvent } from 'countersign/store';
 import type { Insights } from '../insights/settled-requests.ts';
+import type { Absence, AbsentShape, MyAbsence } from '../schemas/absence.ts';
 import type { DecidedShape, DecideShape, WaitingShape } from '../schemas/decision.ts';
 import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
 import type { Grant, GrantInDetail, GrantQueryShape, SimulatedShape, SimulateShape } from '../schemas/grant.ts';
@@ -40,6 +41,9 @@ export type DecideResult = Decided | Readonly<z.infer<typeof WaitingShape>>;
 /** Decisions on many requests, each with the digest of its card, and one reason and one note for all. */
 export type DecideMany = Readonly<z.input<typeof DecideManyShape>>;
 
+/** A period in which `delegate` decides for the caller, or for `person`. */
+export type Absent = Readonly<z.input<typeof AbsentShape>>;
+
 /** Query parameters as the client takes them: whole numbers are numbers. */
 type Filters<Shape extends z.ZodType> = {
   readonly [name in keyof z.input<Shape>]: name extends Numeric ? number : z.input<Shape>[name];
@@ -73,6 +77,15 @@ export type Client = {
   insights(filters?: InsightFilters, options?: Waiting): Promise<Insights>;
   /** Yields the ids of changed runs; null after each connect and whenever anything may have changed. */
   changes(options?: Waiting): AsyncGenerator<string | null>;
+  readonly absences: {
+    /** Absences that have not ended: all, or those that concern the caller, by their reach. */
+    list(options?: Waiting): Promise<readonly Absence[]>;
+    /** The absence of the caller, or of another person, and for whom they decide. */
+    get(options?: Waiting & { readonly person?: string }): Promise<MyAbsence>;
+    /** The caller, or `person`, is away until then, and `delegate` decides for them. */
+    set(absent: Absent, options?: Waiting): Promise<MyAbsence>;
+    end(options?: Waiting & { readonly person?: string }): Promise<MyAbsence>;
+  };
   readonly runs: {
     start(run: StartRun, options?: Once): Promise<Run>;
     list(filters?: RunFilters, options?: Waiting): Promise<Page<RunSummary>>;
@@ -107,6 +120,8 @@ export type Client = {
       many: DecideMany,
       options?: Waiting & { readonly onProgress?: (outcomes: readonly DecisionOutcome[]) => void },
     ): Promise<readonly DecisionOutcome[]>;
+    /** Says who should decide; null for nobody. Others still may. */
+    assign(interruptId: string, to: string | null, options?: Waiting): Promise<Interrupt>;
     hold(interruptId: string, options?: Waiting & { readonly forMs?: number }): Promise<Hold>;
     release(interruptId: string, options?: Waiting): Promise<void>;
   };
@@ -143,6 +158,12 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
     changes: async function* (ask = {}) {
       for await (const { event, data } of connection.events('/changes', ask))
         yield event === 'connected' ? null : (JSON.parse(data).runId as string | null);
+    },
+    absences: {
+      list: async (ask) => (await connection.json<{ items: readonly Absence[] }>('/absences', ask)).items,
+      get: ({ person, signal } = {}) => connection.json('/me/absence', { query: { person }, signal }),
+      set: (body, ask) => connection.json('/me/absence', { method: 'POST', body, ...ask }),
+      end: ({ person, signal } = {}) => connection.json('/me/absence', { method: 'DELETE', query: { person }, signal }),
     },
     runs: {
       start: (body, ask) => connection.json('/runs', { method: 'POST', body, ...ask }),
@@ -182,6 +203,8 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
         }
         return outcomes;
       },
+      assign: (interruptId, to, ask) =>
+        connection.json(`${interrupt(interruptId)}/assign`, { method: 'POST', body: { to }, ...ask }),
       hold: async (interruptId, { forMs, signal } = {}) => {
         const body = forMs === undefined ? {} : { forMs };
         const path = `${interrupt(interruptId)}/hold`;

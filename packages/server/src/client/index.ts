@@ -1,6 +1,7 @@
 // The entry point `@countersign/server/client`: the typed API for browsers and programs, without code of the server.
 
 export type { Insights } from '../insights/settled-requests.ts';
+export type { Absence, MyAbsence } from '../schemas/absence.ts';
 export type { DecisionOutcome } from '../schemas/decisions.ts';
 export type { Grant, GrantInDetail } from '../schemas/grant.ts';
 export type { Hold, Interrupt } from '../schemas/interrupt.ts';
@@ -10,6 +11,7 @@ export type { Run, RunSummary } from '../schemas/run.ts';
 export type { Stats } from '../schemas/stats.ts';
 export { ApiError } from './api-error.ts';
 export {
+  type Absent,
   type Client,
   type ClientOptions,
   createClient,

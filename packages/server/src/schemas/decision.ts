@@ -40,6 +40,10 @@ export const DecideShape = z
     grant: GrantRequestShape.optional().openapi({
       description: 'Given with an approval, once it has settled the request.',
     }),
+    onBehalfOf: z.string().min(1).max(200).optional().openapi({
+      description:
+        'The absent person whom the caller stands in for. Found by itself if there is only one who may decide.',
+    }),
   })
   .openapi('Decide');
 
@@ -84,6 +88,10 @@ export const DecidedShape = z
   .openapi('Decided');
 
 export const DecideResultShape = z.discriminatedUnion('status', [DecidedShape, WaitingShape]).openapi('DecideResult');
+
+export const AssignShape = z
+  .strictObject({ to: z.string().min(1).max(200).nullable() })
+  .openapi('Assign', { description: '`to`: the person who should decide; null for nobody.' });
 
 export const HoldRequestShape = z
   .strictObject({ forMs: z.int().min(1000).max(3_600_000).optional() })

@@ -8,8 +8,9 @@ import type {
   RunListOptions,
 } from 'countersign';
 import type { Page, StoredEvent } from 'countersign/store';
-import type { InsightFilters } from '../../client/client.ts';
+import type { Absent, InsightFilters } from '../../client/client.ts';
 import type { Insights } from '../../insights/settled-requests.ts';
+import type { Absence } from '../../schemas/absence.ts';
 import type { DecideItem, DecisionOutcome } from '../../schemas/decisions.ts';
 import type { Grant, GrantInDetail } from '../../schemas/grant.ts';
 import type { Hold, Interrupt } from '../../schemas/interrupt.ts';
@@ -61,6 +62,15 @@ export interface Backend {
   grants(query: GrantListOptions): Promise<Page<Omit<Grant, 'mayRevoke'>>>;
   grant(grantId: string): Promise<Omit<GrantInDetail, 'mayRevoke'>>;
   revokeGrant(grantId: string, reason: string | undefined): Promise<Omit<Grant, 'mayRevoke'>>;
+  /** Says who should decide the request; null for nobody. */
+  assign(interruptId: string, to: string | null): Promise<void>;
+  /** Who is away. `person` is the caller unless given. */
+  readonly absences: {
+    list(): Promise<readonly Absence[]>;
+    /** Null if it was ended at the same moment. */
+    set(absent: Absent): Promise<Absence | null>;
+    end(person?: string): Promise<void>;
+  };
   /** How people decide. */
   insights(filters: InsightFilters): Promise<Insights>;
   /** Calls `onChange` soon after something may have changed. Returns a function that stops it. */

@@ -64,6 +64,12 @@ export async function serverBackend(url: string, token: string | undefined): Pro
     grants: (query) => call(client.grants.list(query)),
     grant: (grantId) => call(client.grants.get(grantId)),
     revokeGrant: (grantId, reason) => call(client.grants.revoke(grantId, reason === undefined ? {} : { reason })),
+    assign: async (interruptId, to) => void (await call(client.interrupts.assign(interruptId, to))),
+    absences: {
+      list: () => call(client.absences.list()),
+      set: async (absent) => (await call(client.absences.set(absent))).absence,
+      end: async (person) => void (await call(client.absences.end(person === undefined ? {} : { person }))),
+    },
     insights: (filters) => call(client.insights(filters)),
     watch(changed, onConnection = () => {}) {
       const stop = new AbortController();

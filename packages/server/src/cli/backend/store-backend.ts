@@ -115,6 +115,17 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
     },
     hold: (interruptId) => takeHold(runs.notes, interruptId, person),
     release: (interruptId) => releaseHold(runs.notes, interruptId, person),
+    assign: async (interruptId, to) => {
+      const { agent, tool: toolName } = await runs.interrupt(interruptId);
+      const assigning = ai.agents.has(agent) ? ai : store && placeholder(agent, toolName, store);
+      await (assigning ?? ai).runs.assign(interruptId, { to, by: person });
+    },
+    absences: {
+      list: () => ai.people.absences(),
+      set: ({ person: absent = person, delegate, from, until }) =>
+        ai.people.absent(absent, { delegate, until, by: person, ...(from !== undefined && { from }) }),
+      end: async (absent = person) => void (await ai.people.present(absent)),
+    },
     insights: (filters) => insightsOf((period) => readSettled(ai, period), filters),
     grants: (query) => ai.grants.list(query),
     grant: (grantId) => ai.grants.get(grantId),
@@ -149,12 +160,17 @@ function withPlaceholderTool(card: Card, decision: DecisionInput, store: Store |
       `Agent ${name} is not defined here, so the value for ${toolName} cannot be validated.`,
       { hint: 'Pass --agents <file>, or decide through a server with --url' },
     );
+  return placeholder(name, toolName, store);
+}
+
+/** The agent, with a tool that stands for the one that asked. */
+function placeholder(name: string, toolName: string, store: Store): Countersign {
   const ai = countersign({ store });
-  const placeholder = tool({ name: toolName, description: 'Placeholder.', inputSchema: z.unknown() }, () => {
+  const asked = tool({ name: toolName, description: 'Placeholder.', inputSchema: z.unknown() }, () => {
     throw new Error('A placeholder tool never runs.');
   });
   // The agent's own limit is unknown here; the worker enforces it.
-  ai.defineAgent({ name, tools: [placeholder], maxTurns: Number.MAX_SAFE_INTEGER });
+  ai.defineAgent({ name, tools: [asked], maxTurns: Number.MAX_SAFE_INTEGER });
   return ai;
 }
 

@@ -1,0 +1,80 @@
+// `countersign away`: who is away, and who decides for them.
+import { type Command, InvalidArgumentError } from 'commander';
+import { defined } from '../../defined.ts';
+import type { Absence } from '../../schemas/absence.ts';
+import { usageFailure } from '../failure.ts';
+import { timeText } from '../print/moment.ts';
+import type { Output } from '../print/output.ts';
+import { visibleLine } from '../print/visible-text.ts';
+import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
+
+type AwayOptions = BackendOptions & {
+  readonly delegate?: string;
+  readonly from?: number;
+  readonly until?: number;
+  readonly back?: boolean;
+  readonly person?: string;
+};
+
+export function addAway(program: Command, action: Action): void {
+  const command = program
+    .command('away')
+    .summary('name a delegate who decides while you are away')
+    .description(
+      [
+        'While you are away, your delegate may decide in your place, with your roles. Each decision names both of you. A new period replaces the one before.',
+        'Without options, it lists who is away. A time is a date or a date with a time, such as 2026-12-24 or 2026-12-24T18:00, in your time zone; a date alone means its first moment.',
+      ].join('\n\n'),
+    )
+    .option('--delegate <person>', 'who decides instead')
+    .option('--until <time>', 'when you are back', parseTime)
+    .option('--from <time>', 'when it begins (default: now)', parseTime)
+    .option('--back', 'end the absence now')
+    .option('--person <id>', 'for another person; on a server, your token must reach everything')
+    .option('--by <person>', 'who you are (default: $USER); a server uses the token instead')
+    .action(action(away));
+  withExamples(
+    withBackend(command),
+    ['countersign away --delegate ben --until 2026-12-28', 'ben decides for you until then'],
+    ['countersign away --back', 'you are back'],
+    ['countersign away', 'who is away'],
+  );
+}
+
+function parseTime(text: string): number {
+  // A date alone would be read as UTC.
+  const time = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00` : text).getTime();
+  if (/^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(time)) return time;
+  throw new InvalidArgumentError('Use a date such as 2026-12-24, or 2026-12-24T18:00.');
+}
+
+async function away(output: Output, options: AwayOptions): Promise<undefined> {
+  const { delegate, from, until, back, person } = options;
+  const sets = delegate !== undefined || until !== undefined || from !== undefined;
+  if (back && sets) throw usageFailure('--back takes no period.', SEE_HELP);
+  const { useBackend } = await import('../runtime/opening.ts');
+  return useBackend(options, { agents: false }, async ({ absences, where }) => {
+    if (sets) {
+      if (delegate === undefined || until === undefined)
+        throw usageFailure('Name the delegate and the end: --delegate and --until.', SEE_HELP);
+      const absence = await absences.set({ delegate, until, ...defined({ from, person }) });
+      if (output.json) return output.document({ absence });
+      return output.line(absence ? `Recorded: ${textOf(absence)}` : 'Recorded.');
+    }
+    if (back) {
+      await absences.end(person);
+      return output.json
+        ? output.document({ absence: null })
+        : output.line('Recorded: nobody decides instead any more.');
+    }
+    const items = await absences.list();
+    if (output.json) return output.document({ items });
+    if (items.length === 0) return output.note(`Nobody is away in ${visibleLine(where)}.`);
+    for (const absence of items) output.line(textOf(absence));
+  });
+}
+
+const SEE_HELP = 'See: countersign away --help';
+
+const textOf = ({ person, delegate, from, until }: Absence): string =>
+  `${visibleLine(delegate)} decides for ${visibleLine(person)} from ${timeText(from)} until ${timeText(until)}`;
