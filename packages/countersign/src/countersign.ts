@@ -1,7 +1,7 @@
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
 import { randomFillSync } from 'node:crypto';
 import { UsageError } from './core/errors.ts';
-import { defined } from './core/json.ts';
+import { defined, isObject } from './core/json.ts';
 import type { ToolRequestPart } from './core/message.ts';
 import {
   aContext,
@@ -22,6 +22,7 @@ import type {
   Context,
   InterruptConfig,
   PolicyConfig,
+  Rule,
   Tool,
   ToolBody,
   ToolConfig,
@@ -29,6 +30,7 @@ import type {
   UnknownNames,
 } from './loop/tool/definition.ts';
 import { checkPolicy } from './loop/tool/policies.ts';
+import { checkRules, ruleFor } from './loop/tool/rules.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/tool/schema.ts';
 import { interrupt, tool } from './loop/tool/tool.ts';
 import { findTools, type InterruptOf, type ToolInput } from './loop/tool/toolbox.ts';
@@ -91,6 +93,8 @@ export type CountersignOptions<C extends Context = Context> = {
   readonly onEscalation?: OnEscalation;
   /** Who has which roles, and who stands in for whom: asked when somebody decides a request that has a policy. */
   readonly people?: People;
+  /** Makes calls ask by tool, label, risk or reversibility, even if their tools do not. The first rule that fits counts. */
+  readonly rules?: readonly Rule[];
   /** How long a worker may be silent before another takes over its runs; 7,500 ms by default. */
   readonly leaseMs?: number;
   /** How long a stop waits for the model's reply; after that the next worker asks again. 10,000 ms by default. */
@@ -122,6 +126,7 @@ export class Countersign<C extends Context = Context> {
   #settings: Settings;
   readonly #tools = new Map<string, ToolDefinition>();
   readonly #policies = new Map<string, PolicyConfig>();
+  readonly #rules: Rule[] = [];
   readonly #prompts = new Map<string, PromptDefinition>();
   readonly #promptDir: string | undefined;
   readonly #agents = new Map<string, AgentPort>();
@@ -149,6 +154,7 @@ export class Countersign<C extends Context = Context> {
       drills,
       onEscalation,
       people = {},
+      rules = [],
       leaseMs = 7_500,
       graceMs = 10_000,
       maxRunSize = 8_388_608,
@@ -168,8 +174,14 @@ export class Countersign<C extends Context = Context> {
       sleep,
       random: Math.random,
       clock,
-      policies: { named: this.#policies, ...defined({ membersOf: people.membersOf, roles: people.roles }) },
+      policies: {
+        named: this.#policies,
+        rules: this.#rules,
+        ...defined({ membersOf: people.membersOf, roles: people.roles }),
+      },
     };
+    checkRules(rules, people.roles);
+    this.#rules.push(...rules);
     if (store !== undefined) checkStore(store);
     if (drills !== undefined) checkDrills(drills);
     const runLimit = { size: maxRunSize, events: maxRunEvents };
@@ -188,6 +200,8 @@ export class Countersign<C extends Context = Context> {
   ): Tool<InferInput<I>, InferInput<O>> {
     const made = tool(config as ToolConfig<I, O>, body as ToolBody<I, O>);
     this.#checkPolicyOf(made.definition);
+    const { policy } = this.ruleFor(made) ?? {};
+    this.#checkNamed(policy, `A rule for ${config.name} names the policy ${policy}`);
     return this.#define(made);
   }
 
@@ -201,6 +215,26 @@ export class Countersign<C extends Context = Context> {
     if (this.#policies.has(name))
       throw new UsageError('invalid-options', { policy: name }, `The policy ${name} is defined already.`);
     this.#policies.set(name, config as PolicyConfig);
+  }
+
+  /**
+   * Adds rules behind those of `countersign({ rules })`: the first one that fits a call makes it ask. Define the policies that they
+   * name before. For programs that load agents of others, as the command line does with `countersign.config.ts`.
+   * @example
+   * ai.applyRules([{ reversibility: 'irreversible', policy: 'payments' }, { label: 'production', policy: true }]);
+   */
+  applyRules(rules: readonly Rule[]): void {
+    checkRules(rules, this.#settings.policies.roles);
+    for (const { tool: name, policy } of rules) {
+      this.#checkNamed(policy, `A rule names the policy ${policy}`);
+      if (name !== undefined && this.#defined.has(name)) throw ruleForAgent(name);
+    }
+    this.#rules.push(...rules);
+  }
+
+  /** The first rule for calls of this tool, by what the tool declares. */
+  ruleFor({ definition }: { readonly definition: ToolDefinition }): Rule | undefined {
+    return ruleFor(this.#rules, definition);
   }
 
   /** Defines a question: the model calls it to ask, and a person's answer is its result. */
@@ -236,6 +270,7 @@ export class Countersign<C extends Context = Context> {
     T extends readonly ToolInput[] = readonly ToolInput[],
   >(config: AgentConfig<I, O, T, C>): Agent<InferOutput<O>, InterruptOf<T>, C> {
     checkAgentConfig(config);
+    if (this.#rules.some(({ tool }) => tool === config.name)) throw ruleForAgent(config.name);
     this.#isModelMissing ||= config.model === undefined && this.#settings.model === undefined;
     const starting = this.#makePort(config, 'refuse');
     const agent = this.#define(
@@ -377,11 +412,14 @@ export class Countersign<C extends Context = Context> {
   /** A policy that is not defined would leave its requests to nobody. */
   #checkPolicyOf({ name, needsApproval }: ToolDefinition): void {
     const { policy } = typeof needsApproval === 'object' ? needsApproval : {};
-    if (policy === undefined) return;
-    if (typeof policy !== 'string') return checkPolicy(undefined, policy, this.#settings.policies.roles);
-    if (this.#policies.has(policy)) return;
-    const message = `The tool ${name} names the policy ${policy}, which is not defined. Define it first: ai.definePolicy('${policy}', { … }).`;
-    throw new UsageError('invalid-options', { tool: name, policy }, message);
+    if (isObject(policy)) checkPolicy(undefined, policy, this.#settings.policies.roles);
+    this.#checkNamed(policy, `The tool ${name} names the policy ${policy}`);
+  }
+
+  #checkNamed(policy: unknown, who: string): void {
+    if (typeof policy !== 'string' || this.#policies.has(policy)) return;
+    const message = `${who}, which is not defined. Define it first: ai.definePolicy('${policy}', { … }).`;
+    throw new UsageError('invalid-options', { policy }, message);
   }
 
   #callable(id: string, load: () => Promise<PromptDefinition>): Prompt {
@@ -419,6 +457,8 @@ const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   drills: anything,
   onEscalation: aFunction,
   people: anything,
+  // Rules that are undefined may be ones that were not found.
+  rules: { is: 'an array of rules', fits: Array.isArray, neverUndefined: true },
   leaseMs: aTimerMs,
   graceMs: aTimerMs,
   maxRunSize: aWholeNumber,
@@ -427,6 +467,12 @@ const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
 };
 
 const RETRY_OPTIONS: OptionTable<RetryPolicy> = { attempts: anything, initialDelayMs: anything, maxDelayMs: anything };
+
+/** An agent asks in its own conversation, so such a rule would have no effect. */
+function ruleForAgent(name: string): UsageError {
+  const message = `A rule names ${name}, which is an agent. Name the tools of that agent instead.`;
+  return new UsageError('invalid-options', { agent: name }, message);
+}
 
 const promptId = (name: string, variant: string | undefined): string =>
   variant === undefined ? name : `${name}.${variant}`;

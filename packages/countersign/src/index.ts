@@ -31,6 +31,7 @@ export type {
   Context,
   InterruptConfig,
   PolicyConfig,
+  Rule,
   Tool,
   ToolConfig,
   ToolContext,

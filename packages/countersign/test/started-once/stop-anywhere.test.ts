@@ -105,7 +105,7 @@ async function recordRun(world: World): Promise<readonly { event: RunEvent; effe
       let id = 0;
       return () => `id-${id++}`;
     })(),
-    policies: { named: new Map() },
+    policies: { named: new Map(), rules: [] },
     onToolError: 'tell' as const,
     clock: () => 0,
   };

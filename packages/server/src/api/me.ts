@@ -1,6 +1,6 @@
 // The caller and the agents: /me and /agents.
 import { z } from '@hono/zod-openapi';
-import type { Agent } from 'countersign';
+import type { Agent, Countersign } from 'countersign';
 import { endpoint, json } from '../http/endpoint.ts';
 import { type AgentInfo, AgentShape, type Me, MeShape } from '../schemas/person.ts';
 import type { Services } from './services.ts';
@@ -24,25 +24,27 @@ export function personEndpoints({ ai, model }: Services) {
       tag: 'People and agents',
       scope: null,
       answers: { 200: { description: 'Every agent.', shape: z.object({ items: z.array(AgentShape) }) } },
-      handle: () => json({ items: [...ai.agents.values()].map(agentInfo) }),
+      handle: () => json({ items: [...ai.agents.values()].map((agent) => agentInfo(ai, agent)) }),
     }),
   ];
 }
 
 type Definition = Agent['definition'];
 
-function agentInfo({ name, definition, suggestions }: Agent): AgentInfo {
+function agentInfo(ai: Countersign, { name, definition, suggestions }: Agent): AgentInfo {
   const tools = [...(definition.innerTools?.().values() ?? [])];
   return {
     name,
     description: definition.spec().description,
     suggestions: [...suggestions],
-    tools: tools.map((tool) => ({ name: tool.name, description: tool.spec().description, asks: asksOf(tool) })),
+    tools: tools.map((tool) => ({ name: tool.name, description: tool.spec().description, asks: asksOf(ai, tool) })),
   };
 }
 
-function asksOf({ body, needsApproval }: Definition): AgentInfo['tools'][number]['asks'] {
+function asksOf(ai: Countersign, definition: Definition): AgentInfo['tools'][number]['asks'] {
+  const { body, needsApproval } = definition;
   if (!body) return 'question';
+  if (ai.ruleFor({ definition })) return 'always';
   if (typeof needsApproval === 'function') return 'sometimes';
   return needsApproval ? 'always' : 'never';
 }

@@ -4,9 +4,10 @@ import { type Bound, event } from '../../core/event.ts';
 import { defined, isObject, type Json, toJson } from '../../core/json.ts';
 import type { Policy } from '../../core/policy.ts';
 import type { Driver, Run } from '../run.ts';
-import { askGate, requestPayload } from '../tool/ask-gate.ts';
+import { requestPayload } from '../tool/ask-gate.ts';
 import type { Approval, ToolDefinition } from '../tool/definition.ts';
-import { governedBy } from '../tool/policies.ts';
+import { governedBy, type Policies } from '../tool/policies.ts';
+import { askByRules, ruleFor } from '../tool/rules.ts';
 import { approvalContext } from './body-context.ts';
 import { runsWithOf, type ValidInput, validInput } from './bound-input.ts';
 import { ask, askUnavailable, asPayload } from './pause.ts';
@@ -29,7 +30,7 @@ export async function passGate(
     await askQuestion(run, driver, tool, call, input.value);
     return undefined;
   }
-  if (!isUnasked(tool, call))
+  if (!isUnasked(driver.policies, tool, call))
     return !isCompared(tool, call) || (await staysTrue(run, driver, tool, call, input.value)) ? input : undefined;
   const passed = await askApproval(run, driver, tool, call, input.value);
   if (!passed) return undefined;
@@ -45,9 +46,11 @@ export function isNew({ phase }: Call): boolean {
 
 /** True if a call whose outcome is unknown may run again without a new approval. */
 export async function mayRunAgain(driver: Driver, tool: ToolDefinition, call: Call, bound: Bound): Promise<boolean> {
-  if (!isUnasked(tool, call)) return true;
+  if (!isUnasked(driver.policies, tool, call)) return true;
   const input = await validInput(tool, heldTo(call, bound));
-  return input.ok && (await askGate(tool, input.value, approvalContext(driver, call))) === false;
+  return (
+    input.ok && (await askByRules(driver.policies.rules, tool, input.value, approvalContext(driver, call))) === false
+  );
 }
 
 async function askQuestion(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<void> {
@@ -69,7 +72,7 @@ async function askApproval(
   const binding = runsWithOf(tool, call, input);
   const bound = binding instanceof Promise ? await binding : binding;
   const ctx = approvalContext(driver, call);
-  const approval = await askGate(tool, input, ctx);
+  const approval = await askByRules(driver.policies.rules, tool, input, ctx);
   if (approval === false && !changed) return heldTo(call, bound);
   const asked = approval === false ? true : approval;
   const { policy, ...options } = asked === true ? {} : asked;
@@ -165,7 +168,8 @@ export function changedKind({ name, body, innerTools }: ToolDefinition, call: Ca
   return wasAgent ? `${name} was an agent when it started, and is now a tool.` : undefined;
 }
 
-/** The tool has a gate, and no person has passed the call through it: at most a question of the body was answered. */
-function isUnasked({ needsApproval }: ToolDefinition, { approvals }: Call): boolean {
-  return needsApproval !== false && approvals.every((kind) => kind === 'interrupt');
+/** The tool has a gate or a rule, and no person has passed the call through it: at most a question of the body was answered. */
+function isUnasked({ rules }: Policies, tool: ToolDefinition, { approvals }: Call): boolean {
+  const isGated = tool.needsApproval !== false || ruleFor(rules, tool) !== undefined;
+  return isGated && approvals.every((kind) => kind === 'interrupt');
 }

@@ -1,5 +1,5 @@
 // What a tool is: its options, what its body gets, and what users and the loop see of it.
-
+import type { Reversibility } from '../../core/event.ts';
 import type { GrantMaximum } from '../../core/grant-maximum.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/message.ts';
 import type { Policy, Who } from '../../core/policy.ts';
@@ -54,6 +54,18 @@ export type PolicyConfig<Input = any, C extends Context = Context> = Omit<
     /** How wide a grant may be, such as `{ uses: 10, expiresWithin: '7d' }`. By default none is allowed where there is a quorum. */
     readonly grants?: (Omit<GrantMaximum, 'expiresWithin'> & { readonly expiresWithin: Duration }) | false;
   };
+
+/** Makes the calls of some tools ask. All conditions must be met; without any, the rule is for every tool. */
+export type Rule = {
+  /** The name of the tool. */
+  readonly tool?: string;
+  /** One of the labels of the tool, or of the request. */
+  readonly label?: string;
+  readonly risk?: 'low' | 'medium' | 'high';
+  readonly reversibility?: Reversibility;
+  /** The name of a policy, the policy itself, or `true` for an approval by any one person. */
+  readonly policy: true | string | PolicyConfig;
+};
 
 /** The request that a person sees before a gated call runs, and how long it waits. */
 export type Approval<Input = any, C extends Context = Context> = AskOptions & {

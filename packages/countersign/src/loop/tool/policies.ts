@@ -3,14 +3,16 @@ import { messageOf, UsageError } from '../../core/errors.ts';
 import { isObject, toJson } from '../../core/json.ts';
 import { type Policy, policyProblem, type Who } from '../../core/policy.ts';
 import { askProblem, type WaitOptions } from './ask-options.ts';
-import type { ApprovalContext, PolicyConfig } from './definition.ts';
+import type { ApprovalContext, PolicyConfig, Rule } from './definition.ts';
 import { spanOf } from './duration.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** The policies of an instance, and what its directory knows about roles. */
+/** The policies and rules of an instance, and what its directory knows about roles. */
 export type Policies = {
   readonly named: ReadonlyMap<string, PolicyConfig>;
+  /** In this order, the first that fits counts. */
+  readonly rules: readonly Rule[];
   readonly membersOf?: (role: string) => MaybePromise<readonly string[]>;
   readonly roles?: readonly string[];
 };
