@@ -1,6 +1,6 @@
 // Finds the user's agents file, loads it with Node, and returns its agents.
 import { existsSync, statSync } from 'node:fs';
-import { isAbsolute, relative, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Countersign, ModelInput, Providers } from 'countersign';
 import type { Store } from 'countersign/store';
@@ -9,6 +9,7 @@ import { defined } from '../../defined.ts';
 import { type AppOptions, AppOptionsShape } from '../../options.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import { loadEsModules } from './module-hooks.ts';
+import { applyFileRules, type FileRules, rulesIn } from './rules-file.ts';
 
 /**
  * Passed to the function that an agents file exports, so that the same agents work on any store and model.
@@ -38,9 +39,10 @@ export type AgentsExport = {
   | { readonly kind: 'function'; make(environment: AgentsEnvironment): Promise<Countersign> }
 );
 
-const NAMES = ['countersign.config', 'agents'].flatMap((name) =>
-  ['ts', 'mts', 'js', 'mjs'].map((end) => `${name}.${end}`),
-);
+const namesOf = (name: string): readonly string[] => ['ts', 'mts', 'js', 'mjs'].map((end) => `${name}.${end}`);
+const CONFIG_NAMES = namesOf('countersign.config');
+const AGENTS_NAMES = namesOf('agents');
+const NAMES = [...CONFIG_NAMES, ...AGENTS_NAMES];
 
 export const isAgentsFileName = (name: string): boolean => NAMES.includes(name);
 
@@ -59,23 +61,61 @@ export function findAgentsFile(named: string | undefined): string | undefined {
   return NAMES.map((name) => resolve(name)).find((path) => existsSync(path));
 }
 
+/**
+ * Loads the agents, and applies the `policies` and `rules` of a `countersign.config` file beside them. That file may also export
+ * the agents itself; if it exports only policies and rules, the agents are in `agents.ts` beside it.
+ */
 export async function loadAgentsFile(file: string): Promise<AgentsExport> {
-  let exported: Readonly<Record<string, unknown>>;
+  const exported = await load(file);
+  const own = rulesIn(shownPath(file), exported);
+  const found = agentsIn(file, exported);
+  if (found) {
+    const config = CONFIG_NAMES.includes(basename(file)) ? undefined : beside(file, CONFIG_NAMES);
+    const rules = config === undefined ? own : [...own, ...rulesIn(shownPath(config), await load(config))];
+    return governed(found, rules);
+  }
+  const agentsFile = own.length > 0 ? beside(file, AGENTS_NAMES) : undefined;
+  const agents = agentsFile === undefined ? undefined : agentsIn(agentsFile, await load(agentsFile));
+  if (agents) return governed(agents, own);
+  const names = Object.keys(exported).join(', ') || 'nothing';
+  throw invalidExport(agentsFile ?? file, `must export an instance as default or \`ai\`. It exports: ${names}`);
+}
+
+async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   loadEsModules();
   try {
-    exported = await import(pathToFileURL(file).href);
+    return await import(pathToFileURL(file).href);
   } catch (error) {
     throw cannotLoad(file, error);
   }
+}
+
+/** Undefined if the file exports no agents. */
+function agentsIn(file: string, exported: Readonly<Record<string, unknown>>): AgentsExport | undefined {
   const server = serverOptions(file, exported.server);
   for (const value of [exported.default, exported.ai]) {
     if (isInstance(value)) return { file, server, kind: 'instance', ai: value };
     if (typeof value === 'function')
       return { file, server, kind: 'function', make: (environment) => make(file, value, environment) };
   }
-  const names = Object.keys(exported).join(', ') || 'nothing';
-  throw invalidExport(file, `must export an instance as default or \`ai\`. It exports: ${names}`);
+  return undefined;
 }
+
+function governed(found: AgentsExport, rules: readonly FileRules[]): AgentsExport {
+  if (found.kind === 'instance') {
+    applyFileRules(found.ai, rules);
+    return found;
+  }
+  const made = async (environment: AgentsEnvironment): Promise<Countersign> => {
+    const ai = await found.make(environment);
+    applyFileRules(ai, rules);
+    return ai;
+  };
+  return { ...found, make: made };
+}
+
+const beside = (file: string, names: readonly string[]): string | undefined =>
+  names.map((name) => join(dirname(file), name)).find((path) => existsSync(path));
 
 /** Shows a path relative to the current folder, if it is inside. */
 export function shownPath(path: string): string {

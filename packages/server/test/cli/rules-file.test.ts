@@ -1,0 +1,66 @@
+// `countersign.config.ts` beside the agents: its policies and rules are applied, and its mistakes end the command.
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { memoryStore, type Tool } from 'countersign';
+import { expect, onTestFinished, test } from 'vitest';
+import { findAgentsFile, loadAgentsFile } from '../../src/cli/runtime/agents-file.ts';
+
+const DEFINES = `
+  const pay = ai.defineTool({ name: 'pay', description: '', reversibility: 'irreversible' }, () => 'paid');
+  const look = ai.defineTool({ name: 'look', description: '' }, () => 'seen');
+  ai.defineAgent({ name: 'clerk', tools: [pay, look] });`;
+const MAKER = `import { countersign } from 'countersign';
+export default ({ store }) => { const ai = countersign({ store }); ${DEFINES} return ai; };`;
+const INSTANCE = `import { countersign, memoryStore } from 'countersign';
+export const ai = countersign({ store: memoryStore() }); ${DEFINES}`;
+const CONFIG = `export const policies = { payments: { notRequester: true } };
+export const rules = [{ reversibility: 'irreversible', policy: 'payments' }];`;
+
+/** Loads the named file of a folder with these files, and says which rule each tool has. */
+async function rulesOf(files: Readonly<Record<string, string>>, named: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-rules-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  symlinkSync(join(import.meta.dirname, '../../../../node_modules'), join(folder, 'node_modules'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const file = findAgentsFile(join(folder, named)) ?? '';
+  const loaded = await loadAgentsFile(file);
+  // Another command of this process may load it again.
+  await loadAgentsFile(file);
+  const environment = { store: memoryStore(), model: {} as never, providers: {}, env: {} };
+  const ai = loaded.kind === 'instance' ? loaded.ai : await loaded.make(environment);
+  const tools = [...(ai.agents.get('clerk')?.definition.innerTools?.().values() ?? [])];
+  return tools.map((definition) => ai.ruleFor({ definition } as Tool)?.policy);
+}
+
+test.each<[string, Readonly<Record<string, string>>, string]>([
+  ['beside agents.ts', { 'agents.ts': MAKER, 'countersign.config.ts': CONFIG }, 'agents.ts'],
+  ['that is found first', { 'agents.ts': MAKER, 'countersign.config.ts': CONFIG }, 'countersign.config.ts'],
+  ['beside an instance', { 'agents.js': INSTANCE, 'countersign.config.mjs': CONFIG }, 'agents.js'],
+  ['with the agents', { 'countersign.config.ts': `${MAKER}\n${CONFIG}` }, 'countersign.config.ts'],
+  ['in the agents file', { 'mine.ts': `${INSTANCE}\n${CONFIG}` }, 'mine.ts'],
+])('a config %s is applied', async (_where, files, named) => {
+  expect(await rulesOf(files, named)).toEqual(['payments', undefined]);
+});
+
+test.each([
+  ['an unknown policy', "export const rules = [{ tool: 'pay', policy: 'none' }];", 'policy none, which is not defined'],
+  [
+    'an unknown tool',
+    "export const rules = [{ tool: 'pai', policy: true }];",
+    'No agent has the tool pai. Known tools: pay, look',
+  ],
+  ['an unknown condition', 'export const rules = [{ tools: 1, policy: true }];', 'has no option tools'],
+  ['rules that are no array', 'export const rules = { policy: true };', 'must be an array'],
+  ['an impossible policy', 'export const policies = { four: { quorum: 2 } };', 'The policy four cannot be used'],
+  ['a syntax error', 'export const rules = [{;', 'failed to load'],
+])('%s in it ends the command', async (_what, config, message) => {
+  const loading = rulesOf({ 'agents.ts': INSTANCE, 'countersign.config.ts': config }, 'agents.ts');
+  await expect(loading).rejects.toThrow(message);
+  await expect(loading).rejects.toThrow('countersign.config.ts');
+});
+
+test('a config without agents beside it says what is missing', async () => {
+  const loading = rulesOf({ 'countersign.config.ts': CONFIG }, 'countersign.config.ts');
+  await expect(loading).rejects.toThrow('must export an instance');
+});
