@@ -1,7 +1,7 @@
 // The queries to the server, their cache keys, and their retry rules.
-import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import { keepPreviousData, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { queryOf, Refusal, request } from './request.ts';
-import type { AgentInfo, InterruptWithMessages, Me, Page, Run, RunEvent, Stats } from './wire.ts';
+import type { AgentInfo, Insights, InterruptWithMessages, Me, Page, Run, RunEvent, Stats } from './wire.ts';
 
 const FEW_TRIES = 2;
 
@@ -78,4 +78,25 @@ export const statsQuery = (days: number) =>
   queryOptions({
     queryKey: ['stats', days],
     queryFn: ({ signal }) => request<Stats>(`stats${queryOf({ days })}`, { signal }),
+  });
+
+/** What the dashboard counts; an empty name selects all. */
+export type InsightFilters = {
+  readonly days: number;
+  readonly tool: string;
+  readonly person: string;
+  readonly policy: string;
+};
+
+/** The address of the figures, in the time zone of the reader. */
+export const insightsPath = (route: 'insights' | 'insights.csv', filters: InsightFilters): string =>
+  `${route}${queryOf({ ...filters, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone })}`;
+
+/** Fetched again now and then instead of after every change: the server reads many requests for it. */
+export const insightsQuery = (filters: InsightFilters) =>
+  queryOptions({
+    queryKey: ['insights', filters],
+    queryFn: ({ signal }) => request<Insights>(insightsPath('insights', filters), { signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
   });

@@ -14,6 +14,8 @@ export type Interrupt = Card & {
   readonly agent: string;
   readonly startedBy: string | null;
   readonly hold: Hold | null;
+  /** On a settled drill. */
+  readonly drill?: true;
 };
 
 export type InterruptWithMessages = Interrupt & { readonly messages: readonly Message[] };
@@ -103,6 +105,52 @@ export type Stats = {
   readonly days: readonly (Outcomes & { readonly day: string })[];
 };
 
+/** How requests ended, and how long they took. */
+export type Figures = {
+  readonly requests: number;
+  readonly decided: number;
+  readonly approved: number;
+  readonly edited: number;
+  readonly rejected: number;
+  readonly answered: number;
+  readonly cancelled: number;
+  readonly expired: number;
+  readonly medianMs: number | null;
+  readonly p90Ms: number | null;
+};
+
+export type NamedFigures = Figures & { readonly name: string };
+
+export type Insights = {
+  readonly since: number;
+  readonly isComplete: boolean;
+  readonly total: Figures;
+  readonly days: readonly (Omit<Figures, 'medianMs' | 'p90Ms'> & { readonly day: string })[];
+  readonly tools: readonly NamedFigures[];
+  readonly people: readonly NamedFigures[];
+  readonly policies: readonly NamedFigures[];
+  /** Votes in each hour of the day. */
+  readonly hours: readonly number[];
+  readonly load: readonly { readonly name: string; readonly hours: readonly number[] }[];
+  readonly quick: readonly { readonly name: string; readonly approvals: number; readonly medianMs: number }[];
+  readonly drills: {
+    readonly expired: number;
+    readonly people: readonly { readonly name: string; readonly caught: number; readonly missed: number }[];
+  };
+  readonly grants: readonly {
+    readonly grant: string;
+    readonly tool: string;
+    readonly givenBy: string;
+    readonly carried: number;
+    readonly status: 'active' | 'used-up' | 'expired' | 'revoked';
+  }[];
+  readonly choices: {
+    readonly tools: readonly string[];
+    readonly people: readonly string[];
+    readonly policies: readonly string[];
+  };
+};
+
 export type Outcomes = {
   readonly approved: number;
   readonly rejected: number;
@@ -125,4 +173,6 @@ export type Decided = {
   readonly decision: { readonly type: NonNullable<Card['decision']>['type']; readonly edit?: unknown };
   readonly by: string | null;
   readonly at: number;
+  /** It was a drill: a request that had to be rejected. Nothing ran. */
+  readonly drill?: true;
 };

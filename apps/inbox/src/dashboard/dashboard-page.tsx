@@ -1,41 +1,56 @@
-// The dashboard: pending requests, time to decide, and outcomes.
+// The dashboard: pending requests, how people decide, and what stands out.
 import { useQuery } from '@tanstack/react-query';
-import { ChartColumn } from 'lucide-react';
+import { ChartColumn, Download, X } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { Link, useSearchParams } from 'wouter';
-import { meQuery, statsQuery } from '../api/queries.ts';
-import type { Stats } from '../api/wire.ts';
+import { Link } from 'wouter';
+import { insightsPath, insightsQuery, meQuery, statsQuery } from '../api/queries.ts';
+import { apiUrl } from '../api/request.ts';
+import type { Insights, Stats } from '../api/wire.ts';
 import { PageHeader } from '../frame/page-header.tsx';
 import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { useNow } from '../live/now.ts';
-import { duration, roughly } from '../live/time.tsx';
-import { ChoiceMenu } from '../primitives/choice-menu.tsx';
+import { exactly, roughly } from '../live/time.tsx';
+import { ChoiceMenu, named } from '../primitives/choice-menu.tsx';
+import { CarriedByGrants, Drills, QuickApprovers } from './checks.tsx';
 import { DayChart } from './day-chart.tsx';
-import { approvalRate, ToolChart } from './tool-chart.tsx';
-
-const PERIODS = [7, 30, 90];
+import { approvalRate, GroupTable, percent } from './group-table.tsx';
+import { Load } from './load.tsx';
+import { lasted, TimeChart } from './time-chart.tsx';
+import { GROUPS, PERIODS, type UseSelection, useSelection } from './use-selection.ts';
 
 export default function DashboardPage() {
-  const [params, setParams] = useSearchParams();
-  const asked = Number(params.get('days'));
-  const days = PERIODS.includes(asked) ? asked : 30;
-  const stats = useQuery(statsQuery(days));
+  const selection = useSelection();
+  const { filters, change } = selection;
+  const stats = useQuery(statsQuery(filters.days));
+  const insights = useQuery(insightsQuery(filters));
   const me = useQuery(meQuery);
+  const error = stats.error ?? insights.error;
   return (
     <>
       <PageHeader title="Dashboard">
         <ChoiceMenu
           label="Period"
-          value={`${days}`}
+          value={`${filters.days}`}
           choices={PERIODS.map((period) => ({ value: `${period}`, label: `Last ${period} days` }))}
-          onChange={(period) => setParams({ days: period }, { replace: true })}
+          onChange={(days) => change({ days })}
         />
+        <a className="button" href={apiUrl(insightsPath('insights.csv', filters))} download="countersign-insights.csv">
+          <Download aria-hidden="true" className="size-4" />
+          <span className="max-md:sr-only">Export CSV</span>
+        </a>
       </PageHeader>
       <div className="flex min-h-0 flex-1 flex-col overflow-y-auto">
-        {stats.data ? (
-          <Numbers stats={stats.data} days={days} isOwn={me.data?.reach === 'own'} />
-        ) : stats.error ? (
-          <Trouble error={stats.error} what="The dashboard" onRetry={() => void stats.refetch()} />
+        {stats.data && insights.data ? (
+          <Numbers stats={stats.data} insights={insights.data} selection={selection} isOwn={me.data?.reach === 'own'} />
+        ) : error ? (
+          <Trouble
+            error={error}
+            what="The dashboard"
+            onRetry={() => {
+              void stats.refetch();
+              void insights.refetch();
+            }}
+          />
         ) : (
           <div className="p-6">
             <Loading what="the dashboard" />
@@ -46,91 +61,223 @@ export default function DashboardPage() {
   );
 }
 
-type NumbersProps = { readonly stats: Stats; readonly days: number; readonly isOwn: boolean };
+type NumbersProps = {
+  readonly stats: Stats;
+  readonly insights: Insights;
+  readonly selection: UseSelection;
+  readonly isOwn: boolean;
+};
 
 /** A person who can decide for others still sees numbers of their own runs only, and the page says so. */
-function Numbers({ stats, days, isOwn }: NumbersProps) {
-  const now = useNow();
-  if (stats.waiting === 0 && stats.decided === 0)
-    return (
-      <Empty icon={ChartColumn} title="No data yet">
-        Numbers appear here after the first decisions.
-        <div className="mt-4">
-          <Link href="/" className="button">
-            Open the inbox
-          </Link>
-        </div>
-      </Empty>
-    );
-  const rate = approvalRate(sumOf(stats));
+function Numbers({ stats, insights, selection, isOwn }: NumbersProps) {
+  const { by, change, isFiltered } = selection;
+  const { quick, drills, grants, isComplete } = insights;
+  const isEmpty = insights.total.requests === 0;
+  const group = GROUPS[by];
+  if (stats.waiting === 0 && isEmpty && !isFiltered && drills.people.length === 0) return <NoData />;
+  const groups = insights[group.of];
+  const waiting = new Map(stats.tools.map(({ tool, waiting }) => [tool, waiting]));
   return (
-    <div className="mx-auto flex w-full max-w-5xl flex-col gap-6 px-4 py-5 md:px-6">
+    <div className="mx-auto flex w-full max-w-5xl flex-col gap-5 px-4 py-5 md:px-6">
+      <Filters insights={insights} selection={selection} />
       {isOwn && <p className="text-sm text-muted">Only runs you started.</p>}
-      <dl className="grid grid-cols-2 gap-3 lg:grid-cols-5">
-        <Tile name="Waiting now" value={count(stats.waiting)}>
-          {stats.oldestWaitingAt !== null && stats.waiting > 0 && (
-            <Link
-              href="/"
-              className="underline underline-offset-2 max-md:-my-3 max-md:inline-flex max-md:min-h-11 max-md:items-center"
-            >
-              Oldest: {roughly(Math.max(now - stats.oldestWaitingAt, 0))}
-            </Link>
+      {!isComplete && (
+        <p className="text-sm text-muted">
+          Only the newest requests are counted, asked since {exactly(insights.since)}.
+        </p>
+      )}
+      <Tiles stats={stats} insights={insights} selection={selection} />
+      {quick.length > 0 && <QuickApprovers quick={quick} />}
+      {isEmpty && isFiltered ? (
+        <p className="panel p-6 text-center text-muted">No settled requests match these filters.</p>
+      ) : (
+        <>
+          <Panel id="per-day" title="Decisions per day">
+            <DayChart days={insights.days} />
+          </Panel>
+          <Panel
+            id="time"
+            title="Time to decide"
+            aside={<GroupChoice by={by} onChange={(next) => change({ by: next })} />}
+          >
+            <TimeChart by={by} groups={groups} none={group.none} />
+          </Panel>
+          {groups.length > 0 && (
+            <Panel id="outcomes" title={`Outcomes by ${by}`}>
+              <GroupTable
+                name={group.name}
+                groups={groups}
+                isMono={by === 'tool'}
+                {...(by === 'tool' && { waiting })}
+              />
+            </Panel>
           )}
-        </Tile>
-        <Tile name="Decided" value={count(stats.decided)}>
-          in {days} days
-        </Tile>
-        <Tile name="Time to decide" value={lasted(stats.medianMs)}>
-          median
-        </Tile>
-        <Tile name="Time to decide" value={lasted(stats.p95Ms)}>
-          95th percentile
-        </Tile>
-        <Tile name="Approved" value={rate === undefined ? '–' : `${Math.round(rate * 100)} %`}>
-          of approved and rejected
-        </Tile>
-      </dl>
-      <section aria-labelledby="per-day" className="panel p-4">
-        <h2 id="per-day" className="mb-3 font-semibold">
-          Decisions per day
-        </h2>
-        <DayChart days={stats.days} />
-      </section>
-      <section aria-labelledby="per-tool" className="panel p-4">
-        <h2 id="per-tool" className="mb-3 font-semibold">
-          Approval rate per tool
-        </h2>
-        <ToolChart tools={stats.tools} />
-      </section>
-      <p className="text-xs text-muted">Covers the runs you can access. Days are in UTC.</p>
+          {insights.load.length > 0 && (
+            <Panel id="load" title="Load by person and hour">
+              <Load hours={insights.hours} load={insights.load} />
+            </Panel>
+          )}
+        </>
+      )}
+      {(drills.people.length > 0 || drills.expired > 0) && (
+        <Panel id="drills" title="Drills">
+          <p className="mb-3 text-muted">Requests that had to be rejected. No other figure counts them.</p>
+          <Drills drills={drills} />
+        </Panel>
+      )}
+      {grants.length > 0 && (
+        <Panel id="grants" title="Carried by grants">
+          <CarriedByGrants grants={grants} />
+        </Panel>
+      )}
+      <p className="text-xs text-muted">
+        Counts settled requests that were asked in the period, in the runs you can access. Days are in UTC, hours in
+        your time zone.
+      </p>
     </div>
+  );
+}
+
+function NoData() {
+  return (
+    <Empty icon={ChartColumn} title="No data yet">
+      Numbers appear here after the first decisions.
+      <div className="mt-4">
+        <Link href="/" className="button">
+          Open the inbox
+        </Link>
+      </div>
+    </Empty>
+  );
+}
+
+function Filters({ insights: { choices }, selection }: Pick<NumbersProps, 'insights' | 'selection'>) {
+  const { filters, change, isFiltered, clear } = selection;
+  const facets = [
+    { name: 'tool', label: 'Tool', all: 'All tools', values: choices.tools },
+    { name: 'person', label: 'Person', all: 'All people', values: choices.people },
+    { name: 'policy', label: 'Policy', all: 'All policies', values: choices.policies },
+  ] as const;
+  return (
+    <div className="flex flex-wrap items-center gap-1.5">
+      {facets
+        .filter(({ name, values }) => values.length > 0 || filters[name] !== '')
+        .map(({ name, label, all, values }) => (
+          <ChoiceMenu
+            key={name}
+            label={label}
+            value={filters[name]}
+            choices={[{ value: '', label: all }, ...values.map(named)]}
+            onChange={(value) => change({ [name]: value })}
+            className="filter-chip"
+            isActive={filters[name] !== ''}
+          />
+        ))}
+      {isFiltered && (
+        <button
+          type="button"
+          className="inline-flex h-7 items-center gap-1 px-1.5 text-xs text-muted hover:text-ink max-md:h-11"
+          onClick={clear}
+        >
+          <X aria-hidden="true" className="size-3.5" />
+          Clear filters
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Tiles({ stats, insights: { total }, selection }: Pick<NumbersProps, 'stats' | 'insights' | 'selection'>) {
+  const now = useNow();
+  const { filters } = selection;
+  const ofTool = stats.tools.find(({ tool }) => tool === filters.tool)?.waiting ?? 0;
+  const waiting = filters.tool === '' ? stats.waiting : ofTool;
+  const edits = total.approved === 0 ? undefined : total.edited / total.approved;
+  return (
+    <dl className="grid grid-cols-2 gap-3 md:grid-cols-3 lg:grid-cols-6">
+      <Tile name="Waiting now" value={count(waiting)}>
+        {stats.oldestWaitingAt !== null && waiting > 0 && (
+          <Link
+            href={filters.tool === '' ? '/' : `/?tool=${encodeURIComponent(filters.tool)}`}
+            className="underline underline-offset-2 max-md:-my-3 max-md:inline-flex max-md:min-h-11 max-md:items-center"
+          >
+            {filters.tool === '' ? `Oldest: ${roughly(Math.max(now - stats.oldestWaitingAt, 0))}` : 'Open the inbox'}
+          </Link>
+        )}
+      </Tile>
+      <Tile name="Decided" value={count(total.decided)}>
+        in {filters.days} days
+      </Tile>
+      <Tile name="Time to decide" value={lasted(total.medianMs)}>
+        median
+      </Tile>
+      <Tile name="Time to decide" value={lasted(total.p90Ms)}>
+        90th percentile
+      </Tile>
+      <Tile name="Approved" value={percent(approvalRate(total))}>
+        of approved and rejected{edits !== undefined && `, ${percent(edits)} edited`}
+      </Tile>
+      <Tile name="Expired" value={count(total.expired)}>
+        {total.requests > 0 && `${percent(total.expired / total.requests)} of settled`}
+      </Tile>
+    </dl>
   );
 }
 
 const count = (value: number): string => value.toLocaleString();
-const lasted = (ms: number | null): string => (ms === null ? '–' : duration(ms));
 
-function sumOf({ tools }: Stats) {
-  return tools.reduce(
-    (sum, { approved, rejected }) => ({ approved: sum.approved + approved, rejected: sum.rejected + rejected }),
-    { approved: 0, rejected: 0 },
+type TileProps = { readonly name: string; readonly value: string; readonly children?: ReactNode };
+
+function Tile({ name, value, children }: TileProps) {
+  return (
+    <div className="panel flex flex-col gap-0.5 p-4">
+      <dt className="text-xs text-muted">{name}</dt>
+      <dd className="text-2xl font-semibold tracking-tight whitespace-nowrap tabular-nums max-lg:text-xl lg:text-xl">
+        {value}
+      </dd>
+      <dd className="text-xs text-muted">{children}</dd>
+    </div>
   );
 }
 
-function Tile({
-  name,
-  value,
-  children,
-}: {
-  readonly name: string;
-  readonly value: string;
-  readonly children?: ReactNode;
-}) {
+type PanelProps = {
+  readonly id: string;
+  readonly title: string;
+  readonly aside?: ReactNode;
+  readonly children: ReactNode;
+};
+
+function Panel({ id, title, aside, children }: PanelProps) {
   return (
-    <div className="panel flex flex-col gap-0.5 p-4 max-lg:last:col-span-2">
-      <dt className="text-xs text-muted">{name}</dt>
-      <dd className="text-2xl font-semibold tracking-tight tabular-nums">{value}</dd>
-      <dd className="text-xs text-muted">{children}</dd>
-    </div>
+    <section aria-labelledby={id} className="panel min-w-0 p-4">
+      <div className="mb-3 flex flex-wrap items-center gap-2">
+        <h2 id={id} className="font-semibold">
+          {title}
+        </h2>
+        <div className="ml-auto">{aside}</div>
+      </div>
+      {children}
+    </section>
+  );
+}
+
+type GroupChoiceProps = { readonly by: UseSelection['by']; readonly onChange: (by: UseSelection['by']) => void };
+
+function GroupChoice({ by, onChange }: GroupChoiceProps) {
+  return (
+    <fieldset className="inline-flex rounded-md border border-line p-0.5">
+      <legend className="sr-only">Group by</legend>
+      {Object.entries(GROUPS).map(([value, { name }]) => (
+        <button
+          key={value}
+          type="button"
+          aria-pressed={by === value}
+          className="h-6 rounded px-2 text-xs font-medium text-muted hover:text-ink aria-pressed:bg-sunken aria-pressed:text-ink max-md:h-10"
+          onClick={() => onChange(value as UseSelection['by'])}
+        >
+          {name}
+        </button>
+      ))}
+    </fieldset>
   );
 }

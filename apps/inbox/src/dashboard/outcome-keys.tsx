@@ -1,22 +1,21 @@
-// The four ways a decision can go, their colours, and the key to them.
-import type { Outcomes } from '../api/wire.ts';
+// The ways a request can end, their colours, and the key to them.
 
-export const OUTCOMES: readonly {
-  readonly name: keyof Outcomes;
-  readonly word: string;
-  readonly fill: string;
-  readonly background: string;
-}[] = [
+export const OUTCOMES = [
   { name: 'approved', word: 'Approved', fill: 'fill-approved', background: 'bg-approved' },
   { name: 'rejected', word: 'Rejected', fill: 'fill-rejected', background: 'bg-rejected' },
   { name: 'answered', word: 'Answered', fill: 'fill-answered', background: 'bg-answered' },
   { name: 'cancelled', word: 'Cancelled', fill: 'fill-cancelled', background: 'bg-cancelled' },
-];
+  { name: 'expired', word: 'Expired', fill: 'fill-expired', background: 'bg-expired' },
+] as const;
 
-export function OutcomeKeys() {
+export type OutcomeName = (typeof OUTCOMES)[number]['name'];
+
+type Key = { readonly name: string; readonly word: string; readonly background: string };
+
+export function ChartKeys({ keys }: { readonly keys: readonly Key[] }) {
   return (
     <ul className="flex flex-wrap gap-x-4 gap-y-1 text-xs text-muted">
-      {OUTCOMES.map(({ name, word, background }) => (
+      {keys.map(({ name, word, background }) => (
         <li key={name} className="inline-flex items-center gap-1.5">
           <span aria-hidden="true" className={`size-2.5 rounded-sm forced-color-adjust-none ${background}`} />
           {word}

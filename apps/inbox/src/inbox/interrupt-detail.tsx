@@ -1,7 +1,7 @@
 // The open request: its card, the decisions, and the conversation so far.
-import { VisibleText } from '@countersign/react';
+import { outcomeOf, VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
-import { ArrowLeft, ChevronDown, TriangleAlert } from 'lucide-react';
+import { ArrowLeft, ChevronDown, Target, TriangleAlert } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
 import { interruptQuery } from '../api/queries.ts';
@@ -10,6 +10,7 @@ import { Conversation } from '../conversation/conversation.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { LoadingCard, Trouble } from '../frame/placeholders.tsx';
 import { Ago } from '../live/time.tsx';
+import { drillWords } from '../look/words.ts';
 import { Hint } from '../primitives/hint.tsx';
 import { HoldButton, HoldNotice } from './hold.tsx';
 import { NotedCard } from './noted-card.tsx';
@@ -80,6 +81,7 @@ function Detail({ interrupt, onBack, onNext, onDecided }: DetailProps) {
               <VisibleText text={conflict} />
             </p>
           )}
+          {interrupt.drill && <DrillNotice interrupt={interrupt} />}
           <NotedCard interrupt={interrupt} actions={actions} onAllow={allow} headingLevel={2} />
           <Disclosure title={interrupt.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
             <Conversation messages={interrupt.messages} last={LAST_WORDS} />
@@ -87,6 +89,16 @@ function Detail({ interrupt, onBack, onNext, onDecided }: DetailProps) {
         </div>
       </div>
     </>
+  );
+}
+
+/** Tells the decider, and everyone who reads the history, what the request was. */
+function DrillNotice({ interrupt }: { readonly interrupt: InterruptWithMessages }) {
+  return (
+    <p className="flex items-start gap-2 rounded-md bg-info-soft px-3 py-2 text-info">
+      <Target aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
+      {drillWords(outcomeOf(interrupt) ?? 'withdrawn')}
+    </p>
   );
 }
 

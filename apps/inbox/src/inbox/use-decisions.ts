@@ -7,9 +7,10 @@ import { Refusal, request } from '../api/request.ts';
 import type { Card, Decided, Interrupt } from '../api/wire.ts';
 import type { GrantRequest } from '../grants/wire.ts';
 import { exactly } from '../live/time.tsx';
-import { OUTCOME_WORDS } from '../look/words.ts';
+import { drillWords, OUTCOME_WORDS } from '../look/words.ts';
 import { showToast } from '../primitives/toasts.tsx';
 import { removeRow } from './use-decided-row.ts';
+import { useSeenFor } from './use-seen-for.ts';
 
 export type UseDecisions = {
   /** For the card component. */
@@ -27,9 +28,13 @@ type Sent = {
   readonly grant?: GrantRequest | undefined;
 };
 
+/** The server takes no longer time than a day. */
+const LONGEST_SEEN_MS = 86_400_000;
+
 /** `onDecided` is called when the server has recorded the decision. */
 export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDecisions {
   const client = useQueryClient();
+  const seenFor = useSeenFor(interrupt.id);
   const decide = useMutation({
     mutationFn: ({ card, decision, note, grant }: Sent) =>
       request<Decided>(`interrupts/${encodeURIComponent(card.id)}/decide`, {
@@ -40,12 +45,14 @@ export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDe
           ...(card.digest !== '' && { digest: card.digest }),
           ...(note !== undefined && note !== '' && { note }),
           ...(grant && { grant }),
+          seenForMs: Math.min(seenFor(), LONGEST_SEEN_MS),
         },
       }),
-    onSuccess: ({ decision }) => {
+    onSuccess: ({ decision, drill }) => {
       const outcome = outcomeOf(decidedAs(decision)) ?? 'withdrawn';
       const href = `/history/${encodeURIComponent(interrupt.id)}`;
-      showToast(outcome, `${OUTCOME_WORDS[outcome]}: ${titleOf(interrupt)}`, href);
+      const words = drill ? drillWords(outcome) : `${OUTCOME_WORDS[outcome]}: ${titleOf(interrupt)}`;
+      showToast(outcome, words, href);
       // The next request first: once the row is gone, its place is not known.
       onDecided();
       removeRow(client, interrupt.id);

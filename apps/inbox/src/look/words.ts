@@ -12,6 +12,12 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   withdrawn: 'Cancelled',
 };
 
+/** Said once a drill is settled: kindly, whatever was decided. */
+export const drillWords = (outcome: Outcome): string =>
+  outcome === 'rejected' || outcome === 'cancelled'
+    ? 'Well spotted! This was a drill, and it had to be rejected.'
+    : 'This was a drill: it had to be rejected. Nothing ran, so no harm is done. Take a moment with the next one.';
+
 /** The colour of the words. */
 export const OUTCOME_TONES: Readonly<Record<Outcome, string>> = {
   approved: 'text-approved',

@@ -4,7 +4,7 @@ import { type Decisions, readResume } from '../core/decide.ts';
 import { drillMark } from '../core/drill.ts';
 import { dueOn } from '../core/due.ts';
 import { InvariantError } from '../core/errors.ts';
-import { sameJson } from '../core/json.ts';
+import { defined, sameJson } from '../core/json.ts';
 import { isEdit, type Missing, type Vote } from '../core/policy.ts';
 import type { State } from '../core/state.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
@@ -182,7 +182,8 @@ async function tryDecisions(
     (run, settling) => {
       // A message comes after every deadline that has passed.
       if (say) expireCards(run, settling, at);
-      for (const [key, { settlement }] of decided) settle(settling, key, settlement, casts.get(key), at);
+      for (const [key, { settlement }] of decided)
+        settle(settling, key, { ...settlement, ...defined({ seenForMs: options.seenForMs }) }, casts.get(key), at);
       for (const { recorded } of casts.values()) if (recorded) run.record(recorded);
       applyDecisions(run, matched, decisions.metadata);
       // The message does not answer a doubt that the person has not seen.

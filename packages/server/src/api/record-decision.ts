@@ -36,7 +36,7 @@ export async function recordDecision(
   { ai, access, holds }: Pick<Services, 'ai' | 'access' | 'holds'>,
   seen: Interrupt,
   { person, channel, address }: Decider,
-  { decision, digest, note, grant, signature, onBehalfOf }: Asked,
+  { decision, digest, note, grant, signature, onBehalfOf, seenForMs }: Asked,
 ): Promise<DecideResult> {
   // Tools get the context of the person who started the run, never that of another approver.
   const context = seen.startedBy === person.id ? person.context : undefined;
@@ -46,7 +46,7 @@ export async function recordDecision(
     // An edit changes what would run, so the policy is asked about that too.
     mayDecide: ({ input }) => access.mayDecide({ ...seen, input }, person),
     ...(signature && { signature: signedAt(address, signature) }),
-    ...defined({ digest, note, context, onBehalfOf, grant: grant as GrantRequest | undefined }),
+    ...defined({ digest, note, seenForMs, context, onBehalfOf, grant: grant as GrantRequest | undefined }),
   });
   if (seen.status === 'pending') {
     await removeHold(ai.runs.notes, seen.id);

@@ -44,6 +44,9 @@ export const DecideShape = z
       description:
         'The absent person whom the caller stands in for. Found by itself if there is only one who may decide.',
     }),
+    seenForMs: z.int().min(0).max(86_400_000).optional().openapi({
+      description: 'How long the person had the card in view. Recorded for the figures about decisions.',
+    }),
   })
   .openapi('Decide');
 

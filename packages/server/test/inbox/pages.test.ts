@@ -13,6 +13,7 @@ import {
   openDesk,
   PATIENT,
   PHONE,
+  toast,
   withBrowser,
 } from './desk.ts';
 
@@ -183,14 +184,41 @@ test('the dashboard shows the counts of the server', async () => {
   expect(await tile('Decided', 'in 30 days')).toBe('5');
   expect(await tile('Approved', 'of approved')).toBe('75 %');
   expect(await tile('Time to decide', 'median')).toMatch(/^[\d.]+ m?s$/);
-  expect(await tile('Time to decide', '95th')).toMatch(/^[\d.]+ m?s$/);
-  expect(await page.getByRole('row', { name: /^pay/ }).textContent()).toMatch(/^pay75 %3 of 41000?/);
-  await page.getByText('View as table').click();
+  expect(await tile('Time to decide', '90th')).toMatch(/^[\d.]+ m?s$/);
+  expect(await tile('Expired', 'of settled')).toBe('0');
+  const outcomes = page.getByRole('region', { name: 'Table of outcomes by tool' });
+  expect(await outcomes.getByRole('row', { name: /^pay/ }).textContent()).toMatch(/^pay75 %3 of 4010000/);
+  await page.getByText('View as table').first().click();
   const today = new Date().toISOString().slice(0, 10);
-  expect(await page.getByRole('row', { name: new RegExp(`^${today}`) }).textContent()).toBe(`${today}3110`);
+  expect(await page.getByRole('row', { name: new RegExp(`^${today}`) }).textContent()).toBe(`${today}31100`);
   await page.getByRole('img', { name: /5 decisions in 30 days/ }).waitFor();
   await choose(page, /^Period/, 'Last 7 days');
   await page.getByRole('img', { name: /5 decisions in 7 days/ }).waitFor();
+  await page.getByRole('button', { name: 'Person', exact: true }).click();
+  await page.getByRole('img', { name: /Time to decide by person/ }).waitFor();
+  await choose(page, /^Tool: All/, 'choose');
+  await expect.poll(() => tile('Decided', 'in 7 days'), PATIENT).toBe('1');
+  const address = new URL((await page.getByRole('link', { name: 'Export CSV' }).getAttribute('href')) ?? '');
+  const csv = await desk.as('ada')('GET', `${address.pathname}${address.search}`);
+  expect(csv.body).toMatch(/^group,.*\r\nall,,,1,1,/);
+});
+
+test('a drill looks like any request, and the person who decided it learns what it was', async () => {
+  const desk = await openDesk();
+  const input = { to: 'Unknown Ltd', amount: 900 };
+  const { id } = await desk.ai.runs.drill({ agent: 'clerk', tool: 'pay', input, prompt: 'Pay this.', by: 'ada' });
+  await desk.ai.runs.wait(id);
+  const page = await browse(desk, 'ada', cardPath((await desk.waiting(id))[0] ?? ''));
+  await card(page).getByRole('button', { name: 'Approve' }).waitFor();
+  expect(await page.getByText(/drill/i).count()).toBe(0);
+  await card(page).getByRole('button', { name: 'Approve' }).click();
+  await toast(page, 'approved', /^This was a drill/).waitFor();
+  await page.goto(`${desk.url}/dashboard`);
+  const drills = page.getByRole('region', { name: 'Drills by person' });
+  expect(await drills.getByRole('row', { name: /^ada/ }).textContent()).toBe('ada010 %');
+  expect(desk.done).toEqual([]);
+  const [record] = (await desk.ai.runs.interrupts({ settled: true })).items;
+  expect(record?.settlement).toMatchObject({ seenForMs: expect.any(Number) });
 });
 
 test('a chat pauses for an approval and continues after it', async () => {

@@ -39,6 +39,8 @@ export type Settlement = {
   readonly channel: string | null;
   readonly note: string | null;
   readonly at: number;
+  /** How long the person had the card in view, if their channel reports it. */
+  readonly seenForMs?: number;
   /** The votes that counted, where the question has a policy. */
   readonly votes?: readonly Vote[];
 };
