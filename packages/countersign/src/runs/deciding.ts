@@ -90,7 +90,7 @@ export async function decideOne(
   const runId = runIdOf(interruptId);
   await drives.time.tell();
   for (let mayBegin = true, known = read; ; known = undefined) {
-    const loaded = await load(drives, runId, () => unknownInterrupt(interruptId), known);
+    const loaded = await loadRun(drives, runId, () => unknownInterrupt(interruptId), known);
     const card = pendingCards(runId, loaded.state).get(interruptId);
     // The question may be newer than what the caller read.
     if (!card && known) continue;
@@ -125,7 +125,7 @@ export async function decideSeveral(
   await drives.time.tell();
   const signed = signDecisions(decisions, options);
   for (let mayBegin = true; ; ) {
-    const loaded = await load(drives, runId, () => unknownRun(runId));
+    const loaded = await loadRun(drives, runId, () => unknownRun(runId));
     const onCards = onRecord(signed, pendingCards(runId, loaded.state).values());
     const { decided, late } = resumptionOf(runId, loaded.state, onCards.decisions);
     const open = await withoutSame(drives.store, onCards.decisions, late);
@@ -139,7 +139,12 @@ export async function decideSeveral(
   }
 }
 
-async function load({ store }: Drives, runId: string, unknown: () => Error, known?: LoadedRun): Promise<Loaded> {
+export async function loadRun(
+  { store }: Drives,
+  runId: string,
+  unknown: () => Error,
+  known?: LoadedRun,
+): Promise<Loaded> {
   const loaded = known ?? (await readRun(store, runId));
   if (!loaded) throw unknown();
   const size = await checkChain(loaded);
@@ -254,7 +259,7 @@ type Change = (run: Run, settling: Settling) => void;
  * Makes the change durable. If `begins`, the run is driven on at once, and the change becomes durable together with the start
  * of its call. `no`: there is nothing to drive.
  */
-async function record(
+export async function record(
   drives: Drives,
   { run: record, state }: Loaded,
   change: Change,

@@ -4,7 +4,7 @@ import { event } from '../core/event.ts';
 import { copyOf, isObject } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { newState } from '../core/messages/load-messages.ts';
-import { aContext, checkOptions, without } from '../core/options.ts';
+import { aContext, aString, checkOptions, without } from '../core/options.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
 import type { AskedBy, Context } from '../loop/tool/definition.ts';
@@ -39,6 +39,7 @@ import type { LoadedRun, Page, Store, StoredEvent } from './port/store.ts';
 import { runIdOf } from './questions/card.ts';
 import { copyDecision, type DecisionInput } from './questions/decision.ts';
 import { interruptView, type ListedRun, listedRun, type RunInterrupt, type RunView, viewOf } from './questions/view.ts';
+import { type ReapplyOptions, reapplyPolicy } from './reapplying.ts';
 import {
   CANCEL_OPTIONS,
   type CancelOptions,
@@ -156,6 +157,17 @@ export class Runs<C extends Context = Context> {
     // Neither a vote that settles nothing nor a drill, which has no effect, gives a grant.
     const gives = giving && decided.status === 'settled' && !decided.drill;
     return gives ? { ...decided, grant: await giving.give() } : decided;
+  }
+
+  /**
+   * Applies the policy that is defined now to a pending question, and records who did. Its votes stay as they were cast and
+   * count by the new policy, which may settle it. Check first that the person may do this.
+   */
+  async reapplyPolicy(interruptId: string, options: ReapplyOptions = {}): Promise<RunInterrupt> {
+    checkOptions('`reapplyPolicy`', options, { by: aString });
+    const id = checkId('interruptId', interruptId);
+    await this.#decisions.run(runIdOf(id), () => reapplyPolicy(this.#drives, id, options));
+    return this.interrupt(id);
   }
 
   /**

@@ -121,6 +121,8 @@ const verify = ({ effects }: CrashProcess) => ({
   },
 });
 
+const TWO_OF_FINANCE = { quorum: [{ of: { roles: ['finance'] }, count: 2 }] };
+
 const approves = { decide: () => 'approve' as const };
 
 const books: Omit<CrashScenario, 'open'> = {
@@ -170,6 +172,14 @@ function scenariosWith(thinking: Thinking): ReadonlyMap<string, CrashScenario> {
       }),
     ],
     ['preview', previewed(scenario)],
+    [
+      'quorum',
+      scenario([[pay(5)]], (ai, process) => [payTool(ai, process, { needsApproval: { policy: TWO_OF_FINANCE } })], {
+        voters: ['ben', 'cara'].map((by) => ({ by, roles: ['finance'] })),
+        // The first voter edits, so that both are asked again.
+        decide: ({ progress }) => (progress?.round === 1 ? { type: 'approve', edit: { amount: 3 } } : 'approve'),
+      }),
+    ],
     ['sub-agent', subAgent([[pay(7)]], approves)],
     ['sub-agent with two questions', subAgent([[pay(7), pay(8)]], approves)],
     ['sub-agent of a sub-agent', subAgent([[pay(7)]], { ...approves, deep: 2 })],

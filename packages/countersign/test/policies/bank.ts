@@ -36,7 +36,7 @@ const calling = (name: string, input: object) =>
 export type BankOptions = Partial<CountersignOptions> & {
   readonly needsApproval?: Approval | ((input: { readonly amount: number }) => Approval);
   readonly place?: Place;
-  readonly onPay?: (input: Json) => void;
+  readonly onPay?: (input: Json) => unknown;
   readonly define?: (ai: Countersign) => void;
 };
 
@@ -53,9 +53,9 @@ export function openBank({
   const ai = countersign({ store, retry: false, people: { rolesOf }, ...options });
   define?.(ai);
   const inputSchema = z.object({ amount: z.number(), currency: z.string().default('EUR') });
-  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval }, (input) => {
+  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval }, async (input) => {
     paid.push(input);
-    onPay?.(input);
+    await onPay?.(input);
     return 'paid';
   });
   const model = calling('pay', { amount: 10 });

@@ -21,8 +21,9 @@ const SHORT: ReadonlySet<string> = new Set([
   'verify, too soon to be sure',
 ]);
 const selected = every.filter(([name]) => isFullCampaign || SHORT.has(name));
-/** Two crashes in this one take seconds. */
-const selectedOnce = isFullCampaign ? every : every.filter(([name]) => SHORT.has(name) || name === 'preview');
+/** Two crashes in these take seconds. */
+const ONCE: ReadonlySet<string> = new Set(['preview', 'quorum']);
+const selectedOnce = isFullCampaign ? every : every.filter(([name]) => SHORT.has(name) || ONCE.has(name));
 const selectedHasty = [...hastyScenarios].filter(([name]) => isFullCampaign || SHORT.has(name));
 const postgres = await testServer();
 

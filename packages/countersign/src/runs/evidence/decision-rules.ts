@@ -6,6 +6,7 @@ import type { ToolRequestPart } from '../../core/message.ts';
 import { tally, type Vote, voteProblem } from '../../core/policy.ts';
 import type { RunRecord } from '../port/store.ts';
 import { digestOf, type PendingCard } from '../questions/card.ts';
+import { endingOf } from '../questions/expiry.ts';
 import { inputThatRuns } from '../questions/policy.ts';
 import { ballotOf, policyOn } from '../questions/progress.ts';
 
@@ -46,9 +47,9 @@ export function decisionProblems({ startedBy }: Run, { id, card, matched }: Made
 }
 
 /** Not before its time. */
-function deadlineProblems(id: string, { interrupt }: PendingCard, { type }: Decision, at: number): readonly string[] {
-  const { expiresAt, onExpiry = 'reject', kind } = interrupt;
-  const asked = onExpiry === 'approve' && kind === 'question' ? 'cancel' : onExpiry;
+function deadlineProblems(id: string, card: PendingCard, { type }: Decision, at: number): readonly string[] {
+  const { expiresAt } = card.interrupt;
+  const asked = endingOf(card);
   if (expiresAt === undefined) return [`A deadline decides ${id}, which has none.`];
   if (at < expiresAt) return [`The deadline of ${id} decides before its time.`];
   return type === asked ? [] : [`The deadline of ${id} decides ${type}; its question says ${asked}.`];

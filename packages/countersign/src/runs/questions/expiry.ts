@@ -1,6 +1,7 @@
 // Deadlines that have passed decide as their question says.
 import { matchDecisions, readResume } from '../../core/decide.ts';
 import { dueOn } from '../../core/due.ts';
+import type { Interrupt } from '../../core/event.ts';
 import type { State } from '../../core/state.ts';
 import { applyDecisions, DEADLINE } from '../../loop/resume.ts';
 import type { Run } from '../../loop/run.ts';
@@ -37,14 +38,20 @@ export function hasExpired(runId: string, state: State, now: number): boolean {
   return [...pendingCards(runId, state).values()].some((card) => isExpired(card, now));
 }
 
-/** Records the decisions of expired questions. A question without a call to run is cancelled instead of approved. */
+/** What the deadline decides. A question without a call to run is cancelled instead of approved. */
+export function endingOf({ interrupt, kind, progress }: PendingCard): NonNullable<Interrupt['onExpiry']> {
+  const { onExpiry = 'reject' } = interrupt;
+  if (onExpiry !== 'approve') return onExpiry;
+  // No deadline agrees to an edit: it was others who had to.
+  if (progress?.edit) return 'reject';
+  return kind === 'question' ? 'cancel' : 'approve';
+}
+
+/** Records the decisions of expired questions. */
 export function expireCards(run: Run, settling: Settling, now: number): void {
   for (const [key, card] of pendingCards(settling.runId, run.state)) {
     if (!isExpired(card, now)) continue;
-    const { onExpiry = 'reject' } = card.interrupt;
-    // No deadline agrees to an edit: it was others who had to.
-    const wanted = onExpiry === 'approve' && card.progress?.edit ? 'reject' : onExpiry;
-    const type = wanted === 'approve' && card.kind === 'question' ? 'cancel' : wanted;
+    const type = endingOf(card);
     const note = 'No one decided in time.';
     const part = decisionPart(card.part, type === 'approve' ? type : { type, reason: note }, {
       by: DEADLINE,

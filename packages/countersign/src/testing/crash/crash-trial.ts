@@ -39,6 +39,8 @@ export type CrashScenario = {
    * only effects exist whose key starts with the call's key, it rejects the call; without any effect, it runs the call.
    */
   settleDoubt?(card: RunInterrupt, effects: readonly CrashEffect[]): DecisionInput;
+  /** Who decides each request, one after the other, all in the same way; the crash kit itself by default. */
+  readonly voters?: readonly { readonly by: string; readonly roles?: readonly string[] }[];
   /** Decides all pending requests at the same moment, not one after the other. */
   readonly atOnce?: boolean;
   /** The time until a new process starts; twice the lease by default. */
@@ -83,6 +85,8 @@ export class CrashTrial {
   readonly #outside: Outside;
   readonly #decisions = new Map<string, CrashDecision>();
   readonly #problems: string[] = [];
+  /** The votes that were acknowledged. */
+  readonly #voted = new Set<string>();
   /** The clock of all processes. It moves only between processes. */
   #now = 0;
   #alive: Alive;
@@ -187,8 +191,26 @@ export class CrashTrial {
   /** Repeats a decision until it is acknowledged. */
   async #submit(runs: Runs, card: RunInterrupt, decision: DecisionInput | undefined): Promise<void> {
     if (decision === undefined || this.#decisions.get(card.id)?.acknowledged) return;
-    await runs.decide(card.id, decision, { by: PERSON, digest: card.digest });
+    for (const voter of this.#voters) {
+      const vote = `${voter.by} on ${card.id}`;
+      if (this.#voted.has(vote)) await this.#checkVote(runs, card, voter.by);
+      const { interruptId } = await runs.decide(card.id, decision, { ...voter, digest: card.digest });
+      this.#voted.add(vote);
+      // An edit asks everyone again, on a card of its own.
+      if (interruptId !== card.id) break;
+    }
     this.#decisions.set(card.id, { card, decision, acknowledged: true });
+  }
+
+  get #voters(): NonNullable<CrashScenario['voters']> {
+    return this.#scenario.voters ?? [{ by: PERSON }];
+  }
+
+  /** An acknowledged vote stays until the request is settled. */
+  async #checkVote(runs: Runs, { id }: RunInterrupt, by: string): Promise<void> {
+    const { settledAt, progress } = await runs.interrupt(id);
+    const isKept = settledAt !== null || progress?.votes.some((vote) => vote.by === by);
+    if (!isKept) this.#problems.push(`the vote of ${by} on ${id} was lost`);
   }
 
   #decisionOn(card: RunInterrupt): DecisionInput | undefined {
@@ -263,7 +285,11 @@ export class CrashTrial {
     for (const { card, decision, acknowledged } of this.#decisions.values()) {
       const { settledAt, settlement } = await runs.interrupt(card.id);
       const by = (settlement as { readonly by?: unknown } | null)?.by;
-      if (acknowledged && decision !== undefined && (settledAt === null || by !== PERSON))
+      if (
+        acknowledged &&
+        decision !== undefined &&
+        (settledAt === null || !this.#voters.some((voter) => voter.by === by))
+      )
         this.#problems.push(`the decision on ${card.id} was lost: ${JSON.stringify(settlement)}`);
     }
   }

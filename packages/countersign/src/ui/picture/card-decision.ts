@@ -6,6 +6,8 @@ import type { CardDecision } from './card.ts';
 
 export function decisionOn(pending: PendingCard, event: RunEvent): CardDecision {
   const at = event.at ?? null;
+  // The card was replaced by one that shows the edited input.
+  if (event.type === 'vote-cast') return { ...NOBODY, type: 'cancel', by: event.vote.by, at, note: 'edited' };
   if (event.type !== 'decision-made') return { ...NOBODY, type: 'cancel', at };
   const { decision } = event;
   return { ...(decision.type === 'inside' ? inner(pending, decision) : outer(decision)), at };

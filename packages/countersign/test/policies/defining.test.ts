@@ -1,0 +1,89 @@
+// Defining policies: what is refused where it is written, and what becomes a warning on the card.
+import { countersign, memoryStore, type PolicyConfig, z } from 'countersign';
+import { describe, expect, test } from 'vitest';
+import { openBank, TWO } from './bank.ts';
+
+const define = (config: PolicyConfig, roles?: readonly string[]) =>
+  countersign({ ...(roles && { people: { roles } }) }).definePolicy('payments', config);
+
+describe('a policy that nobody can satisfy is refused', () => {
+  test.each<[string, PolicyConfig, string]>([
+    ['a role that does not exist', { deciders: { roles: ['finanse'] } }, 'the role finanse'],
+    ['too few people', { quorum: [{ of: { people: ['anna'] }, count: 2 }] }, 'at most 1'],
+    ['nobody', { deciders: { people: [] } }, 'names nobody'],
+    ['an unknown field', { decider: 'anna' } as PolicyConfig, 'no decider'],
+    ['an invalid time', { expireAfter: 'soon' as never }, 'expireAfter'],
+  ])('%s', (_name, config, problem) => {
+    expect(() => define(config, ['finance'])).toThrow(problem);
+  });
+});
+
+test('a tool that names a policy which is not defined is refused', () => {
+  const ai = countersign();
+  const config = { name: 'pay', description: '', inputSchema: z.object({}), needsApproval: { policy: 'payments' } };
+  expect(() => ai.defineTool(config, () => 'paid')).toThrow('ai.definePolicy');
+  ai.definePolicy('payments', TWO);
+  ai.defineTool(config, () => 'paid');
+  expect(() => ai.definePolicy('payments', TWO)).toThrow('defined already');
+});
+
+test.each<[string, unknown]>([
+  ['by a name that is not defined', 'gone'],
+  ['that is undefined', undefined],
+  ['whose deciders cannot be found', { deciders: () => Promise.reject(new Error('directory down')) }],
+  ['whose deciders are nobody', { deciders: () => ({ people: [] }) }],
+  ['that is invalid', { quorum: 2 }],
+])('a policy %s asks with a warning, and nobody can approve', async (_name, policy) => {
+  const { runs, ask, paid, types } = openBank({ needsApproval: () => ({ policy: policy as PolicyConfig }) });
+  const card = await ask();
+  expect(card.policy?.warnings).toHaveLength(1);
+  await expect(runs.decide(card, 'approve', { by: 'anna' })).rejects.toMatchObject({ code: 'not-allowed' });
+  expect({ paid, last: (await types()).at(-1) }).toEqual({ paid: [], last: 'call-interrupted' });
+});
+
+test('deciders are found when the call asks, from its input', async () => {
+  const deciders = ({ amount }: { readonly amount: number }) => ({ people: [amount > 5 ? 'anna' : 'ben'] });
+  const { runs, ask, paid } = openBank({ needsApproval: { policy: { deciders } } });
+  const card = await ask();
+  expect(card.policy).toEqual({ deciders: { people: ['anna'] } });
+  await expect(runs.decide(card, 'approve', { by: 'ben' })).rejects.toMatchObject({ code: 'not-allowed' });
+  await runs.decide(card, 'approve', { by: 'anna' });
+  await runs.wait('run');
+  expect(paid).toHaveLength(1);
+});
+
+test('a group with too few members is a warning on the card', async () => {
+  const people = { membersOf: () => ['anna'] };
+  const { ask } = openBank({ people, store: memoryStore() });
+  expect((await ask()).policy?.warnings).toEqual(['2 votes are needed, and only 1 people are in: finance.']);
+});
+
+test('the times of a policy are those of the request, unless the request has its own', async () => {
+  const clock = () => 1_800_000_000_000;
+  const policy: PolicyConfig = { ...TWO, expireAfter: '1h', onExpiry: 'cancel' };
+  const open = (options: object) =>
+    openBank({ store: memoryStore({ now: clock }), clock, needsApproval: { policy, ...options } }).ask();
+  expect((await open({})).expiresAt).toBe(clock() + 3_600_000);
+  expect((await open({ expiresIn: 5 })).expiresAt).toBe(clock() + 5);
+});
+
+test('a doubt about an approved call is decided by the same policy', async () => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const stuck = openBank({ store, clock, leaseMs: 1_000, onPay: () => new Promise(() => undefined) });
+  const { id } = await stuck.ask();
+  await stuck.runs.decide(id, 'approve', { by: 'anna' });
+  await stuck.runs.decide(id, 'approve', { by: 'ben' });
+  await expect.poll(() => stuck.paid.length).toBe(1);
+  now += 10_000;
+  const { runs, pending, paid } = openBank({ store, clock, leaseMs: 1_000 });
+  await runs.drive('run');
+  await runs.settled();
+  const doubt = await pending();
+  expect(doubt).toMatchObject({ kind: 'unknown-outcome', policy: TWO });
+  expect(await runs.decide(doubt, 'approve', { by: 'anna' })).toMatchObject({ status: 'waiting' });
+  await runs.decide(doubt, 'approve', { by: 'ben' });
+  await runs.wait('run');
+  expect(paid).toHaveLength(1);
+});
