@@ -16,7 +16,7 @@ import type { MayDecide } from './recorded-calls.ts';
 import { sealStream } from './seal-stream.ts';
 import { type SealedLedger, sealedLedger } from './sealed-ledger.ts';
 import { StoredLedger } from './stored-ledger.ts';
-import { checkTitles, type Titles } from './titles.ts';
+import { checkByTool, type Previews, type Titles } from './titles.ts';
 
 /** The options of every gate. */
 export type GateOptions = {
@@ -37,6 +37,11 @@ export type StoreGateOptions<Tools extends ToolSet = ToolSet> = GateOptions & {
   readonly mayDecide?: MayDecide;
   /** The headlines of requests, by tool: a text, or a function of the input. Default: the `title` of the AI SDK tool. */
   readonly titles?: Titles<Tools>;
+  /**
+   * What a call would do, by tool: shown on the request in the inbox, the command line and the API. It is computed again before an
+   * approved call runs; if it differs, the call is rejected and the model learns why.
+   */
+  readonly previews?: Previews<Tools>;
   /** The agent name of its runs in the store; each set of tools should have its own. Default: `ai-sdk`. */
   readonly name?: string;
 };
@@ -82,10 +87,12 @@ export function gate<Tools extends ToolSet>(
   checkOptions('`gate`', options, GATE_OPTIONS);
   const rules = createApprovalRules(tools, options.approve);
   if ('store' in options) {
-    const { chatId, person, expiresIn, titles = {}, name = 'ai-sdk', mayDecide = () => false } = options;
-    checkTitles(titles, tools);
+    const { chatId, person, expiresIn, titles = {}, previews = {}, name = 'ai-sdk', mayDecide = () => false } = options;
+    checkByTool('titles', titles, tools);
+    checkByTool('previews', previews, tools);
+    const asking = { chatId, expiresIn, titles, previews };
     const bodies = bodiesOf(tools);
-    const calls = oneCallAgent(name, options.store, storable(tools, rules), bodies, { chatId, expiresIn, titles });
+    const calls = oneCallAgent(name, options.store, storable(tools, rules), bodies, asking);
     const ledger = new StoredLedger(calls, { chatId, person, mayDecide });
     return { ...withLedger(tools, rules, ledger, bodies), runs: calls.ai.runs };
   }
@@ -112,6 +119,7 @@ const GATE_OPTIONS: OptionTable<StoreGateOptions & SecretGateOptions> = {
   store: anything,
   mayDecide: aFunction,
   titles: anything,
+  previews: anything,
   name: anything,
   secret: anything,
   clock: aFunction,

@@ -14,7 +14,7 @@ import { shortHash } from '../runs/port/chain.ts';
 import type { Store } from '../runs/port/store.ts';
 import { type CheckedInput, checkInput, checkOutput } from './input.ts';
 import { type AskedCall, callKey, type Place } from './ledger.ts';
-import { type Titles, titleFor } from './titles.ts';
+import { type Previews, type Titles, titleFor } from './titles.ts';
 
 export type Body = (input: Json, toolCallId: string) => unknown;
 
@@ -34,19 +34,27 @@ export function oneCallAgent(
   store: Store,
   tools: ToolSet,
   bodies: ReadonlyMap<string, Body>,
-  asking: { readonly chatId: string; readonly expiresIn?: number | undefined; readonly titles: Titles<any> },
+  asking: {
+    readonly chatId: string;
+    readonly expiresIn?: number | undefined;
+    readonly titles: Titles<any>;
+    readonly previews: Previews<any>;
+  },
 ): OneCallAgent {
   const ai = countersign({ store, model: { name: 'one call', reply } });
-  const { chatId, expiresIn, titles } = asking;
+  const { chatId, expiresIn, titles, previews } = asking;
   const label = labelOf(chatId);
   const asks = { labels: [label], ...(expiresIn !== undefined && { expiresIn }) };
   const vouched = new Set<string>();
   const gated = Object.entries(tools).map(([name, sdkTool]) => {
     const isVouched = (input: unknown) => vouched.has(callKey({ tool: name, input }));
     const title = titleFor(titles, name, sdkTool);
+    const preview = Object.hasOwn(previews, name) ? previews[name] : undefined;
     return gatedTool(name, sdkTool, isVouched, () => bodies.get(name), {
       ...asks,
       ...(title !== undefined && { title }),
+      // The AI SDK cannot ask twice about one call.
+      ...(preview !== undefined && { preview, onPreviewChange: 'reject' as const }),
     });
   });
   return { ai, agent: ai.defineAgent({ name, tools: gated }), label, vouch: (call) => void vouched.add(callKey(call)) };
@@ -92,7 +100,7 @@ function gatedTool(
   sdkTool: ToolSet[string],
   isVouched: (input: unknown) => boolean,
   body: () => Body | undefined,
-  asks: Pick<ToolConfig, 'labels' | 'expiresIn' | 'title'>,
+  asks: Pick<ToolConfig, 'labels' | 'expiresIn' | 'title' | 'preview' | 'onPreviewChange'>,
 ): Tool {
   const config = {
     name,

@@ -1,7 +1,7 @@
-// The headlines of gated calls, by tool.
+// The headlines and previews of gated calls, by tool.
 import type { FlexibleSchema, ToolSet } from 'ai';
 import { UsageError } from '../core/errors.ts';
-import { checkValue } from '../core/options.ts';
+import { aFunction, checkValue } from '../core/options.ts';
 import type { Title } from '../loop/tool/definition.ts';
 import { aTitle, aTitleOption } from '../loop/tool/title.ts';
 import { ownTool } from './approval-rules.ts';
@@ -11,18 +11,23 @@ export type Titles<Tools extends ToolSet> = {
   readonly [Name in keyof Tools]?: Title<InputOf<Tools[Name]>>;
 };
 
+/** For each tool a function of its input that says what would happen: any JSON. */
+export type Previews<Tools extends ToolSet> = {
+  readonly [Name in keyof Tools]?: (input: InputOf<Tools[Name]>, ctx: { readonly signal: AbortSignal }) => unknown;
+};
+
 /** The AI SDK's own `InferToolInput` does not take every tool of a `ToolSet`. */
 type InputOf<Tool> = Tool extends { readonly inputSchema: FlexibleSchema<infer Input> } ? Input : any;
 
 /** A misspelt name would have no effect, so it is refused. */
-export function checkTitles(titles: object, tools: ToolSet): void {
-  const unknown = Object.keys(titles).filter((name) => !ownTool(tools, name));
+export function checkByTool(option: 'titles' | 'previews', given: object, tools: ToolSet): void {
+  const unknown = Object.keys(given).filter((name) => !ownTool(tools, name));
   if (unknown.length > 0) {
-    const message = `\`titles\` names ${unknown.join(', ')}, which is not a tool. Known tools: ${Object.keys(tools).join(', ')}.`;
+    const message = `\`${option}\` names ${unknown.join(', ')}, which is not a tool. Known tools: ${Object.keys(tools).join(', ')}.`;
     throw new UsageError('invalid-options', { unknown }, message);
   }
-  for (const [name, title] of Object.entries(titles))
-    if (title !== undefined) checkValue(`titles.${name}`, title, aTitleOption);
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined) checkValue(`${option}.${name}`, value, option === 'titles' ? aTitleOption : aFunction);
 }
 
 /** The title of a tool: that of the gate, otherwise that of the AI SDK, which may be longer than a headline. */

@@ -286,3 +286,39 @@ describe('titles', () => {
     expect(() => gate(tools, { ...who, store, titles: { pay: 5 } as never })).toThrow('`titles.pay` must be a text');
   });
 });
+
+describe('previews', () => {
+  /** Asks, lets the balance change, approves in the inbox, and runs the call as the AI SDK does. */
+  const approved = async (change: number) => {
+    const store = memoryStore();
+    const account = { balance: 100, paid: 0 };
+    const pay = tool({ inputSchema, needsApproval: true, execute: () => ++account.paid });
+    const previews = { pay: ({ amount }: { amount: number }) => ({ left: account.balance - amount }) };
+    const gated = gate({ pay }, { ...who, store, previews });
+    await generateText({ model: calling().model, prompt: 'pay', tools: gated.tools });
+    const [request] = (await gated.runs.interrupts()).items;
+    expect(request?.preview).toEqual({ value: { left: 90 } });
+    account.balance += change;
+    await gated.runs.decide(request?.id ?? '', 'approve', { by: 'boss' });
+    const { status, text } = await gated.runs.wait(request?.runId ?? '', { until: 'end' });
+    expect([status, text]).toEqual(['done', 'Done.']);
+    return { paid: account.paid, pending: (await gated.runs.interrupts()).items };
+  };
+
+  test('a request shows the preview, and an approved call runs while it is true', async () => {
+    expect(await approved(0)).toEqual({ paid: 1, pending: [] });
+  });
+
+  test('a changed preview rejects the call, because the AI SDK cannot ask twice', async () => {
+    expect(await approved(-20)).toEqual({ paid: 0, pending: [] });
+  });
+
+  test('an unknown tool or anything but a function is refused', () => {
+    const tools = { pay: tool({ inputSchema, needsApproval: true, execute: () => 'paid' }) };
+    const options = { ...who, store: memoryStore() };
+    expect(() => gate(tools, { ...options, previews: { pya: () => 1 } as never })).toThrow('`previews` names pya');
+    expect(() => gate(tools, { ...options, previews: { pay: 5 } as never })).toThrow(
+      '`previews.pay` must be a function',
+    );
+  });
+});
