@@ -7,7 +7,12 @@ import type { WriterOptions } from './picture/writer.ts';
 import type { SealKeys } from './seal.ts';
 
 /** A signed-in user. Tools receive `context` for this request; it is not stored. */
-export type Person = { readonly id: string; readonly context?: Context };
+export type Person = {
+  readonly id: string;
+  /** For requests whose policy names roles. */
+  readonly roles?: readonly string[];
+  readonly context?: Context;
+};
 
 /**
  * Identifies the user: returns a person, null if no user is signed in, or a Response such as a redirect to the login.

@@ -87,7 +87,7 @@ async function decide(
   read: LoadedRun | undefined,
 ): Promise<readonly Problem[] | undefined> {
   const { runs, agent, chatId, person, mayDecide } = chat;
-  const { id: by, context } = person;
+  const { id: by, roles, context } = person;
   if (runIdOf(interruptId) !== chatId) throw unknownInterrupt(interruptId);
   // The question may be newer than the loaded chat: an earlier decision of this post may have led to it.
   const card = interruptCard(await runs.interrupt(interruptId), agent, true);
@@ -103,6 +103,7 @@ async function decide(
       by,
       channel: 'chat',
       mayDecide: ({ input }: ProposedDecision) => mayDecide({ ...card, input }, person),
+      ...(roles && { roles }),
       ...(note !== undefined && { note }),
       ...(digest !== undefined && { digest }),
       ...(context && { context }),
