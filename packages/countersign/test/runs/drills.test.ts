@@ -144,6 +144,23 @@ test('no agent, message or chat can turn a run into a drill or a drill into a ru
   expect({ ran, pending: (await ai.runs.get(id)).pending }).toEqual({ ran: [], pending: [interruptId] });
 });
 
+test('a drill is decided under the policy of its tool, and a vote that settles nothing does not tell', async () => {
+  const ai = countersign({ model: scriptedModel(() => 'No.'), store: memoryStore() });
+  const inputSchema = z.object({ to: z.string(), amount: z.number() });
+  const policy = { quorum: [{ of: { people: ['ann', 'ben'] }, count: 2 }] };
+  const config = { name: 'pay', description: '', inputSchema, needsApproval: { policy } };
+  ai.defineAgent({ name: 'clerk', tools: [ai.defineTool(config, () => Promise.reject(new Error('It ran.')))] });
+  const { id } = await ai.runs.drill(REQUEST);
+  const [interruptId = ''] = (await ai.runs.rested(id)).pending;
+  const deciding = ai.runs.decide(interruptId, 'approve', { by: 'eve' });
+  await expect(deciding).rejects.toMatchObject({ code: 'not-allowed' });
+  const first = await ai.runs.decide(interruptId, 'approve', { by: 'ann' });
+  expect(first).toMatchObject({ status: 'waiting' });
+  expect(JSON.stringify([first, await ai.runs.interrupt(interruptId)])).not.toContain('drill');
+  expect(await ai.runs.decide(interruptId, 'approve', { by: 'ben' })).toMatchObject({ status: 'settled', drill: true });
+  expect(await ai.runs.wait(id, { until: 'end' })).toMatchObject({ status: 'done', drill: true });
+});
+
 test('a grant does not let a drill pass, and a drill gives no grant', async () => {
   const { ai, clerk, runs, ran, interruptId } = await drilled(memoryStore());
   const grant = { uses: 5, serves: {}, expiresAt: Date.now() + 60_000 };

@@ -61,6 +61,6 @@ function drillTool({
 }
 
 function alwaysAsks(needsApproval: ToolDefinition['needsApproval']): ToolDefinition['needsApproval'] {
-  if (typeof needsApproval !== 'function') return true;
+  if (typeof needsApproval !== 'function') return needsApproval === false ? true : needsApproval;
   return async (input, ctx) => (await needsApproval(input, ctx)) || true;
 }
