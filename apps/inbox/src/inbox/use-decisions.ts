@@ -8,6 +8,7 @@ import type { Card, Decided, Interrupt } from '../api/wire.ts';
 import type { GrantRequest } from '../grants/wire.ts';
 import { exactly } from '../live/time.tsx';
 import { drillWords, OUTCOME_WORDS } from '../look/words.ts';
+import { isUnsigned, signDecision } from '../passkeys/sign.ts';
 import { showToast } from '../primitives/toasts.tsx';
 import { removeRow } from './use-decided-row.ts';
 import { useSeenFor } from './use-seen-for.ts';
@@ -31,23 +32,35 @@ type Sent = {
 /** The server takes no longer time than a day. */
 const LONGEST_SEEN_MS = 86_400_000;
 
+function record({ card, decision, note, grant }: Sent, seenForMs: number, signature?: Signature): Promise<Decided> {
+  return request<Decided>(`interrupts/${encodeURIComponent(card.id)}/decide`, {
+    method: 'POST',
+    // The digest binds the decision to the card that was shown.
+    body: {
+      decision,
+      ...(card.digest !== '' && { digest: card.digest }),
+      ...(note !== undefined && note !== '' && { note }),
+      ...(grant && { grant }),
+      ...(signature && { signature }),
+      seenForMs,
+    },
+  });
+}
+
+type Signature = Awaited<ReturnType<typeof signDecision>>;
+
 /** `onDecided` is called when the server has recorded the decision. */
 export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDecisions {
   const client = useQueryClient();
   const seenFor = useSeenFor(interrupt.id);
   const decide = useMutation({
-    mutationFn: ({ card, decision, note, grant }: Sent) =>
-      request<Decided>(`interrupts/${encodeURIComponent(card.id)}/decide`, {
-        method: 'POST',
-        // The digest binds the decision to the card that was shown.
-        body: {
-          decision,
-          ...(card.digest !== '' && { digest: card.digest }),
-          ...(note !== undefined && note !== '' && { note }),
-          ...(grant && { grant }),
-          seenForMs: Math.min(seenFor(), LONGEST_SEEN_MS),
-        },
-      }),
+    mutationFn: (sent: Sent) => {
+      const seenForMs = Math.min(seenFor(), LONGEST_SEEN_MS);
+      return record(sent, seenForMs).catch(async (error: unknown) => {
+        if (!isUnsigned(error)) throw error;
+        return record(sent, seenForMs, await signDecision(sent.card, sent.decision));
+      });
+    },
     onSuccess: ({ decision, drill }) => {
       const outcome = outcomeOf(decidedAs(decision)) ?? 'withdrawn';
       const href = `/history/${encodeURIComponent(interrupt.id)}`;

@@ -61,6 +61,8 @@ export const ERROR_CODES = {
     'The store could not be read or written. If `retryable`, try again when it is back; nothing was half written.',
   'not-authorized': 'Not signed in. Sign in, or pass `authorize` to the route.',
   'not-allowed': 'The person is not allowed to do this. Ask someone who is.',
+  'signature-required':
+    'The policy of the request asks for a decision that is signed with a passkey. Sign it and send it again.',
   'invalid-signature':
     'The signature of a decision does not verify, its passkey is revoked or not enrolled, or @simplewebauthn/server is missing.',
   'invalid-request': 'The request is invalid. The error says where.',

@@ -59,6 +59,7 @@ test('what is not signed with an enrolled key for exactly this decision is not r
     await expect(
       runs.decide(card, 'approve', { by: 'anna', ...(signature !== undefined && { signature }) }),
     ).rejects.toMatchObject({ details: { status: 403 } });
+  await expect(runs.decide(card, 'approve', { by: 'anna' })).rejects.toMatchObject({ code: 'signature-required' });
   // A signature of the approval does not carry an edit.
   const signature = sign(annas, 'anna', card, { type: 'approve' });
   await expect(runs.decide(card, edited as never, { by: 'anna', signature })).rejects.toThrow('is not valid');

@@ -15,6 +15,7 @@ import { addInit } from './commands/init.ts';
 import { addLink } from './commands/link.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { type Action, completeOptions, examplesOf, withExamples } from './commands/options.ts';
+import { addPasskeys } from './commands/passkeys.ts';
 import { addRebuild } from './commands/rebuild.ts';
 import { addRuns } from './commands/runs.ts';
 import { addServe } from './commands/serve.ts';
@@ -86,7 +87,7 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
   program.commandsGroup('Inspect:');
   for (const add of [addRuns, addShow, addStats, addEvidence, addVerify]) add(program, action);
   program.commandsGroup('Maintain:');
-  for (const add of [addLink, addTokens, addDoctor, addMigrate, addRebuild]) add(program, action);
+  for (const add of [addLink, addTokens, addPasskeys, addDoctor, addMigrate, addRebuild]) add(program, action);
   completeOptions(program);
   return program;
 }

@@ -155,7 +155,10 @@ function castVote(
   const problem = same ? undefined : voteProblem(policy, ballot, vote);
   if (problem !== undefined) {
     const message = `The decision on ${key} was not recorded. ${problem}`;
-    throw new UsageError('not-allowed', { status: 403, interruptId: key, runId }, message);
+    const { signed: _signed, ...unsigned } = policy;
+    const isUnsigned = voteProblem(unsigned, ballot, vote) === undefined;
+    const code = isUnsigned ? 'signature-required' : 'not-allowed';
+    throw new UsageError(code, { status: 403, interruptId: key, runId }, message);
   }
   const all = same ? ballot.votes : [...ballot.votes, vote];
   const result = tally(policy, { ...ballot, votes: all }, input);
