@@ -62,6 +62,7 @@ export function failureOf(error: unknown, more: { readonly [key: string]: unknow
 
 const EXIT_CODES: Readonly<Record<string, ExitCode>> = {
   'unknown-run': EXIT.notFound,
+  'unknown-grant': EXIT.notFound,
   'unknown-interrupt': EXIT.notFound,
   'not-found': EXIT.notFound,
   'already-decided': EXIT.conflict,

@@ -7,6 +7,7 @@ import type { State } from '../../core/state.ts';
 import { drive } from '../../loop/drive.ts';
 import { callFailed, interrupted } from '../../loop/generate.ts';
 import type { Driver } from '../../loop/run.ts';
+import type { RunGrants } from '../../loop/sink.ts';
 import { StoredRun } from '../../loop/stored-run.ts';
 import type { Context } from '../../loop/tool/definition.ts';
 import { grantsOf } from '../grants/use.ts';
@@ -202,7 +203,7 @@ export class Drives implements Driving {
         signal: journal.lost,
         clock: this.clock,
         // A drill is asked about even if a grant would let the call run.
-        ...(!isDrill(journal.started) && { grants: grantsOf(this.store, this.clock, journal.started) }),
+        ...(!isDrill(journal.started) && { grants: this.#grantsFor(journal) }),
         worker: { isStopping: this.#isStopping, onGiveUp: this.#stopGrace.listen, onLeft: this.#late.left },
       };
       for (;;) {
@@ -226,6 +227,11 @@ export class Drives implements Driving {
       this.#renewals.delete(renewed);
       run.close();
     }
+  }
+
+  #grantsFor(journal: Journal): RunGrants {
+    const { store, clock } = this;
+    return grantsOf({ store, clock, run: journal.started, withNext: (lookUp) => journal.withNext(lookUp) });
   }
 
   /** Returns false if the store cannot be asked. */

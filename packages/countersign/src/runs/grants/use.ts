@@ -7,26 +7,31 @@ import type { NewRun, Store } from '../port/store.ts';
 import { reconcile, useKey } from './outcomes.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';
 
-/** The grants, for the calls of one run. `clock` is the store's. */
-export function grantsOf(store: Store, clock: () => number, run: NewRun): RunGrants {
-  return inside(store, new GrantRecords(store.notes), clock, run, []);
+/** What the grants of a run need. `clock` is the store's. */
+type Needs = {
+  readonly store: Store;
+  readonly clock: () => number;
+  readonly run: NewRun;
+  /** The look-up for open grants, which most calls do in vain, costs no append of its own. */
+  readonly withNext: <T>(lookUp: Promise<T>) => Promise<T>;
+};
+
+/** The grants, for the calls of one run. */
+export function grantsOf(needs: Needs): RunGrants {
+  return inside(needs, new GrantRecords(needs.store.notes), []);
 }
 
-function inside(
-  store: Store,
-  records: GrantRecords,
-  clock: () => number,
-  { id: runId, agent, startedBy }: NewRun,
-  path: readonly string[],
-): RunGrants {
+function inside(needs: Needs, records: GrantRecords, path: readonly string[]): RunGrants {
+  const { store, clock, run, withNext } = needs;
+  const { id: runId, agent, startedBy } = run;
   return {
-    inside: (callId) => inside(store, records, clock, { id: runId, agent, startedBy }, [...path, callId]),
+    inside: (callId) => inside(needs, records, [...path, callId]),
     async use({ callId, tool, input, policy }) {
       if (maximumOf(policy) === false) return undefined;
       const key = useKey(runId, [...path, callId]);
       const call = { key, tool, input, startedBy, agent, policy };
       try {
-        for (const record of inOrder(await records.open(tool), key)) {
+        for (const record of inOrder(await withNext(records.open(tool)), key)) {
           const used = await reserve(store, records, record, call, clock);
           if (used) return used;
         }

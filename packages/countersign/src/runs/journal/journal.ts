@@ -56,6 +56,8 @@ export class Journal implements Sink {
   readonly #settlements = new Map<string, Json>();
   #renewals = 0;
   #scheduled: NodeJS.Immediate | undefined;
+  /** How many look-ups the next append waits for. */
+  #waits = 0;
   #lastWrite: Promise<unknown> = Promise.resolve();
   /** A write that waits for its turn: callers that come meanwhile share it. */
   #nextWrite: Promise<unknown> | undefined;
@@ -138,11 +140,29 @@ export class Journal implements Sink {
     for (const event of events) this.#queue.push({ ...event, at });
     // Bodies may still run after someone else ended the run.
     if (this.#lost.signal.aborted && this.#recorded.state.ended) dropAfterEnd(this.#queue, this.#recorded.state);
-    // Events of one turn of the event loop become durable together. Callers that cannot wait use `flushed`.
+    this.#schedule();
+  }
+
+  /** Events of one turn of the event loop become durable together. Callers that cannot wait use `flushed`. */
+  #schedule(): void {
+    if (this.#waits > 0 || this.#queue.length === 0) return;
     this.#scheduled ??= setImmediate(() => {
       this.#scheduled = undefined;
       this.#inTurn(() => this.#flush(false)).catch(() => undefined);
     });
+  }
+
+  /** Events wait for a short look-up, so that what follows from it becomes durable in the same append. */
+  async withNext<T>(lookUp: Promise<T>): Promise<T> {
+    clearImmediate(this.#scheduled);
+    this.#scheduled = undefined;
+    this.#waits += 1;
+    try {
+      return await lookUp;
+    } finally {
+      this.#waits -= 1;
+      this.#schedule();
+    }
   }
 
   /** Says how a question was settled, for the record of who decided what. */
