@@ -66,6 +66,8 @@ export function passkeyEndpoints(services: Services) {
           // The same for each key of a person, and not their id itself.
           userID: new Uint8Array(hash('sha256', `countersign:${person.id}`, 'buffer')),
           attestationType: 'none',
+          // Ed25519, ES256 and RS256: what authenticators support, and every version of Node verifies.
+          supportedAlgorithmIDs: [-8, -7, -257],
           excludeCredentials: keys.map(({ id }) => ({ id })),
           authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
         });
