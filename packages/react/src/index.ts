@@ -10,6 +10,7 @@ export { DecisionSummary } from './card/decision-summary.tsx';
 export { InputDiff, type InputDiffProps } from './card/input-diff.tsx';
 export { type Outcome, OutcomeIcon, outcomeOf } from './card/outcome.tsx';
 export { inWords, titleOf } from './card/title.ts';
+export { votesOn } from './card/voting.tsx';
 export { QuestionForm, type QuestionFormProps } from './form/question-form.tsx';
 export type { AnswerOf, AnyTools, ChatLike, ChatMessage, Interrupt, InterruptTools } from './interrupt.ts';
 export { Interrupts, type InterruptsProps } from './interrupts.tsx';

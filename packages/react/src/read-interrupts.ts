@@ -85,6 +85,8 @@ const NOTHING_SAID: Partial<InterruptCard> = {
   createdAt: null,
   expiresAt: null,
   onExpiry: null,
+  policy: null,
+  progress: null,
   allows: [],
   mayDecide: true,
   inputSchema: null,

@@ -20,6 +20,8 @@ export function card(change: Partial<InterruptCard> = {}): InterruptCard {
     createdAt: null,
     expiresAt: null,
     onExpiry: null,
+    policy: null,
+    progress: null,
     allows: ['approve', 'edit', 'reject'],
     mayDecide: true,
     digest: `digest of ${id}`,

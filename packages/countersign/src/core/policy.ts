@@ -113,6 +113,26 @@ export function voteProblem(policy: Policy, ballot: Ballot, vote: Vote): string 
   return policy.signed && !vote.signature ? 'Its policy asks for decisions that are signed with a passkey.' : undefined;
 }
 
+/** Somebody who would vote: with their own roles, or on behalf of another person with theirs. */
+export type Voter = Pick<Vote, 'by' | 'roles' | 'onBehalfOf'>;
+
+/** What a person may do with an open question, by its policy: vote at all, and approve. Signatures are not asked for here. */
+export type VoteRights = { readonly mayVote: boolean; readonly mayApprove: boolean };
+
+/** `voters`: the person alone, and for each one whom they stand in for. */
+export function voteRights(policy: Policy, ballot: Ballot, voters: readonly Voter[]): VoteRights {
+  const may = (type: string) =>
+    voters.some((voter) => {
+      const vote = { ...voter, decision: { type }, signature: true };
+      return voteProblem(policy, ballot, vote) === undefined;
+    });
+  return { mayVote: may('reject'), mayApprove: may('approve') };
+}
+
+/** Whether the policy names people or roles who decide; without any, it is left to the application who may. */
+export const namesDeciders = ({ deciders, quorum = [] }: Policy): boolean =>
+  deciders !== undefined || quorum.length > 0;
+
 /** The groups that must agree on this input. A condition that cannot be checked counts as met. */
 function groupsFor({ quorum, deciders = ANYONE }: Policy, input: Json): readonly Group[] {
   if (!quorum || quorum.length === 0) return [{ of: deciders, count: 1 }];

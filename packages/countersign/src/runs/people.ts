@@ -2,6 +2,7 @@
 import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
 import type { Absences } from './absences.ts';
+import type { Voter as CandidateVoter } from '../core/policy.ts';
 import type { Signed } from './questions/decision.ts';
 import type { Electorate, Voter } from './questions/votes.ts';
 import type { DecideOptions } from './run-options.ts';
@@ -63,6 +64,17 @@ export async function voterOf(
   );
   const [only, ...more] = others.filter((other) => mayVote({ by, ...other }));
   return { ...(only && more.length === 0 ? only : own), ...about };
+}
+
+/** The person as they would vote: alone, with the roles of the sign-in (`given`), and for each person whom they stand in for. */
+export async function votersFor(
+  people: Directory,
+  by: string,
+  given: readonly string[],
+): Promise<readonly CandidateVoter[]> {
+  const absent = await people.actsFor(by);
+  const others = absent.map(async (person) => ({ by, onBehalfOf: person, ...(await voter(people, person, [])) }));
+  return [{ by, ...(await voter(people, by, given)) }, ...(await Promise.all(others))];
 }
 
 async function voter({ rolesOf }: Directory, person: string | null, given: readonly string[]): Promise<Voter> {

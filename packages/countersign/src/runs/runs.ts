@@ -1,10 +1,13 @@
 // Durable runs: start, read, decide, follow, verify. A decision is recorded first; then a worker drives the run.
+
 import type { Resume } from '../core/decide.ts';
 import { event } from '../core/event.ts';
 import { copyOf, isObject } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { newState } from '../core/messages/load-messages.ts';
 import { aContext, aString, checkOptions, without } from '../core/options.ts';
+import { aContext, checkOptions, without } from '../core/options.ts';
+import type { Voter } from '../core/policy.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
 import type { AskedBy, Context } from '../loop/tool/definition.ts';
@@ -28,6 +31,7 @@ import { collectEvidence, type Evidence } from './evidence/evidence.ts';
 import { ruleProblem } from './evidence/verify-evidence.ts';
 import { prepareGrant } from './grants/give.ts';
 import { Passkeys } from './passkeys/passkeys.ts';
+import { votersFor } from './people.ts';
 import { CANNOT_BE_READ, chainStart, inspectChain, tamperedRun, UNREADABLE } from './port/chain.ts';
 import type { Notes } from './port/notes.ts';
 import { readRun } from './port/read-run.ts';
@@ -122,6 +126,11 @@ export class Runs<C extends Context = Context> {
   async interrupts(options: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
     const page = await this.store.listInterrupts(interruptQuery(options));
     return { ...page, items: mapValid(page.items, interruptView) };
+  }
+
+  /** The person as they would vote, with the roles that the sign-in and `people` know. For `voteRights` of `countersign/ui`. */
+  votersFor(by: string, roles: readonly string[] = []): Promise<readonly Voter[]> {
+    return votersFor(this.#drives.people, by, roles);
   }
 
   /** Reads one question, pending or settled. Throws `unknown-interrupt` if it does not exist. */

@@ -1,5 +1,6 @@
 // The entry point `countersign/ui`: a chat with an agent for `useChat` of the AI SDK.
 
+export { namesDeciders, type VoteRights, type Voter, voteRights } from '../core/policy.ts';
 export type { Authorize, ChatRouteOptions, Person } from './chat-options.ts';
 export type { ChatStatus } from './chats/chat-watch.ts';
 export type { LoadedChat } from './chats/stored.ts';
@@ -9,7 +10,7 @@ export { type HttpProblem, problemOf, problemResponse } from './http/problem.ts'
 export { APPROVAL } from './http/recipe.ts';
 export { type SseOptions, sseResponse } from './http/sse.ts';
 export { nodeHandler } from './node.ts';
-export type { Allowed, CardDecision, InterruptCard, Problem } from './picture/card.ts';
+export type { Allowed, CardDecision, CardProgress, CardVote, InterruptCard, Problem } from './picture/card.ts';
 export { interruptCard, misfitOf } from './picture/cards.ts';
 export type { ChatChunk, ChatDataParts, ChatMessage, ChatPart, InferTools } from './picture/ui-message.ts';
 export type { ClientVersion } from './picture/writer.ts';

@@ -13,6 +13,7 @@ import { EditForm } from './edit-form.tsx';
 import { outcomeOf } from './outcome.tsx';
 import { CardPreview } from './preview.tsx';
 import { titleOf } from './title.ts';
+import { DecidedVotes, Voting } from './voting.tsx';
 
 type AnyCard = InterruptCard<string, any>;
 
@@ -74,6 +75,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
         <>
           {draft && <DraftKept draft={draft} onDismiss={dropDraft} />}
           <DecisionDetails interrupt={interrupt} />
+          <DecidedVotes interrupt={interrupt} />
           <Request {...props} />
         </>
       ) : (
@@ -149,6 +151,7 @@ function Pending({ interrupt, actions, renderInput, children, onDraft }: Pending
         <CardPreview interrupt={interrupt} />
         <CardPayload interrupt={interrupt} />
         <CardFacts interrupt={interrupt} />
+        <Voting interrupt={interrupt} />
         {children}
         {interrupt.mayDecide ? (
           <Decide {...{ interrupt, actions, unshown, mode, onDraft }} onMode={change} />

@@ -1,6 +1,7 @@
 // The card of a request, as it is sent to a browser: the data of a `data-interrupt` part.
 import type { Preview, Reversibility } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
+import type { Missing, Policy, Who } from '../../core/policy.ts';
 import type { JsonSchema } from '../../models/model.ts';
 
 /** The decisions that a request accepts. `edit` is an approval with another input. */
@@ -22,6 +23,33 @@ export type CardDecision = {
   readonly edit?: Json;
   /** The answer. */
   readonly output?: Json;
+};
+
+/** One vote on a request that several people decide. */
+export type CardVote = {
+  readonly by: string | null;
+  /** The person whom the voter stands in for. */
+  readonly onBehalfOf: string | null;
+  readonly type: CardDecision['type'];
+  /** In milliseconds. */
+  readonly at: number | null;
+  readonly note: string | null;
+  /** It proposes another input, which the card shows. */
+  readonly isEdit: boolean;
+  /** The reader of the card gave it. They can change it while the request is open. */
+  readonly isYours: boolean;
+};
+
+/** What a request has collected so far. */
+export type CardProgress = {
+  /** The votes that count now. */
+  readonly votes: readonly CardVote[];
+  readonly missing: readonly Missing[];
+  readonly assignedTo: string | null;
+  /** The votes of these people count in every group. */
+  readonly escalatedTo: readonly Who[];
+  /** 1, and one more for each edit that others must agree to. Votes before an edit do not count. */
+  readonly round: number;
 };
 
 /** Everything that a person needs to decide, and that the decision is bound to. */
@@ -52,6 +80,10 @@ export type InterruptCard<Tool extends string = string, Input = Json> = {
   readonly expiresAt: number | null;
   /** The decision that is made automatically at `expiresAt`. */
   readonly onExpiry: 'reject' | 'cancel' | 'approve' | null;
+  /** Who must decide; null if one decision settles it. */
+  readonly policy: Policy | null;
+  /** The votes so far; null if there is no policy and nothing has happened to the request. */
+  readonly progress: CardProgress | null;
   readonly allows: readonly Allowed[];
   /** Whether the reader may decide it. The server checks again. */
   readonly mayDecide: boolean;

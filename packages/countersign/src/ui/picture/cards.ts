@@ -2,13 +2,15 @@
 import type { Interrupt } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { waitOf } from '../../core/messages/turn-messages.ts';
+import { isEdit } from '../../core/policy.ts';
 import type { Agent } from '../../loop/agent.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import type { JsonSchema } from '../../models/model.ts';
 import { classOn, digestOf, kindOn, type PendingCard, titleOn, willRun } from '../../runs/questions/card.ts';
 import type { DecisionInput, Settlement } from '../../runs/questions/decision.ts';
+import type { VotingProgress } from '../../runs/questions/progress.ts';
 import type { RunInterrupt } from '../../runs/questions/view.ts';
-import type { Allowed, CardDecision, InterruptCard } from './card.ts';
+import type { Allowed, CardDecision, CardProgress, InterruptCard } from './card.ts';
 import { toolCallIdAt } from './ui-message.ts';
 
 export type Tools = ReadonlyMap<string, ToolDefinition>;
@@ -21,7 +23,7 @@ export function cardOf(
   tools: Tools,
 ): InterruptCard {
   const { toolRequest, metadata = {} } = part;
-  const { expiresAt, onExpiry = 'reject', risk, labels } = waitOf(metadata as Partial<Interrupt>);
+  const { expiresAt, onExpiry = 'reject', risk, labels, policy } = waitOf(metadata as Partial<Interrupt>);
   const path = pathOf(metadata.path);
   const tool = toolAt(tools, path.length)?.get(toolRequest.name);
   const kind = kindOn(part);
@@ -43,6 +45,8 @@ export function cardOf(
     createdAt: at ?? null,
     expiresAt: expiresAt ?? null,
     onExpiry: expiresAt === undefined ? null : onExpiry,
+    policy: policy ?? null,
+    progress: null,
     allows,
     mayDecide: false,
     digest: digestOf(key, { part } as unknown as Json),
@@ -55,13 +59,46 @@ export function cardOf(
 
 /**
  * Makes the card of a stored request, pending or decided. Without the `agent` of its run, the forms for answers and edits
- * accept any JSON. `mayDecide` says whether the reader may decide it.
+ * accept any JSON. `mayDecide` says whether the reader may decide it; `reader` is their id, which marks their own vote.
  */
-export function interruptCard(interrupt: RunInterrupt, agent: Agent | undefined, mayDecide: boolean): InterruptCard {
+export function interruptCard(
+  interrupt: RunInterrupt,
+  agent: Agent | undefined,
+  mayDecide: boolean,
+  reader?: string,
+): InterruptCard {
   const tools = agent?.definition.innerTools?.() ?? new Map();
-  const card = cardOf(interrupt.id, interrupt, interrupt.createdAt, tools);
-  if (interrupt.settledAt === null) return { ...card, mayDecide };
-  return { ...card, status: 'decided', decision: settledDecision(interrupt) };
+  const { policy, progress, settlement } = interrupt;
+  const card = { ...cardOf(interrupt.id, interrupt, interrupt.createdAt, tools), policy };
+  if (interrupt.settledAt === null) return { ...card, progress: progressOf(progress, reader), mayDecide };
+  const votes = settlement && 'votes' in settlement ? settlement.votes : undefined;
+  const counted = progress && { ...progress, votes: votes ?? progress.votes, missing: [] };
+  return { ...card, status: 'decided', decision: settledDecision(interrupt), progress: progressOf(counted, reader) };
+}
+
+/** What the votes say to a person. Signatures and digests stay in the record. */
+export function progressOf(progress: VotingProgress | null, reader: string | undefined): CardProgress | null {
+  if (!progress) return null;
+  const { votes, missing, assignedTo, escalatedTo, round } = progress;
+  return {
+    votes: votes.map((vote) => ({
+      by: vote.by,
+      onBehalfOf: vote.onBehalfOf ?? null,
+      type: typeOf(vote.decision),
+      at: vote.at ?? null,
+      note: vote.note ?? null,
+      isEdit: isEdit(vote),
+      isYours: reader !== undefined && vote.by === reader,
+    })),
+    missing,
+    assignedTo,
+    escalatedTo,
+    round,
+  };
+}
+
+function typeOf(decision: Json): CardDecision['type'] {
+  return ((isObject(decision) ? decision.type : undefined) ?? 'cancel') as CardDecision['type'];
 }
 
 /**
@@ -87,12 +124,23 @@ type TypedDecision = {
 
 function settledDecision({ settlement, settledAt }: RunInterrupt): CardDecision {
   const { decision, by, channel, note } = (settlement ?? {}) as Partial<Settlement>;
+  // Others must agree to an edit, so the request is asked again and this card is over.
+  if (decision === undefined && note === 'edited') return { ...EDITED, by: by ?? null, at: settledAt };
   const recorded = (isObject(decision) ? decision : { type: 'cancel' }) as Omit<
     CardDecision,
     'by' | 'at' | 'channel' | 'note'
   >;
   return { ...recorded, by: by ?? null, at: settledAt, channel: channel ?? null, note: note ?? null };
 }
+
+const EDITED: CardDecision = {
+  type: 'cancel',
+  by: null,
+  at: null,
+  channel: null,
+  note: null,
+  reason: 'The input was edited, so the votes given before do not count. It is asked again, with the edited input.',
+};
 
 /** Without the options that the card shows in its own fields. */
 function shownOf(payload: Json, title: string | null): Json {
