@@ -1,7 +1,7 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
 import { type Countersign, type RunInterrupt, UsageError } from 'countersign';
 import { type Page, type RunRecord, shownAgent } from 'countersign/store';
-import { interruptCard } from 'countersign/ui';
+import { interruptCard, namesDeciders, type VoteRights, type Voter, voteRights } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
 import type { Log } from './log.ts';
 import type { Hold, Interrupt } from './schemas/interrupt.ts';
@@ -15,10 +15,14 @@ export type Policies = {
   readonly mayRead?: (run: RunReference, person: Person) => boolean | Promise<boolean>;
   /** Allows sending messages to a run, cancelling and resuming it. Default: its starter. */
   readonly maySteer?: (run: RunReference, person: Person) => boolean | Promise<boolean>;
-  /** Allows deciding a request. It also sees an edited input. Default: the run's starter, if `mayRead` allows it. */
+  /**
+   * Allows deciding a request. It also sees an edited input. Default: the people whom the policy of the request names; if it
+   * names nobody, the run's starter. Never more than the policy of the request and `mayRead` allow.
+   */
   readonly mayDecide?: (interrupt: Interrupt, person: Person) => boolean | Promise<boolean>;
 };
 
+const ALL_RIGHTS: VoteRights = { mayVote: true, mayApprove: true };
 /** How many items a policy checks per page. */
 const PAGE_SIZE = 200;
 /** How many owners of runs are cached. */
@@ -36,6 +40,8 @@ export class Access {
   readonly #log: Log;
   /** The owner of a run never changes, so it is cached. */
   readonly #references = new Map<string, RunReference>();
+  /** By the person of a request. */
+  readonly #voters = new WeakMap<Person, Promise<readonly Voter[]>>();
   readonly #questionReads: SharedReads<readonly RunInterrupt[]> = new Map();
   readonly #referenceReads: SharedReads<RunReference | undefined> = new Map();
 
@@ -46,10 +52,34 @@ export class Access {
   }
 
   /** The `startedBy` filter for this person, if the store can filter by it. */
-  ownOnly(person: Person, what: 'runs' | 'interrupts'): string | undefined {
+  async ownOnly(person: Person, what: 'runs' | 'interrupts'): Promise<string | undefined> {
     const { mayRead, mayDecide } = this.#policies;
     if (person.reach === 'all' || mayRead) return undefined;
-    return what === 'interrupts' && mayDecide ? undefined : person.id;
+    return what === 'interrupts' && (mayDecide || (await this.#mayBeDecider(person))) ? undefined : person.id;
+  }
+
+  /** Requests of others are looked at only for people whom a policy may name, because there may be very many. */
+  async #mayBeDecider(person: Person): Promise<boolean> {
+    if (this.#ai.hasPolicies) return true;
+    return (await this.#votersFor(person)).some(({ roles = [], onBehalfOf }) => roles.length > 0 || onBehalfOf);
+  }
+
+  /** The person, with the roles of their sign-in and of the directory, and those whom they stand in for. Asked once per request. */
+  #votersFor(person: Person): Promise<readonly Voter[]> {
+    const known = this.#voters.get(person);
+    if (known !== undefined) return known;
+    const asked = this.#ai.runs.votersFor(person.id, person.roles).catch((error: unknown) => {
+      this.#log('error', 'people', { error });
+      return [{ by: person.id, roles: person.roles }];
+    });
+    this.#voters.set(person, asked);
+    return asked;
+  }
+
+  /** What the policy of a request lets this person do. */
+  async #rights({ policy, progress, startedBy }: Interrupt, person: Person): Promise<VoteRights> {
+    if (!policy) return ALL_RIGHTS;
+    return voteRights(policy, ballotOf(progress, startedBy), await this.#votersFor(person));
   }
 
   mayRead(run: RunReference, person: Person): Promise<boolean> {
@@ -63,11 +93,13 @@ export class Access {
 
   async mayDecide(interrupt: Interrupt, person: Person): Promise<boolean> {
     if (!person.scopes.includes('decide')) return false;
-    const { mayDecide } = this.#policies;
+    if (!(await this.#rights(interrupt, person)).mayVote) return false;
+    const { mayRead, mayDecide } = this.#policies;
     if (mayDecide) return this.#says('mayDecide', () => mayDecide(interrupt, person));
-    const { runId: id, agent, startedBy } = interrupt;
-    // A request that `mayRead` hides cannot be decided.
-    return isOwn(interrupt, person) && this.mayRead({ id, agent, startedBy }, person);
+    const { runId: id, agent, startedBy, policy } = interrupt;
+    // The people whom a policy names decide for others. A request that `mayRead` hides cannot be decided.
+    const isAsked = (policy !== null && namesDeciders(policy)) || isOwn(interrupt, person);
+    return isAsked && (mayRead === undefined || this.mayRead({ id, agent, startedBy }, person));
   }
 
   async #says(policy: keyof Policies, ask: () => boolean | Promise<boolean>): Promise<boolean> {
@@ -100,9 +132,9 @@ export class Access {
   /** People who can decide a request of a run can read the run. `revision`: the hub's number, for streams. */
   async sees(run: RunReference, person: Person, revision?: number): Promise<boolean> {
     if (await this.mayRead(run, person)) return true;
-    if (!this.#policies.mayDecide) return false;
+    if (!this.#policies.mayDecide && !(await this.#mayBeDecider(person))) return false;
     const items = await shared(this.#questionReads, run.id, revision, () => this.#questions(run.id));
-    for (const item of items) if (await this.mayDecide(this.#whole(item, null), person)) return true;
+    for (const item of items) if (await this.mayDecide(this.#whole(item, null, person), person)) return true;
     return false;
   }
 
@@ -131,13 +163,16 @@ export class Access {
   }
 
   async card(interrupt: RunInterrupt, person: Person, hold: Hold | null): Promise<Interrupt> {
-    const card = this.#whole(interrupt, hold);
-    return { ...card, mayDecide: card.status === 'pending' && (await this.mayDecide(card, person)) };
+    const card = this.#whole(interrupt, hold, person);
+    const mayDecide = card.status === 'pending' && (await this.mayDecide(card, person));
+    const { mayApprove } = await this.#rights(card, person);
+    const allows = mayApprove ? card.allows : card.allows.filter((verb) => verb !== 'approve');
+    return { ...card, allows, mayDecide };
   }
 
-  #whole(interrupt: RunInterrupt, hold: Hold | null): Interrupt {
+  #whole(interrupt: RunInterrupt, hold: Hold | null, person: Person): Interrupt {
     const { runId, agent, startedBy, drill } = interrupt;
-    const card = interruptCard(interrupt, this.#ai.agents.get(agent), false);
+    const card = interruptCard(interrupt, this.#ai.agents.get(agent), false, person.id);
     return { ...card, runId, agent, startedBy, hold, ...(drill && { drill }) };
   }
 
@@ -156,6 +191,17 @@ export class Access {
     this.#references.set(id, run);
     return run;
   }
+}
+
+/** Who has a part in the request, as far as the card says. Only an editor matters here; the engine counts again. */
+function ballotOf(progress: Interrupt['progress'], requestedBy: string | null): Parameters<typeof voteRights>[1] {
+  const edits = (progress?.votes ?? []).filter(({ isEdit }) => isEdit);
+  const votes = edits.map(({ by, onBehalfOf, type }) => ({
+    by,
+    ...(onBehalfOf !== null && { onBehalfOf }),
+    decision: { type, edit: true },
+  }));
+  return { votes, requestedBy, escalatedTo: progress?.escalatedTo ?? [] };
 }
 
 type SharedReads<T> = Map<string, Promise<T>>;

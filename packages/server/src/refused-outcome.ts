@@ -10,8 +10,14 @@ export function refusedOutcome(interruptId: string, error: unknown): Refused {
   return { status: statusOf(problem), interruptId, problem };
 }
 
-function statusOf({ code, status }: Refused['problem']): Refused['status'] {
-  if (code === 'outdated-card') return 'outdated';
+/** Others must agree to an edit: the request is open with another card. */
+const isEdited = (settlement: unknown): boolean => {
+  const { withdrawn, note } = (settlement ?? {}) as { readonly withdrawn?: unknown; readonly note?: unknown };
+  return withdrawn === true && note === 'edited';
+};
+
+function statusOf({ code, status, settlement }: Refused['problem']): Refused['status'] {
+  if (code === 'outdated-card' || isEdited(settlement)) return 'outdated';
   if (code === 'not-allowed') return 'not-allowed';
   if (code === 'unknown-interrupt' || code === 'unknown-run') return 'unknown';
   if (status === 409) return 'conflict';

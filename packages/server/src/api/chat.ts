@@ -31,6 +31,7 @@ const stream = { description: 'The UI message stream of the AI SDK.', shape: z.s
 /** The person of a request to `chatRoute`, with what the server already knows of the chat. */
 type Chatter = {
   readonly id: string;
+  readonly roles: readonly string[];
   /** The chat that the other fields are about. */
   readonly chatId: string;
   readonly context?: ToolContext;
@@ -85,6 +86,7 @@ export function chatEndpoints(services: Services) {
     const isOwn = !run || run.startedBy === person.id;
     chatters.set(request, {
       id: person.id,
+      roles: person.roles,
       chatId,
       ...(isOwn && person.context && { context: person.context }),
       person,

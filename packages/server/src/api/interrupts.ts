@@ -47,7 +47,7 @@ export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {
       query: InterruptQueryShape,
       answers: { 200: { description: 'A page of requests.', shape: pageOf(InterruptShape) } },
       handle: async ({ query: { cursor, limit = 50, status, mine, ...filters }, person }) => {
-        const only = access.ownOnly(person, 'interrupts') ?? (mine === '1' ? person.id : undefined);
+        const only = (await access.ownOnly(person, 'interrupts')) ?? (mine === '1' ? person.id : undefined);
         const settled = status === undefined ? filters.outcome !== undefined : status === 'settled';
         const selected = defined({ ...filters, settled, startedBy: only });
         return json(

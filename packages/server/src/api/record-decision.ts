@@ -42,6 +42,7 @@ export async function recordDecision(
   const context = seen.startedBy === person.id ? person.context : undefined;
   const decided = await ai.runs.decide(seen.id, decision as DecisionInput, {
     by: person.id,
+    roles: person.roles,
     channel,
     // An edit changes what would run, so the policy is asked about that too.
     mayDecide: ({ input }) => access.mayDecide({ ...seen, input }, person),

@@ -36,6 +36,44 @@ const CardDecisionShape = z
   })
   .openapi('CardDecision');
 
+export const WhoShape = z
+  .object({ people: z.array(z.string()).optional(), roles: z.array(z.string()).optional() })
+  .openapi('Who', { description: 'People by their ids, and by their roles.' });
+
+const PolicyShape = z
+  .looseObject({
+    name: z.string().optional(),
+    deciders: WhoShape.optional(),
+    notRequester: z.literal(true).optional(),
+    quorum: z.array(z.looseObject({ of: WhoShape, count: z.int() })).optional(),
+    veto: z.enum(['any', 'majority']).optional(),
+    signed: z.literal('passkey').optional(),
+    warnings: z.array(z.string()).optional(),
+  })
+  .openapi('Policy');
+
+const CardVoteShape = z
+  .object({
+    by: z.string().nullable(),
+    onBehalfOf: z.string().nullable().openapi({ description: 'The person whom the voter stands in for.' }),
+    type: z.enum(['approve', 'reject', 'respond', 'restart', 'cancel']),
+    at: z.number().nullable(),
+    note: z.string().nullable(),
+    isEdit: z.boolean().openapi({ description: 'It proposes the input that the card shows.' }),
+    isYours: z.boolean().openapi({ description: 'The caller gave it.' }),
+  })
+  .openapi('CardVote');
+
+const ProgressShape = z
+  .object({
+    votes: z.array(CardVoteShape).openapi({ description: 'The votes that count now.' }),
+    missing: z.array(z.object({ of: WhoShape, count: z.int() })),
+    assignedTo: z.string().nullable(),
+    escalatedTo: z.array(WhoShape),
+    round: z.int().openapi({ description: 'One more for each edit that others must agree to.' }),
+  })
+  .openapi('Progress');
+
 export const InterruptShape = z
   .object({
     id: z.string().openapi({ description: 'The id that a decision names.' }),
@@ -63,6 +101,8 @@ export const InterruptShape = z
     createdAt: z.number().nullable(),
     expiresAt: z.number().nullable(),
     onExpiry: z.enum(['reject', 'cancel', 'approve']).nullable(),
+    policy: PolicyShape.nullable().openapi({ description: 'Who must decide; null if one decision settles it.' }),
+    progress: ProgressShape.nullable().openapi({ description: 'The votes so far; null without a policy.' }),
     allows: z.array(z.enum(['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'])),
     mayDecide: z.boolean(),
     digest: z.string().openapi({ description: 'The digest of everything shown; send it with the decision.' }),

@@ -25,6 +25,7 @@ export type StoreBackendOptions = {
   readonly ai: Countersign;
   readonly where: string;
   readonly person: string;
+  readonly roles: readonly string[];
   /** For runs of agents that `ai` does not define; undefined if `ai` has its own store. */
   readonly store?: Store;
   readonly close: () => Promise<void>;
@@ -32,7 +33,7 @@ export type StoreBackendOptions = {
 
 const POLL_EVERY_MS = 1_000;
 
-export function storeBackend({ ai, where, person, store, close }: StoreBackendOptions): Backend {
+export function storeBackend({ ai, where, person, roles, store, close }: StoreBackendOptions): Backend {
   const { runs } = ai;
   const titlesOf = runTitles(runs.store);
   const waitsForOf = createWaitsFor(runs);
@@ -46,7 +47,7 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
   const cardOf = (interrupt: RunInterrupt, hold: Card['hold']): Card => {
     const { runId, agent, startedBy, drill } = interrupt;
     return {
-      ...interruptCard(interrupt, ai.agents.get(agent), true),
+      ...interruptCard(interrupt, ai.agents.get(agent), true, person),
       runId,
       agent,
       startedBy,
@@ -62,6 +63,7 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
     const decided = await deciding.runs.decide(interruptId, decision, {
       ...options,
       by: person,
+      roles,
       channel: 'cli',
       drive: false,
     });

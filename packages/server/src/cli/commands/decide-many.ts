@@ -11,7 +11,7 @@ import { conflictText, decisionText, type Recorded, resultText } from '../print/
 import type { Output } from '../print/output.ts';
 import { valueLine } from '../print/value-text.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
+import { type Action, type BackendOptions, withBackend, withDecider, withExamples } from './options.ts';
 
 type Verb = 'approve' | 'reject';
 
@@ -36,7 +36,7 @@ export function addApprove(program: Command, action: Action): void {
     .description(aboutMany('Approves', 'approved'));
   withFilters(command).action(action((output, ids, options) => decideMany('approve', output, ids, options)));
   withExamples(
-    withBackend(command),
+    withBackend(withDecider(command)),
     ['countersign approve --all --tool pay', 'compare all pending payments, then approve them'],
     ['countersign approve run_fJ3k:call_9 run_aB2c:call_1', 'approve two requests'],
   );
@@ -50,7 +50,7 @@ export function addReject(program: Command, action: Action): void {
     .option('--reason <text>', 'why; the model sees it');
   withFilters(command).action(action((output, ids, options) => decideMany('reject', output, ids, options)));
   withExamples(
-    withBackend(command),
+    withBackend(withDecider(command)),
     ['countersign reject --all --tool pay --reason "budget is closed"', 'reject all pending payments'],
     ['countersign reject --all --search ACME --yes', 'reject what mentions ACME, without being asked'],
   );
@@ -70,8 +70,7 @@ const withFilters = (command: Command): Command =>
     .option('--run <run>', 'with --all: only requests of this run')
     .option('--search <words>', 'with --all: only requests that contain these words')
     .option('--note <text>', 'note for your team (not sent to the model)')
-    .option('--yes', 'do not ask')
-    .option('--by <person>', 'who decides (default: $USER); a server uses the token instead');
+    .option('--yes', 'do not ask');
 
 async function decideMany(
   verb: Verb,

@@ -11,7 +11,7 @@ import { othersHold, resultText } from '../print/decision-text.ts';
 import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { type GrantOptions, grantOf, withGrant } from './grant-options.ts';
-import { type Action, type BackendOptions, wholeNumber, withBackend, withExamples } from './options.ts';
+import { type Action, type BackendOptions, wholeNumber, withBackend, withDecider, withExamples } from './options.ts';
 import { parseAnswer, parseJson, readValue } from './value.ts';
 
 const VERBS = ['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'] as const;
@@ -48,7 +48,6 @@ export function addDecide(program: Command, action: Action): void {
     .option('--reason <text>', 'why, for --reject and --cancel')
     .option('--note <text>', 'note for your team (not sent to the model)')
     .option('--digest <digest>', 'refuse if the request changed since you saw it')
-    .option('--by <person>', 'who decides (default: $USER); a server uses the token instead')
     .option('--wait', 'wait until the run pauses again or ends')
     .option(
       '--timeout <seconds>',
@@ -57,7 +56,7 @@ export function addDecide(program: Command, action: Action): void {
     )
     .action(action(decide));
   withExamples(
-    withBackend(withGrant(command)),
+    withBackend(withGrant(withDecider(command))),
     ['countersign decide run_fJ3k:call_9 --approve', 'run the call'],
     [
       'countersign decide run_fJ3k:call_9 --approve --allow 5 --where to=ACME --budget "amount<=2000" --for 7d',
@@ -85,8 +84,10 @@ async function decide(output: Output, id: string, options: DecideOptions): Promi
     if (hold !== undefined) output.note(`${hold}. You can still decide.`);
     const decision = decisionOf(verb, value, reason, card);
     const decided = await recordDecision(backend, card, decision, defined({ digest, note, grant }));
-    if (wait) output.note('Recorded. Waiting for a server or a worker to resume the run …');
-    const run = wait ? await nextPause(backend, card, timeout) : undefined;
+    // While votes are missing, the run does not move.
+    const waits = wait && decided.status === 'settled';
+    if (waits) output.note('Recorded. Waiting for a server or a worker to resume the run …');
+    const run = waits ? await nextPause(backend, card, timeout) : undefined;
     if (output.json) {
       const { status, text, pending } = run ?? {};
       return output.document(run ? { ...decided, run: { status, text, pending } } : decided);

@@ -7,7 +7,15 @@ import { cardAge, cardSummary, decisionLine, headline, smallPrint } from '../inb
 import type { Output } from '../print/output.ts';
 import { tableLines } from '../print/table.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from './options.ts';
+import {
+  type Action,
+  type BackendOptions,
+  type PageOptions,
+  withBackend,
+  withDecider,
+  withExamples,
+  withPage,
+} from './options.ts';
 
 type InboxOptions = BackendOptions &
   PageOptions & {
@@ -35,10 +43,9 @@ export function addInbox(program: Command, action: Action): void {
     .option('--search <words>', 'only requests that contain these words')
     .option('--list', 'print the list, even in a terminal')
     .option('--settled', 'print decided requests, newest first')
-    .option('--by <person>', 'who decides (default: $USER); a server uses the token instead')
     .action(action(showInbox));
   withExamples(
-    withBackend(withPage(command)),
+    withBackend(withPage(withDecider(command))),
     ['countersign inbox', 'decide the requests in this folder'],
     ['countersign inbox --url https://approvals.example.com', 'decide the requests of a server'],
     ['countersign inbox --json | jq -r .items[].id', 'print the ids of pending requests'],

@@ -12,7 +12,12 @@ export type Action = <Args extends unknown[]>(work: Work<Args>) => (...args: Arg
 
 export type StoreOptions = { readonly store?: string; readonly agents?: string };
 
-export type BackendOptions = StoreOptions & { readonly url?: string; readonly token?: string; readonly by?: string };
+export type BackendOptions = StoreOptions & {
+  readonly url?: string;
+  readonly token?: string;
+  readonly by?: string;
+  readonly role?: readonly string[];
+};
 
 export type AddressOptions = { readonly port: number; readonly host: string; readonly publicUrl?: string };
 
@@ -36,6 +41,12 @@ export const withBackend = (command: Command): Command =>
   withStore(command)
     .option('--url <url>', 'use a running server (env: COUNTERSIGN_URL)')
     .option('--token <token>', 'token for the server (better: env COUNTERSIGN_TOKEN)');
+
+/** Whoever can open the store can write anything to it, so it is theirs to say who decides. */
+export const withDecider = (command: Command): Command =>
+  command
+    .option('--by <person>', 'who decides (default: $USER); a server uses the token instead')
+    .option('--role <name>', 'a role of this person, for policies; repeat it for several', collectRole);
 
 export const withRights = (command: Command): Command =>
   command

@@ -18,6 +18,8 @@ const cardWith = (input: Card['input']): Card =>
     reversibility: null,
     preview: null,
     earlierPreview: null,
+    policy: null,
+    progress: null,
     payload: { message: 'Sure?' },
     input,
     createdAt: 0,

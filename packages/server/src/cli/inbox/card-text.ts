@@ -8,6 +8,7 @@ import type { Format } from '../print/output.ts';
 import { wrap } from '../print/text-width.ts';
 import { barred, valueLine, valueLines } from '../print/value-text.ts';
 import { visibleLine } from '../print/visible-text.ts';
+import { ruleLines, voteLine, votesText } from '../print/votes-text.ts';
 
 export function cardLines(card: Card, columns: number, now: number): readonly string[] {
   const { message, details } = payloadOf(card.payload);
@@ -33,12 +34,41 @@ export function cardLines(card: Card, columns: number, now: number): readonly st
     ...values(card.input),
     ...previewLines(card, columns, lines),
     ...(details === undefined ? [] : ['', ...lines(['Details'], 'underline'), ...values(details)]),
+    ...votingSection(card, lines),
     ...(card.decision ? ['', ...lines([decisionLine(card)], 'magenta')] : []),
     ...(card.status === 'pending' && !card.mayDecide
       ? ['', ...lines(['You can view this request but not decide it.'], 'red')]
       : []),
     '',
     ...lines([agent, `Run ${card.runId}`, ...timesOf(card, now)], 'dim'),
+  ];
+}
+
+/** Who must decide, and the votes so far. A server of an older version sends neither. */
+function votingSection(
+  { policy, progress, status }: Card,
+  lines: (texts: readonly string[], format?: Format) => readonly string[],
+): readonly string[] {
+  if (!progress || (!policy && progress.assignedTo === null)) return [];
+  const heading = policy?.name === undefined ? 'Who decides' : `Who decides (${visibleLine(policy.name)})`;
+  const [rules, warnings] = [policy ? ruleLines(policy) : [], (policy?.warnings ?? []).map(visibleLine)];
+  return [
+    '',
+    ...lines([heading], 'underline'),
+    ...(policy && status === 'pending'
+      ? lines([`  ${votesText({ ...progress, notRequester: policy.notRequester === true })}`])
+      : []),
+    ...lines(progress.votes.map((vote) => `  - ${voteLine(vote)}`)),
+    ...(progress.round > 1 ? lines(['  The input was edited, so the votes given before do not count.']) : []),
+    ...lines(
+      rules.map((rule) => `  ${rule}`),
+      'dim',
+    ),
+    ...(progress.assignedTo === null ? [] : lines([`  Assigned to ${visibleLine(progress.assignedTo)}`])),
+    ...lines(
+      warnings.map((warning) => `  Warning: ${warning}`),
+      'red',
+    ),
   ];
 }
 

@@ -1,10 +1,12 @@
 // Decisions and holds in words.
 import type { DecideResult, Json } from 'countersign';
+import type { CardVote } from 'countersign/ui';
 import type { Hold } from '../../schemas/interrupt.ts';
 import type { Card } from '../backend/backend.ts';
 import { shortTime, timeText } from './moment.ts';
 import { valueLine } from './value-text.ts';
 import { visibleLine } from './visible-text.ts';
+import { votesText } from './votes-text.ts';
 
 type JsonObject = { readonly [key: string]: Json | undefined };
 
@@ -45,14 +47,14 @@ export function recordedText({ decision, by, channel, note, at }: Recorded): str
   return `${by === null ? 'unknown person' : visibleLine(by)}${through}${when}: ${decisionText(decision)}${remark}`;
 }
 
-/** As in `ann (inbox): approved`, or as in `vote recorded, still missing: 1 of the role finance`. */
+/** As in `ann (inbox): approved`, or as in `1 of 2 votes, waiting for: 1 more of finance`. */
 export function resultText(result: DecideResult): string {
   if (result.status === 'settled') return recordedText(result);
-  const missing = result.missing.map(({ of: { people = [], roles = [] }, count }) => {
-    const names = [...people, ...roles.map((role) => `the role ${role}`)].map(visibleLine).join(', ');
-    return `${count} of ${names || 'anyone'}`;
+  const votes = result.votes.map(({ decision }) => {
+    const { type, edit } = fieldsOf(decision);
+    return { type: type as CardVote['type'], isEdit: edit !== undefined };
   });
-  return `vote recorded, still missing: ${missing.join('; ')}`;
+  return votesText({ votes, missing: result.missing });
 }
 
 /** As in `Bob already rejected this at 1:28 PM. Your decision was not saved.` */

@@ -56,19 +56,21 @@ export async function useBackend(
 async function openBackend(options: BackendOptions, needs: { readonly agents: boolean }): Promise<Backend> {
   const url = serverUrl(options);
   if (url !== undefined) {
-    if (options.by !== undefined) throw usageFailure('--by does not work with a server: the token says who you are.');
+    const given = (['by', 'role'] as const).find((name) => options[name] !== undefined);
+    if (given !== undefined) throw usageFailure(`--${given} does not work with a server: the token says who you are.`);
     return serverBackend(url, serverToken(options));
   }
   const person = options.by || process.env.USER || process.env.LOGNAME || userInfo().username;
+  const roles = options.role ?? [];
   const loaded = options.store !== undefined && !needs.agents ? undefined : await loadAgents(options.agents);
   if (loaded?.kind === 'instance' && options.store === undefined)
-    return storeBackend({ ai: loaded.ai, where: storeOf(loaded), person, close: async () => {} });
+    return storeBackend({ ai: loaded.ai, where: storeOf(loaded), person, roles, close: async () => {} });
   const address = storeAddress(options);
   const store = await openStore(address, 'existing');
   // Nothing is driven here, so a missing model must not keep people from reading and deciding.
   const definitionsOnly = { store, ...(await loadStandIn()), env: process.env };
   const ai = loaded?.kind === 'function' ? await loaded.make(definitionsOnly) : countersign({ store });
-  return storeBackend({ ai, where: shownAddress(address), person, store, close: () => store.close() });
+  return storeBackend({ ai, where: shownAddress(address), person, roles, store, close: () => store.close() });
 }
 
 const SLOW_MS = 5_000;

@@ -1,0 +1,57 @@
+// Policies and votes in words.
+import type { Missing, Policy, Who } from 'countersign';
+import type { CardProgress, CardVote } from 'countersign/ui';
+import { timeText } from './moment.ts';
+import { visibleLine } from './visible-text.ts';
+
+type Counted = Pick<CardProgress, 'missing'> & {
+  readonly votes: readonly Pick<CardVote, 'type' | 'isEdit'>[];
+  /** Under `notRequester`, the vote of the editor proposes the input but does not count for it. */
+  readonly notRequester?: boolean;
+};
+
+/** As in `1 of 2 votes, waiting for: 1 more of finance`. */
+export function votesText({ votes, missing, notRequester = false }: Counted): string {
+  const isFor = ({ type, isEdit }: Counted['votes'][number]) =>
+    type !== 'reject' && type !== 'cancel' && !(notRequester && isEdit);
+  const given = votes.filter(isFor).length;
+  const needed = given + missing.reduce((sum, { count }) => sum + count, 0);
+  const count = `${given} of ${needed} ${needed === 1 ? 'vote' : 'votes'}`;
+  return missing.length === 0 ? count : `${count}, waiting for: ${missingText(missing, given > 0)}`;
+}
+
+function missingText(missing: readonly Missing[], hasVotes: boolean): string {
+  return missing.map(({ of, count }) => `${count} ${hasVotes ? 'more of' : 'of'} ${whoText(of)}`).join('; ');
+}
+
+function whoText({ people = [], roles = [] }: Who): string {
+  const names = [...people, ...roles].map(visibleLine);
+  return names.length === 0 ? 'anyone' : names.join(' or ');
+}
+
+const PAST: Readonly<Record<CardVote['type'], string>> = {
+  approve: 'approved',
+  reject: 'rejected',
+  cancel: 'cancelled',
+  respond: 'answered',
+  restart: 'continued',
+};
+
+/** As in `ann for ben (your vote): approved at 2026-11-15 07:00:01, note: checked`. */
+export function voteLine({ by, onBehalfOf, type, at, note, isEdit, isYours }: CardVote): string {
+  const who = `${visibleLine(by ?? 'unknown person')}${onBehalfOf === null ? '' : ` for ${visibleLine(onBehalfOf)}`}`;
+  const when = at === null ? '' : ` at ${timeText(at)}`;
+  const remark = note === null || note === '' ? '' : `, note: ${visibleLine(note)}`;
+  const did = isEdit ? `${PAST[type]} with the input above` : PAST[type];
+  return `${who}${isYours ? ' (your vote)' : ''}: ${did}${when}${remark}`;
+}
+
+/** What a policy asks for besides votes. */
+export function ruleLines({ notRequester, quorum = [], veto, signed }: Policy): readonly string[] {
+  const isSeveral = quorum.reduce((sum, { count }) => sum + count, 0) > 1;
+  return [
+    ...(notRequester ? ['Whoever started the run or edited the input cannot approve it.'] : []),
+    ...(isSeveral && veto !== 'majority' ? ['One rejection is enough to reject it.'] : []),
+    ...(signed ? ['Each vote must be signed with a passkey, in the inbox.'] : []),
+  ];
+}
