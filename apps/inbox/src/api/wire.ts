@@ -160,12 +160,24 @@ export type Outcomes = {
 
 /** What became of one of several decisions. */
 export type DecisionOutcome =
-  | (Decided & { readonly status: 'settled' })
+  | DecideResult
   | {
       readonly status: 'outdated' | 'conflict' | 'not-allowed' | 'invalid' | 'unknown' | 'failed';
       readonly interruptId: string;
       readonly problem: { readonly detail: string; readonly settlement?: Partial<Decided> };
     };
+
+/** The recorded decision, or that the policy of the request asks for more votes. */
+export type DecideResult = (Decided & { readonly status: 'settled' }) | Waiting;
+
+export type Waiting = {
+  readonly status: 'waiting';
+  /** Another one than was decided if the vote edited the input: it is asked again. */
+  readonly interruptId: string;
+  readonly runId: string;
+  readonly votes: readonly unknown[];
+  readonly missing: NonNullable<Card['progress']>['missing'];
+};
 
 export type Decided = {
   readonly interruptId: string;

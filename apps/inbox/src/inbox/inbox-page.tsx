@@ -165,6 +165,7 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
             onBack={close}
             onNext={() => step(1)}
             onDecided={() => status === 'pending' && advance()}
+            onAskedAgain={(id) => navigate(hrefOf(id))}
           />
         )}
       </section>

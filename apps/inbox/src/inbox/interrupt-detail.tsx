@@ -23,12 +23,15 @@ type InterruptDetailProps = {
   readonly onNext: () => void;
   /** The user has decided it. */
   readonly onDecided: () => void;
+  /** Others must agree to the user's edit, which is another request. */
+  readonly onAskedAgain: (id: string) => void;
 };
 
-export function InterruptDetail({ id, onBack, onNext, onDecided }: InterruptDetailProps) {
+export function InterruptDetail({ id, ...rest }: InterruptDetailProps) {
+  const { onBack } = rest;
   const { data, error, refetch } = useQuery(interruptQuery(id));
   useDecidedRow(data);
-  if (data) return <Detail interrupt={data} onBack={onBack} onNext={onNext} onDecided={onDecided} />;
+  if (data) return <Detail interrupt={data} {...rest} />;
   return (
     <>
       <Bar onBack={onBack} />
@@ -50,8 +53,8 @@ const LAST_WORDS = 8;
 
 type DetailProps = Omit<InterruptDetailProps, 'id'> & { readonly interrupt: InterruptWithMessages };
 
-function Detail({ interrupt, onBack, onNext, onDecided }: DetailProps) {
-  const { actions, allow, conflict } = useDecisions(interrupt, onDecided);
+function Detail({ interrupt, onBack, onNext, onDecided, onAskedAgain }: DetailProps) {
+  const { actions, allow, conflict } = useDecisions(interrupt, onDecided, onAskedAgain);
   const place = useFocusKept(interrupt.status);
   return (
     <>

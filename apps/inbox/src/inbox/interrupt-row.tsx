@@ -1,6 +1,6 @@
 // One row of the list: what it is about, in a sentence; then the input in short, and the small print.
-import { OutcomeIcon, outcomeOf, titleOf, VisibleText } from '@countersign/react';
-import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert } from 'lucide-react';
+import { OutcomeIcon, outcomeOf, titleOf, VisibleText, votesOn } from '@countersign/react';
+import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert, Users } from 'lucide-react';
 import { memo } from 'react';
 import { Link } from 'wouter';
 import type { Interrupt } from '../api/wire.ts';
@@ -83,6 +83,7 @@ export const InterruptRow = memo(function InterruptRow(props: InterruptRowProps)
               <VisibleText text={agent} />
             </span>
             {!outcome && expiresAt !== null && <Left until={expiresAt} />}
+            {!outcome && <Votes interrupt={interrupt} />}
             {labels.slice(0, 3).map((label) => (
               <span key={label} className="chip">
                 <span className="truncate">
@@ -105,6 +106,21 @@ export const InterruptRow = memo(function InterruptRow(props: InterruptRowProps)
     </li>
   );
 });
+
+/** “1 of 2 votes”, and whether the user has voted. */
+function Votes({ interrupt }: { readonly interrupt: Interrupt }) {
+  const counted = votesOn(interrupt);
+  if (!counted) return null;
+  const { given, needed } = counted;
+  const hasVoted = interrupt.progress?.votes.some(({ isYours }) => isYours);
+  if (needed < 2 && !hasVoted) return null;
+  return (
+    <span className="inline-flex items-center gap-1 tabular-nums">
+      <Users aria-hidden="true" className="size-3.5 shrink-0" />
+      {given} of {needed} votes{hasVoted && ', you voted'}
+    </span>
+  );
+}
 
 /** “Rejected by ada: too expensive” */
 function Outcome({ interrupt }: { readonly interrupt: Interrupt }) {

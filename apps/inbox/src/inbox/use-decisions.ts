@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { interruptQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
-import type { Card, Decided, Interrupt } from '../api/wire.ts';
+import type { Card, Decided, DecideResult, Interrupt, Waiting } from '../api/wire.ts';
 import type { GrantRequest } from '../grants/wire.ts';
 import { exactly } from '../live/time.tsx';
 import { drillWords, OUTCOME_WORDS } from '../look/words.ts';
@@ -32,8 +32,12 @@ type Sent = {
 /** The server takes no longer time than a day. */
 const LONGEST_SEEN_MS = 86_400_000;
 
-function record({ card, decision, note, grant }: Sent, seenForMs: number, signature?: Signature): Promise<Decided> {
-  return request<Decided>(`interrupts/${encodeURIComponent(card.id)}/decide`, {
+function record(
+  { card, decision, note, grant }: Sent,
+  seenForMs: number,
+  signature?: Signature,
+): Promise<DecideResult> {
+  return request<DecideResult>(`interrupts/${encodeURIComponent(card.id)}/decide`, {
     method: 'POST',
     // The digest binds the decision to the card that was shown.
     body: {
@@ -49,8 +53,15 @@ function record({ card, decision, note, grant }: Sent, seenForMs: number, signat
 
 type Signature = Awaited<ReturnType<typeof signDecision>>;
 
-/** `onDecided` is called when the server has recorded the decision. */
-export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDecisions {
+/**
+ * `onDecided` is called when the server has recorded the decision, `onAskedAgain` when others must agree to an edit, which is a new
+ * request.
+ */
+export function useDecisions(
+  interrupt: Interrupt,
+  onDecided: () => void,
+  onAskedAgain: (interruptId: string) => void,
+): UseDecisions {
   const client = useQueryClient();
   const seenFor = useSeenFor(interrupt.id);
   const decide = useMutation({
@@ -61,7 +72,9 @@ export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDe
         return record(sent, seenForMs, await signDecision(sent.card, sent.decision));
       });
     },
-    onSuccess: ({ decision, drill }) => {
+    onSuccess: (result) => {
+      if (result.status === 'waiting') return waitOn(result);
+      const { decision, drill } = result;
       const outcome = outcomeOf(decidedAs(decision)) ?? 'withdrawn';
       const href = `/history/${encodeURIComponent(interrupt.id)}`;
       const words = drill ? drillWords(outcome) : `${OUTCOME_WORDS[outcome]}: ${titleOf(interrupt)}`;
@@ -82,6 +95,15 @@ export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDe
     },
   });
   const { error, isPending } = decide;
+
+  function waitOn(waiting: Waiting) {
+    isSent.current = false;
+    showToast('done', `Your vote is recorded. ${missingText(waiting.missing)}`);
+    // An edit that others must agree to is a new request.
+    if (waiting.interruptId === interrupt.id) return;
+    removeRow(client, interrupt.id);
+    onAskedAgain(waiting.interruptId);
+  }
 
   // A second click may come before the page has shown what the first one did.
   const isSent = useRef(false);
@@ -112,6 +134,15 @@ export function useDecisions(interrupt: Interrupt, onDecided: () => void): UseDe
   };
   const allow: UseDecisions['allow'] = (card, grant, note) => send(card, { type: 'approve' }, { note, grant });
   return { actions, allow, conflict: isConflict(error) ? conflictText(error) : undefined };
+}
+
+/** “Waiting for 1 more of finance.” */
+export function missingText(missing: Waiting['missing']): string {
+  const groups = missing.map(({ of: { people = [], roles = [] }, count }) => {
+    const names = [...people, ...roles].join(' or ');
+    return `${count} more of ${names === '' ? 'anyone' : names}`;
+  });
+  return `Waiting for ${groups.join(' and ')}.`;
 }
 
 const isConflict = (error: unknown): error is Refusal => error instanceof Refusal && error.status === 409;

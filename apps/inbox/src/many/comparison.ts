@@ -33,12 +33,15 @@ function compared(items: readonly Interrupt[]): InputComparison {
   };
 }
 
-function factsOf({ payload, risk, startedBy }: Interrupt): Json {
+function factsOf({ payload, preview, risk, startedBy, policy, progress }: Interrupt): Json {
   return {
+    ...(preview && ('value' in preview ? { preview: preview.value as Json } : { 'failed preview': preview.failed })),
     // `true`: the asker gave nothing to show.
     ...(payload !== null && payload !== undefined && payload !== true && { message: messageOf(payload) }),
     ...(risk !== null && { risk }),
     ...(startedBy !== null && { 'started by': startedBy }),
+    ...(policy?.name !== undefined && { policy: policy.name }),
+    ...(progress && progress.votes.length > 0 && { votes: progress.votes.map(({ by, type }) => `${by}: ${type}`) }),
   };
 }
 

@@ -2,7 +2,7 @@
 import { OutcomeIcon, outcomeOf, VisibleText } from '@countersign/react';
 import { TriangleAlert } from 'lucide-react';
 import type { DecisionOutcome } from '../api/wire.ts';
-import { decidedAs, settlementText } from '../inbox/use-decisions.ts';
+import { decidedAs, missingText, settlementText } from '../inbox/use-decisions.ts';
 import { OUTCOME_TONES, OUTCOME_WORDS } from '../look/words.ts';
 
 type OutcomeNoteProps = {
@@ -23,6 +23,8 @@ export function OutcomeNote({ outcome, hasChanged, isSending, onLookAgain }: Out
       </span>
     );
   }
+  if (outcome?.status === 'waiting')
+    return <span className="text-muted">Your vote is recorded. {missingText(outcome.missing)}</span>;
   if (outcome === undefined ? hasChanged : outcome.status === 'outdated')
     return (
       <span className="flex flex-col items-start gap-1">

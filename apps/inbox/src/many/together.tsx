@@ -259,6 +259,7 @@ function Done({ outcomes, stillOpen, onLookAgain, onDone }: DoneProps) {
 
 const WORDS: Readonly<Record<DecisionOutcome['status'], string>> = {
   settled: 'decided',
+  waiting: 'waiting for more votes',
   outdated: 'changed and still open',
   conflict: 'decided by somebody else',
   'not-allowed': 'not yours to decide',

@@ -1,8 +1,8 @@
 // Who the people are: asked at the door, when somebody votes. The record keeps what was answered then.
 import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
-import type { Absences } from './absences.ts';
 import type { Voter as CandidateVoter } from '../core/policy.ts';
+import type { Absences } from './absences.ts';
 import type { Signed } from './questions/decision.ts';
 import type { Electorate, Voter } from './questions/votes.ts';
 import type { DecideOptions } from './run-options.ts';

@@ -6,7 +6,6 @@ import { copyOf, isObject } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { newState } from '../core/messages/load-messages.ts';
 import { aContext, aString, checkOptions, without } from '../core/options.ts';
-import { aContext, checkOptions, without } from '../core/options.ts';
 import type { Voter } from '../core/policy.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
