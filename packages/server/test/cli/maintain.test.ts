@@ -25,13 +25,25 @@ const COMMANDS = [
   'worker',
   'inbox',
   'decide',
+  'approve',
+  'reject',
+  'assign',
+  'away',
+  'grants',
+  'grants list',
+  'grants show',
+  'grants revoke',
   'runs',
   'show',
+  'stats',
+  'evidence',
+  'verify',
   'link',
   'tokens',
   'tokens create',
   'tokens list',
   'tokens revoke',
+  'passkeys',
   'doctor',
   'migrate',
   'rebuild',
@@ -71,7 +83,7 @@ describe('help', { timeout: TIMEOUT }, () => {
     expect(stdout).toMatch(new RegExp(`^Usage: ${['countersign', ...words].join(' ')}`));
     for (const part of ['Options:', '--help', `Examples:\n  ${['countersign', ...words].join(' ')}`])
       expect(stdout).toContain(part);
-    if (name !== '' && name !== 'tokens') expect(stdout).toContain('--json');
+    if (!['', 'tokens', 'grants', 'passkeys'].includes(name)) expect(stdout).toContain('--json');
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const document = await place.json(...words, '--help');
     expect(document.name).toBe(words.at(-1) ?? 'countersign');

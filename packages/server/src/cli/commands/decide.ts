@@ -59,7 +59,7 @@ export function addDecide(program: Command, action: Action): void {
     withBackend(withGrant(withDecider(command))),
     ['countersign decide run_fJ3k:call_9 --approve', 'run the call'],
     [
-      'countersign decide run_fJ3k:call_9 --approve --allow 5 --where to=ACME --budget "amount<=2000" --for 7d',
+      'countersign decide run_fJ3k:call_9 --approve --allow 5 --where to=ACME --for 7d',
       'and allow the next five to ACME',
     ],
     ['countersign decide run_fJ3k:call_9 --reject --reason "too expensive"', 'refuse it'],
