@@ -77,16 +77,17 @@ function checked(problems: readonly EvidenceProblem[]): string {
 }
 
 function requestSection(question: EvidenceQuestion): string {
-  const { id, tool, kind, part, digest, shown, settled } = question;
-  const { title, interrupt, policy } = (part.metadata ?? {}) as { readonly [key: string]: Json | undefined };
+  const { id, tool, kind, part, digest, shown, settled, policy, votes } = question;
+  const { title, interrupt } = (part.metadata ?? {}) as { readonly [key: string]: Json | undefined };
   const facts: readonly Fact[] = [
     ['Request', code(id)],
     ['Tool', `${code(tool)} (${text(kind)})`],
     ['Asked', time(shown?.createdAt ?? null)],
     ['Digest of the card', code(digest)],
-    ...(policy === undefined ? [] : [['Policy', json(policy)] as const]),
+    ...(policy === null ? [] : [['Policy', json(policy)] as const]),
     ['Input', json(part.toolRequest.input)],
     ...(interrupt === undefined || interrupt === true ? [] : [['Shown', json(interrupt)] as const]),
+    ...(votes.length === 0 ? [] : [['Votes', votes.map(vote).join('')] as const]),
     ['Decision', decision(settled)],
   ];
   return `<section>
@@ -94,6 +95,24 @@ function requestSection(question: EvidenceQuestion): string {
 ${table(facts)}
 </section>`;
 }
+
+function vote({ event, vote }: EvidenceQuestion['votes'][number]): string {
+  const { by, onBehalfOf, roles = [], decision: said, at, channel, note, signature } = vote;
+  const key = isObject(signature) ? signature.credentialId : undefined;
+  const parts = [
+    `${name(by)}${onBehalfOf === undefined ? '' : ` for ${name(onBehalfOf)}`}`,
+    ...(roles.length > 0 ? [`(${text(roles.join(', '))})`] : []),
+    `${text(decisionText(said))}, ${time(at)}`,
+    ...(channel === undefined ? [] : [`by ${text(channel)}`]),
+    `in event ${event}`,
+    ...(note === undefined ? [] : [`<br>Note: ${text(note)}`]),
+    ...(typeof key === 'string' ? [`<br>Signed with passkey ${code(key)}`] : []),
+  ];
+  return `<p>${parts.join(' ')}</p>`;
+}
+
+const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === 'object' && value !== null;
 
 function decision(settled: EvidenceQuestion['settled']): string {
   if (!settled) return 'Pending.';
@@ -143,6 +162,7 @@ dl div { display: grid; grid-template-columns: 10rem minmax(0, 1fr); gap: 0.25re
 dl div:first-child { border-top: 0; }
 dt { color: var(--muted); }
 dd { margin: 0; min-width: 0; }
+dd p { margin: 0 0 0.375rem; }
 code, pre { font: 0.8125rem/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
 pre { margin: 0; padding: 0.5rem 0.75rem; border-radius: 0.5rem; background: var(--sunken); white-space: pre-wrap; }
 .verdict { margin: 0 0 1rem; padding: 0.625rem 0.875rem; border: 1px solid currentColor; border-radius: 0.5rem; }
