@@ -39,7 +39,7 @@ test('the card shows who decides and each vote as it arrives; the last vote sett
   await list(ben).getByText('0 of 2 votes').waitFor();
   await card(cara).getByText('0 of 2 votes. Waiting for 2 of finance').waitFor();
 
-  await card(ben).getByRole('button', { name: 'Approve' }).click();
+  await card(ben).getByRole('button', { name: 'Approve', exact: true }).click();
   await toast(ben, 'done', 'Your vote is recorded. Waiting for 1 more of finance.').waitFor();
   await card(ben)
     .getByText(/^You voted: Approved/)
