@@ -78,14 +78,19 @@ function checked(problems: readonly EvidenceProblem[]): string {
 
 function requestSection(question: EvidenceQuestion): string {
   const { id, tool, kind, part, digest, shown, settled, policy, votes } = question;
-  const { title, interrupt } = (part.metadata ?? {}) as { readonly [key: string]: Json | undefined };
+  const {
+    title,
+    interrupt,
+    runsWith = part.toolRequest.input as Json,
+  } = (part.metadata ?? {}) as { readonly [key: string]: Json | undefined };
   const facts: readonly Fact[] = [
     ['Request', code(id)],
     ['Tool', `${code(tool)} (${text(kind)})`],
     ['Asked', time(shown?.createdAt ?? null)],
     ['Digest of the card', code(digest)],
     ...(policy === null ? [] : [['Policy', json(policy)] as const]),
-    ['Input', json(part.toolRequest.input)],
+    // With the defaults of the schema, as on the card.
+    ['Input', json(runsWith)],
     ...(interrupt === undefined || interrupt === true ? [] : [['Shown', json(interrupt)] as const]),
     ...(votes.length === 0 ? [] : [['Votes', votes.map(vote).join('')] as const]),
     ['Decision', decision(settled)],
