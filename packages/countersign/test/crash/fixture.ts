@@ -55,6 +55,7 @@ export async function finish(
   runId: string,
   says: (card: RunInterrupt) => DecisionInput | undefined,
   letExpire: (card: RunInterrupt) => void,
+  { voters = [{ by: 'bob' }] }: Pick<CrashScenario, 'voters'> = {},
 ): Promise<RunView> {
   for (let round = 0; round < 20; round++) {
     await runs.drive(runId);
@@ -64,12 +65,16 @@ export async function finish(
     for (const card of (await runs.interrupts({ runId })).items) {
       const decision = says(card);
       if (decision === undefined) letExpire(card);
-      else await runs.decide(card.id, decision, { by: 'bob', digest: card.digest });
+      else for (const voter of voters) if (await isPending(runs, card)) await runs.decide(card, decision, voter);
       await runs.settled();
     }
   }
   return runs.get(runId);
 }
+
+/** An edit asks everyone again, on a card of its own. */
+const isPending = async (runs: Runs, { id }: RunInterrupt): Promise<boolean> =>
+  (await runs.interrupt(id)).settledAt === null;
 
 /** Decides as the scenario says, and a doubt by the recorded effects. */
 export function personOf(scenario: CrashScenario, effects: readonly CrashEffect[]) {

@@ -57,9 +57,15 @@ async function record(
   };
   let reached: 'paused' | 'in doubt' = await Promise.race([paused(), inEffect.promise]);
   if (stop === 'in doubt' && reached === 'paused') {
-    const finishing = finish(runs, RUN_ID, personOf(scenario, effects), ({ expiresAt }) => {
-      now = (expiresAt ?? 0) + 1;
-    }).then(() => 'paused' as const);
+    const finishing = finish(
+      runs,
+      RUN_ID,
+      personOf(scenario, effects),
+      ({ expiresAt }) => {
+        now = (expiresAt ?? 0) + 1;
+      },
+      scenario,
+    ).then(() => 'paused' as const);
     reached = await Promise.race([finishing, inEffect.promise]);
   }
   const isOver = (await runs.get(RUN_ID)).status === 'done';
@@ -77,9 +83,15 @@ async function undisturbed(scenario: CrashScenario): Promise<{ readonly text: st
   const { runs, begin } = scenario.open(processOn(store, RUN_ID, () => now, effects));
   await begin();
   await runs.settled();
-  return finish(runs, RUN_ID, personOf(scenario, effects), ({ expiresAt }) => {
-    now = (expiresAt ?? 0) + 1;
-  });
+  return finish(
+    runs,
+    RUN_ID,
+    personOf(scenario, effects),
+    ({ expiresAt }) => {
+      now = (expiresAt ?? 0) + 1;
+    },
+    scenario,
+  );
 }
 
 function recording(store: Store, appends: Omit<Append, 'claim'>[]): Store {
@@ -97,7 +109,7 @@ function recording(store: Store, appends: Omit<Append, 'claim'>[]): Store {
     release: (...given) => store.release(...given),
     due: (limit, agents) => store.due(limit, agents),
     takeReminders: (...given) => store.takeReminders(...given),
-    reminded: (id) => store.reminded(id),
+    reminded: (...given) => store.reminded(...given),
     listRuns: (query) => store.listRuns(query),
     listInterrupts: (query) => store.listInterrupts(query),
     interrupt: (id) => store.interrupt(id),

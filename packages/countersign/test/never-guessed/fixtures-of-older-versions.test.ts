@@ -34,9 +34,15 @@ describe.each(subjects)('on %s', (_name, open) => {
       let now = Math.max(...fixture.appends.flatMap(({ events }) => events.map(({ at }) => at))) + 30 * 86_400_000;
       const waiting = fixture.appends.flatMap(({ opened }) => opened).some(({ expiresAt }) => expiresAt !== null);
       const { runs } = scenario.open(processOn(store, fixture.runId, () => now, effects));
-      const ended = await finish(runs, fixture.runId, personOf(scenario, effects), ({ expiresAt }) => {
-        now = (expiresAt ?? 0) + 1;
-      });
+      const ended = await finish(
+        runs,
+        fixture.runId,
+        personOf(scenario, effects),
+        ({ expiresAt }) => {
+          now = (expiresAt ?? 0) + 1;
+        },
+        scenario,
+      );
       expect(ended.status).toBe('done');
       if (!waiting) expect(ended.text).toBe(fixture.text);
       expect(await runs.verify(fixture.runId)).toMatchObject({ ok: true });
