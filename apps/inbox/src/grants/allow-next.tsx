@@ -26,9 +26,9 @@ export function AllowNext({ card, isSending, onAllow }: AllowNextProps) {
         onClick={() => setOpen(true)}
       >
         <FastForward aria-hidden="true" className="size-4" />
-        Approve, and allow the next ones…
+        Allow the next ones too…
       </button>
-      <Modal title="Approve, and allow the next ones" isOpen={isOpen} onOpenChange={setOpen}>
+      <Modal title="Approve, and allow the next ones too" isOpen={isOpen} onOpenChange={setOpen}>
         <GrantForm
           card={card}
           onAllow={(grant) => {

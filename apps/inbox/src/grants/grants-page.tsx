@@ -37,7 +37,7 @@ export default function GrantsPage() {
         ) : found.length === 0 ? (
           <Empty icon={FastForward} title={status === '' ? 'No grants yet' : 'No matches'}>
             {status === '' &&
-              'Choose “Approve, and allow the next ones…” on a request. Later calls within your limits then run without one.'}
+              'Choose “Allow the next ones too…” on a request. Later calls within your limits then run without one.'}
           </Empty>
         ) : (
           <ul>

@@ -24,7 +24,7 @@ export function NotedCard({ onAllow, ...props }: NotedCardProps) {
       {takesNote && (
         <div className="flex flex-wrap items-start gap-x-5">
           <NoteField note={note} onChange={setNote} isSending={isSending} />
-          {onAllow && interrupt.kind === 'approval' && (
+          {onAllow && interrupt.kind === 'approval' && allowsGrants(interrupt) && (
             <AllowNext
               card={interrupt}
               isSending={isSending}
@@ -35,6 +35,13 @@ export function NotedCard({ onAllow, ...props }: NotedCardProps) {
       )}
     </ApprovalCard>
   );
+}
+
+/** The server refuses a grant that the policy forbids: a signature is for one call, and a quorum allows none by default. */
+function allowsGrants({ policy }: Card): boolean {
+  if (!policy) return true;
+  if (policy.signed || policy.grants === false) return false;
+  return policy.grants !== undefined || (policy.quorum ?? []).length === 0;
 }
 
 type NoteFieldProps = {

@@ -10,7 +10,7 @@ test('a grant is given with the arguments at hand, used by the next call, and re
   const [id = ''] = await desk.waiting(first);
   const page = await browse(desk, 'ada');
   await page.goto(`${desk.url}${cardPath(id)}`);
-  await card(page).getByRole('button', { name: 'Approve, and allow the next ones…' }).click();
+  await card(page).getByRole('button', { name: 'Allow the next ones too…' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('No earlier requests to compare with.').waitFor();
   await dialog.getByLabel('Most for amount').fill('x');
@@ -49,7 +49,7 @@ test('the figures warn of requests that people had rejected, also on a phone', a
   const [id = ''] = await desk.waiting(await desk.start([['pay', { to: 'Birch', amount: 400 }]]));
   const page = await browse(desk, 'ada', '/', { viewport: PHONE });
   await page.goto(`${desk.url}${cardPath(id)}`);
-  await card(page).getByRole('button', { name: 'Approve, and allow the next ones…' }).click();
+  await card(page).getByRole('button', { name: 'Allow the next ones too…' }).click();
   await page.getByText('2 of the last 2 requests match these limits. Of these, people had rejected 1.').waitFor();
   const isWide = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth');
   expect(isWide).toBe(false);

@@ -49,7 +49,8 @@ export function recordedText({ decision, by, channel, note, at }: Recorded): str
 
 /** As in `ann (inbox): approved`, or as in `1 of 2 votes, waiting for: 1 more of finance`. */
 export function resultText(result: DecideResult): string {
-  if (result.status === 'settled') return recordedText(result);
+  if (result.status === 'settled')
+    return `${recordedText(result)}${result.drill ? '. It was a drill, a request to reject: nothing was run.' : ''}`;
   const votes = result.votes.map(({ decision }) => {
     const { type, edit } = fieldsOf(decision);
     return { type: type as CardVote['type'], isEdit: edit !== undefined };
