@@ -15,15 +15,6 @@ const OPEN = 'grants-open';
 /** How many grants of a tool are read at once. */
 const PAGE = 100;
 
-/** For so long, a tool without open grants is not looked up again. Each look costs a read, before a person is asked. */
-const KNOWN_MS = 500;
-
-/**
- * When a tool was last seen without open grants. A grant that this process makes clears it; one that another process has just
- * made may be missed for a moment, and a person is asked about the call.
- */
-let nothingOpen = new WeakMap<Notes, Map<string, number>>();
-
 /** A grant as it was read. `version` is that of its note. */
 export type GrantRecord = {
   readonly events: readonly GrantEvent[];
@@ -45,13 +36,10 @@ export class GrantRecords {
   /** Records a new grant. Returns false if one with this id exists. */
   async make(grant: Grant, at: number): Promise<boolean> {
     const { id, tool, expiresAt } = grant;
-    nothingOpen = new WeakMap();
     // First, because calls look here: an entry without a grant is skipped, a grant without an entry would not be found.
     await this.#notes.put(OPEN, openKey(tool, id), null, { expiresAt });
     const made: GrantEvent = { type: 'made', at, grant };
-    const isMade = await this.#put(id, [made], link(chainStart(id), made), 0);
-    nothingOpen = new WeakMap();
-    return isMade;
+    return this.#put(id, [made], link(chainStart(id), made), 0);
   }
 
   /** Throws `unknown-grant`, or `tampered-grant` if its chain does not match. */
@@ -74,8 +62,6 @@ export class GrantRecords {
 
   /** The grants of a tool that may be open. A record that was changed is skipped, with a process warning. */
   async open(tool: string): Promise<readonly GrantRecord[]> {
-    const looked = nothingOpen;
-    if (performance.now() - (looked.get(this.#notes)?.get(tool) ?? Number.NEGATIVE_INFINITY) < KNOWN_MS) return [];
     const prefix = openKey(tool, '');
     const ids: string[] = [];
     for (let after = prefix; ; ) {
@@ -85,11 +71,7 @@ export class GrantRecords {
       if (own.length < items.length || cursor === null) break;
       after = cursor;
     }
-    if (ids.length === 0) {
-      const tools = looked.get(this.#notes) ?? new Map<string, number>();
-      looked.set(this.#notes, tools.set(tool, performance.now()));
-      return [];
-    }
+    if (ids.length === 0) return [];
     return mapValid(await this.#notes.getMany(GRANTS, ids), grantRecordOf);
   }
 
