@@ -33,7 +33,10 @@ export const AbsenceQueryShape = z.strictObject({ person: whose });
 
 export const MyAbsenceShape = z
   .object({
-    absence: AbsenceShape.nullable().openapi({ description: 'Null if the person is not away and will not be.' }),
+    // A union, because `nullable` with a description does not say in the OpenAPI document that it may be null.
+    absence: z
+      .union([AbsenceShape, z.null()])
+      .openapi({ description: 'Null if the person is not away and will not be.' }),
     actsFor: z
       .array(z.string())
       .openapi({ description: 'The people who are away now and for whom this person decides.' }),

@@ -94,7 +94,11 @@ export const SimulationShape = z
   .openapi('GrantSimulation', { description: 'Only requests that the caller can see are counted.' });
 
 export const SimulatedShape = z
-  .object({ simulation: SimulationShape.nullable(), suggestion: GrantRequestShape.nullable() })
+  // Unions, because `nullable` on a shape with a description does not say in the OpenAPI document that it may be null.
+  .object({
+    simulation: z.union([SimulationShape, z.null()]),
+    suggestion: z.union([GrantRequestShape, z.null()]),
+  })
   .openapi('SimulatedGrant');
 
 export const GrantQueryShape = z.strictObject({
