@@ -8,8 +8,6 @@ export const OUTCOMES = [
   { name: 'expired', word: 'Expired', fill: 'fill-expired', background: 'bg-expired' },
 ] as const;
 
-export type OutcomeName = (typeof OUTCOMES)[number]['name'];
-
 type Key = { readonly name: string; readonly word: string; readonly background: string };
 
 export function ChartKeys({ keys }: { readonly keys: readonly Key[] }) {

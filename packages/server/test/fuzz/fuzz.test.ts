@@ -104,10 +104,14 @@ async function fuzz(store: Store, count: number): Promise<void> {
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
   expect([...seen.keys()].toSorted()).toEqual(all.toSorted());
-  expect(succeeded.length).toBeGreaterThan(all.length * 0.9);
+  const possible = all.filter((route) => !NEEDS_MORE.test(route));
+  expect(succeeded.length).toBeGreaterThan(possible.length * 0.9);
   expect((await ask('GET', '/api/v1/me')).status).toBe(200);
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
 }
+
+/** What arbitrary input cannot do: use the id of a grant, a browser's passkey, or a decision on its exact card. */
+const NEEDS_MORE = /\/grants\/\{|passkeys|challenge/;
 
 function isCutOff(error: Error): boolean {
   return (
