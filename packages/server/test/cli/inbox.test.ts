@@ -301,7 +301,6 @@ test('through a server: live updates, a lost connection, and a decision after it
   await says(/Approve\?/);
   press('y');
   await says(/ann \(cli\) at .*approved/);
-  press(KEYS.escape);
-  expect(await terminal.ended).toBe(0);
+  await quit(terminal);
   expect(await settled(run)).toMatchObject({ type: 'approve', by: 'ann' });
 });
