@@ -61,6 +61,16 @@ export type { Giver } from './runs/grants/give.ts';
 export type { GrantListOptions, Grants, RevokeOptions } from './runs/grants/grants.ts';
 export type { GrantSimulation, GrantSuggestion, HistoryOptions, SimulatedGrant } from './runs/grants/simulate.ts';
 export type { GivenGrant, GrantDetails, GrantView } from './runs/grants/view.ts';
+export type {
+  Channel,
+  Contact,
+  Delivering,
+  Notice,
+  NoticeLinks,
+  NoticeType,
+  Reason,
+  Recipient,
+} from './runs/notices/channel.ts';
 export { type Passkey, Passkeys } from './runs/passkeys/passkeys.ts';
 export { type PasskeySignature, type SignedDecision, signingChallenge } from './runs/passkeys/signature.ts';
 export type { People } from './runs/people.ts';

@@ -3,6 +3,7 @@ import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
 import type { Voter as CandidateVoter } from '../core/policy.ts';
 import type { Absences } from './absences.ts';
+import type { Contact } from './notices/channel.ts';
 import type { Signed } from './questions/decision.ts';
 import type { Electorate, Voter } from './questions/votes.ts';
 import type { DecideOptions } from './run-options.ts';
@@ -18,6 +19,8 @@ export type People = {
   readonly delegateOf?: (person: string) => MaybePromise<string | undefined>;
   /** Everyone who has the role. Policies that too few people can satisfy get a warning. */
   readonly membersOf?: (role: string) => MaybePromise<readonly string[]>;
+  /** Where a person can be reached. Undefined if the directory does not know them. */
+  readonly contactOf?: (person: string) => MaybePromise<Contact | undefined>;
   /** All roles that exist. A policy that names another one is refused where it is defined. */
   readonly roles?: readonly string[];
 };
@@ -31,11 +34,12 @@ export type Directory = Omit<People, 'delegateOf'> & {
 
 /** Methods of the directory stay methods: it may be an object of a class. */
 export function directoryOf(people: People, absences: Absences): Directory {
-  const { rolesOf, managerOf, membersOf, roles } = people;
+  const { rolesOf, managerOf, membersOf, contactOf, roles } = people;
   return {
     ...(rolesOf && { rolesOf: (person) => rolesOf.call(people, person) }),
     ...(managerOf && { managerOf: (person) => managerOf.call(people, person) }),
     ...(membersOf && { membersOf: (role) => membersOf.call(people, role) }),
+    ...(contactOf && { contactOf: (person) => contactOf.call(people, person) }),
     ...(roles && { roles }),
     delegateOf: (person) => absences.delegateOf(person),
     actsFor: (person) => absences.actsFor(person),

@@ -1,0 +1,106 @@
+// The port for channels: where people are told about requests, such as mail, Slack or a webhook.
+import type { Json } from '../../core/json.ts';
+import type { RunInterrupt } from '../questions/view.ts';
+
+/**
+ * What people are told about a request. `opened`: it waits for them. `doubt`: it asks about a call whose outcome is unknown.
+ * `escalated` and `assigned`: it waits for other people now. `decided`, `expired` and `withdrawn`: it is over.
+ */
+export type NoticeType =
+  | 'opened'
+  | 'doubt'
+  | 'reminded'
+  | 'escalated'
+  | 'assigned'
+  | 'decided'
+  | 'expired'
+  | 'withdrawn';
+
+/** Why a person is told: their vote counts, the request is theirs, they stand in for someone, or nobody in particular is asked. */
+export type Reason = 'decider' | 'assignee' | 'escalated' | 'delegate' | 'everyone' | 'told-before';
+
+/** Where a person can be reached, and how they read dates and numbers. */
+export type Contact = {
+  /** The name that greets them. */
+  readonly name?: string;
+  readonly mail?: string;
+  /** The id of their Slack user. */
+  readonly slack?: string;
+  /** Such as `de-CH`. */
+  readonly locale?: string;
+  /** Such as `Europe/Zurich`. */
+  readonly timeZone?: string;
+};
+
+/** A person who is told, and why. */
+export type Recipient = {
+  readonly person: string;
+  readonly why: Reason;
+  /** The absent person whom they stand in for. */
+  readonly onBehalfOf?: string;
+  readonly contact: Contact;
+};
+
+/** Pages about a request. */
+export type NoticeLinks = {
+  /** The request in the inbox, for people who can sign in. */
+  readonly request: string;
+  /** The page on which this recipient decides without the inbox; absent if they cannot, or if there is not exactly one recipient. */
+  readonly decide?: string;
+};
+
+/** Something that happened to a request, for the people it concerns. */
+export type Notice = {
+  /** The same for every attempt of this notice on this channel to this recipient. Receivers drop repeats by it. */
+  readonly key: string;
+  readonly type: NoticeType;
+  /** When it happened, in milliseconds by the store's clock. */
+  readonly at: number;
+  /** Which reminder or escalation it is, from 1; 0 for other notices. */
+  readonly number: number;
+  readonly requestId: string;
+  readonly runId: string;
+  readonly agent: string;
+  readonly tool: string;
+  /** The headline of the request; the name of its tool if that gives none. */
+  readonly title: string;
+  readonly kind: RunInterrupt['kind'];
+  readonly risk: RunInterrupt['risk'];
+  readonly expiresAt: number | null;
+  /** Everything that an approver sees; null if the tool keeps it out of notices (`notice: 'title-only'`). */
+  readonly card: RunInterrupt | null;
+  /** How the request was settled; null while it is pending. */
+  readonly settlement: RunInterrupt['settlement'];
+  /** One person on a channel for each person; everyone who is concerned on a shared channel, which may be nobody by name. */
+  readonly to: readonly Recipient[];
+  /** Null if no server with a public address sends the notice. */
+  readonly links: NoticeLinks | null;
+  /** 1 at first; higher after a failure or a crash. */
+  readonly attempt: number;
+};
+
+/** What a channel gets with a notice. `signal` aborts when the delivery takes too long or the process stops. */
+export type Delivering = { readonly signal: AbortSignal };
+
+/**
+ * A way to tell people about requests. Notices of one request reach a recipient in order. A delivery that throws is retried with
+ * growing pauses, unless the error has `retryable: false`; `retryAfterMs` on the error says when at the earliest. A delivery may
+ * happen more than once, after a crash between the delivery and its record: pass `notice.key` on as the idempotency key.
+ */
+export interface Channel {
+  /** Letters, digits and dashes. Deliveries are recorded under it, so it stays the same across releases. */
+  readonly name: string;
+  /** `person`: one delivery for each recipient. `shared`, the default: one for all of them. */
+  readonly audience?: 'person' | 'shared';
+  /** True for programs that want every notice. By default a request that is over is announced only where it was announced before. */
+  readonly all?: boolean;
+  /** What it returns is kept, and passed to later updates: the id of a message, for example. */
+  deliver(notice: Notice, delivering: Delivering): Promise<Json | undefined> | Promise<void>;
+  /** Changes what `deliver` sent about the request when it is over. Without it, `deliver` gets that notice too. */
+  update?(notice: Notice, sent: Json, delivering: Delivering): Promise<Json | undefined> | Promise<void>;
+  /** Several notices to one person at once. Without it, each is delivered alone. */
+  digest?(notices: readonly Notice[], delivering: Delivering): Promise<void>;
+  /** Checks the set-up without telling anyone, and throws an error that says what is wrong. */
+  check?(): Promise<void>;
+  close?(): Promise<void>;
+}

@@ -1,0 +1,29 @@
+// A channel that people also answer through: the server passes it what arrives at its address.
+import type { Channel, DecideResult, DecisionInput } from 'countersign';
+import type { Person } from '../identity/person.ts';
+import type { Interrupt } from '../schemas/interrupt.ts';
+
+/** What the server does for a channel. Requests and decisions take the same path as those of the API, with the same checks. */
+export type ChannelHost = {
+  /** The address of the server, without a slash at its end. */
+  readonly publicUrl: string;
+  /** The person by this id, with the roles that the directory knows; undefined if the directory does not know them. */
+  personOf(id: string): Promise<Person | undefined>;
+  /** The request as this person sees it; undefined if it does not exist for them. */
+  request(interruptId: string, person: Person): Promise<Interrupt | undefined>;
+  /** Records the decision, with the name of the channel. Throws what `ai.runs.decide` throws. */
+  decide(
+    interruptId: string,
+    person: Person,
+    decided: { readonly decision: DecisionInput; readonly digest: string; readonly note?: string },
+  ): Promise<DecideResult>;
+  log(level: 'info' | 'warn' | 'error', message: string, details?: Record<string, unknown>): void;
+};
+
+/** A channel of a server. */
+export interface ServerChannel extends Channel {
+  /** Answers a request to `/channels/NAME/…`. It must check by itself who sent it. */
+  receive?(request: Request, host: ChannelHost): Promise<Response>;
+  /** Sends a sample to one address, for `countersign channels test`. Resolves with a sentence that says what was sent where. */
+  sample?(to: string): Promise<string>;
+}
