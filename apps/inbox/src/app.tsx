@@ -10,6 +10,7 @@ import { Frame } from './frame/frame.tsx';
 import { LoadingPage, NothingHere } from './frame/placeholders.tsx';
 import { HistoryPage, InboxPage } from './inbox/inbox-page.tsx';
 
+const AwayPage = page(() => import('./away/away-page.tsx'));
 const ChatPage = page(() => import('./chat/chat-page.tsx'));
 const StartPage = page(() => import('./chat/start-page.tsx'));
 const DashboardPage = page(() => import('./dashboard/dashboard-page.tsx'));
@@ -71,6 +72,9 @@ function Pages() {
       <Route path="/grants/:id">{({ id }) => <GrantPage key={id} id={decoded(id) ?? ''} />}</Route>
       <Route path="/passkeys">
         <PasskeysPage />
+      </Route>
+      <Route path="/away">
+        <AwayPage />
       </Route>
       <Route path="/dashboard">
         <DashboardPage />

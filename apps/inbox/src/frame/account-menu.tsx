@@ -1,8 +1,8 @@
-// The menu of the signed-in user: colours, help, passkeys, sign out.
+// The menu of the signed-in user: colours, help, passkeys, absence, sign out.
 import { Menu } from '@base-ui/react/menu';
 import { VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
-import { CircleQuestionMark, KeyRound, LogOut } from 'lucide-react';
+import { CalendarOff, CircleQuestionMark, KeyRound, LogOut } from 'lucide-react';
 import { mount } from '../api/mount.ts';
 import { meQuery } from '../api/queries.ts';
 import { Popup } from '../primitives/choice-menu.tsx';
@@ -60,6 +60,10 @@ export function AccountMenu({ isSmall = false }: AccountMenuProps) {
           <Menu.LinkItem className="menu-item" href={new URL('passkeys', mount).href}>
             <KeyRound aria-hidden="true" className="size-4 text-muted" />
             Passkeys
+          </Menu.LinkItem>
+          <Menu.LinkItem className="menu-item" href={new URL('away', mount).href}>
+            <CalendarOff aria-hidden="true" className="size-4 text-muted" />
+            Away
           </Menu.LinkItem>
           {/* A page of the server, which asks first. */}
           <Menu.LinkItem className="menu-item" href={new URL('logout', mount).href}>

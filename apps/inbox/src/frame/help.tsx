@@ -37,6 +37,7 @@ const KEYS: readonly { readonly title: string; readonly keys: readonly (readonly
       ['g i', 'Go to the inbox'],
       ['g h', 'Go to the history'],
       ['g r', 'Go to the runs'],
+      ['g a', 'Go to the grants'],
       ['g d', 'Go to the dashboard'],
       ['g c', 'Go to the chat'],
       ['?', 'This help'],

@@ -12,6 +12,7 @@ import { LoadingCard, Trouble } from '../frame/placeholders.tsx';
 import { Ago } from '../live/time.tsx';
 import { drillWords } from '../look/words.ts';
 import { Hint } from '../primitives/hint.tsx';
+import { AssignMenu } from './assign.tsx';
 import { HoldButton, HoldNotice } from './hold.tsx';
 import { NotedCard } from './noted-card.tsx';
 import { useDecidedRow } from './use-decided-row.ts';
@@ -61,7 +62,12 @@ function Detail({ interrupt, onBack, onNext, onDecided, onAskedAgain }: DetailPr
       <Bar onBack={onBack}>
         <Facts interrupt={interrupt} />
         {interrupt.status === 'pending' ? (
-          interrupt.mayDecide && <HoldButton interrupt={interrupt} />
+          interrupt.mayDecide && (
+            <>
+              <AssignMenu interrupt={interrupt} />
+              <HoldButton interrupt={interrupt} />
+            </>
+          )
         ) : (
           <Hint text="Next request" keys="j">
             <button type="button" className="button" onClick={onNext}>

@@ -1,6 +1,6 @@
 // One row of the list: what it is about, in a sentence; then the input in short, and the small print.
 import { OutcomeIcon, outcomeOf, titleOf, VisibleText, votesOn } from '@countersign/react';
-import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert, Users } from 'lucide-react';
+import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert, UserRoundCheck, Users } from 'lucide-react';
 import { memo } from 'react';
 import { Link } from 'wouter';
 import type { Interrupt } from '../api/wire.ts';
@@ -84,6 +84,7 @@ export const InterruptRow = memo(function InterruptRow(props: InterruptRowProps)
             </span>
             {!outcome && expiresAt !== null && <Left until={expiresAt} />}
             {!outcome && <Votes interrupt={interrupt} />}
+            {!outcome && <Assignee interrupt={interrupt} />}
             {labels.slice(0, 3).map((label) => (
               <span key={label} className="chip">
                 <span className="truncate">
@@ -118,6 +119,19 @@ function Votes({ interrupt }: { readonly interrupt: Interrupt }) {
     <span className="inline-flex items-center gap-1 tabular-nums">
       <Users aria-hidden="true" className="size-3.5 shrink-0" />
       {given} of {needed} votes{hasVoted && ', you voted'}
+    </span>
+  );
+}
+
+function Assignee({ interrupt: { progress } }: { readonly interrupt: Interrupt }) {
+  if (!progress || progress.assignedTo === null) return null;
+  return (
+    <span className="inline-flex min-w-0 items-center gap-1 text-info">
+      <UserRoundCheck aria-hidden="true" className="size-3.5 shrink-0" />
+      <span className="sr-only">Assigned to </span>
+      <span className="truncate">
+        <VisibleText text={progress.assignedTo} />
+      </span>
     </span>
   );
 }
