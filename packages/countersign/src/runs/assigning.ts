@@ -3,6 +3,7 @@ import { ConflictError, UsageError } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { aStringOrNull, type OptionTable } from '../core/options.ts';
 import type { Drives } from './driving/driving.ts';
+import { stayFailed } from './journal/outcome.ts';
 import { voterOf } from './people.ts';
 import { readRun } from './port/read-run.ts';
 import { unknownInterrupt } from './port/run-id.ts';
@@ -42,8 +43,7 @@ export async function assign(drives: Drives, interruptId: string, options: Assig
     if (to !== null) await refuseUnable(drives, record, card, interruptId, to);
     const { run, journal } = drives.open(record, state, drives.agent(record.agent), { claim: 'none' });
     run.record(event({ type: 'question-assigned', interruptId: card.id, to, by }));
-    // A failed run stays failed until someone drives it on.
-    if (record.status === 'failed') run.record(event({ type: 'run-failed', error: record.outcome }));
+    stayFailed(run, record);
     if (!(await refusalOf(journal.recorded()))) return;
   }
 }

@@ -11,6 +11,7 @@ import { applyDecisions, checkResume } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
 import type { Drives } from './driving/driving.ts';
 import { dryRun } from './dry-run.ts';
+import { stayFailed } from './journal/outcome.ts';
 import { checkedSignature } from './passkeys/check-signature.ts';
 import { Passkeys } from './passkeys/passkeys.ts';
 import { voterOf } from './people.ts';
@@ -253,7 +254,7 @@ async function escalate(
   return attempt === 'claim-lost' ? attempt : 'stale-version';
 }
 
-type Change = (run: Run, settling: Settling) => void;
+export type Change = (run: Run, settling: Settling) => void;
 
 /**
  * Makes the change durable. If `begins`, the run is driven on at once, and the change becomes durable together with the start
@@ -273,6 +274,7 @@ export async function record(
   const open = drives.open(record, state, agent, { ...options, claim });
   const { run, journal } = open;
   change(run, journal);
+  if (drive === 'no') stayFailed(run, record);
   const refusal = await refusalOf(begins ? drives.begin(open) : journal.recorded());
   if (refusal) return refusal;
   await options.onRecorded?.();

@@ -6,9 +6,10 @@ import type { Policy } from '../core/policy.ts';
 import { askGate } from '../loop/tool/ask-gate.ts';
 import type { ApprovalContext, ToolDefinition } from '../loop/tool/definition.ts';
 import { governedBy } from '../loop/tool/policies.ts';
-import { loadRun, record } from './deciding.ts';
+import { type Change, loadRun, record } from './deciding.ts';
 import type { Drives } from './driving/driving.ts';
 import type { AgentPort } from './driving/open-run.ts';
+import { dryRun } from './dry-run.ts';
 import { unknownInterrupt } from './port/run-id.ts';
 import { type PendingCard, pendingCards, runIdOf, willRun } from './questions/card.ts';
 import { policyOn } from './questions/progress.ts';
@@ -28,17 +29,13 @@ export async function reapplyPolicy(drives: Drives, interruptId: string, { by }:
     const policy = await policyNow(drives.agent(loaded.run.agent), interruptId, card);
     if (sameJson(policy, policyOn(card))) return;
     const at = drives.clock();
-    const attempt = await record(
-      drives,
-      loaded,
-      (run, settling) => {
-        run.record(event({ type: 'policy-applied', interruptId: card.id, policy, by: by ?? null }));
-        settleCounted(run, settling, loaded.run.startedBy, at);
-      },
-      {},
-      mayBegin && loaded.run.status === 'waiting',
-      { at, casts: new Map() },
-    );
+    const change: Change = (run, settling) => {
+      run.record(event({ type: 'policy-applied', interruptId: card.id, policy, by: by ?? null }));
+      settleCounted(run, settling, loaded.run.startedBy, at);
+    };
+    const settles = dryRun(runId, loaded.state, change).length > 1;
+    const drive = settles ? mayBegin && loaded.run.status === 'waiting' : 'no';
+    const attempt = await record(drives, loaded, change, {}, drive, { at, casts: new Map() });
     if (typeof attempt === 'object') return;
     mayBegin = attempt !== 'claim-lost';
   }

@@ -1,6 +1,6 @@
 // Failed runs, and stores that fail for a moment: how a run is driven again, cancelled and waited for.
 import { setImmediate } from 'node:timers/promises';
-import { countersign, InvariantError, memoryStore, ProviderError, type Runs, z } from 'countersign';
+import { countersign, InvariantError, memoryStore, type PolicyConfig, ProviderError, type Runs, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -83,6 +83,53 @@ describe('a run that failed', () => {
     await runs.settled();
     expect((await runs.recorded(id)).map(({ type }) => type)).toContain('run-went-on');
     expect(await runs.verify(id)).toMatchObject({ ok: true });
+  });
+
+  test('stays failed after a vote or a policy that settles nothing, and after an escalation', async () => {
+    let now = 1_800_000_000_000;
+    const clock = () => now;
+    const ai = countersign({
+      model: scriptedModel([paysAndBreaks]),
+      store: memoryStore({ now: clock }),
+      retry: false,
+      clock,
+    });
+    ai.definePolicy('pair', {
+      deciders: { people: ['ann', 'ben', 'cid'] },
+      quorum: [{ of: { people: ['ann', 'ben'] }, count: 2 }],
+    });
+    const policy: PolicyConfig = {
+      quorum: [{ of: { people: ['ann', 'ben', 'cid'] }, count: 2 }],
+      escalate: [{ after: '1h', to: { people: ['dan'] } }],
+    };
+    let named: 'pair' | PolicyConfig = policy;
+    let paid = 0;
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: () => ({ policy: named }) }, () => {
+      paid += 1;
+    });
+    const breaks = ai.defineAgent({ name: 'breaks', model: scriptedModel([]) });
+    await ai.defineAgent({ name: 'clerk', tools: [pay, breaks] }).start('Pay.', { runId: 'run' });
+    const failed = await ai.runs.wait('run');
+    const [asked = ''] = failed.pending;
+    const { error } = await ai.runs.get('run');
+    const stays = async () => {
+      await ai.runs.settled();
+      expect(await ai.runs.get('run')).toMatchObject({ status: 'failed', error });
+    };
+    await stays();
+    expect((await ai.runs.decide(asked, 'approve', { by: 'ann' })).status).toBe('waiting');
+    await stays();
+    now += 3_600_000;
+    await expect(ai.runs.decide(asked, 'approve', { by: 'eve' })).rejects.toMatchObject({ code: 'not-allowed' });
+    expect((await ai.runs.recorded('run')).map(({ type }) => type)).toContain('question-escalated');
+    await stays();
+    named = 'pair';
+    await ai.runs.reapplyPolicy(asked, { by: 'ann' });
+    await stays();
+    // A decision drives it on.
+    await ai.runs.decide(asked, 'approve', { by: 'ben' });
+    await ai.runs.settled();
+    expect(paid).toBe(1);
   });
 
   test('reports the second failure, and a wait for it can be aborted', async () => {

@@ -89,7 +89,10 @@ export class TakeOver {
       if (run.state === state) {
         // An escalation is recorded, but does not drive the run on.
         if (state === recorded) await store.release(runId, token);
-        else await refusalOf(stayFailed(open, first.run));
+        else {
+          stayFailed(run, first.run);
+          await refusalOf(leave(open));
+        }
         return false;
       }
     }

@@ -38,13 +38,9 @@ export function goOn(run: Run, status: RunStatus): void {
   if (status === 'failed') run.record(event({ type: 'run-went-on' }));
 }
 
-/** Records what is queued on a failed run, which stays failed until someone drives it on. */
-export async function stayFailed(
-  { run, journal }: { readonly run: Run; readonly journal: Journal },
-  { outcome }: Pick<RunRecord, 'outcome'>,
-): Promise<void> {
-  run.record(event({ type: 'run-failed', error: outcome }));
-  while ((await journal.finish()) === 'more');
+/** Keeps a failed run failed after a change that drives nothing, such as a vote that settles no question. */
+export function stayFailed(run: Run, { status, outcome }: Pick<RunRecord, 'status' | 'outcome'>): void {
+  if (status === 'failed') run.record(event({ type: 'run-failed', error: outcome }));
 }
 
 /** Records that the run failed. `again`: others wrote after it, so perhaps no worker drives the run. */
