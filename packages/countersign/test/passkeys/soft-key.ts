@@ -1,4 +1,4 @@
-// A passkey in software: makes the assertions that a browser would send.
+// A passkey in software: makes the registrations and assertions that a browser would send.
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import type { Json } from 'countersign';
 
@@ -9,6 +9,7 @@ const sha256 = (data: string | Uint8Array): Buffer => createHash('sha256').updat
 
 const USER_PRESENT = 1;
 const USER_VERIFIED = 4;
+const HAS_KEY = 64;
 
 export function softKey() {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -23,6 +24,29 @@ export function softKey() {
   ]);
   return {
     passkey: { id, name: 'laptop', publicKey: cose.toString('base64url'), transports: ['internal'] },
+    /** The registration that `startRegistration` returns, without an attestation. */
+    register(challenge: string, { origin = ORIGIN, rpId = RP_ID }: SignOptions = {}) {
+      const client = JSON.stringify({ type: 'webauthn.create', challenge, origin, crossOrigin: false });
+      const flags = Buffer.from([USER_PRESENT | USER_VERIFIED | HAS_KEY, 0, 0, 0, 0]);
+      const model = Buffer.alloc(16);
+      const data = Buffer.concat([
+        sha256(rpId),
+        flags,
+        model,
+        Buffer.from([0, 16]),
+        Buffer.from(id, 'base64url'),
+        cose,
+      ]);
+      // CBOR: { fmt: 'none', attStmt: {}, authData }.
+      const attestationObject = Buffer.concat([
+        Buffer.from('\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x58', 'latin1'),
+        Buffer.from([data.length]),
+        data,
+      ]).toString('base64url');
+      const clientDataJSON = Buffer.from(client).toString('base64url');
+      const response = { clientDataJSON, attestationObject };
+      return { id, rawId: id, type: 'public-key', clientExtensionResults: {}, response };
+    },
     /** `type`, `response`, `origin` and `rpId`, as a server passes them to the engine. */
     sign(challenge: string, { origin = ORIGIN, rpId = RP_ID, verified = true, nonce }: SignOptions = {}): Json {
       const client = Buffer.from(JSON.stringify({ type: 'webauthn.get', challenge, origin, crossOrigin: false }));
