@@ -4,8 +4,11 @@ import type { Store } from 'countersign/store';
 import { type CrashScenario, crashEverywhere } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
-import { onMemory, onSqlite } from '../crash/subjects.ts';
+import { onMemory, onPostgres, onSqlite } from '../crash/subjects.ts';
+import { testServer } from '../stores/postgres-server.ts';
 import { grantIn, openPayer, payModel, slow } from './kit.ts';
+
+const postgres = await testServer();
 
 const acme = (amount: number) => ({ to: 'ACME', amount });
 
@@ -35,6 +38,9 @@ describe('a process that dies before or after every write and effect', () => {
   test.each([
     ['in memory', onMemory, false, false],
     ['on SQLite', onSqlite, false, true],
+    ...(postgres
+      ? ([['on PostgreSQL', async () => onPostgres(await postgres.freshDatabase()), false, true]] as const)
+      : []),
     ['inside a sub-agent', onMemory, true, true],
   ] as const)('%s takes one use for each call', async (_name, makeStore, isInside, isSlow) => {
     const subject = await makeStore();
