@@ -6,6 +6,7 @@ import { Access } from './access.ts';
 import { documentOf } from './api/document.ts';
 import { apiEndpoints } from './api/endpoints.ts';
 import type { Services } from './api/services.ts';
+import { mountChannels } from './channels/mount.ts';
 import { checkOptions } from './check-options.ts';
 import { mountEndpoint } from './http/endpoint.ts';
 import { type HostNames, LOOPBACK, refuseOtherHosts } from './http/host-check.ts';
@@ -168,6 +169,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
   });
   hono.get(CARD_STYLESHEET, () => stylesheet(CARD_STYLE));
 
+  mountChannels(hono, services, options);
   const inbox = createInbox(options.inboxDir, basePath);
   const nothing = ({ req }: Context): never => {
     throw new UsageError('not-found', { status: 404 }, `${req.path.slice(0, 200)} not found.`);

@@ -1,6 +1,7 @@
 // The entry point `@countersign/server`: the HTTP API, identity and telemetry.
 export type { Policies, RunReference } from './access.ts';
 export { type App, createApp } from './app.ts';
+export type { ChannelHost, ServerChannel } from './channels/server-channel.ts';
 export type { AgentsEnvironment } from './cli/runtime/agents-file.ts';
 export { ApiError } from './client/api-error.ts';
 export { type Client, type ClientOptions, createClient } from './client/client.ts';

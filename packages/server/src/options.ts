@@ -1,13 +1,23 @@
 // The options of a server.
 import type { Policies } from './access.ts';
+import type { ServerChannel } from './channels/server-channel.ts';
 import { aBoolean, aFunction, aNumber, aString, isStrings, option, optionsOf } from './check-options.ts';
 import type { Identify } from './identity/identify.ts';
+import type { Identified } from './identity/person.ts';
 import type { LogSink } from './log.ts';
 
 /** The options of `createApp`. */
 export type AppOptions = Policies & {
   /** Identifies the caller of a request without an API token: `headerIdentity`, `jwtIdentity`, or your own. */
   readonly identify?: Identify;
+  /**
+   * The rights of a person who answers through a channel such as Slack or a link in a mail, where nobody signs in. Undefined for
+   * people who have none. By default everyone may read and decide what `mayRead`, `mayDecide` and the policy of a request let
+   * them, with the roles that `people.rolesOf` knows.
+   */
+  readonly identifyPerson?: (id: string) => Identified | undefined | Promise<Identified | undefined>;
+  /** Where people are told about requests: `mail`, `slack`, `webhook`, `webPush`, or your own. Needs `publicUrl` for links. */
+  readonly channels?: readonly ServerChannel[];
   /** The address that browsers use, such as `https://approvals.example.com`. With https, cookies are `Secure`. */
   readonly publicUrl?: string;
   /** The path that the app is mounted at, such as `/approvals`; the root by default. */
@@ -47,6 +57,8 @@ export const AppOptionsShape = optionsOf<AppOptions>({
   maySteer: aFunction,
   mayDecide: aFunction,
   identify: aFunction,
+  identifyPerson: aFunction,
+  channels: option(areChannels, 'must be an array of channels with different names: letters, digits and dashes'),
   publicUrl: aString,
   basePath: option((value) => /^(\/[\w-]+)*$/.test(String(value)), 'must be a path such as /approvals'),
   hosts: option((value) => value === 'loopback' || isStrings(value), 'must be "loopback" or an array of strings'),
@@ -64,3 +76,14 @@ export const AppOptionsShape = optionsOf<AppOptions>({
   maxStreams: aNumber,
   maxStreamsPerPerson: aNumber,
 });
+
+const CHANNEL_NAME = /^[A-Za-z0-9-]{1,50}$/;
+
+function areChannels(value: unknown): boolean {
+  if (!Array.isArray(value)) return false;
+  const names = value.map((channel: Partial<ServerChannel> | null) => channel?.name);
+  const areNamed = names.every((name) => typeof name === 'string' && CHANNEL_NAME.test(name));
+  return (
+    areNamed && new Set(names).size === names.length && value.every(({ deliver }) => typeof deliver === 'function')
+  );
+}

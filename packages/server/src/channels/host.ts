@@ -1,0 +1,36 @@
+// What the server does for its channels. Decisions take the path of the API, with the same checks.
+import { UsageError } from 'countersign';
+import { decidableRequest, recordDecision } from '../api/record-decision.ts';
+import type { Services } from '../api/services.ts';
+import { personById } from '../identity/person-by-id.ts';
+import type { AppOptions } from '../options.ts';
+import type { ChannelHost, ServerChannel } from './server-channel.ts';
+
+/** `publicUrl`: with the base path, without a slash at its end. */
+export function channelHost(
+  services: Services,
+  options: Pick<AppOptions, 'identifyPerson'>,
+  { name: channel }: Pick<ServerChannel, 'name'>,
+  publicUrl: string,
+): ChannelHost {
+  const { access, log } = services;
+  return {
+    publicUrl,
+    personOf: (id) => personById(options, id),
+    async request(interruptId, person) {
+      if (!person.scopes.includes('read')) return undefined;
+      return access.interrupt(interruptId, person).catch((error: unknown) => {
+        if (error instanceof UsageError && error.code === 'unknown-interrupt') return undefined;
+        throw error;
+      });
+    },
+    async decide(interruptId, person, { decision, digest, note }) {
+      if (!person.scopes.includes('decide'))
+        throw new UsageError('not-allowed', { status: 403, interruptId }, `${person.id} cannot decide requests.`);
+      const asked = { decision: decision as never, digest, ...(note !== undefined && { note }) };
+      const seen = await decidableRequest(services, interruptId, person, asked);
+      return recordDecision(services, seen, { person, channel, address: new URL(publicUrl) }, asked);
+    },
+    log: (level, message, details = {}) => log(level, message, details),
+  };
+}
