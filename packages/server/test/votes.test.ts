@@ -83,6 +83,28 @@ test('whoever started the run can reject but not approve, and roles cannot be fo
   expect(spent).toEqual([]);
 });
 
+test('a card in the chat has the votes, and lets its reader do what the policy allows', async () => {
+  const { ann, ben, runId, path, id } = await payment();
+  const cardOf = async (ask: Ask) => {
+    const { body } = await ask('GET', `/api/v1/chat/treasurer/${runId}`);
+    const parts = body.messages.flatMap((message: any) => message.parts);
+    return parts.find((part: any) => part.type === 'data-interrupt').data;
+  };
+  await ben('POST', `${path}/decide`, { ...approve, note: 'checked' });
+  await ben('POST', `${path}/assign`, { to: 'cara' });
+  const seen = await cardOf(ben);
+  expect(seen).toMatchObject({ id, status: 'pending', mayDecide: true, allows: ['approve', 'edit', 'reject'] });
+  expect((await ben('GET', path)).body).toMatchObject(seen);
+  expect(seen.progress).toMatchObject({
+    votes: [{ by: 'ben', note: 'checked', isYours: true }],
+    missing: [{ count: 1 }],
+    assignedTo: 'cara',
+  });
+  expect(await cardOf(ann)).toMatchObject({ mayDecide: true, allows: ['edit', 'reject'] });
+  const body = { id: runId, decisions: [{ interruptId: id, ...approve }] };
+  expect(await ann('POST', '/api/v1/chat/treasurer', body)).toMatchObject({ status: 403 });
+});
+
 test('one person with two sign-ins has one vote', async () => {
   const { ben, path, as, spent } = await payment();
   await ben('POST', `${path}/decide`, approve);

@@ -6,7 +6,8 @@ import { browse, card, cardPath, list, openDesk, toast, withBrowser } from './de
 
 withBrowser();
 
-test('the card shows who decides and each vote as it arrives; the last vote settles, and a vote can be changed', async () => {
+/** A payment that two people of finance must approve, asked by ada. */
+async function payment() {
   const desk = await openDesk({
     mayRead: undefined,
     mayDecide: undefined,
@@ -34,6 +35,11 @@ test('the card shows who decides and each vote as it arrives; the last vote sett
   const runId = run?.id ?? '';
   await desk.ai.runs.wait(runId);
   const [id = ''] = await desk.waiting(runId);
+  return { desk, refunds, runId, id };
+}
+
+test('the card shows who decides and each vote as it arrives; the last vote settles, and a vote can be changed', async () => {
+  const { desk, refunds, runId, id } = await payment();
   const ben = await browse(desk, 'ben');
   const cara = await browse(desk, 'cara', cardPath(id));
   await list(ben).getByText('0 of 2 votes').waitFor();
@@ -73,4 +79,27 @@ test('the card shows who decides and each vote as it arrives; the last vote sett
     .waitFor();
   await desk.ai.runs.wait(runId);
   expect(refunds).toEqual([{ to: 'Northwind', amount: 90 }]);
+});
+
+test('a card in the chat follows the votes of others, and a vote in the chat settles', async () => {
+  const { desk, refunds, runId, id } = await payment();
+  const path = `/chat/treasurer/${runId}`;
+  const ada = await browse(desk, 'ada', path);
+  const cara = await browse(desk, 'cara', path);
+  const approve = (page: typeof ada) => page.getByRole('button', { name: 'Approve', exact: true });
+  for (const page of [ada, cara]) await page.getByText('0 of 2 votes. Waiting for 2 of finance').waitFor();
+  await desk.as('ben')('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, {
+    decision: { type: 'approve' },
+  });
+  for (const page of [ada, cara]) await page.getByText('1 of 2 votes. Waiting for 1 more of finance').waitFor();
+  // Whoever asked for it cannot approve it.
+  expect(await approve(ada).count()).toBe(0);
+  await approve(cara).click();
+  for (const page of [ada, cara])
+    await page
+      .getByText(/Approved.* by cara/)
+      .first()
+      .waitFor();
+  await desk.ai.runs.wait(runId);
+  expect(refunds).toEqual([{ to: 'Northwind', amount: 500 }]);
 });

@@ -1,9 +1,10 @@
 // A chat whose run is in a store. The record is the truth; the browser only sends messages and decisions.
+import type { Voter } from '../../core/policy.ts';
 import type { LoadedRun } from '../../runs/port/store.ts';
 import { applyEvents } from '../../runs/questions/view.ts';
 import type { Person } from '../chat-options.ts';
 import type { Post } from '../http/post.ts';
-import { Picture } from '../picture/picture.ts';
+import { Picture, type Reader } from '../picture/picture.ts';
 import type { ChatChunk, ChatMessage } from '../picture/ui-message.ts';
 import { chatMessage } from './chat-messages.ts';
 import { type ChatStatus, chatWatchOf, RESTING } from './chat-watch.ts';
@@ -79,9 +80,26 @@ export class StoredChat {
 
   async #picture(loaded: LoadedRun | undefined): Promise<Picture> {
     const { chatId, tools, mayDecide, person } = this.#chat;
-    const picture = new Picture({ chatId, tools, mayDecide: (card) => mayDecide(card, person) });
+    const reader = this.#reader(loaded);
+    const picture = new Picture({ chatId, tools, reader, mayDecide: (card) => mayDecide(card, person) });
     if (loaded) await applyEvents(loaded, (event) => picture.apply(event));
     return picture;
+  }
+
+  #reader(loaded: LoadedRun | undefined): Reader {
+    const { runs, person } = this.#chat;
+    const { id, roles = [] } = person;
+    let asked: Promise<readonly Voter[]> | undefined;
+    return {
+      id,
+      // The person starts a chat that does not exist yet.
+      startedBy: loaded ? loaded.run.startedBy : id,
+      voters: () => {
+        // A directory that fails hides nothing from the person; the decision is checked again.
+        asked ??= runs.votersFor(id, roles).catch(() => [{ by: id, roles }]);
+        return asked;
+      },
+    };
   }
 
   async #existing(after = 0): Promise<LoadedRun> {

@@ -6,14 +6,20 @@ import type { CardDecision } from './card.ts';
 
 export function decisionOn(pending: PendingCard, event: RunEvent): CardDecision {
   const at = event.at ?? null;
-  // The card was replaced by one that shows the edited input.
-  if (event.type === 'vote-cast') return { ...NOBODY, type: 'cancel', by: event.vote.by, at, note: 'edited' };
+  if (event.type === 'vote-cast') return { ...EDITED, by: event.vote.by, at };
   if (event.type !== 'decision-made') return { ...NOBODY, type: 'cancel', at };
   const { decision } = event;
   return { ...(decision.type === 'inside' ? inner(pending, decision) : outer(decision)), at };
 }
 
 const NOBODY = { by: null, at: null, channel: null, note: null } as const;
+
+/** Others must agree to an edit, so the request is asked again and this card is over. */
+export const EDITED: CardDecision = {
+  ...NOBODY,
+  type: 'cancel',
+  reason: 'The input was edited, so the votes given before do not count. It is asked again, with the edited input.',
+};
 
 function outer(decision: Exclude<Decision, { type: 'inside' }>): CardDecision {
   const { type, by = null, channel = null, note = null } = decision;

@@ -11,6 +11,7 @@ import type { DecisionInput, Settlement } from '../../runs/questions/decision.ts
 import type { VotingProgress } from '../../runs/questions/progress.ts';
 import type { RunInterrupt } from '../../runs/questions/view.ts';
 import type { Allowed, CardDecision, CardProgress, InterruptCard } from './card.ts';
+import { EDITED } from './card-decision.ts';
 import { toolCallIdAt } from './ui-message.ts';
 
 export type Tools = ReadonlyMap<string, ToolDefinition>;
@@ -124,7 +125,6 @@ type TypedDecision = {
 
 function settledDecision({ settlement, settledAt }: RunInterrupt): CardDecision {
   const { decision, by, channel, note } = (settlement ?? {}) as Partial<Settlement>;
-  // Others must agree to an edit, so the request is asked again and this card is over.
   if (decision === undefined && note === 'edited') return { ...EDITED, by: by ?? null, at: settledAt };
   const recorded = (isObject(decision) ? decision : { type: 'cancel' }) as Omit<
     CardDecision,
@@ -132,15 +132,6 @@ function settledDecision({ settlement, settledAt }: RunInterrupt): CardDecision 
   >;
   return { ...recorded, by: by ?? null, at: settledAt, channel: channel ?? null, note: note ?? null };
 }
-
-const EDITED: CardDecision = {
-  type: 'cancel',
-  by: null,
-  at: null,
-  channel: null,
-  note: null,
-  reason: 'The input was edited, so the votes given before do not count. It is asked again, with the edited input.',
-};
 
 /** Without the options that the card shows in its own fields. */
 function shownOf(payload: Json, title: string | null): Json {

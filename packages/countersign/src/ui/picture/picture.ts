@@ -5,13 +5,15 @@ import type { Result, RunEvent } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
 import type { Message, ToolResponsePart } from '../../core/message.ts';
 import { newState } from '../../core/messages/load-messages.ts';
+import { type VoteRights, type Voter, voteRights } from '../../core/policy.ts';
 import { fold, type State } from '../../core/state.ts';
 import { subAgentEvents, subAgentState } from '../../core/sub-agents.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import { interruptKey, type PendingCard, pendingCards } from '../../runs/questions/card.ts';
+import { ballotOf, policyOn, progressOn } from '../../runs/questions/progress.ts';
 import type { CardDecision, InterruptCard, Problem } from './card.ts';
 import { decisionOn } from './card-decision.ts';
-import { cardOf, type Tools } from './cards.ts';
+import { ALLOWS, cardOf, progressOf, type Tools } from './cards.ts';
 import {
   type AssistantMessage,
   type CallStatus,
@@ -32,8 +34,18 @@ export type PictureOptions = {
   /** The id of the model's message. Default: it names the event with which the user last spoke. */
   readonly messageId?: string;
   readonly tools: () => Tools;
+  /** Who looks at the picture. Without it, cards show no votes. */
+  readonly reader?: Reader;
   /** Whether the person who looks at the picture may decide it. */
   readonly mayDecide: (card: InterruptCard) => Promise<boolean>;
+};
+
+export type Reader = {
+  readonly id: string;
+  /** Who started the run. */
+  readonly startedBy: string | null;
+  /** The person with their roles, and those whom they stand in for. Asked for cards that have a policy. */
+  readonly voters: () => Promise<readonly Voter[]>;
 };
 
 /** In the metadata of a user message: the id that the browser gave it. */
@@ -128,7 +140,11 @@ export class Picture {
     // A rejection or an answer is recorded first; the result that follows ends the waiting.
     for (const made of decisionsIn(event)) this.#decisions.set(interruptKey(chatId, made.interruptId), made);
     for (const [key, card] of before) if (!after.has(key)) this.#decide(key, card, event);
-    for (const [key, card] of after) if (!before.has(key)) this.#ask(key, card, event.at);
+    for (const [key, card] of after) {
+      const known = before.get(key);
+      if (!known) this.#ask(key, card, event.at);
+      else if (known.progress !== card.progress) this.#count(key, card);
+    }
     if (event.type === 'decision-made') this.#showInputThatRuns(event.callId);
     if (event.type === 'call-settled') this.#end(event.callId, event.result);
     for (const { callId, result } of settledInside(event)) this.#end(callId, result);
@@ -146,13 +162,25 @@ export class Picture {
   async #askPolicy(): Promise<void> {
     const unchecked = [...this.#unchecked];
     this.#unchecked.clear();
+    const pending = pendingCards(this.#options.chatId, this.#state);
     await Promise.all(
       unchecked.map(async ([key, call]) => {
         const card = call.cards.get(key);
         if (card?.status !== 'pending' || !(await this.#options.mayDecide(card))) return;
-        this.#setCard(call, { ...card, mayDecide: true });
+        const { mayVote, mayApprove } = await this.#rightsOn(pending.get(key));
+        if (!mayVote) return;
+        const allows = mayApprove ? card.allows : card.allows.filter((verb) => verb !== 'approve');
+        this.#setCard(call, { ...card, allows, mayDecide: true });
       }),
     );
+  }
+
+  /** What the policy of a question lets the reader do. */
+  async #rightsOn(pending: PendingCard | undefined): Promise<VoteRights> {
+    const { reader } = this.#options;
+    const policy = pending && policyOn(pending);
+    if (!reader || !policy) return { mayVote: true, mayApprove: true };
+    return voteRights(policy, ballotOf(pending.progress, reader.startedBy), await reader.voters());
   }
 
   refuse(problems: ReadonlyMap<string, readonly Problem[]>): void {
@@ -190,7 +218,7 @@ export class Picture {
   }
 
   #ask(key: string, pending: PendingCard, at: number | undefined): void {
-    const card = cardOf(key, pending, at, this.#options.tools());
+    const card = { ...cardOf(key, pending, at, this.#options.tools()), ...this.#votesOn(pending) };
     // The call shows the input on the card: a page may show the call alone and let the user approve it.
     const { toolCallId, tool, input } = card;
     const call = this.#transcript.ensureCall(toolCallId, tool, input);
@@ -207,6 +235,22 @@ export class Picture {
     });
   }
 
+  /** Someone has voted, or it was assigned or escalated, which may change who may decide. */
+  #count(key: string, pending: PendingCard): void {
+    const call = this.#callOf.get(key);
+    const card = call?.cards.get(key);
+    if (!call || !card) return;
+    this.#setCard(call, { ...card, ...this.#votesOn(pending), allows: ALLOWS[card.kind], mayDecide: false });
+    this.#unchecked.set(key, call);
+  }
+
+  #votesOn(pending: PendingCard): Partial<Pick<InterruptCard, 'policy' | 'progress'>> {
+    const { reader } = this.#options;
+    if (!reader) return {};
+    const progress = progressOf(progressOn(pending, reader.startedBy), reader.id);
+    return { policy: policyOn(pending) ?? null, progress };
+  }
+
   #decide(key: string, pending: PendingCard, event: RunEvent): void {
     const call = this.#callOf.get(key);
     const card = call?.cards.get(key);
@@ -216,7 +260,8 @@ export class Picture {
     const ownKey = interruptKey(chatId, interruptIdOf(pending.part) ?? pending.part.toolRequest.ref);
     const made = this.#decisions.get(key) ?? this.#decisions.get(ownKey) ?? settled ?? event;
     const decision = decisionOn(pending, made);
-    call.cards.set(key, { ...card, status: 'decided', mayDecide: false, decision, problems: [] });
+    const progress = card.progress && { ...card.progress, missing: [] };
+    call.cards.set(key, { ...card, status: 'decided', mayDecide: false, decision, progress, problems: [] });
     this.#transcript.change(call, { status: this.#statusAfter(call, pending, decision, event) });
   }
 
