@@ -2,6 +2,7 @@
 export type { Policies, RunReference } from './access.ts';
 export { type App, createApp } from './app.ts';
 export type { ChannelHost, ServerChannel } from './channels/server-channel.ts';
+export { type WebhookOptions, webhook } from './channels/webhook/webhook.ts';
 export type { AgentsEnvironment } from './cli/runtime/agents-file.ts';
 export { ApiError } from './client/api-error.ts';
 export { type Client, type ClientOptions, createClient } from './client/client.ts';
@@ -15,5 +16,6 @@ export { createToken, listTokens, type NewToken, revokeToken, type TokenRecord }
 export { jsonLines, type LogEntry, type LogLevel, type LogSink } from './log.ts';
 export type { AppOptions } from './options.ts';
 export type { Hold, Interrupt } from './schemas/interrupt.ts';
+export type { WebhookEvent } from './schemas/webhook.ts';
 export { type RunningServer, type ServeOptions, serve } from './serve.ts';
 export { type TraceOptions, type Tracing, traceRuns } from './telemetry/trace-runs.ts';

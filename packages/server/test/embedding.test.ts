@@ -85,6 +85,8 @@ test('the document describes every route, and the page shows every one of them',
   const { app } = await embedded({});
   const document = (await (await app.fetch(new Request('http://x.test/api/v1/openapi.json'))).json()) as any;
   expect(document.openapi).toBe('3.1.0');
+  const posted = document.webhooks.request.post.requestBody.content['application/json'].schema;
+  expect(posted).toEqual({ $ref: '#/components/schemas/WebhookEvent' });
   const page = await (await app.fetch(new Request('http://x.test/api/v1/docs'))).text();
   const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods as object).map((method) => [method, path]),

@@ -1,6 +1,7 @@
 // The OpenAPI document, made from the definitions of the endpoints.
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ApiDocument } from '../pages/docs.ts';
+import { WebhookEventShape } from '../schemas/webhook.ts';
 
 export function documentOf(api: OpenAPIHono, url: string): ApiDocument {
   api.openAPIRegistry.registerComponent('securitySchemes', 'token', {
@@ -15,6 +16,13 @@ export function documentOf(api: OpenAPIHono, url: string): ApiDocument {
     description:
       'The session of a browser. The cookie is called `countersign-` and the port, as in `countersign-3000`; with https it is ' +
       '`__Host-countersign`.',
+  });
+  api.openAPIRegistry.registerWebhook({
+    method: 'post',
+    path: 'request',
+    summary: 'Posted by the channel `webhook` when something happens to a request',
+    request: { body: { content: { 'application/json': { schema: WebhookEventShape } } } },
+    responses: { 200: { description: 'Any 2xx: the receiver has it. Otherwise it is posted again.' } },
   });
   return api.getOpenAPI31Document({
     openapi: '3.1.0',
