@@ -4,6 +4,7 @@ export { type App, createApp } from './app.ts';
 export type { ChannelHost, ServerChannel } from './channels/server-channel.ts';
 export { type WebhookOptions, webhook } from './channels/webhook/webhook.ts';
 export type { AgentsEnvironment } from './cli/runtime/agents-file.ts';
+export { type Config, defineConfig } from './cli/runtime/config.ts';
 export { ApiError } from './client/api-error.ts';
 export { type Client, type ClientOptions, createClient } from './client/client.ts';
 export { type DemoEffect, type DemoOptions, demoAgents } from './demo/agents.ts';

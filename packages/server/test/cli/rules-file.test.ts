@@ -17,8 +17,24 @@ export const ai = countersign({ store: memoryStore() }); ${DEFINES}`;
 const CONFIG = `export const policies = { payments: { notRequester: true } };
 export const rules = [{ reversibility: 'irreversible', policy: 'payments' }];`;
 
+const DEFINED = `import { defineConfig } from '@countersign/server';
+export default defineConfig({
+  policies: { payments: { notRequester: true } },
+  rules: [{ reversibility: 'irreversible', policy: 'payments' }],
+  channels: [{ name: 'bot', deliver: async () => undefined }],
+  server: { publicUrl: 'https://approvals.example.com' },
+});`;
+
 /** Loads the named file of a folder with these files, and says which rule each tool has. */
 async function rulesOf(files: Readonly<Record<string, string>>, named: string) {
+  const loaded = await loadFrom(files, named);
+  const environment = { store: memoryStore(), model: {} as never, providers: {}, env: {} };
+  const ai = loaded.kind === 'instance' ? loaded.ai : await loaded.make(environment);
+  const tools = [...(ai.agents.get('clerk')?.definition.innerTools?.().values() ?? [])];
+  return tools.map((definition) => ai.ruleFor({ definition } as Tool)?.policy);
+}
+
+async function loadFrom(files: Readonly<Record<string, string>>, named: string) {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-rules-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   symlinkSync(join(import.meta.dirname, '../../../../node_modules'), join(folder, 'node_modules'));
@@ -27,10 +43,7 @@ async function rulesOf(files: Readonly<Record<string, string>>, named: string) {
   const loaded = await loadAgentsFile(file);
   // Another command of this process may load it again.
   await loadAgentsFile(file);
-  const environment = { store: memoryStore(), model: {} as never, providers: {}, env: {} };
-  const ai = loaded.kind === 'instance' ? loaded.ai : await loaded.make(environment);
-  const tools = [...(ai.agents.get('clerk')?.definition.innerTools?.().values() ?? [])];
-  return tools.map((definition) => ai.ruleFor({ definition } as Tool)?.policy);
+  return loaded;
 }
 
 test.each<[string, Readonly<Record<string, string>>, string]>([
@@ -38,9 +51,19 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   ['that is found first', { 'agents.ts': MAKER, 'countersign.config.ts': CONFIG }, 'countersign.config.ts'],
   ['beside an instance', { 'agents.js': INSTANCE, 'countersign.config.mjs': CONFIG }, 'agents.js'],
   ['with the agents', { 'countersign.config.ts': `${MAKER}\n${CONFIG}` }, 'countersign.config.ts'],
+  ['made by defineConfig', { 'agents.ts': MAKER, 'countersign.config.ts': DEFINED }, 'countersign.config.ts'],
   ['in the agents file', { 'mine.ts': `${INSTANCE}\n${CONFIG}` }, 'mine.ts'],
 ])('a config %s is applied', async (_where, files, named) => {
   expect(await rulesOf(files, named)).toEqual(['payments', undefined]);
+});
+
+test('the channels and the server options of a config are those of the server', async () => {
+  const { server } = await loadFrom({ 'agents.ts': MAKER, 'countersign.config.ts': DEFINED }, 'agents.ts');
+  expect(server).toMatchObject({ publicUrl: 'https://approvals.example.com', channels: [{ name: 'bot' }] });
+  const wrong = 'export default { channels: [{ name: "a b" }] }';
+  await expect(loadFrom({ 'agents.ts': MAKER, 'countersign.config.ts': wrong }, 'agents.ts')).rejects.toThrow(
+    /countersign\.config\.ts: .*channels/,
+  );
 });
 
 test.each([

@@ -9,7 +9,8 @@ import { defined } from '../../defined.ts';
 import { type AppOptions, AppOptionsShape } from '../../options.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import { loadEsModules } from './module-hooks.ts';
-import { applyFileRules, type FileRules, rulesIn } from './rules-file.ts';
+import type { Config } from './config.ts';
+import { applyFileRules, rulesIn } from './rules-file.ts';
 
 /**
  * Passed to the function that an agents file exports, so that the same agents work on any store and model.
@@ -62,37 +63,47 @@ export function findAgentsFile(named: string | undefined): string | undefined {
 }
 
 /**
- * Loads the agents, and applies the `policies` and `rules` of a `countersign.config` file beside them. That file may also export
- * the agents itself; if it exports only policies and rules, the agents are in `agents.ts` beside it.
+ * Loads the agents, and applies what a `countersign.config` file beside them says. That file may also export the agents itself; if
+ * it exports only settings, the agents are in `agents.ts` beside it.
  */
 export async function loadAgentsFile(file: string): Promise<AgentsExport> {
   const exported = await load(file);
-  const own = rulesIn(shownPath(file), exported);
   const found = agentsIn(file, exported);
   if (found) {
     const config = CONFIG_NAMES.includes(basename(file)) ? undefined : beside(file, CONFIG_NAMES);
-    const rules = config === undefined ? own : [...own, ...rulesIn(shownPath(config), await load(config))];
-    return governed(found, rules);
+    return governed(found, config === undefined ? [exported] : [exported, await load(config)]);
   }
-  const agentsFile = own.length > 0 ? beside(file, AGENTS_NAMES) : undefined;
-  const agents = agentsFile === undefined ? undefined : agentsIn(agentsFile, await load(agentsFile));
-  if (agents) return governed(agents, own);
-  const names = Object.keys(exported).join(', ') || 'nothing';
-  throw invalidExport(agentsFile ?? file, `must export an instance as default or \`ai\`. It exports: ${names}`);
+  const agentsFile = SETTINGS.some((name) => exported[name] !== undefined) ? beside(file, AGENTS_NAMES) : undefined;
+  const loaded = agentsFile === undefined ? undefined : await load(agentsFile);
+  const agents = loaded && agentsIn(agentsFile ?? '', loaded);
+  if (agents) return governed(agents, [loaded, exported]);
+  const names = Object.keys(exported)
+    .filter((name) => name !== 'file')
+    .join(', ');
+  const message = `must export an instance as default or \`ai\`. It exports: ${names || 'nothing'}`;
+  throw invalidExport(agentsFile ?? file, message);
 }
 
-async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
+/** What a file exports. The settings of a `defineConfig` that is its default count as exports. */
+type Exported = Readonly<Record<string, unknown>> & { readonly file: string };
+
+const SETTINGS: readonly (keyof Config)[] = ['policies', 'rules', 'server', 'channels'];
+
+async function load(file: string): Promise<Exported> {
   loadEsModules();
   try {
-    return await import(pathToFileURL(file).href);
+    const { ...exported } = await import(pathToFileURL(file).href);
+    const isConfig = SETTINGS.some((name) => Object.hasOwn(Object(exported.default), name));
+    const config = isConfig && !isInstance(exported.default) ? exported.default : {};
+    return { ...exported, ...config, file: shownPath(file) };
   } catch (error) {
     throw cannotLoad(file, error);
   }
 }
 
 /** Undefined if the file exports no agents. */
-function agentsIn(file: string, exported: Readonly<Record<string, unknown>>): AgentsExport | undefined {
-  const server = serverOptions(file, exported.server);
+function agentsIn(file: string, exported: Exported): AgentsExport | undefined {
+  const server = {};
   for (const value of [exported.default, exported.ai]) {
     if (isInstance(value)) return { file, server, kind: 'instance', ai: value };
     if (typeof value === 'function')
@@ -101,7 +112,11 @@ function agentsIn(file: string, exported: Readonly<Record<string, unknown>>): Ag
   return undefined;
 }
 
-function governed(found: AgentsExport, rules: readonly FileRules[]): AgentsExport {
+/** The agents, under the settings of these files. */
+function governed(agents: AgentsExport, files: readonly Exported[]): AgentsExport {
+  const rules = files.flatMap(rulesIn);
+  const server = Object.assign({}, ...files.map(serverOptions));
+  const found = { ...agents, server };
   if (found.kind === 'instance') {
     applyFileRules(found.ai, rules);
     return found;
@@ -134,13 +149,14 @@ async function make(path: string, made: unknown, environment: AgentsEnvironment)
   throw invalidExport(path, `exports a function that returns ${ai === undefined ? 'nothing' : 'something else'}`);
 }
 
-function serverOptions(path: string, server: unknown): AppOptions {
-  if (server === undefined) return {};
+function serverOptions({ file, server = {}, channels }: Exported): AppOptions {
   try {
     checkOptions('`server`', AppOptionsShape, server);
-    return server as AppOptions;
+    const options = { ...(server as AppOptions), ...defined({ channels }) };
+    checkOptions('`channels`', AppOptionsShape, options);
+    return options as AppOptions;
   } catch (cause) {
-    const message = `Invalid \`server\` options in ${shownPath(path)}: ${(cause as Error).message}`;
+    const message = `Invalid \`server\` options in ${file}: ${(cause as Error).message}`;
     throw new CommandFailure(EXIT.failure, 'agents-file', message, { cause });
   }
 }

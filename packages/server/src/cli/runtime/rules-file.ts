@@ -10,7 +10,11 @@ export type FileRules = {
   readonly rules: unknown;
 };
 
-export function rulesIn(file: string, { policies, rules }: Readonly<Record<string, unknown>>): readonly FileRules[] {
+export function rulesIn({
+  file,
+  policies,
+  rules,
+}: Partial<FileRules> & { readonly file: string }): readonly FileRules[] {
   return policies === undefined && rules === undefined ? [] : [{ file, policies, rules }];
 }
 

@@ -1,0 +1,27 @@
+// The type of `countersign.config.ts`.
+import type { PolicyConfig, Rule } from 'countersign';
+import type { ServerChannel } from '../../channels/server-channel.ts';
+import type { AppOptions } from '../../options.ts';
+
+/** The settings of a project, which `countersign serve`, `dev` and `worker` apply to the agents in `agents.ts` beside them. */
+export type Config = {
+  /** Policies by name; see `ai.definePolicy`. */
+  readonly policies?: Readonly<Record<string, PolicyConfig>>;
+  /** Makes calls ask by tool, label, risk or reversibility. */
+  readonly rules?: readonly Rule[];
+  /** Where people are told about requests. */
+  readonly channels?: readonly ServerChannel[];
+  /** Options of the server. */
+  readonly server?: AppOptions;
+};
+
+/**
+ * The settings of a project, with their types.
+ * @example
+ * export default defineConfig({
+ *   channels: [mail({ smtp: 'smtp://localhost:587', from: 'approvals@example.com' })],
+ * });
+ */
+export function defineConfig(config: Config): Config {
+  return config;
+}
