@@ -27,6 +27,7 @@ export type {
   Store,
   StoredEvent,
   TakenReminder,
+  UntoldInterrupt,
 } from './runs/port/store.ts';
 export { type Claim, claimAfter, mayTake, takeClaim } from './stores/rules/claim.ts';
 export { createNotes, type NewNote, type NoteRow, type NoteRows } from './stores/rules/notes.ts';

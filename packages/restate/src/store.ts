@@ -144,6 +144,7 @@ export function restateStore(options: RestateStoreOptions): Store {
     queue: () => lists.queue(),
     takeReminders: (limit, leaseMs) => lists.takeReminders(limit, leaseMs),
     reminded: (...given) => lists.reminded(...given),
+    ...untoldIn(lists),
     listRuns: (query) => lists.listRuns(query),
     listInterrupts: (query) => lists.listInterrupts(query),
     countRuns: () => lists.countRuns(),
@@ -154,6 +155,12 @@ export function restateStore(options: RestateStoreOptions): Store {
     close: () => lists.close(),
     ...(admin !== undefined && { projection: new Admin(admin, name, nodes) }),
   };
+}
+
+/** The lists mark a question when its change arrives there. A rebuild of them marks it again, which does no harm. */
+function untoldIn(lists: Store): Pick<Store, 'takeUntold' | 'told'> {
+  if (!lists.takeUntold || !lists.told) return {};
+  return { takeUntold: lists.takeUntold.bind(lists), told: lists.told.bind(lists) };
 }
 
 /** Nothing is stored under other ids. */

@@ -9,6 +9,8 @@ const LISTS = [
   'due',
   'takeReminders',
   'reminded',
+  'takeUntold',
+  'told',
   'listRuns',
   'listInterrupts',
   'countRuns',

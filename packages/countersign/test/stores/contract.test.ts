@@ -94,6 +94,21 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
         (await store.listInterrupts({ limit })).items.map((question) => ({ interrupt: question, attempt: 1 })),
     }),
   ],
+  'an untold question goes to every worker that asks': [
+    'each untold question goes to one',
+    (store) => ({
+      takeUntold: async (limit) =>
+        (await store.listInterrupts({ limit })).items.map((question) => ({ interrupt: question, news: 1 })),
+    }),
+  ],
+  'news that came meanwhile are removed': [
+    'are not lost',
+    (store) => ({
+      told: async (id) => {
+        for (const news of [1, 2, 3]) await store.told?.(id, news);
+      },
+    }),
+  ],
   'a run is deleted although it was continued': [
     'never both',
     (store) => ({

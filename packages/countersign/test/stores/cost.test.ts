@@ -81,6 +81,8 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await one(() => store.listInterrupts({ limit: 5 }));
     await one(() => store.takeReminders(5, 60_000));
     await one(() => store.reminded('a'));
+    await one(() => store.takeUntold?.(5, 60_000) ?? Promise.reject());
+    await one(() => store.told?.('a', 1) ?? Promise.reject());
     await store.due(5);
     await one(() => store.due(5));
     await one(() => store.queue());
@@ -176,15 +178,21 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await store.close();
   });
 
-  test('reminders among many questions are found without a table scan', async () => {
+  test('reminders and untold questions among many are found without a table scan', async () => {
     const url = await freshDatabase();
+    // All of them are untold, as after a long time without channels.
     await fillPostgres(url, 20_000);
     await onServer(url, "UPDATE countersign_interrupt SET remind_at = created_at WHERE id LIKE 'i-%00'");
-    const { takeReminders } = postgresStatements(tablesIn(undefined));
+    const { takeReminders, takeUntold, told } = postgresStatements(tablesIn(undefined));
     for (const analysed of [false, true]) {
       if (analysed) await onServer(url, 'ANALYZE');
-      const blocks = await blocksRead(url, takeReminders.text, [5, 60_000]);
-      expect(blocks, JSON.stringify({ analysed })).toBeLessThanOrEqual(5 * 40);
+      for (const { text } of [takeReminders, takeUntold]) {
+        const blocks = await blocksRead(url, text, [5, 60_000]);
+        expect(blocks, JSON.stringify({ analysed, text })).toBeLessThanOrEqual(5 * 40);
+      }
+      expect(await blocksRead(url, told.text, ['i-500', 1]), JSON.stringify({ analysed })).toBeLessThanOrEqual(40);
+      // A few untold ones among many that people know of.
+      await onServer(url, "UPDATE countersign_interrupt SET tell_at = NULL WHERE id NOT LIKE 'i-%00'");
     }
   });
 
@@ -325,10 +333,14 @@ test('on SQLite each page is read along an index, in its order', async () => {
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
     expect(plan[0]?.detail, JSON.stringify(query)).toMatch(/USING INDEX countersign_interrupt_run /);
   }
-  const due = database.prepare(`EXPLAIN QUERY PLAN ${SQL.dueReminders}`).all(1, 5);
-  expect(due.map(({ detail }) => detail)).toEqual([
-    expect.stringMatching(/USING INDEX countersign_interrupt_reminder/),
-  ]);
+  for (const [text, index] of [
+    [SQL.dueReminders, 'reminder'],
+    [SQL.untold, 'untold'],
+  ] as const) {
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(1, 5);
+    const used = expect.stringMatching(new RegExp(`USING (COVERING )?INDEX countersign_interrupt_${index}`));
+    expect(plan.map(({ detail }) => detail)).toEqual([used]);
+  }
   database.close();
   folder.remove();
 });

@@ -48,7 +48,7 @@ describe.runIf(postgres)('tables', () => {
     await pool.end();
   });
 
-  test('of the first version get the progress of interrupts, and keep their runs', async () => {
+  test('of the first version get the progress of interrupts and their marks, and keep their runs', async () => {
     const url = await freshDatabase();
     const pool = poolOn(url);
     await migratePostgres(pool, tablesIn(undefined), new AbortController().signal, MIGRATIONS.slice(0, 1));
@@ -61,8 +61,10 @@ describe.runIf(postgres)('tables', () => {
     );
     const store = postgresStore(pool);
     expect(await store.interrupt('question')).toMatchObject({ progress: null, settledAt: null });
+    expect(await store.takeUntold?.(5, 1_000)).toEqual([]);
     await store.append(addition('run', 1, { progressed: [{ id: 'question', progress: { votes: 1 } }] }));
     expect(await store.interrupt('question')).toMatchObject({ progress: { votes: 1 } });
+    expect(await store.takeUntold?.(5, 1_000)).toMatchObject([{ interrupt: { id: 'question' }, news: 1 }]);
     await store.close();
     await pool.end();
   });

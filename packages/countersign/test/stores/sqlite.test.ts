@@ -67,21 +67,23 @@ test('a vacuumed file has no trace of a deleted run except its id', async () => 
   folder.remove();
 });
 
-test('a file of the first version gets the progress of interrupts, and keeps its runs', async () => {
+test('a file of the first version gets the progress of interrupts and their marks, and keeps its runs', async () => {
   const folder = temporaryFolder();
   const path = `${folder.path}/runs.db`;
   const old = sqliteStore(path);
   await old.append(creation('run', { opened: [interrupt('question', 'run')] }));
   await old.close();
   const database = new DatabaseSync(path);
-  database.exec(
-    'ALTER TABLE countersign_interrupt DROP COLUMN progress; DELETE FROM countersign_migration WHERE version > 1',
-  );
+  database.exec('DROP INDEX countersign_interrupt_untold; DELETE FROM countersign_migration WHERE version > 1');
+  for (const column of ['progress', 'news', 'tell_at', 'tell_attempts'])
+    database.exec(`ALTER TABLE countersign_interrupt DROP COLUMN ${column}`);
   database.close();
   const store = sqliteStore(path);
   expect(await store.interrupt('question')).toMatchObject({ progress: null, settledAt: null });
+  expect(await store.takeUntold?.(5, 1_000)).toEqual([]);
   await store.append(addition('run', 1, { progressed: [{ id: 'question', progress: { votes: 1 } }] }));
   expect(await store.interrupt('question')).toMatchObject({ progress: { votes: 1 } });
+  expect(await store.takeUntold?.(5, 1_000)).toMatchObject([{ interrupt: { id: 'question' }, news: 1 }]);
   await store.close();
   folder.remove();
 });

@@ -106,6 +106,13 @@ export type TakenReminder = {
   readonly attempt: number;
 };
 
+/** A question that changed and that a worker took, to tell people about it. */
+export type UntoldInterrupt = {
+  readonly interrupt: InterruptRecord;
+  /** How often the question was opened, changed or settled. Marks from before the store counted do not count. */
+  readonly news: number;
+};
+
 /** The fields of a new run. */
 export type NewRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
 
@@ -253,6 +260,15 @@ export interface Store {
    * reminder of that time is marked, as it was taken. Does nothing if the question has no such reminder or is settled.
    */
   reminded(interruptId: string, nextAt?: number | null, remindAt?: number | null): Promise<void>;
+  /**
+   * Takes questions that people may not know of yet, the longest untold first. Every append that opens, changes or settles a
+   * question marks it as untold, in the same write. Each goes to one caller. Unless `told` is called, any caller may get it again
+   * after `leaseMs`, then after twice as long each time, up to 64 times as long, or at once after the next such append.
+   * The question does not change. Optional, as is `told`: a store without them cannot be used with channels.
+   */
+  takeUntold?(limit: number, leaseMs: number): Promise<readonly UntoldInterrupt[]>;
+  /** Removes the mark of this question, unless it has other `news` by now. */
+  told?(interruptId: string, news: number): Promise<void>;
   listRuns(query: RunQuery): Promise<Page<RunRecord>>;
   listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>>;
   interrupt(id: string): Promise<InterruptRecord | undefined>;

@@ -14,7 +14,7 @@ import type {
   StoredEvent,
 } from '../../runs/port/store.ts';
 import { type Claim, claimAfter, mayTake, takeClaim } from '../rules/claim.ts';
-import { dueAfter, MOST_DOUBLINGS } from '../rules/due.ts';
+import { dueAfter, pauseAfter } from '../rules/due.ts';
 import { createNotes } from '../rules/notes.ts';
 import { hasOutcome, outcomeOf } from '../rules/outcomes.ts';
 import { makePage, type Order, type Place, readEventLimit, readPageRequest } from '../rules/page.ts';
@@ -24,6 +24,7 @@ import { readStatsQuery, statsOf } from '../rules/stats.ts';
 import { createWatchers } from '../rules/watchers.ts';
 import { MemoryNotes } from './notes.ts';
 import { memoryStats } from './stats.ts';
+import { UntoldMarks } from './untold.ts';
 
 /** Keeps runs in memory: nothing to start, nothing left when the process ends. `now` is the clock, in milliseconds. */
 export function memoryStore(options: { readonly now?: () => number } = {}): Store {
@@ -56,6 +57,7 @@ function storeWith(clock: () => number): Store {
   const interrupts = new Map<string, KeptInterrupt>();
   /** Of pending interrupts whose reminder was not confirmed. */
   const reminders = new Map<string, KeptReminder>();
+  const untold = new UntoldMarks(clock);
   const watchers = createWatchers();
   /** How many runs and interrupts were created. Numbers are never used again. */
   let made = 0;
@@ -64,6 +66,7 @@ function storeWith(clock: () => number): Store {
     made += 1;
     interrupts.set(record.id, { createdAt: record.createdAt, seq: made, record, searchText: searchTextOf(record) });
     if (record.remindAt !== null) reminders.set(record.id, { dueAt: record.remindAt, attempts: 0 });
+    untold.mark(record.id);
   }
 
   function change(id: string, changed: Partial<InterruptRecord>): void {
@@ -121,9 +124,11 @@ function storeWith(clock: () => number): Store {
       for (const { id, settlement } of settled) {
         change(id, { settledAt: now, settlement });
         reminders.delete(id);
+        untold.mark(id);
       }
       for (const { id, ...changed } of progressed) {
         change(id, changed);
+        untold.mark(id);
         if (changed.remindAt !== undefined) reminders.set(id, { dueAt: changed.remindAt, attempts: 0 });
       }
       watchers.notify(runId);
@@ -145,6 +150,7 @@ function storeWith(clock: () => number): Store {
         if (record.runId !== runId) continue;
         interrupts.delete(id);
         reminders.delete(id);
+        untold.delete(id);
       }
       watchers.notify(runId);
       return true;
@@ -202,8 +208,7 @@ function storeWith(clock: () => number): Store {
       });
       due.sort((a, b) => a.dueAt - b.dueAt);
       return due.slice(0, limit).map(({ record, attempt }) => {
-        const pauseMs = Math.ceil(leaseMs) * 2 ** Math.min(attempt - 1, MOST_DOUBLINGS);
-        reminders.set(record.id, { dueAt: now + pauseMs, attempts: attempt });
+        reminders.set(record.id, { dueAt: now + pauseAfter(attempt, leaseMs), attempts: attempt });
         return { interrupt: copy(record), attempt };
       });
     },
@@ -216,6 +221,16 @@ function storeWith(clock: () => number): Store {
       if (nextAt === null) return;
       change(interruptId, { remindAt: nextAt });
       reminders.set(interruptId, { dueAt: nextAt, attempts: 0 });
+    },
+
+    async takeUntold(limit, leaseMs) {
+      return untold.take(limit, leaseMs).map(({ id, news }) => {
+        return { interrupt: recordOf(interrupts.get(id) as KeptInterrupt), news };
+      });
+    },
+
+    async told(interruptId, news) {
+      untold.told(interruptId, news);
     },
 
     async listRuns(query) {

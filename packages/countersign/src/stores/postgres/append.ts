@@ -1,6 +1,6 @@
 // Appends on PostgreSQL: any number of them to different runs is one statement, which compares the versions itself.
 import type { EncodedAppend } from '../sql/encode.ts';
-import { nextReminder } from '../sql/rows.ts';
+import { nextReminder, untoldSince } from '../sql/rows.ts';
 import { asOneRow, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { type Statement, statement } from './pool.ts';
 import type { Tables } from './schema.ts';
@@ -223,6 +223,7 @@ function adding({ event }: Tables, opens: boolean): string {
     SELECT w.seq, w.version, g.events, ${opens ? ids : 'NULL'} FROM written w JOIN given g ON g.run_id = w.id`;
 }
 
+/** The defaults of the table mark the question as untold. */
 function opening({ interrupt }: Tables): string {
   const columns = Object.keys(OPENED);
   const values = columns.map((name) =>
@@ -236,11 +237,11 @@ function opening({ interrupt }: Tables): string {
 
 function settling({ interrupt }: Tables): string {
   return `UPDATE ${interrupt} i SET settled_at = ${AT}, settlement = s.settlement, outcome = s.outcome,
-      edited = s.edited, expired = s.expired
+      edited = s.edited, expired = s.expired, ${untoldSince(NOW, 'i.')}
     FROM written w JOIN given g ON g.run_id = w.id JOIN settling s ON s.run_id = w.id WHERE i.id = s.id`;
 }
 
 function progressing({ interrupt }: Tables): string {
-  return `UPDATE ${interrupt} i SET progress = p.progress, ${nextReminder('p.next_at')}
+  return `UPDATE ${interrupt} i SET progress = p.progress, ${nextReminder('p.next_at')}, ${untoldSince(NOW, 'i.')}
     FROM written w JOIN progressing p ON p.run_id = w.id WHERE i.id = p.id`;
 }

@@ -20,6 +20,7 @@ import type {
   RunRecord,
   Store,
   TakenReminder,
+  UntoldInterrupt,
 } from '../../runs/port/store.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
@@ -43,6 +44,8 @@ import {
   type ReminderRow,
   type RunRow,
   remindersOf,
+  type UntoldRow,
+  untoldOf,
 } from '../sql/rows.ts';
 import { statsSql } from '../sql/stats-query.ts';
 import { type AppendedRow, appendStatements, type Prepared } from './append.ts';
@@ -212,6 +215,14 @@ class PostgresStore implements Store {
   async reminded(id: string, nextAt: number | null = null, remindAt: number | null = null): Promise<void> {
     checkReminders(nextAt, remindAt);
     await this.#rows(this.#sql.reminded, [id, nextAt, remindAt]);
+  }
+
+  async takeUntold(limit: number, leaseMs: number): Promise<readonly UntoldInterrupt[]> {
+    return untoldOf(await this.#rows<UntoldRow>(this.#sql.takeUntold, [limit, Math.ceil(leaseMs)]));
+  }
+
+  async told(id: string, news: number): Promise<void> {
+    await this.#rows(this.#sql.told, [id, news]);
   }
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {

@@ -1,6 +1,7 @@
 // The tables of the Postgres store, as numbered migrations. Released migrations never change; new ones are added.
 import { setTimeout as delay } from 'node:timers/promises';
 import { newerTables } from '../sql/migrations.ts';
+import { NOW } from './expressions.ts';
 import { errorCode } from './failure.ts';
 import { ask, type PostgresPool, retrySerialization, WITHOUT_LIMIT } from './pool.ts';
 import { checkSequences } from './sequences.ts';
@@ -228,4 +229,11 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX countersign_note_expiry ON ${note} (expires_at) WHERE expires_at IS NOT NULL;
   `,
   ({ interrupt }) => `ALTER TABLE ${interrupt} ADD COLUMN progress text;`,
+  // Questions that people may not know of yet: how often each was marked, since when it can be taken, and how often it was.
+  // The defaults come later, so that rows from before have no mark. With them, processes of earlier versions mark too.
+  ({ interrupt }) => `
+  ALTER TABLE ${interrupt} ADD COLUMN tell_attempts integer, ADD COLUMN news integer, ADD COLUMN tell_at bigint;
+  ALTER TABLE ${interrupt} ALTER COLUMN news SET DEFAULT 1, ALTER COLUMN tell_at SET DEFAULT ${NOW};
+  CREATE INDEX countersign_interrupt_untold ON ${interrupt} (tell_at) WHERE tell_at IS NOT NULL;
+  `,
 ];

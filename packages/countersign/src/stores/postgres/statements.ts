@@ -11,6 +11,8 @@ import {
   REMINDER_DUE_AT,
   REMINDER_IS_OPEN,
   RUN_COLUMNS,
+  takenUntold,
+  toldSql,
 } from '../sql/rows.ts';
 import { asOneRow, IS_FREE, isOf, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { statement } from './pool.ts';
@@ -97,6 +99,17 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
     // Hidden from the planner, so that it finds the interrupt by its id.
     reminded: statement(`UPDATE ${interrupt} SET ${nextReminder('$2::bigint', NOW)}
       WHERE id = $1 AND coalesce(${REMINDER_IS_OPEN}, false) AND coalesce(remind_at = $3::bigint, $3 IS NULL)`),
+    // A crash of the server may lose what these two write: people would be told of the question again, which does no harm.
+    takeUntold: statement(`WITH untold AS MATERIALIZED (
+        SELECT id, tell_at FROM ${interrupt} WHERE tell_at <= ${NOW} ORDER BY tell_at LIMIT $1 FOR UPDATE SKIP LOCKED
+      ), taken AS (
+        UPDATE ${interrupt} i SET ${takenUntold(NOW, '$2::bigint', 'least', 'i.')}
+        WHERE i.id = ANY (ARRAY(SELECT id FROM untold)) RETURNING i.*
+      ) SELECT ${INTERRUPT_FIELDS}, i.news, ${NEED_NOT_SURVIVE} FROM taken i JOIN untold u ON u.id = i.id
+      ORDER BY u.tell_at`),
+    told: statement(
+      `WITH r AS (${toldSql(interrupt, '$1', '$2::int')} RETURNING seq) SELECT ${NEED_NOT_SURVIVE} FROM r`,
+    ),
     interrupt: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${interrupt} i WHERE id = $1`),
     countRuns: statement(`SELECT status, count(*)::float8 AS count FROM ${run} GROUP BY status`),
     now: statement(`SELECT ${NOW}::float8 AS now`),

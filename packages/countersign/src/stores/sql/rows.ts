@@ -15,7 +15,9 @@ import type {
   RunStatus,
   StoredEvent,
   TakenReminder,
+  UntoldInterrupt,
 } from '../../runs/port/store.ts';
+import { MOST_DOUBLINGS } from '../rules/due.ts';
 import { makePage } from '../rules/page.ts';
 import { readRow } from '../rules/read-row.ts';
 
@@ -118,6 +120,26 @@ export function remindersOf(rows: readonly ReminderRow[]): readonly TakenReminde
   const taken = mapValid(rows, (row) => ({ interrupt: interruptOf(row), attempt: row.attempt }));
   return [...taken].sort((a, b) => (a.interrupt.remindAt ?? 0) - (b.interrupt.remindAt ?? 0));
 }
+
+/** Marks the question as untold since this time. The pauses between attempts begin again. */
+export const untoldSince = (time: string, row = ''): string =>
+  `news = coalesce(${row}news, 0) + 1, tell_at = ${time}, tell_attempts = NULL`;
+
+/** Lets the question be taken again after a pause, which doubles with each attempt. */
+export const takenUntold = (now: string, leaseMs: string, lesser: string, row = ''): string => {
+  const attempts = `coalesce(${row}tell_attempts, 0)`;
+  return `tell_attempts = ${attempts} + 1,
+    tell_at = ${now} + ${leaseMs} * (1 << ${lesser}(${attempts}, ${MOST_DOUBLINGS}))`;
+};
+
+/** Removes the mark, unless it has another number. */
+export const toldSql = (table: string, id: string, news: string): string =>
+  `UPDATE ${table} SET tell_at = NULL, tell_attempts = NULL WHERE id = ${id} AND news = ${news}`;
+
+export type UntoldRow = InterruptRow & { readonly news: number };
+
+export const untoldOf = (rows: readonly UntoldRow[]): readonly UntoldInterrupt[] =>
+  mapValid(rows, (row) => ({ interrupt: interruptOf(row), news: row.news }));
 
 /** How many runs have this status. */
 export type CountRow = { readonly status: RunStatus; readonly count: number };

@@ -4,7 +4,7 @@ import { claimAfter } from '../rules/claim.ts';
 import { dueAfter } from '../rules/due.ts';
 import { refusalOf } from '../rules/refusals.ts';
 import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
-import { DELETED, nextReminder } from '../sql/rows.ts';
+import { DELETED, nextReminder, untoldSince } from '../sql/rows.ts';
 import type { Job } from './connection.ts';
 
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
@@ -32,9 +32,11 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
       before?.seq ?? prepare(ADD_RUN).run(run.run_id, run.agent, run.started_by, now, ...fields).lastInsertRowid;
     prepare(ADD_EVENTS).get(seq, version, run.events);
     const startedBy = before === undefined ? run.started_by : before.started_by;
-    for (const row of opened) prepare(OPEN).get(startedBy, ...OPENED.map((column) => row[column]));
-    for (const row of settled) prepare(SETTLE).get(now, ...SETTLED.map((column) => row[column]), row.id);
-    for (const { id, progress, next_at } of progressed) prepare(PROGRESS).get(progress, id, next_at);
+    // A copy of an append has an earlier time, but people can be told only now.
+    const tellAt = append.at === undefined ? now : clock();
+    for (const row of opened) prepare(OPEN).get(1, tellAt, startedBy, ...OPENED.map((column) => row[column]));
+    for (const row of settled) prepare(SETTLE).get(tellAt, now, ...SETTLED.map((column) => row[column]), row.id);
+    for (const { id, progress, next_at } of progressed) prepare(PROGRESS).get(progress, id, next_at, tellAt);
     return { claimed: append.claim !== undefined && token === append.claim.token };
   };
 }
@@ -74,14 +76,15 @@ const OPENED: readonly (keyof EncodedAppend['opened'][number])[] = [
   'search_text', 'card', 'progress',
 ];
 
-const OPEN = insertion('interrupt', ['started_by', ...OPENED]);
+const OPEN = insertion('interrupt', ['news', 'tell_at', 'started_by', ...OPENED]);
 
 const SETTLED: readonly (keyof EncodedAppend['settled'][number])[] = ['settlement', 'outcome', 'edited', 'expired'];
 
-const SETTLE = `UPDATE countersign_interrupt SET settled_at = ?, ${SETTLED.map((column) => `${column} = ?`).join(', ')}
-  WHERE id = ?`;
+const SETTLE = `UPDATE countersign_interrupt SET ${untoldSince('?')}, settled_at = ?,
+  ${SETTLED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 
-const PROGRESS = `UPDATE countersign_interrupt SET progress = ?1, ${nextReminder('?3')} WHERE id = ?2`;
+const PROGRESS = `UPDATE countersign_interrupt SET progress = ?1, ${nextReminder('?3')}, ${untoldSince('?4')}
+  WHERE id = ?2`;
 
 function insertion(table: string, columns: readonly string[]): string {
   return `INSERT INTO countersign_${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;

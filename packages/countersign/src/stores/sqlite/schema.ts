@@ -108,4 +108,11 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX countersign_note_expiry ON countersign_note (expires_at) WHERE expires_at IS NOT NULL;
   `,
   'ALTER TABLE countersign_interrupt ADD COLUMN progress TEXT',
+  `
+  -- Questions that people may not know of yet: how often each was marked, since when it can be taken, and how often it was.
+  ALTER TABLE countersign_interrupt ADD COLUMN news INTEGER;
+  ALTER TABLE countersign_interrupt ADD COLUMN tell_at INTEGER;
+  ALTER TABLE countersign_interrupt ADD COLUMN tell_attempts INTEGER;
+  CREATE INDEX countersign_interrupt_untold ON countersign_interrupt (tell_at) WHERE tell_at IS NOT NULL;
+  `,
 ];

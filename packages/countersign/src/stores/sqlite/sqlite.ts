@@ -23,6 +23,8 @@ import {
   type ReminderRow,
   type RunRow,
   remindersOf,
+  type UntoldRow,
+  untoldOf,
 } from '../sql/rows.ts';
 import { statsSql } from '../sql/stats-query.ts';
 import { sqliteAppend } from './append.ts';
@@ -142,6 +144,22 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
     async reminded(interruptId, nextAt = null, remindAt = null) {
       checkReminders(nextAt, remindAt);
       await connection.write((prepare) => prepare(SQL.reminded).get(clock(), interruptId, nextAt, remindAt));
+    },
+
+    async takeUntold(limit, leaseMs) {
+      // Asked first, because a write locks the file for others.
+      const untold = await connection.read((prepare) => prepare(SQL.untold).get(clock(), 1));
+      if (untold === undefined) return [];
+      const rows = await connection.write((prepare) => {
+        const now = clock();
+        const longest = prepare(SQL.untold).all(now, limit);
+        return longest.map(({ seq }) => prepare(SQL.takeUntold).get(now, Number(seq), Math.ceil(leaseMs)));
+      });
+      return untoldOf(rows as unknown as readonly UntoldRow[]);
+    },
+
+    async told(interruptId, news) {
+      await connection.write((prepare) => prepare(SQL.told).get(interruptId, news));
     },
 
     async listRuns(query) {

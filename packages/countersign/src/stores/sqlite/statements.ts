@@ -11,6 +11,8 @@ import {
   REMINDER_DUE_AT,
   REMINDER_IS_OPEN,
   RUN_COLUMNS,
+  takenUntold,
+  toldSql,
 } from '../sql/rows.ts';
 
 export const SQLITE_DIALECT: Dialect = {
@@ -55,6 +57,10 @@ export const SQL = {
     RETURNING ${INTERRUPT_COLUMNS.join(', ')}, reminder_attempts AS attempt`,
   reminded: `UPDATE countersign_interrupt SET ${nextReminder('?3', '?1')}
     WHERE id = ?2 AND ${REMINDER_IS_OPEN} AND (?4 IS NULL OR remind_at = ?4)`,
+  untold: 'SELECT seq FROM countersign_interrupt WHERE tell_at <= ?1 ORDER BY tell_at LIMIT ?2',
+  takeUntold: `UPDATE countersign_interrupt SET ${takenUntold('?1', '?3', 'min')} WHERE seq = ?2
+    RETURNING ${INTERRUPT_COLUMNS.join(', ')}, news`,
+  told: toldSql('countersign_interrupt', '?', '?'),
   interrupt: `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_interrupt WHERE id = ?`,
   countRuns: 'SELECT status, count(*) AS count FROM countersign_run GROUP BY status',
   changes: `SELECT e.seq, r.id FROM countersign_event e JOIN countersign_run r ON r.seq = e.run_seq

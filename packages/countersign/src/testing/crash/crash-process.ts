@@ -75,6 +75,16 @@ export class MortalProcess {
     return forever();
   }
 
+  /** Called by a timer as well. */
+  #untoldIn(store: Store): Pick<Store, 'takeUntold' | 'told'> {
+    const { takeUntold, told } = store;
+    if (!takeUntold || !told) return {};
+    return {
+      takeUntold: (...args) => this.#read(() => takeUntold.call(store, ...args)),
+      told: (...args) => this.#read(() => told.call(store, ...args)),
+    };
+  }
+
   #mortal(store: Store): Store {
     return {
       append: (append) => this.#write(`append ${typesOf(append.events)}`, () => store.append(append)),
@@ -88,6 +98,7 @@ export class MortalProcess {
       // Called by a timer too.
       takeReminders: (...args) => this.#read(() => store.takeReminders(...args)),
       reminded: (id) => this.#read(() => store.reminded(id)),
+      ...this.#untoldIn(store),
       listRuns: (query) => this.#read(() => store.listRuns(query)),
       listInterrupts: (query) => this.#read(() => store.listInterrupts(query)),
       interrupt: (id) => this.#read(() => store.interrupt(id)),

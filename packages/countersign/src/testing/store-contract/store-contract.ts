@@ -10,6 +10,7 @@ import { namesContract } from './names.ts';
 import { notesContract } from './notes.ts';
 import { remindersContract } from './reminders.ts';
 import { statsContract } from './stats.ts';
+import { untoldContract } from './untold.ts';
 import { watchContract } from './watch.ts';
 
 export type { StoreUnderTest } from './check.ts';
@@ -40,6 +41,7 @@ export function storeContract(make: () => Promise<StoreUnderTest>, { describe, t
   describe('claims and due runs', () => claimContract(check));
   describe('deleting', () => deleteContract(check));
   describe('reminders', () => remindersContract(check));
+  describe('untold questions', () => untoldContract(check));
   describe('lists', () => listContract(check));
   describe('notes', () => notesContract(check));
   describe('statistics', () => statsContract(check));
