@@ -39,6 +39,8 @@ test('escalation, assignment and a policy that is applied again', () => {
   });
   const freed = after(...facts, event({ type: 'question-assigned', interruptId: 'q', to: null, by: 'ben' }));
   expect(progressOf(freed, 'q')).not.toHaveProperty('assignedTo');
+  const again = { ...event({ type: 'question-assigned', interruptId: 'q', to: 'anna', by: 'ben' }), at: 7 };
+  expect(progressOf(fold(freed, again), 'q')).toMatchObject({ assignedTo: 'anna', assignments: 2, assignedAt: 7 });
 });
 
 test('a policy of a later release is not known here', () => {

@@ -15,6 +15,9 @@ export type QuestionProgress = {
   readonly escalatedTo: readonly Who[];
   /** The person who should decide it. Others still may. */
   readonly assignedTo?: string;
+  /** How often it was assigned to a person, and when it was last. */
+  readonly assignments?: number;
+  readonly assignedAt?: number;
   /** A policy that was applied after the question was asked. It counts instead of the one on the card. */
   readonly policy?: Policy;
 };
@@ -55,7 +58,9 @@ function progressAfter(before: QuestionProgress, event: BallotEvent): QuestionPr
       return { ...before, escalatedTo: [...before.escalatedTo, event.to] };
     case 'question-assigned': {
       const { assignedTo: _before, ...rest } = before;
-      return event.to === null ? rest : { ...rest, assignedTo: event.to };
+      if (event.to === null) return rest;
+      const assignments = (before.assignments ?? 0) + 1;
+      return { ...rest, assignedTo: event.to, assignments, ...defined({ assignedAt: event.at }) };
     }
     case 'policy-applied':
       return { ...before, policy: event.policy };

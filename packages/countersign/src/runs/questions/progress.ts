@@ -1,6 +1,6 @@
 // What a question has collected so far, for lists and cards: the votes that count, and those that are missing.
 import type { QuestionProgress } from '../../core/ballots.ts';
-import type { Json } from '../../core/json.ts';
+import { defined, type Json } from '../../core/json.ts';
 import {
   type Ballot,
   type Missing,
@@ -19,6 +19,9 @@ export type VotingProgress = {
   readonly missing: readonly Missing[];
   readonly escalatedTo: readonly Who[];
   readonly assignedTo: string | null;
+  /** How often it was assigned to a person, and when it was last; absent if it never was. */
+  readonly assignments?: number;
+  readonly assignedAt?: number;
   /** 1, and one more for each edit that others had to agree to. */
   readonly round: number;
   /** The policy that was applied after the question was asked. */
@@ -45,6 +48,7 @@ export function progressOn(card: PendingCard, startedBy: string | null): VotingP
     missing: policy ? missingIn(tally(policy, ballot, willRun(part))) : [],
     escalatedTo: progress.escalatedTo,
     assignedTo: progress.assignedTo ?? null,
+    ...defined({ assignments: progress.assignments, assignedAt: progress.assignedAt }),
     round: progress.round,
     ...(progress.policy && { policy: progress.policy }),
   };

@@ -1,0 +1,102 @@
+// The notices of a question, by what its record says.
+import { expect, test } from 'vitest';
+import { type NoticedQuestion, noticesOf } from './notice.ts';
+
+const boss = { people: ['boss'] };
+const progress = { escalatedTo: [], assignedTo: null };
+
+function question(metadata: object, given: Partial<NoticedQuestion> = {}): NoticedQuestion {
+  const part = { toolRequest: { name: 'pay', ref: 'pay-1', input: {} }, metadata } as NoticedQuestion['part'];
+  return { kind: 'approval', part, createdAt: 10, settledAt: null, progress: null, settlement: null, ...given };
+}
+
+/** As `type number at key`. */
+const shown = (asked: NoticedQuestion, now: number): readonly string[] =>
+  noticesOf(asked, now).map(({ type, number, at, key }) => [type, number, at, key].join(' '));
+
+const times = {
+  reminders: [20, 40],
+  escalate: [
+    { at: 30, to: boss },
+    { at: 50, to: 'manager' },
+  ],
+  expiresAt: 60,
+};
+const approved = { decision: { type: 'approve' }, by: 'ann', channel: 'inbox' };
+
+test.each<[string, NoticedQuestion, number, readonly string[]]>([
+  ['a new question', question(times), 15, ['opened 0 10 opened']],
+  ['a question about an unknown outcome', question({}, { kind: 'unknown-outcome' }), 15, ['doubt 0 10 opened']],
+  ['the only reminder', question({ remindAt: 20 }), 20, ['opened 0 10 opened', 'reminded 1 20 reminded-1']],
+  [
+    'reminders and recorded escalations, by time',
+    question(times, { progress: { ...progress, escalatedTo: [boss] } }),
+    59,
+    ['opened 0 10 opened', 'reminded 1 20 reminded-1', 'escalated 1 30 escalated-1', 'reminded 2 40 reminded-2'],
+  ],
+  [
+    'no reminder after the deadline',
+    question({ reminders: [20, 60], expiresAt: 60 }),
+    99,
+    ['opened 0 10 opened', 'reminded 1 20 reminded-1'],
+  ],
+  [
+    'a decision, and no reminder after it',
+    question(times, { settledAt: 25, settlement: approved }),
+    99,
+    ['opened 0 10 opened', 'reminded 1 20 reminded-1', 'decided 0 25 settled'],
+  ],
+  [
+    'a deadline that decided',
+    question({}, { settledAt: 60, settlement: { decision: { type: 'reject' }, by: 'deadline', channel: null } }),
+    99,
+    ['opened 0 10 opened', 'expired 0 60 settled'],
+  ],
+  [
+    'a person called deadline',
+    question({}, { settledAt: 60, settlement: { ...approved, by: 'deadline' } }),
+    99,
+    ['opened 0 10 opened', 'decided 0 60 settled'],
+  ],
+  [
+    'an answer that is null',
+    question({}, { settledAt: 60, settlement: { ...approved, decision: null } }),
+    99,
+    ['opened 0 10 opened', 'decided 0 60 settled'],
+  ],
+  [
+    'a withdrawn question',
+    question({}, { settledAt: 60, settlement: {} }),
+    99,
+    ['opened 0 10 opened', 'withdrawn 0 60 settled'],
+  ],
+  [
+    'the third assignment',
+    question({}, { progress: { ...progress, assignedTo: 'ann', assignments: 3, assignedAt: 33 } }),
+    99,
+    ['opened 0 10 opened', 'assigned 0 33 assigned-ann-3'],
+  ],
+  [
+    'an assignment that an earlier release recorded',
+    question({}, { progress: { ...progress, assignedTo: 'ann' } }),
+    99,
+    ['opened 0 10 opened', 'assigned 0 10 assigned-ann-1'],
+  ],
+  [
+    'a second round, with the times of the first',
+    question({ ...times, round: 2 }, { createdAt: 35, progress: { ...progress, escalatedTo: [boss] } }),
+    45,
+    ['opened 0 35 opened', 'reminded 2 40 reminded-2'],
+  ],
+])('%s', (_, asked, now, expected) => {
+  expect(shown(asked, now)).toEqual(expected);
+});
+
+test('notices stay in their order and keep their keys as time passes', () => {
+  const asked = question(times, { progress: { ...progress, escalatedTo: [boss, boss] } });
+  const all = shown(asked, 99);
+  for (let now = 10; now < 99; now += 1) {
+    const seen = shown(asked, now);
+    expect(all.filter((line) => seen.includes(line))).toEqual(seen);
+  }
+});
