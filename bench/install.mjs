@@ -1,7 +1,7 @@
 // node install.mjs [--ours-only] [--commit HEAD] : builds and packs our package, and installs it and every peer, each in its own folder.
 //
 // Ours is installed from the tarball that npm would publish, so that its footprint (case G) is what a user gets. It is
-// built from a copy, so that whoever works on the sources meanwhile is not disturbed; with --commit, of that commit.
+// built from a copy, so that changes to the sources meanwhile do no harm; with --commit, of that commit.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -68,7 +68,7 @@ function copySources(to) {
   for (const name of files) fs.cpSync(path.join(REPO, name), path.join(to, name), { recursive: true, filter });
 }
 
-// npm takes a tarball of the same name and version for the same package: what was installed must go first.
+// npm takes a tarball of the same name and version for the same package: the installed one must go first.
 function installOurs() {
   const dir = adapterDir('ours');
   for (const name of ['node_modules', 'package-lock.json'])

@@ -18,7 +18,7 @@ export async function finishTask(model: ModelInput, tickets: readonly Ticket[], 
     { name: 'closeTicket', description: 'Closes a ticket.', inputSchema: z.object({ id: z.number() }) },
     ({ id }) => {
       const ticket = tickets.find((ticket) => ticket.id === id);
-      if (!ticket) throw new Error(`There is no ticket ${id}.`);
+      if (!ticket) throw new Error(`Ticket ${id} does not exist.`);
       ticket.status = 'closed';
       print(`Closed ticket ${id}: ${ticket.text}`);
       return { closed: id };
@@ -27,7 +27,7 @@ export async function finishTask(model: ModelInput, tickets: readonly Ticket[], 
 
   const finish = ai.defineInterrupt({
     name: 'finishTask',
-    description: 'Call this when no ticket is open any more.',
+    description: 'Call this when all tickets are closed.',
     inputSchema: z.object({ summary: z.string() }),
   });
 

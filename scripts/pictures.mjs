@@ -128,7 +128,7 @@ async function take(name, url, viewport, colorScheme, ready) {
   page.setDefaultTimeout(180_000);
   await page.goto(url);
   await ready(page);
-  // Nothing moves or is focused any more.
+  // Nothing moves and nothing has the focus.
   await page.evaluate(() => document.activeElement?.blur());
   await page.waitForTimeout(500);
   await page.screenshot({ path: join(root, 'docs/images', `${name}.png`) });
@@ -188,7 +188,7 @@ function defineOffice() {
     {
       title: ({ count }) => `Delete ${count.toLocaleString('en')} inactive users`,
       needsApproval: () => ({
-        message: 'There is no backup younger than six hours.',
+        message: 'No backup is younger than six hours.',
         risk: 'high',
         labels: ['database'],
       }),

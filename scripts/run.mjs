@@ -32,7 +32,7 @@ export function npm() {
   return process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm'];
 }
 
-// npm leaves an optional package out in silence, also where it only could not be fetched: said here once, instead of by
+// npm leaves an optional package out in silence, even if it only could not be fetched: said here once, instead of by
 // whatever an old Node does not know.
 function refuseOldNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);

@@ -1,4 +1,4 @@
-// A reporter of vitest: keeps the errors that belong to no test, such as a rejection that nobody caught. They fail the run,
+// A reporter of vitest: keeps the errors that belong to no test, such as an uncaught rejection. They fail the run,
 // and the report of the tests does not have them.
 import { writeFileSync } from 'node:fs';
 

@@ -28,7 +28,7 @@ export default {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'countersign-bench-memory-'));
     const file = path.join(folder, 'runs.db');
     const store = await d.openStore?.('sqlite', file);
-    // Nobody's screen holds a card: what is counted is what the process holds by itself.
+    // No screen holds a card: only the memory of the process counts.
     const s = store
       ? await d.durable({ store, keepCards: false })
       : adapter.meta.kind === 'floor' && (await selfStoredSqlite(d, file));

@@ -9,7 +9,7 @@ const FEW = 1_000;
 const MANY = 100_000;
 const EVENTS = 10_000;
 
-// Only adapters with a store of their own that they let be filled: ours.
+// Only adapters with their own store that the case can fill: ours.
 export default {
   id: 'L',
   title: `Stores at size: the first page of pending interrupts, and a run of ${EVENTS.toLocaleString('en')} events`,
@@ -82,7 +82,7 @@ const append = (runId, expectedVersion, events, more) => ({
 });
 const stepDone = (step, output) => ({ v: 1, type: 'step-done', callId: 'call', step, output, at: 1_000 });
 
-// Interrupts with cards of a usual size, each in a run of its own.
+// Interrupts with cards of a usual size, one per run.
 async function fill(store, count) {
   const one = (i) => {
     const runId = `run-${i}`;

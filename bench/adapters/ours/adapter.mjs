@@ -91,7 +91,7 @@ export async function create({ plan: kind, n }, { modelFor = portModel, engine =
     save: ({ messages }) => JSON.stringify(messages),
     load: (saved) => {
       const messages = JSON.parse(saved);
-      // response.interrupts is made of the last message; made again here, as whoever only has the messages does
+      // response.interrupts is made of the last message; made again here, as a caller with only the messages does
       const interrupts = messages.at(-1).content.filter((part) => part.metadata?.interrupt !== undefined);
       return { messages, interrupts, pending: interrupts.length };
     },

@@ -84,14 +84,14 @@ export type CountersignOptions<C extends Context = Context> = {
    * once, usually exactly once.
    */
   readonly onReminder?: OnReminder;
-  /** Requests that must be rejected, which workers start now and then to check that people read what they approve. */
+  /** Drills: workers now and then start a request that must be rejected, to check that people read before they approve. */
   readonly drills?: DrillsOptions;
   /**
    * Called by one worker after a question was escalated: at least once, usually exactly once. If two escalations are due at
    * once, it is called for the later one. A process that has one of both hooks handles reminders and escalations.
    */
   readonly onEscalation?: OnEscalation;
-  /** Who has which roles, and who stands in for whom: asked when somebody decides a request that has a policy. */
+  /** The directory of people: roles, managers, delegates. The engine asks it when a person decides a request with a policy. */
   readonly people?: People;
   /** Makes calls ask by tool, label, risk or reversibility, even if their tools do not. The first rule that fits counts. */
   readonly rules?: readonly Rule[];
@@ -101,7 +101,7 @@ export type CountersignOptions<C extends Context = Context> = {
   readonly graceMs?: number;
   /**
    * How large a stored run may grow: the length of the JSON of its events, 8,388,608 characters unless given. A larger
-   * run takes no new messages and no large edits (`run-too-large`). What it has begun is still recorded, and its open
+   * run takes no new messages and no large edits (`run-too-large`). Calls in progress are still recorded, and its open
    * requests can be decided.
    */
   readonly maxRunSize?: number;
@@ -326,7 +326,7 @@ export class Countersign<C extends Context = Context> {
     return this.#grants;
   }
 
-  /** Who is away, and who decides for them. Throws `no-store` without a store. */
+  /** Absent people and their delegates. Throws `no-store` without a store. */
   get people(): Absences {
     if (this.#people) return this.#people;
     throw new UsageError('no-store', {}, 'Absences live in a store. Pass `store` to countersign().');
@@ -417,7 +417,7 @@ export class Countersign<C extends Context = Context> {
     return made;
   }
 
-  /** A policy that is not defined would leave its requests to nobody. */
+  /** If its policy were undefined, no person could approve a call of this tool. */
   #checkPolicyOf({ name, needsApproval }: ToolDefinition): void {
     const { policy } = typeof needsApproval === 'object' ? needsApproval : {};
     this.#hasPolicies ||= policy !== undefined;
@@ -442,7 +442,7 @@ export class Countersign<C extends Context = Context> {
   async #fromFolder(name: string, options: { readonly variant?: string }): Promise<PromptDefinition> {
     const directory = this.#promptDir;
     if (directory === undefined) {
-      const message = `No prompt ${name} is defined, and there is no promptDir to look in.`;
+      const message = `No prompt ${name} is defined, and promptDir is not set.`;
       throw new UsageError('unknown-prompt', { prompt: name }, message);
     }
     this.#folder ??= import('./prompts/prompt-folder.ts').then(({ createPromptFolder }) =>

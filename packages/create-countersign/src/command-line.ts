@@ -1,4 +1,4 @@
-// The command line: reads the options, asks for what is missing, writes the project, installs, and says what comes next.
+// The command line: reads the options, asks for missing ones, writes the project, installs it, and prints the next steps.
 import { readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -90,7 +90,7 @@ function nextSteps(folder: string, template: TemplateName, manager: PackageManag
     ...(isInstalled ? [] : [`${manager} install`]),
     scriptCommand(manager, script),
   ];
-  return `\nNext:\n${steps.map((step) => `  ${step}\n`).join('')}\nREADME.md in that folder says how to go on. You need no API key: a scripted model answers.\n`;
+  return `\nNext:\n${steps.map((step) => `  ${step}\n`).join('')}\nREADME.md in that folder has the next steps. You need no API key: a scripted model answers.\n`;
 }
 
 function version(): string {

@@ -67,7 +67,7 @@ export const ENGLISH = {
   yourVote: 'your vote',
   youVoted: (did: string) => `You voted: ${did}. You can change your vote as long as the request is open.`,
   proposedChanges: 'proposed changes',
-  notRequester: 'Whoever started the run or edited the input cannot approve it.',
+  notRequester: 'The person who started the run and people who edited the input cannot approve it.',
   oneRejection: 'One rejection is enough to reject it.',
   majorityRejects: 'It is rejected when most people reject it.',
   signedVotes: 'Each vote must be signed with a passkey.',

@@ -18,7 +18,7 @@ type OfTool<Tools extends InterruptTools, Name extends keyof Tools> = Extract<
 type Noted = { readonly note?: string | undefined };
 
 /**
- * Each names an interrupt, by its id or as it was shown, and sends the digest of what was shown. A second call on the same
+ * Each names an interrupt, by its id or by its card, and sends the digest of that card. A second call on the same
  * interrupt does nothing until the first is answered.
  */
 export type InterruptActions<Tools extends InterruptTools = AnyTools> = {

@@ -1,11 +1,11 @@
 // The events of a run in the state of its object: 64 to a key, so that an append costs the same in a long run. A large event
-// has a key of its own, so that appends after it do not write it again.
+// has its own key, so that appends after it do not write it again.
 import type { ObjectContext, ObjectSharedContext } from '@restatedev/restate-sdk';
 import { FULL_PAGE_SIZE } from 'countersign/store';
 import { lines } from './wire.ts';
 
 const CHUNK_EVENTS = 64;
-/** Longer events have a key of their own. */
+/** Longer events have their own keys. */
 const LARGE_EVENT = 8_192;
 /** The most chunks that one read asks for at once. */
 const MOST_CHUNKS = 16;

@@ -62,7 +62,7 @@ export function listsObject(name: string, lists: Store) {
   });
 }
 
-/** `behind` if the lists lack changes before this one. A change that they have is no problem. */
+/** `behind` if the lists lack changes before this one. A change that they have is fine. */
 async function copyChange(lists: Store, runId: string, change: Change): Promise<'copied' | 'behind'> {
   const { append, claim, freed, deleted } = change;
   if (append !== undefined) {

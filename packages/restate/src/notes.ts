@@ -53,7 +53,7 @@ export class RestateNotes implements NoteRows {
   }
 }
 
-/** The lists have versions of their own, so that of the object is in the value. */
+/** The lists have their own versions, so that of the object is in the value. */
 function rowOf({ key, value, expiresAt }: Note): NoteRow {
   const [text, version] = value as readonly [string, number];
   return { key, value: text, version, expires_at: expiresAt };

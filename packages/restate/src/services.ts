@@ -20,7 +20,7 @@ export type RestateServicesOptions = {
   readonly now?: () => number;
 };
 
-/** The services, for an endpoint of your own: pass them to `restate.serve` or to `endpoint().bind`. */
+/** The services, for your own endpoint: pass them to `restate.serve` or to `endpoint().bind`. */
 export function restateServices(options: RestateServicesOptions) {
   const { lists, name = 'countersign' } = options;
   const clock = handlerClock(options.now);
@@ -74,7 +74,7 @@ export async function serveRestate(options: ServeRestateOptions): Promise<Restat
       new Promise((resolve) => {
         server.close(() => resolve());
         for (const session of sessions) session.close();
-        // A session in which Restate holds a stream open would keep the process.
+        // A session with an open stream of Restate would keep the process.
         setTimeout(() => sessions.forEach((session) => void session.destroy()), CLOSE_MS).unref();
       }),
   };

@@ -104,7 +104,7 @@ export function restateStore(options: RestateStoreOptions): Store {
         clock.heard(answer.at, sentAt);
         if ('refused' in answer) throw errorOf(answer.refused);
         if ('claimed' in answer) return { claimed: answer.claimed };
-        // Nothing was written. If the call was not slow, the clock of the services was ahead of what they had said before.
+        // Nothing was written. If the call was not slow, the clock of the services was ahead of their last answer.
         if (performance.now() > giveUpAt) throw gaveUp(append.runId);
       }
     },

@@ -16,7 +16,7 @@ export function appendText({ events, ...head }: Append): string {
   return [head, ...events].map((line) => JSON.stringify(line)).join('\n');
 }
 
-/** `notAfter` is the time of the store after which the append must not happen any more. */
+/** `notAfter` is the last time of the store when the append can happen. */
 export function appendRequest(append: string, notAfter: number): string {
   return `${notAfter}\n${append}`;
 }
@@ -96,7 +96,7 @@ export type PutRequest = {
 /** The key of the object of a note, and back. */
 export const noteKey = (collection: string, key: string): string => [collection, key].map(encodeURIComponent).join('/');
 
-/** Text as it is, instead of a JSON string with every quotation mark escaped. */
+/** Plain text, instead of a JSON string with every quotation mark escaped. */
 export const lines: Serde<string> = {
   contentType: 'text/plain',
   serialize: (text) => new TextEncoder().encode(text),

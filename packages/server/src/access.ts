@@ -193,7 +193,7 @@ export class Access {
   }
 }
 
-/** Who has a part in the request, as far as the card says. Only an editor matters here; the engine counts again. */
+/** The people with a part in the request, as far as the card names them. Only an editor matters here; the engine counts again. */
 function ballotOf(progress: Interrupt['progress'], requestedBy: string | null): Parameters<typeof voteRights>[1] {
   const edits = (progress?.votes ?? []).filter(({ isEdit }) => isEdit);
   const votes = edits.map(({ by, onBehalfOf, type }) => ({

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
 
-/** Makes the schema of an optional value for which `test` is true; `message` completes "`name` …". */
+/** Makes the schema of an optional value that passes `test`; `message` completes "`name` …". */
 export const option = (test: (value: unknown) => boolean, message: string) => z.custom(test, message).optional();
 
 /** Makes a schema with every name of an options type; the compiler says if one is missing. */

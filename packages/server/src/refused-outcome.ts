@@ -4,7 +4,7 @@ import type { DecisionOutcome } from './schemas/decisions.ts';
 
 type Refused = Extract<DecisionOutcome, { readonly problem: unknown }>;
 
-/** `failed`: nobody knows whether it was recorded; the same decision again finds out. */
+/** `failed`: whether it was recorded is unknown; send the same decision again to find out. */
 export function refusedOutcome(interruptId: string, error: unknown): Refused {
   const problem = problemOf(error);
   return { status: statusOf(problem), interruptId, problem };

@@ -6,7 +6,7 @@ export type Card = ApprovalCardProps['interrupt'];
 export type Problem = Card['problems'][number];
 export type Risk = NonNullable<Card['risk']>;
 
-/** Who is reviewing it now. A hold keeps two people from the same work; it locks nothing. */
+/** The current reviewer. A hold keeps two people from the same work; it locks nothing. */
 export type Hold = { readonly by: string; readonly until: number };
 
 export type Interrupt = Card & {

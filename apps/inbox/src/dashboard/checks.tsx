@@ -1,4 +1,4 @@
-// What stands out: approvals that nobody reads, drills, and calls that ran within grants. Said kindly.
+// Findings: very fast approvals, drills, and calls that ran within grants. The texts blame no one.
 import { VisibleText } from '@countersign/react';
 import { Timer } from 'lucide-react';
 import type { Insights } from '../api/wire.ts';

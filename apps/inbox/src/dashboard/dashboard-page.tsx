@@ -1,4 +1,4 @@
-// The dashboard: pending requests, how people decide, and what stands out.
+// The dashboard: pending requests, how people decide, and findings.
 import { useQuery } from '@tanstack/react-query';
 import { ChartColumn, Download, X } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -68,7 +68,7 @@ type NumbersProps = {
   readonly isOwn: boolean;
 };
 
-/** A person who can decide for others still sees numbers of their own runs only, and the page says so. */
+/** A person with reach `own` sees numbers of their own runs only, even if they can decide others. The page says so. */
 function Numbers({ stats, insights, selection, isOwn }: NumbersProps) {
   const { by, change, isFiltered } = selection;
   const { quick, drills, grants, isComplete } = insights;

@@ -1,4 +1,4 @@
-// Time to decide, by tool, person or policy: the median, and the time in which nine of ten were decided.
+// Time to decide, by tool, person or policy: the median, and the 90th percentile.
 import { Bar, BarChart, CartesianGrid, Tooltip, XAxis, YAxis } from 'recharts';
 import type { NamedFigures } from '../api/wire.ts';
 import { duration, roughly } from '../live/time.tsx';

@@ -1,4 +1,4 @@
-// One grant: its limits, what is left of it, the calls that used it, and the button that ends it.
+// One grant: its limits, the remaining uses and budget, the calls that used it, and the button that ends it.
 import { inWords, VisibleText } from '@countersign/react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ArrowLeft } from 'lucide-react';

@@ -1,4 +1,4 @@
-// The grants: what is allowed without a request, what is left of it, and how to end it.
+// The grants: the calls that run without a request, the remaining uses and budget, and how to end them.
 import { inWords, VisibleText } from '@countersign/react';
 import { FastForward } from 'lucide-react';
 import { Link, useSearchParams } from 'wouter';

@@ -1,4 +1,4 @@
-// Shows who is reviewing the open request. A hold is a signal to colleagues; it locks nothing.
+// Shows the reviewer of the open request. A hold is a signal to colleagues; it locks nothing.
 import { VisibleText } from '@countersign/react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Hand } from 'lucide-react';

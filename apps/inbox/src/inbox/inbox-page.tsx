@@ -177,12 +177,12 @@ const NO_GROUP: ListGroup = { key: '', items: [], isClosed: false };
 
 type Groups = {
   readonly groups: readonly ListGroup[];
-  /** What is shown, in its order. */
+  /** The visible requests, in their order. */
   readonly items: readonly Interrupt[];
   readonly toggleGroup: (key: string) => void;
 };
 
-/** Decided requests are in the order in which they were decided, and are not grouped. */
+/** Decided requests are in the order of their decisions, and are not grouped. */
 function useGroups(status: ListStatus, loaded: readonly Interrupt[]): Groups {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const groups = useMemo(

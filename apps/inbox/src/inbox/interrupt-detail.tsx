@@ -101,7 +101,7 @@ function Detail({ interrupt, onBack, onNext, onDecided, onAskedAgain }: DetailPr
   );
 }
 
-/** Tells the decider, and everyone who reads the history, what the request was. */
+/** Tells the decider, and readers of the history, that the request was a drill. */
 function DrillNotice({ interrupt }: { readonly interrupt: InterruptWithMessages }) {
   return (
     <p className="flex items-start gap-2 rounded-md bg-info-soft px-3 py-2 text-info">

@@ -1,4 +1,4 @@
-// One row of the list: what it is about, in a sentence; then the input in short, and the small print.
+// One row of the list: its headline; then the input in short, and the small print.
 import { OutcomeIcon, outcomeOf, titleOf, VisibleText, votesOn } from '@countersign/react';
 import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert, UserRoundCheck, Users } from 'lucide-react';
 import { memo } from 'react';

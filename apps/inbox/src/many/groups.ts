@@ -30,7 +30,7 @@ export const ungrouped = (listed: readonly Interrupt[]): readonly ListGroup[] =>
 
 const AT_ONCE = 200;
 
-/** Loads what is in the group of this request, also what the list has not loaded yet. */
+/** Loads the whole group of this request, even requests that the list has not loaded yet. */
 export async function wholeGroup(
   { id, agent, tool }: Interrupt,
   query: { readonly [name: string]: string | undefined },

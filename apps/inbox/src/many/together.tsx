@@ -1,4 +1,4 @@
-// Several requests, decided together: what they have in common, a table of what differs, one reason, and each outcome.
+// Several requests, decided together: their common fields, a table of the others, one reason, and each outcome.
 import { inWords, ValueView, VisibleText } from '@countersign/react';
 import { ArrowLeft, X } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
@@ -13,10 +13,10 @@ import { MOST_SELECTED, type Selection } from './use-selection.ts';
 
 type TogetherProps = {
   readonly selection: Selection;
-  /** The list as it is now: a request that is different there has changed since it was selected. */
+  /** The current list. If it has another version of a selected request, that request has changed. */
   readonly listed: readonly Interrupt[];
   readonly hrefOf: (id: string) => string;
-  /** Back to the list, with the selection as it is. */
+  /** Goes back to the list and keeps the selection. */
   readonly onBack: () => void;
 };
 
@@ -29,7 +29,7 @@ export function Together({ selection, listed, hrefOf, onBack }: TogetherProps) {
   const changed = useMemo(() => changedSince(items, listed), [items, listed]);
   const open = items.filter(({ id }) => !isDone(deciding.outcomes.get(id)) && !changed.has(id));
 
-  /** Takes the card as it is now. */
+  /** Loads the cards again. */
   async function lookAgain(ids: readonly string[]) {
     const fresh = await Promise.all(
       ids.map((id) => request<Interrupt>(`interrupts/${encodeURIComponent(id)}`).catch(() => undefined)),
@@ -129,7 +129,7 @@ function Section({ section, deciding, changed, hrefOf, onRemove, onLookAgain }: 
       {common.length > 0 && (
         <div className="panel px-4 py-3">
           <p className="mb-1.5 text-xs font-medium text-muted">
-            {items.length === 1 ? 'What it says' : `The same in all ${items.length}`}
+            {items.length === 1 ? 'Input' : `The same in all ${items.length}`}
           </p>
           <dl className="grid grid-cols-[minmax(5rem,auto)_1fr] gap-x-4 gap-y-1">
             {common.map(({ name, value }) => (
@@ -189,7 +189,7 @@ function Decide({ open, left, deciding }: DecideProps) {
         {!sending && left > 0 && `${left} of the selected will not be sent: see the table.`}
         {!sending &&
           cannot('approve') > 0 &&
-          ` ${cannot('approve')} need an answer of their own and cannot be approved.`}
+          ` ${cannot('approve')} must be answered one by one and cannot be approved here.`}
       </p>
       {sending && (
         <progress className="h-1.5 w-full accent-accent" max={sending.total} value={sending.done}>
@@ -261,7 +261,7 @@ const WORDS: Readonly<Record<DecisionOutcome['status'], string>> = {
   settled: 'decided',
   waiting: 'waiting for more votes',
   outdated: 'changed and still open',
-  conflict: 'decided by somebody else',
+  conflict: 'decided by someone else',
   'not-allowed': 'not yours to decide',
   invalid: 'refused',
   unknown: 'gone',

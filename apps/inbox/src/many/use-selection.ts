@@ -8,7 +8,7 @@ export type Selection = {
   has(id: string): boolean;
   /** With `isRange`, everything between the last one and this one becomes like this one. */
   toggle(interrupt: Interrupt, isRange?: boolean): void;
-  /** Adds these, or takes them as they are now if they are selected. */
+  /** Adds these, or replaces the selected ones with them. */
   add(interrupts: readonly Interrupt[]): void;
   keepOnly(ids: ReadonlySet<string>): void;
   clear(): void;
@@ -17,7 +17,7 @@ export type Selection = {
 /** A person decides what fits on a desk; the server takes as many in one request. */
 export const MOST_SELECTED = 500;
 
-/** `listed`: the list as it is shown. */
+/** `listed`: the visible list. */
 export function useSelection(listed: readonly Interrupt[]): Selection {
   const [selected, setSelected] = useState<ReadonlyMap<string, Interrupt>>(new Map());
   const last = useRef<string>(undefined);
@@ -47,5 +47,5 @@ export function useSelection(listed: readonly Interrupt[]): Selection {
   };
 }
 
-/** A question needs an answer of its own, but it can be rejected with others. */
+/** A question must be answered by itself, but it can be rejected with others. */
 export const canSelect = ({ status, mayDecide }: Interrupt): boolean => status === 'pending' && mayDecide;

@@ -27,7 +27,7 @@ type Enrolment = {
 
 const KEYS = ['me', 'passkeys'];
 
-/** A person who has a passkey confirms the new one with it. */
+/** An earlier passkey of the person confirms the new one. */
 async function enrol(name: string): Promise<void> {
   const { options, confirm } = await request<Enrolment>('me/passkeys/options', { method: 'POST' });
   const confirmation = confirm && (await startAuthentication({ optionsJSON: confirm }));

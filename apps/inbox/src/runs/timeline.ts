@@ -8,7 +8,7 @@ import {
 } from 'countersign/timeline';
 import type { RunEvent } from '../api/wire.ts';
 
-/** What lasted. `to` is null while it goes on. */
+/** A step with a duration. `to` is null until it ends. */
 export type Span = {
   /** `turn`: the model thinks and speaks. `wait`: a person has not decided. `work`: the tool runs. */
   readonly is: 'turn' | 'wait' | 'work';
@@ -17,7 +17,7 @@ export type Span = {
   readonly to: number | null;
 };
 
-/** What happened at one moment. */
+/** A step without a duration. */
 export type Mark = {
   readonly is: 'said' | 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'failed' | 'ended';
   readonly title: string;

@@ -36,7 +36,7 @@ export type ClaimedCall = {
 export type Known =
   /** It needs no approval, so the client is trusted as for the rest of the conversation. */
   | { readonly at: 'open-to-all' }
-  /** It needs approval, and there is no proof that the model asked for it like this. */
+  /** It needs approval, and no proof shows that the model asked for it like this. */
   | { readonly at: 'unproved' }
   | { readonly at: 'waiting'; readonly call: AskedCall }
   | { readonly at: 'approved'; readonly call: AskedCall }

@@ -66,7 +66,7 @@ function labelOf(chatId: string): string {
   return askProblem({ labels: [label] }) === undefined ? label : `chat ${shortHash(chatId)}`;
 }
 
-/** The first message of the run of a call: the call that its model will make, and who is asked. */
+/** The first message of the run of a call: the call that its model will make, and the person to ask. */
 export type Opening = {
   readonly chatId: string;
   readonly askedBy: string;

@@ -1,4 +1,4 @@
-// Tool parts of UI messages: what a client claims about a call, and the part as it should be.
+// Tool parts of UI messages: the claims of a client about a call, and the correct part.
 import { isObject, sameJson } from '../core/json.ts';
 import { APPROVAL } from './approval.ts';
 import type { AskedCall, ClaimedCall, Known } from './ledger.ts';

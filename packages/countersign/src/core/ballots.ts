@@ -6,7 +6,7 @@ import type { Policy, Vote, Who } from './policy.ts';
 
 /** What the people of a question have done so far. */
 export type QuestionProgress = {
-  /** All votes in the order in which they were cast, also those that an edit or a later vote voided. */
+  /** All votes in the order of voting, even those that an edit or a later vote voided. */
   readonly votes: readonly Vote[];
   /** The last edit that did not settle the question. It is asked about this input now. */
   readonly edit?: QuestionEdit;
@@ -67,7 +67,7 @@ function progressAfter(before: QuestionProgress, event: BallotEvent): QuestionPr
   }
 }
 
-/** Each round of a question has a card of its own: a vote on the card of an earlier round never counts for the edit. */
+/** Each round of a question has its own card: a vote on the card of an earlier round never counts for the edit. */
 export function roundId(interruptId: string, round: number): string {
   return round > 1 ? `${interruptId}~${round}` : interruptId;
 }

@@ -54,7 +54,7 @@ export type Call = CallIds & {
   };
   /** The kinds of questions that were answered with `approve` or `restart`. */
   readonly approvals: readonly InterruptKind[];
-  /** The grant that let the call run without a question, and what it took of the budget. */
+  /** The grant that let the call run without a question, and the amount taken from its budget. */
   readonly granted?: { readonly id: string; readonly amount?: number };
   /** The policy that it was approved by. Later questions about the call are decided by the same people. */
   readonly policy?: Policy;

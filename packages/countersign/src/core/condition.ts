@@ -14,8 +14,8 @@ export type Condition = {
 };
 
 /**
- * Whether the input meets all conditions. Undefined if that cannot be known, because a field is missing or is no number where
- * a number is compared: callers then choose what is safer.
+ * Whether the input meets all conditions. Undefined if that cannot be known, because a field is missing or is not a number where
+ * a number is compared: callers then choose the safer result.
  */
 export function meets(conditions: readonly Condition[], input: Json): boolean | undefined {
   const verdicts = conditions.map((condition) => meetsOne(condition, input));
@@ -51,7 +51,7 @@ function meetsOne({ field, ...limits }: Condition, input: Json): boolean | undef
 
 const LIMITS: readonly string[] = ['equals', 'oneOf', 'above', 'atLeast', 'below', 'atMost'];
 
-/** Says what is wrong with a condition that someone wrote; undefined if nothing is. */
+/** Returns the problem with a condition; undefined if it is valid. */
 export function conditionProblem(condition: unknown): string | undefined {
   if (!isObject(condition)) return 'a condition must be an object such as { field: "amount", above: 10000 }';
   const { field, oneOf, ...limits } = condition;

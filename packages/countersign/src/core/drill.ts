@@ -1,4 +1,4 @@
-// Drills: requests that must be rejected, which check that people read what they approve. The run of a drill belongs to an
+// Drills: requests that must be rejected, which check that people read before they approve. The run of a drill belongs to an
 // agent that no one can define, whose tools have no bodies. So its record says that it is a drill, and nothing can run in it.
 
 /** Not allowed in the names of agents. */
@@ -9,7 +9,7 @@ export const drillAgent = (agent: string): string => `${MARK}${agent}`;
 
 export const isDrill = ({ agent }: { readonly agent: string }): boolean => agent.startsWith(MARK);
 
-/** Marks what is shown of a settled drill. */
+/** Marks the view of a settled drill. */
 export const drillMark = (of: { readonly agent: string }): { readonly drill?: true } =>
   isDrill(of) ? { drill: true } : {};
 

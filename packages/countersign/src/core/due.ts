@@ -9,7 +9,7 @@ export type Waiting = {
 
 export type Due = { readonly do: 'expire' } | { readonly do: 'escalate'; readonly to: Escalation['to'] };
 
-/** What is due at this time; undefined if the question just waits. A question that has expired asks nobody else. */
+/** Returns the step that is due at this time; undefined if the question just waits. An expired question is not escalated. */
 export function dueOn({ interrupt, escalations }: Waiting, now: number): Due | undefined {
   const { expiresAt, escalate } = interrupt;
   if (expiresAt !== undefined && expiresAt <= now) return { do: 'expire' };

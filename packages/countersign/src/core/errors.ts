@@ -60,7 +60,7 @@ export const ERROR_CODES = {
   'store-failed':
     'The store could not be read or written. If `retryable`, try again when it is back; nothing was half written.',
   'not-authorized': 'Not signed in. Sign in, or pass `authorize` to the route.',
-  'not-allowed': 'The person is not allowed to do this. Ask someone who is.',
+  'not-allowed': 'The person is not allowed to do this. Ask a person with that right.',
   'signature-required':
     'The policy of the request asks for a decision that is signed with a passkey. Sign it and send it again.',
   'invalid-signature':

@@ -66,7 +66,7 @@ export type SubAgentPause = { readonly id: string; readonly kind: 'inside'; read
 /** The decider of a question that has expired. */
 export const DEADLINE = 'deadline';
 
-/** A deadline has no channel, so a person who is called `deadline` does not count as one. */
+/** A deadline has no channel, so a person named `deadline` does not count as one. */
 export function isByDeadline({ by, channel }: Signed): boolean {
   return by === DEADLINE && channel === undefined;
 }
@@ -184,7 +184,7 @@ type Fact =
   | { readonly type: 'run-ended'; readonly reason: FinishReason; readonly message?: string }
   | BallotFact;
 
-/** What happened to a pending question without settling it. */
+/** Changes to a pending question that do not settle it. */
 type BallotFact =
   /** A person voted on a question that has a policy. `edit`: others must agree to this input, so it is asked again. */
   | {

@@ -30,7 +30,7 @@ const FIELDS: readonly string[] = ['uses', 'field', 'each', 'total', 'expiresWit
 export const isAmount = (value: unknown): value is number =>
   typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 
-/** Says what is wrong with a maximum that someone wrote; undefined if nothing is. `false` allows no grants. */
+/** Returns the problem with a maximum; undefined if it is valid. `false` allows no grants. */
 export function maximumProblem(maximum: unknown): string | undefined {
   if (maximum === false) return undefined;
   if (!isObject(maximum)) return 'it must be false, or an object such as { uses: 10, expiresWithin: 604800000 }';

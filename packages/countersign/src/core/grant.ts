@@ -1,4 +1,4 @@
-// Grants: an approval for the next calls too, within limits. Its events fold into what is left of it.
+// Grants: an approval for the next calls too, within limits. Its events fold into its remaining uses and budget.
 import { type Condition, conditionProblem, fieldOf, meets } from './condition.ts';
 import { InvariantError } from './errors.ts';
 import { DEFAULT_MAXIMUM, type GrantMaximum, isAmount, MOST_USES } from './grant-maximum.ts';
@@ -23,7 +23,7 @@ export type GrantRequest = {
   readonly expiresAt: number;
 };
 
-/** A grant. It never changes; what is left of it follows from its events. */
+/** A grant. It never changes; its remaining uses and budget follow from its events. */
 export type Grant = Required<Pick<GrantRequest, 'where' | 'serves'>> &
   Omit<GrantRequest, 'where' | 'serves'> & {
     readonly id: string;
@@ -113,7 +113,7 @@ export function grantStatus(state: GrantState, now: number): GrantStatus {
   return uses === 0 || amount === 0 ? 'used-up' : 'active';
 }
 
-/** What is left: calls, and the amount if there is a budget. */
+/** The remaining calls, and the remaining amount if there is a budget. */
 export function grantLeft(state: GrantState): { readonly uses: number; readonly amount?: number } {
   const { grant } = state;
   const taken = takenUses(state);
@@ -177,7 +177,7 @@ export function whyNotCovered(
   if (tool !== call.tool) return `It is for ${tool}.`;
   if (serves.agents && !serves.agents.includes(agent)) return `It does not serve the agent ${agent}.`;
   if (serves.people && !(startedBy !== null && serves.people.includes(startedBy)))
-    return `It does not serve ${startedBy ?? 'runs that nobody is named for'}.`;
+    return `It does not serve ${startedBy ?? 'runs without a person'}.`;
   if (meets(where, input) !== true) return 'The input does not meet its conditions.';
   if (schema !== undefined && !call.fitsSchema) return 'The input does not fit its schema.';
   if (maximumOf(policy) === false) return 'The policy of the call allows no grants.';

@@ -110,7 +110,7 @@ test('a policy that nobody can satisfy is refused', () => {
   ];
   expect(policyProblem({ quorum: both })).toContain('at most 2');
   expect(policyProblem({ deciders: { roles: ['finanse'] } }, ['finance'])).toContain('the role finanse');
-  expect(policyProblem({ deciders: { roles: [] } })).toContain('names nobody');
+  expect(policyProblem({ deciders: { roles: [] } })).toContain('names no people');
   expect(policyProblem({ decider: finance })).toContain('no decider');
   expect(policyProblem({ quorum: [{ of: finance, count: 0 }] })).toContain('whole number');
 });

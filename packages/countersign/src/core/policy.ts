@@ -12,7 +12,7 @@ export type Group = { readonly of: Who; readonly count: number; readonly when?: 
 /** Who must decide a question, as data that is stored with it. A question without a policy needs one vote, of anyone. */
 export type Policy = {
   readonly name?: string;
-  /** Who may vote, beside the people in the groups. Without both, anyone may. */
+  /** These people can vote, and so can those in the groups. Without deciders and groups, anyone can. */
   readonly deciders?: Who;
   /** Four eyes: neither the person who started the run nor one who edited the input can approve. */
   readonly notRequester?: true;
@@ -28,7 +28,7 @@ export type Policy = {
   readonly warnings?: readonly string[];
 };
 
-/** One vote, as it was given. */
+/** One recorded vote. */
 export type Vote = {
   readonly by: string | null;
   /** The roles that the voter had then; those of the absent person for a vote on their behalf. */
@@ -47,7 +47,7 @@ export type Vote = {
   readonly seenForMs?: number;
 };
 
-/** What a question has collected so far, and who has a part in it. */
+/** The votes on a question so far, and the people with a part in it. */
 export type Ballot = {
   readonly votes: readonly Vote[];
   /** Who started the run. */
@@ -104,7 +104,7 @@ export function voteProblem(policy: Policy, ballot: Ballot, vote: Vote): string 
   const { deciders, quorum = [] } = policy;
   const circles = [...(deciders ? [deciders] : []), ...quorum.map(({ of }) => of)];
   if (vote.by === null && (circles.length > 0 || policy.notRequester))
-    return 'Its policy counts votes of people, and this one names nobody: pass `by`.';
+    return 'Its policy counts votes of people, and this vote has no person: pass `by`.';
   const all = [...circles, ...(ballot.escalatedTo ?? [])];
   if (circles.length > 0 && !all.some((who) => isAmong(who, vote)))
     return `${nameOf(vote)} is not among its deciders: ${all.flatMap(whoText).join(', ')}.`;
@@ -113,10 +113,10 @@ export function voteProblem(policy: Policy, ballot: Ballot, vote: Vote): string 
   return policy.signed && !vote.signature ? 'Its policy asks for decisions that are signed with a passkey.' : undefined;
 }
 
-/** Somebody who would vote: with their own roles, or on behalf of another person with theirs. */
+/** A person about to vote: with their own roles, or on behalf of an absent person with that person's roles. */
 export type Voter = Pick<Vote, 'by' | 'roles' | 'onBehalfOf'>;
 
-/** What a person may do with an open question, by its policy: vote at all, and approve. Signatures are not asked for here. */
+/** The rights of a person on an open question, by its policy: to vote at all, and to approve. Signatures are not checked here. */
 export type VoteRights = { readonly mayVote: boolean; readonly mayApprove: boolean };
 
 /** `voters`: the person alone, and for each one whom they stand in for. */
@@ -129,7 +129,7 @@ export function voteRights(policy: Policy, ballot: Ballot, voters: readonly Vote
   return { mayVote: may('reject'), mayApprove: may('approve') };
 }
 
-/** Whether the policy names people or roles who decide; without any, it is left to the application who may. */
+/** Whether the policy names people or roles as deciders. If not, the application chooses them. */
 export const namesDeciders = ({ deciders, quorum = [] }: Policy): boolean =>
   deciders !== undefined || quorum.length > 0;
 
@@ -140,13 +140,13 @@ function groupsFor({ quorum, deciders = ANYONE }: Policy, input: Json): readonly
   return groups.length > 0 ? groups : [{ of: circleOf({ deciders, quorum }), count: 1 }];
 }
 
-/** Everyone who may vote. */
+/** All people and roles that can vote. */
 function circleOf({ deciders, quorum }: Required<Pick<Policy, 'deciders' | 'quorum'>>): Who {
   const all = [deciders, ...quorum.map(({ of }) => of)].filter((who) => !isAnyone(who));
   return { people: all.flatMap(({ people = [] }) => people), roles: all.flatMap(({ roles = [] }) => roles) };
 }
 
-/** The votes that count now: the last one of each person since the last edit. A vote on behalf of somebody replaces both. */
+/** The votes that count now: the last one of each person since the last edit. A delegate's vote replaces those of both people. */
 export function standingVotes(votes: readonly Vote[]): readonly Vote[] {
   const standing: Vote[] = [];
   for (const vote of inLastRound(votes)) {
@@ -165,7 +165,7 @@ function peopleOf({ by, onBehalfOf }: Vote): readonly string[] {
 
 const typeOf = ({ decision }: Vote): unknown => (isObject(decision) ? decision.type : undefined);
 
-/** Rejections and cancellations are against; every other decision lets the call go on. */
+/** Rejections and cancellations are against; every other decision lets the call continue. */
 export const isFor = (vote: Vote): boolean => typeOf(vote) !== 'reject' && typeOf(vote) !== 'cancel';
 
 /** The vote changes the input. */
@@ -242,7 +242,7 @@ const FIELDS: readonly string[] = [
 /** More votes than this are a mistake. */
 const MOST_VOTES = 100;
 
-/** Says why nobody could satisfy the policy, or what is wrong with it. `roles`: the known ones, if they are known. */
+/** Explains why the policy is invalid or cannot be satisfied. `roles`: all existing roles, if the application lists them. */
 export function policyProblem(policy: unknown, roles?: readonly string[]): string | undefined {
   const problem = shapeProblem(policy);
   if (problem !== undefined) return problem;
@@ -251,8 +251,8 @@ export function policyProblem(policy: unknown, roles?: readonly string[]): strin
     ...(deciders ? [{ where: 'deciders', who: deciders }] : []),
     ...quorum.map(({ of }, index) => ({ where: `quorum[${index}].of`, who: of })),
   ];
-  const nobody = circles.find(({ who }) => whoText(who).length === 0);
-  if (nobody) return `\`${nobody.where}\` names nobody`;
+  const empty = circles.find(({ who }) => whoText(who).length === 0);
+  if (empty) return `\`${empty.where}\` names no people and no roles`;
   for (const { where, who } of circles) {
     const strange = roles && who.roles?.find((role) => !roles.includes(role));
     if (strange !== undefined) return `\`${where}\` names the role ${strange}, which does not exist`;
@@ -260,7 +260,7 @@ export function policyProblem(policy: unknown, roles?: readonly string[]): strin
   return tooFewPeople(quorum);
 }
 
-/** False if a later release wrote the policy: what it asks for would be missed here. */
+/** False if a later release wrote the policy: this one would miss some of its requirements. */
 export function knowsPolicy(policy: unknown): boolean {
   return shapeProblem(policy) === undefined;
 }

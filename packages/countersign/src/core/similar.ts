@@ -1,4 +1,4 @@
-// The entry point `countersign/similar`: groups similar requests, and shows in which fields their inputs differ.
+// The entry point `countersign/similar`: groups similar requests, and lists the fields that differ in their inputs.
 import { isObject, type Json, sameJson } from './json.ts';
 
 /** What the grouping reads of a request. */
@@ -18,7 +18,7 @@ export type SimilarGroup<T> = {
   readonly items: readonly T[];
 };
 
-/** A field of the inputs: its path, and what it is called in a table. */
+/** A field of the inputs: its path, and its name in a table. */
 export type InputField = { readonly path: readonly string[]; readonly name: string };
 
 /** Inputs side by side: what all have in common, and a table of what differs. */
@@ -34,7 +34,7 @@ const NEAR_MS = 3_600_000;
 
 /**
  * Groups requests of the same tool whose inputs have the same fields and types, and which were made near each other in time.
- * Groups are in the order of their first requests; a request that is like no other is a group of its own.
+ * Groups are in the order of their first requests; a request that is like no other is alone in its group.
  * @example
  * const groups = groupSimilar(interrupts);
  * const together = groups.filter(({ items }) => items.length > 1);

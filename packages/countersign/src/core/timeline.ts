@@ -1,4 +1,4 @@
-// The timeline of a run: what happened, from when to when, in one list. The CLI, traces and the inbox are views of it.
+// The timeline of a run: all its steps with start and end, in one list. The CLI, traces and the inbox are views of it.
 import {
   type BallotEvent,
   type Decision,
@@ -94,7 +94,7 @@ export function timelineOf(events: readonly TimedEvent[]): readonly TimelineEntr
   return events.flatMap(createTimeline());
 }
 
-/** Reads the events of one run in order, for example as it goes on, and returns the entries that each adds. */
+/** Reads the events of one run in order, for example as they arrive, and returns the entries that each adds. */
 export function createTimeline(): (event: TimedEvent) => readonly TimelineEntry[] {
   const run = new Conversation([]);
   let seq = 0;
@@ -199,7 +199,7 @@ class Conversation {
     return { type: 'late-result', path: this.#path, call: named(this.#call(callId)), result };
   }
 
-  /** What happened to a question is recorded in the run itself, also if a sub-agent asks. */
+  /** Votes, escalations and assignments are recorded in the root run, even if a sub-agent asks. */
   #ballotEntry(event: BallotEvent): NewEntry | undefined {
     for (const call of this.#calls.values()) {
       if (call.wait?.interrupt.id === event.interruptId)

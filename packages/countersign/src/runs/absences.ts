@@ -12,7 +12,7 @@ import {
 import type { Note } from './port/notes.ts';
 import type { Store } from './port/store.ts';
 
-/** A period in which `delegate` decides for `person`. Times are in milliseconds; `until` is the first one after it. */
+/** A period: `delegate` decides for `person` during it. Times are in milliseconds; `until` is the first one after it. */
 export type Absence = {
   readonly person: string;
   readonly delegate: string;
@@ -24,7 +24,7 @@ export type Absence = {
 
 /** Options of `ai.people.absent`. */
 export type AbsentOptions = {
-  /** Who decides instead. */
+  /** The person to decide instead. */
   readonly delegate: string;
   /** Now by default. */
   readonly from?: number | Date;
@@ -48,7 +48,7 @@ const ABSENT_OPTIONS: OptionTable<AbsentOptions> = {
 const COLLECTION = 'absences';
 const PAGE = 500;
 
-/** Who is away, and who decides for them; `ai.people`. */
+/** Absent people and their delegates; `ai.people`. */
 export class Absences {
   readonly #store: Store;
   readonly #delegateOf: DelegateOf;
@@ -84,7 +84,7 @@ export class Absences {
     return this.#store.notes.remove(COLLECTION, person);
   }
 
-  /** Lists the absences that have not ended, also those that have not begun. With `delegate`, those in which that person decides. */
+  /** Lists the absences that have not ended, even those that have not begun. With `delegate`, only those with this delegate. */
   async absences(options: { readonly delegate?: string } = {}): Promise<readonly Absence[]> {
     checkOptions('`absences`', options, { delegate: anything });
     const found: Absence[] = [];
@@ -103,7 +103,7 @@ export class Absences {
     return note && absenceIn(note);
   }
 
-  /** Who decides for the person at this time of the store; undefined if they are not away. */
+  /** Returns the person's delegate at this time of the store; undefined if the person is not away. */
   async delegateOf(person: string): Promise<string | undefined> {
     const [absence, now] = await Promise.all([this.absenceOf(person), this.#store.now()]);
     return absence && isAway(absence, now) ? absence.delegate : await this.#delegateOf(person);

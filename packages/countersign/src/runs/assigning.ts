@@ -16,7 +16,7 @@ import { electorateOf } from './questions/votes.ts';
 
 /** Options of `runs.assign`. */
 export type AssignOptions = {
-  /** The person who should decide; null for nobody. */
+  /** The person to decide; null removes the assignment. */
   readonly to: string | null;
   /** Who assigns it. */
   readonly by?: string | null;
@@ -63,7 +63,7 @@ async function refuseUnable(
   const circles = [policy.deciders, ...(policy.quorum ?? []).map(({ of }) => of)];
   const isUnknown = !people.rolesOf && circles.some((who) => who?.roles?.length);
   if (isUnknown || electorate.mayVote({ by: to, ...voter })) return;
-  const message = `${interruptId} cannot be assigned to ${to}, who may not decide it. Name one of its deciders.`;
+  const message = `${interruptId} cannot be assigned to ${to}, because ${to} is not allowed to decide it. Name one of its deciders.`;
   throw new UsageError('not-allowed', { status: 403, interruptId, to }, message);
 }
 
@@ -71,6 +71,6 @@ async function notPending({ store }: Drives, interruptId: string): Promise<Error
   const record = await store.interrupt(interruptId);
   if (!record) return unknownInterrupt(interruptId);
   const { runId, settlement } = record;
-  const message = `Interrupt ${interruptId} is not pending any more. Reload the run.`;
+  const message = `Interrupt ${interruptId} is no longer pending. Reload the run.`;
   return new ConflictError('already-decided', { interruptId, runId, settlement }, message);
 }

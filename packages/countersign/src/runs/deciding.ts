@@ -199,7 +199,7 @@ async function tryDecisions(
   const added = dryRun(recorded.id, state, change(words?.say));
   refuseLarge(drives.runLimit, loaded, added, words ? 'message' : 'decision');
   const begins = mayBegin && (recorded.status === 'waiting' || words?.now === true);
-  // A vote that settles nothing gives nobody anything to do.
+  // After a vote that settles nothing, there is nothing to drive.
   const drive = matched.length > 0 || words?.now === true ? begins : 'no';
   return record(drives, loaded, change(words?.now ? words.say : undefined), options, drive, { at, casts });
 }

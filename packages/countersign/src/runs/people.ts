@@ -1,4 +1,4 @@
-// Who the people are: asked at the door, when somebody votes. The record keeps what was answered then.
+// The directory of people. The engine asks it when a person votes, and records its answer with the vote.
 import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
 import type { Voter as CandidateVoter } from '../core/policy.ts';
@@ -15,9 +15,9 @@ export type People = {
   /** The roles of a person. They are added to those that the sign-in knows. */
   readonly rolesOf?: (person: string) => MaybePromise<readonly string[]>;
   readonly managerOf?: (person: string) => MaybePromise<string | undefined>;
-  /** Who decides for a person who is away. */
+  /** Returns the delegate of an absent person. */
   readonly delegateOf?: (person: string) => MaybePromise<string | undefined>;
-  /** Everyone who has the role. Policies that too few people can satisfy get a warning. */
+  /** Returns the members of a role. If a policy needs more people than that, its cards have a warning. */
   readonly membersOf?: (role: string) => MaybePromise<readonly string[]>;
   /** Where a person can be reached. Undefined if the directory does not know them. */
   readonly contactOf?: (person: string) => MaybePromise<Contact | undefined>;

@@ -1,4 +1,4 @@
-// Applies the policy that is defined now to a pending question. Until somebody does, a changed policy does not change it.
+// Applies the policy that is defined now to a pending question. Otherwise a changed policy leaves pending questions unchanged.
 import { ConflictError, UsageError } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { copyOf, sameJson } from '../core/json.ts';
@@ -18,7 +18,7 @@ import { settleCounted } from './questions/settle-counted.ts';
 /** The person who applies it. */
 export type ReapplyOptions = { readonly by?: string };
 
-/** The votes stay as they were cast and are counted by the new policy, which may settle the question. */
+/** The new policy counts the recorded votes, which may settle the question. */
 export async function reapplyPolicy(drives: Drives, interruptId: string, { by }: ReapplyOptions): Promise<void> {
   const runId = runIdOf(interruptId);
   await drives.time.tell();

@@ -26,7 +26,7 @@ import type { ProposedDecision } from './questions/policy.ts';
 
 /** Options of a decision. */
 export type DecideOptions<C extends Context = Context> = {
-  /** Who decides. */
+  /** The person who made the decision. */
   readonly by?: string;
   /** The channel, such as `inbox`, `chat` or `cli`. */
   readonly channel?: string;

@@ -120,7 +120,7 @@ export class Runs<C extends Context = Context> {
 
   /**
    * Lists pending questions, oldest first by default. A question whose card was changed in the store is skipped with a
-   * process warning; `interrupt` says what is wrong with it.
+   * process warning; `interrupt` gives the reason.
    */
   async interrupts(options: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
     const page = await this.store.listInterrupts(interruptQuery(options));
@@ -144,7 +144,7 @@ export class Runs<C extends Context = Context> {
    * recorded one; a different one is a `ConflictError` that says who decided first. If the question has a policy that asks
    * for more votes, the decision is recorded as a vote, and the result is `waiting`. A person's later vote replaces their
    * earlier one, and an edit asks everyone again. After the deadline, the deadline's decision is recorded and counts. Pass
-   * the question itself instead of its id to decide on exactly what it shows; if `tool.is(question)` holds, the edit or
+   * the question itself instead of its id to decide on exactly its contents; if `tool.is(question)` holds, the edit or
    * answer is typed. `read` is the run as the caller has just read it.
    */
   async decide<Input = unknown, Output = unknown>(
@@ -168,7 +168,7 @@ export class Runs<C extends Context = Context> {
   }
 
   /**
-   * Applies the policy that is defined now to a pending question, and records who did. Its votes stay as they were cast and
+   * Applies the policy that is defined now to a pending question, and records who did. Its votes stay unchanged and
    * count by the new policy, which may settle it. Check first that the person may do this.
    */
   async reapplyPolicy(interruptId: string, options: ReapplyOptions = {}): Promise<RunInterrupt> {
@@ -198,8 +198,8 @@ export class Runs<C extends Context = Context> {
   }
 
   /**
-   * Assigns a pending question to a person, or to nobody. Others may still decide it. Throws `not-allowed` for a person whose
-   * decision would be refused.
+   * Assigns a pending question to a person; null removes the assignment. Others may still decide it. Throws `not-allowed`
+   * for a person whose decision would be refused.
    */
   async assign(interruptId: string, options: AssignOptions): Promise<RunInterrupt> {
     checkOptions('`assign`', options, ASSIGN_OPTIONS);

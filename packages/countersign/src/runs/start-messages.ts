@@ -12,6 +12,6 @@ export function startMessages(messages: readonly Message[]): readonly Message[] 
   throw new UsageError(
     'invalid-history',
     { open },
-    `A run cannot be started from messages in which ${open.join(', ')} has no answer. Answer it in a tool message, or leave out the reply that asks for it.`,
+    `A run cannot be started from these messages: ${open.join(', ')} has no answer. Answer it in a tool message, or leave out the reply that asks for it.`,
   );
 }

@@ -31,7 +31,7 @@ export type ChatRouteOptions = {
   readonly demo?: boolean;
   /** Whether a person may read a stored chat and send messages to it. Default: only the person who started it. */
   readonly mayRead?: (run: RunRecord, person: Person) => boolean | Promise<boolean>;
-  /** Whether a person may decide a request. `card.input` is the input that would run. Default: everyone who may read the chat. */
+  /** Whether a person may decide a request. `card.input` is the input that would run. Default: all readers of the chat. */
   readonly mayDecide?: (card: InterruptCard, person: Person) => boolean | Promise<boolean>;
   /** For agents without a store: signs everything that is sent. One secret of at least 32 bytes, or several with key ids. */
   readonly secret?: SealKeys;

@@ -10,7 +10,7 @@ describe('a policy that nobody can satisfy is refused', () => {
   test.each<[string, PolicyConfig, string]>([
     ['a role that does not exist', { deciders: { roles: ['finanse'] } }, 'the role finanse'],
     ['too few people', { quorum: [{ of: { people: ['anna'] }, count: 2 }] }, 'at most 1'],
-    ['nobody', { deciders: { people: [] } }, 'names nobody'],
+    ['nobody', { deciders: { people: [] } }, 'names no people'],
     ['an unknown field', { decider: 'anna' } as PolicyConfig, 'no decider'],
     ['an invalid time', { expireAfter: 'soon' as never }, 'expireAfter'],
   ])('%s', (_name, config, problem) => {

@@ -1,4 +1,4 @@
-// Keeps what a person was writing when someone else decided first, and shows it.
+// Keeps the draft of a person when someone else decided first, and shows it.
 import type { InterruptCard } from 'countersign/ui';
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';

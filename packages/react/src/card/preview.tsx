@@ -90,7 +90,7 @@ type Row = { readonly [name: string]: unknown };
 const ROWS_AT_MOST = 200;
 const COLUMNS_AT_MOST = 12;
 
-/** The names in an array of objects, in the order in which they first appear; undefined if a table would not help. */
+/** The names in an array of objects, in the order of their first use; undefined if a table would not help. */
 function columnsOf(value: unknown): readonly string[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > ROWS_AT_MOST) return undefined;
   if (!value.every((row) => typeof row === 'object' && row !== null && !Array.isArray(row))) return undefined;

@@ -11,7 +11,7 @@ type VotingProps = { readonly interrupt: InterruptCard<string, any> };
 type Who = CardProgress['escalatedTo'][number];
 type Missing = CardProgress['missing'][number];
 
-/** Nothing for a request that one decision settles, unless it is assigned to somebody. */
+/** Nothing for a request that one decision settles, unless it is assigned. */
 export function Voting({ interrupt: { policy, progress } }: VotingProps) {
   const named = useNamed();
   const words = useWords();
@@ -111,7 +111,7 @@ function Votes({ votes }: Pick<CardProgress, 'votes'>) {
   return (
     <ul {...named('votes')} aria-label={words.votes}>
       {votes.map((vote, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: votes stay in the order in which they were given.
+        // biome-ignore lint/suspicious/noArrayIndexKey: votes stay in their order.
         <li key={index} {...named('vote')} data-yours={vote.isYours}>
           <OutcomeIcon outcome={outcomeOfDecision({ type: vote.type })} />
           <span>

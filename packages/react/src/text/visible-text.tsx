@@ -12,7 +12,7 @@ export type VisibleTextProps = {
 
 /**
  * Shows invisible, control and bidirectional characters, and spaces that are not the space, as `⟦U+202E⟧`. Text in any
- * script, and emoji, stay as they are. It is isolated, so that its direction does not reach what stands around it.
+ * script, and emoji, stay unchanged. It is isolated, so that its direction does not affect the text around it.
  */
 export function VisibleText({ text, isName = false, className }: VisibleTextProps) {
   const named = useNamed();

@@ -1,4 +1,4 @@
-// Absences: who is away, and who decides for them. Everyone manages their own; callers who reach everything, those of others.
+// Absences: absent people and their delegates. People manage their own; callers with reach `all` manage all.
 import { z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
 import { defined } from '../defined.ts';
@@ -20,7 +20,7 @@ export function absenceEndpoints({ ai: { people } }: Services) {
     endpoint({
       route: 'GET /absences',
       summary: 'List absences',
-      description: 'With `reach: "own"`, those of the caller and those in which the caller decides.',
+      description: 'With `reach: "own"`, the absences of the caller, and those with the caller as delegate.',
       tag,
       scope: 'read',
       answers: {

@@ -164,7 +164,7 @@ function lastRole({ messages = [] }: z.output<typeof PostShape>): string | undef
   return messages.findLast(({ role }) => role !== 'system')?.role;
 }
 
-/** Refuses a post of a person who may only decide, if it speaks for the owner of the chat or retries a failed run. */
+/** Refuses a post of a person with only the right to decide, if it speaks for the owner of the chat or retries a failed run. */
 async function refuseSpeaking(
   ai: Countersign,
   run: RunReference | undefined,

@@ -16,8 +16,8 @@ export function decisionsEndpoints(services: Services) {
       summary: 'Decide many requests',
       description:
         'Each item is decided by its own id and digest, as if it was sent alone, and has its own outcome, in the order of the ' +
-        'items. One that changed or that somebody else decided stops none of the others. Every decision is durable before the ' +
-        'response is sent; repeating the whole request is safe and returns what is recorded.',
+        'items. An item that has changed or is already decided stops none of the others. Every decision is durable before the ' +
+        'response is sent; repeating the whole request is safe and returns the recorded decisions.',
       tag: 'Requests',
       scope: 'decide',
       headers: ChannelHeaders,
@@ -40,7 +40,7 @@ export function decisionsEndpoints(services: Services) {
   ];
 }
 
-/** The reason for all, where an item refuses and has none of its own. */
+/** The common reason, for an item that refuses without its own. */
 function withReason({ decision }: DecideItem, reason: string | undefined): DecideItem['decision'] {
   if (reason === undefined || (decision.type !== 'reject' && decision.type !== 'cancel')) return decision;
   return { reason, ...decision };

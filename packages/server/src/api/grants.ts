@@ -99,7 +99,7 @@ export function grantEndpoints(services: Services) {
   }
 }
 
-/** The grant as this person sees it; undefined if they cannot. They may revoke what they gave, or could have given. */
+/** The grant for this person; undefined if they cannot see it. They can revoke a grant that they gave, or could have given. */
 async function seen(
   services: Services,
   { votes: _votes, ...grant }: GrantView,

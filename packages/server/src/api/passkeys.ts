@@ -1,8 +1,8 @@
 // Passkeys of the caller: /me/passkeys, and the challenge that one of them signs for a decision.
 //
-// Who may enrol: a person for themselves, signed in to a browser or by `identify`, never with an API token. The first key trusts
-// that sign-in. Each later key is confirmed with one that the person has, so that a stolen session cannot add its own. A person
-// who has lost all keys needs an operator (`countersign passkeys reset`), because revoking must not reopen the first enrolment.
+// People enrol their own keys, signed in to a browser or by `identify`, never with an API token. The first key trusts
+// that sign-in. An earlier key confirms each later one, so that a stolen session cannot add its own. A person
+// without a usable key needs an operator (`countersign passkeys reset`), because revoking must not reopen the first enrolment.
 import { hash, randomBytes } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
 import { type Json, type Passkey, signingChallenge, UsageError } from 'countersign';
@@ -81,7 +81,7 @@ export function passkeyEndpoints(services: Services) {
     endpoint({
       route: 'POST /me/passkeys',
       summary: 'Enrol a passkey',
-      description: 'A person who has a passkey confirms the new one with it.',
+      description: 'One of the caller’s passkeys confirms the new one, if there are any.',
       tag,
       scope: 'decide',
       body: EnrolShape,
@@ -90,7 +90,7 @@ export function passkeyEndpoints(services: Services) {
       handle: async ({ person, proof, request, body: { name, response, confirmation } }) => {
         refuseTokens(proof);
         const begun = await notes.get(ENROLMENTS, person.id);
-        // Of several requests with one challenge, only the one that removes it goes on.
+        // Of several requests with one challenge, only the one that removes it continues.
         if (!begun || !(await notes.remove(ENROLMENTS, person.id))) throw invalid('it was not begun, or took too long');
         const { challenge } = begun.value as { readonly challenge: string };
         const expected = expectedAt(addressOf(request), challenge);
@@ -127,7 +127,7 @@ export function passkeyEndpoints(services: Services) {
     endpoint({
       route: 'DELETE /me/passkeys/{passkeyId}',
       summary: 'Revoke a passkey',
-      description: 'It cannot sign new decisions. What it signed before still verifies.',
+      description: 'It cannot sign new decisions. Its earlier signatures still verify.',
       tag,
       scope: 'decide',
       params,

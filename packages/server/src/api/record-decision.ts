@@ -13,7 +13,7 @@ import type { Services } from './services.ts';
 /** The channels that a caller of the API can name. Others are the names of channels such as `mail`. */
 export const CHANNELS = ['api', 'inbox', 'chat', 'cli'] as const;
 
-/** Who decides, by which way, and at which address of this server, where a passkey must have signed. */
+/** The person, the channel, and the address of this server, where a passkey must have signed. */
 export type Decider = { readonly person: Person; readonly channel: string; readonly address: URL };
 
 type Asked = z.output<typeof DecideShape>;

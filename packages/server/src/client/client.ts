@@ -41,7 +41,7 @@ export type DecideResult = Decided | Readonly<z.infer<typeof WaitingShape>>;
 /** Decisions on many requests, each with the digest of its card, and one reason and one note for all. */
 export type DecideMany = Readonly<z.input<typeof DecideManyShape>>;
 
-/** A period in which `delegate` decides for the caller, or for `person`. */
+/** A period: `delegate` decides for the caller, or for `person`, during it. */
 export type Absent = Readonly<z.input<typeof AbsentShape>>;
 
 /** Query parameters as the client takes them: whole numbers are numbers. */
@@ -73,7 +73,7 @@ export type Client = {
   me(options?: Waiting): Promise<Me>;
   agents(options?: Waiting): Promise<readonly AgentInfo[]>;
   stats(options?: Waiting & { readonly days?: number }): Promise<Stats>;
-  /** How people decide: times, outcomes, load, and what stands out. */
+  /** How people decide: times, outcomes, load, and findings. */
   insights(filters?: InsightFilters, options?: Waiting): Promise<Insights>;
   /** Yields the ids of changed runs; null after each connect and whenever anything may have changed. */
   changes(options?: Waiting): AsyncGenerator<string | null>;
@@ -120,7 +120,7 @@ export type Client = {
       many: DecideMany,
       options?: Waiting & { readonly onProgress?: (outcomes: readonly DecisionOutcome[]) => void },
     ): Promise<readonly DecisionOutcome[]>;
-    /** Says who should decide; null for nobody. Others still may. */
+    /** Assigns the request to a person; null removes the assignment. Others can still decide. */
     assign(interruptId: string, to: string | null, options?: Waiting): Promise<Interrupt>;
     hold(interruptId: string, options?: Waiting & { readonly forMs?: number }): Promise<Hold>;
     release(interruptId: string, options?: Waiting): Promise<void>;

@@ -130,7 +130,7 @@ function tapped(
         await reader.cancel(reason);
       },
     },
-    // No buffer of its own.
+    // Without a buffer.
     { highWaterMark: 0 },
   );
   return { stream, end: () => void reader.cancel().catch(() => undefined) };

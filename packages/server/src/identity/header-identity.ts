@@ -13,7 +13,7 @@ export type HeaderIdentityOptions = {
   readonly trustedProxies: readonly string[];
   /**
    * The header with the person's roles, separated by commas, such as `x-forwarded-groups`; none by default. The proxy must
-   * set it on every request, or remove it: what a client sends would give roles.
+   * set it on every request, or remove it: otherwise a client can give itself roles.
    */
   readonly rolesHeader?: string;
   /** Adds details of the person; all scopes and their own runs by default. */

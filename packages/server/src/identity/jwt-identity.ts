@@ -100,7 +100,7 @@ function keyOf(options: JwtIdentityOptions): { readonly key: JWTVerifyGetKey; re
   return { key, algorithms: PUBLIC_KEYS };
 }
 
-/** Values that are no names of roles are left out: a claim that is not understood gives nothing. */
+/** Leaves out values that are not names of roles: a claim that is not understood gives nothing. */
 function rolesIn(claims: JWTPayload, path: readonly string[]): readonly string[] {
   let value: unknown = claims;
   for (const key of path) {

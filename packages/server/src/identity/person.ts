@@ -19,7 +19,7 @@ export type Person = {
   readonly name: string | null;
   readonly scopes: readonly Scope[];
   readonly reach: Reach;
-  /** Such as `finance`: policies of requests name them. They come from the sign-in, never from what a client says. */
+  /** Such as `finance`: policies of requests name them. They come from the sign-in, never from the body of a request. */
   readonly roles: readonly string[];
   /** Passed to tools while this person's own run is driven; it is not stored. */
   readonly context?: Context;

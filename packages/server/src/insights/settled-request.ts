@@ -15,7 +15,7 @@ export type CountedVote = {
   readonly seenMs: number;
 };
 
-/** A settled request. `expired`: its deadline decided. `withdrawn`: no decision was needed any more. */
+/** A settled request. `expired`: its deadline decided. `withdrawn`: a decision was no longer needed. */
 export type SettledRequest = {
   readonly tool: string;
   /** The name of its policy; null if it has none. */
@@ -55,7 +55,7 @@ type GivenVote = {
   readonly seenForMs?: number;
 };
 
-/** A vote without a name belongs to nobody's figures. */
+/** A vote without a name counts for no person. */
 function countedVote({ by, decision, at, seenForMs }: GivenVote, createdAt: number, settledAt: number): CountedVote[] {
   if (by === null) return [];
   const votedAt = at ?? settledAt;

@@ -97,5 +97,5 @@ const backToApp = (basePath: string, text: string): string =>
 const goTo = (location: string, headers: Record<string, string> = {}): Response =>
   new Response(null, { status: 303, headers: { location, ...headers } });
 
-/** The pages depend on who asks, so browsers must not keep them. */
+/** The pages depend on the person, so browsers must not keep them. */
 const answer = (text: string, status = 200): Response => htmlResponse(text, status, 'no-store');

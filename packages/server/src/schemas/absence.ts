@@ -1,4 +1,4 @@
-// Schemas of absences: who is away, and who decides for them.
+// Schemas of absences: absent people and their delegates.
 import { z } from '@hono/zod-openapi';
 import { nameShape } from './page.ts';
 
@@ -7,14 +7,14 @@ const momentShape = z.int().min(0);
 export const AbsenceShape = z
   .object({
     person: z.string(),
-    delegate: z.string().openapi({ description: 'Who decides for this person.' }),
+    delegate: z.string().openapi({ description: 'Decides for this person.' }),
     from: z.number(),
     until: z.number().openapi({ description: 'The first moment after the period, in milliseconds.' }),
     by: z.string().nullable().openapi({ description: 'Who recorded it.' }),
   })
   .openapi('Absence');
 
-/** A period in which one person decides for another. */
+/** The period of a delegation. */
 export type Absence = Readonly<z.infer<typeof AbsenceShape>>;
 
 /** Only a caller who reaches everyone's runs can name another person. */

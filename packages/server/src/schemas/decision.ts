@@ -41,8 +41,7 @@ export const DecideShape = z
       description: 'Given with an approval, once it has settled the request.',
     }),
     onBehalfOf: z.string().min(1).max(200).optional().openapi({
-      description:
-        'The absent person whom the caller stands in for. Found by itself if there is only one who may decide.',
+      description: 'The absent person whom the caller stands in for. Can be left out if only one of them is a decider.',
     }),
     seenForMs: z.int().min(0).max(86_400_000).optional().openapi({
       description: 'How long the person had the card in view. Recorded for the figures about decisions.',

@@ -31,7 +31,7 @@ export const DecideManyShape = z
           seen.add(interruptId);
         }
       }),
-    reason: reasonShape.openapi({ description: 'For every item that rejects or cancels without a reason of its own.' }),
+    reason: reasonShape.openapi({ description: 'For every item that rejects or cancels without its own reason.' }),
     note: noteShape,
   })
   .openapi('DecideMany');

@@ -10,7 +10,7 @@ const counts = {
   rejected: z.int(),
   answered: z.int(),
   cancelled: z.int().openapi({ description: 'Withdrawn ones included.' }),
-  expired: z.int().openapi({ description: 'Nobody decided in time.' }),
+  expired: z.int().openapi({ description: 'The deadline passed without a decision.' }),
 };
 const figures = {
   ...counts,
@@ -27,7 +27,7 @@ export const InsightsShape = z
     isComplete: z.boolean().openapi({ description: 'False if only the newest requests were counted.' }),
     total: z.object(figures),
     days: z.array(z.object({ day: z.string().openapi({ example: '2026-01-31' }), ...counts })).openapi({
-      description: 'By the day in UTC on which they were settled.',
+      description: 'By the day of settlement, in UTC.',
     }),
     tools: z.array(NamedFiguresShape),
     people: z.array(NamedFiguresShape).openapi({ description: 'By voter: a request counts for each.' }),

@@ -18,7 +18,7 @@ export const HoldShape = z
   .object({ by: z.string(), until: z.number().openapi({ description: 'In milliseconds.' }) })
   .openapi('Hold');
 
-/** Shows who is reviewing a request, and until when. It locks nothing. */
+/** Shows the reviewer of a request, and until when. It locks nothing. */
 export type Hold = Readonly<z.infer<typeof HoldShape>>;
 
 const JsonSchemaShape = z.record(z.string(), z.unknown()).nullable();

@@ -16,7 +16,7 @@ export const ProblemShape = z
     hold: z
       .object({ by: z.string(), until: z.number() })
       .optional()
-      .openapi({ description: 'With `claimed`: who is reviewing it, and until when.' }),
+      .openapi({ description: 'With `claimed`: the reviewer, and until when.' }),
   })
   .openapi('Problem');
 

@@ -49,7 +49,7 @@ function cutOf(context: Context): { readonly cut?: () => void } {
 
 /**
  * The pattern, never the path: paths contain ids and URLs contain secrets. Asks the request itself: the helper in `hono/route`
- * only understands requests of its own copy of Hono, and the host app may have installed another.
+ * only understands requests of the same copy of Hono, and the host app may have installed another.
  */
 function routeOf(context: Context): string {
   const found = context.req.matchedRoutes.find(({ path }) => !path.endsWith('*'));

@@ -37,7 +37,7 @@ test('similar requests are compared and approved together; one that somebody els
   await table.getByRole('checkbox').nth(3).click();
   await card(page).getByLabel('Reason for all').fill('Checked');
   await card(page).getByRole('button', { name: 'Approve 3' }).click();
-  await card(page).getByText('2 decided, 1 decided by somebody else.').waitFor();
+  await card(page).getByText('2 decided, 1 decided by someone else.').waitFor();
   expect(await table.getByText('Approved').count()).toBe(2);
   await table.getByText(/ben already rejected this/).waitFor();
   await expect.poll(() => desk.done.length).toBe(2);

@@ -1,4 +1,4 @@
-// The AI SDK's recipe with `processToolCalls`, behind a gate with a store: what was asked is on record, so a confirmation
+// The AI SDK's recipe with `processToolCalls`, behind a gate with a store: each request is recorded, so a confirmation
 // that was made up, altered or sent twice runs nothing.
 import {
   convertToModelMessages,

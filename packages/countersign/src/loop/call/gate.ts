@@ -76,7 +76,7 @@ async function askApproval(
   if (approval === false && !changed) return heldTo(call, bound);
   const asked = approval === false ? true : approval;
   const { policy, ...options } = asked === true ? {} : asked;
-  // A policy that is undefined may be one that was not found: then nobody can approve.
+  // An undefined policy may be one that was not found: then no person can approve.
   const isGoverned = asked !== true && 'policy' in asked;
   const governed = isGoverned
     ? await governedBy(policy, driver.policies, input, ctx)
@@ -85,7 +85,7 @@ async function askApproval(
   const granted = changed ? undefined : await useGrant(run, driver, call, bound, governed.policy);
   if (granted) return granted;
   const previews = changed ?? defined({ preview: await previewOf(driver, tool, heldTo(call, bound)) });
-  // The call stays as it is, and asks when the run continues.
+  // The call stays unchanged, and asks when the run continues.
   if (previews.preview && driver.signal?.aborted) return undefined;
   const isPlain = asked === true || (isGoverned && Object.keys(options).length === 0);
   const payload = approvalPayload(run, call, isPlain ? true : options);

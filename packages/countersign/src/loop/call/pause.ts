@@ -61,7 +61,7 @@ export async function ask(
   const { expiresAt, ...times } = timed;
   const deadline = EXPIRES.has(kind) ? expiresAt : undefined;
   const { preview, earlierPreview } = previews ?? keptPreview(kind, call);
-  // Nobody has seen the changed preview, so no deadline may approve it.
+  // No person has seen the changed preview, so no deadline may approve it.
   const ending = earlierPreview && onExpiry === 'approve' ? 'reject' : onExpiry;
   const waits = defined({ title, expiresAt: deadline, onExpiry: ending, ...times, labels, risk });
   const shown = defined({ reversibility, preview, earlierPreview, policy: governed.policy });
@@ -75,7 +75,7 @@ function shownBound({ runsWith, readAnew }: Bound, { input }: Call): Bound {
   return runsWith === undefined || sameJson(runsWith, input) ? {} : { runsWith };
 }
 
-/** A doubt, and a question about a missing tool, are about what was approved. */
+/** A doubt, and a question about a missing tool, are about the approved input. */
 function keptPreview(kind: InterruptKind, { approvedPreview: preview }: Call): ShownPreviews {
   return kind === 'unknown-outcome' || kind === 'unavailable' ? defined({ preview }) : {};
 }

@@ -8,7 +8,7 @@ import type { ToolDefinition } from '../tool/definition.ts';
 import { approvalContext } from './body-context.ts';
 import { validInput } from './bound-input.ts';
 
-/** What a question shows: the preview as it is now, and the approved one if that differs. */
+/** What a question shows: the current preview, and the approved one if that differs. */
 export type ShownPreviews = Pick<Interrupt, 'preview' | 'earlierPreview'>;
 
 const DEFAULT_MS = 10_000;
@@ -48,7 +48,7 @@ export function isCompared({ preview, onPreviewChange }: ToolDefinition, { appro
   return preview !== undefined && approvedPreview !== undefined && onPreviewChange !== 'run';
 }
 
-/** A person who approved without a preview has accepted that there is none. */
+/** A person who approved without a preview has accepted its absence. */
 function isSame(approved: Preview, now: Preview): boolean {
   if ('failed' in approved || 'failed' in now) return 'failed' in approved && 'failed' in now;
   return sameJson(approved.value, now.value);

@@ -49,7 +49,7 @@ export type PolicyConfig<Input = any, C extends Context = Context> = Omit<
 > &
   TimeOptions &
   Pick<AskOptions, 'onExpiry'> & {
-    /** Who may vote, beside the people in the groups of `quorum`. A function is asked when the call asks. */
+    /** These people can vote, and so can those in the groups of `quorum`. A function is called when the call asks. */
     readonly deciders?: Who | ((input: Input, ctx: ApprovalContext<C>) => MaybePromise<Who>);
     /** How wide a grant may be, such as `{ uses: 10, expiresWithin: '7d' }`. By default none is allowed where there is a quorum. */
     readonly grants?: (Omit<GrantMaximum, 'expiresWithin'> & { readonly expiresWithin: Duration }) | false;
@@ -124,7 +124,7 @@ export type ToolConfig<
     input: InferOutput<I>,
     ctx: { readonly idempotencyKey: string; readonly context: C },
   ) => MaybePromise<Verified>;
-  /** Milliseconds after its start in which a call takes effect or never does; then a `verify` that finds nothing is believed. */
+  /** A call takes effect within so many milliseconds of its start, or never. Then a `verify` that finds nothing is believed. */
   readonly settlesWithin?: number;
   /**
    * Says what would happen, such as the rows that would change: any JSON. It is computed when a person is asked and shown on

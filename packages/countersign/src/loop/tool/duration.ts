@@ -11,7 +11,7 @@ const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** No question waits longer than ten years. */
 export const LONGEST_SPAN_MS = 3_653 * UNITS.d;
 
-/** Undefined if it is no duration. */
+/** Undefined if it is not a duration. */
 export function spanOf(value: unknown): Span | undefined {
   const [, digits = '', unit = ''] = typeof value === 'string' ? (/^(\d{1,9})([smhd])$/.exec(value) ?? []) : [];
   const count = Number(digits);

@@ -20,7 +20,7 @@ export type Policies = {
 /** What a question is governed by: its policy, and how it waits. */
 export type Governed = { readonly policy: Policy; readonly waits: WaitOptions };
 
-/** Throws if nobody could satisfy the policy, or something in it is unknown. */
+/** Throws if the policy cannot be satisfied, or has an unknown field or role. */
 export function checkPolicy(name: string | undefined, config: unknown, roles?: readonly string[]): void {
   const { deciders, ...rest } = (isObject(config) ? config : {}) as PolicyConfig;
   const { policy, waits } = partsOf(rest);
@@ -31,7 +31,7 @@ export function checkPolicy(name: string | undefined, config: unknown, roles?: r
   throw new UsageError('invalid-options', { policy: name }, `${which} cannot be used: ${problem}.`);
 }
 
-/** The policy for this input. What cannot be found out is a warning on the card, and then nobody is a decider by it. */
+/** The policy for this input. If its deciders cannot be found, the card has a warning, and the policy has no deciders. */
 export async function governedBy(
   named: unknown,
   { named: known, membersOf, roles }: Policies,
@@ -68,7 +68,7 @@ function partsOf(config: Omit<PolicyConfig, 'deciders'>): Governed {
     Object.fromEntries(Object.entries(config).filter(([key]) => TIMES.includes(key) === isTime)),
   );
   const { grants } = config;
-  // What is not a duration stays, and `policyProblem` refuses it.
+  // An invalid duration stays, and `policyProblem` refuses it.
   const expiresWithin = grants ? spanOf(grants.expiresWithin)?.ms : undefined;
   const maximum = grants && expiresWithin !== undefined ? { grants: { ...grants, expiresWithin } } : {};
   return { policy: { ...policy, ...maximum } as Policy, waits: waits as WaitOptions };
@@ -102,7 +102,7 @@ async function tooFew({ quorum = [] }: Policy, membersOf: Policies['membersOf'])
           `${count} votes are needed, and only ${members.size} people are in: ${[...people, ...roles].join(', ')}.`,
         );
     } catch (error) {
-      warnings.push(`It could not be checked who is in: ${roles.join(', ')} (${messageOf(error)}).`);
+      warnings.push(`The members of ${roles.join(', ')} could not be read (${messageOf(error)}).`);
     }
   }
   return warnings;

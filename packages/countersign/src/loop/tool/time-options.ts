@@ -17,7 +17,7 @@ export type BusinessHours = {
   readonly from?: string;
   /** `'17:00'` by default; at most `'24:00'`. */
   readonly to?: string;
-  /** Days on which nobody works: `'2026-12-24'`, or `'12-25'` in every year. */
+  /** Days off: `'2026-12-24'`, or `'12-25'` in every year. */
   readonly holidays?: readonly string[];
 };
 

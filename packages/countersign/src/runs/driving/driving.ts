@@ -87,7 +87,7 @@ export class Drives implements Driving {
     throw new UsageError('unknown-agent', { agent: name }, `No agent ${name} is defined here. Defined are: ${known}.`);
   }
 
-  /** Opens a recorded run for writing. Its listener receives only what is durable. */
+  /** Opens a recorded run for writing. Its listener receives only durable events. */
   open(
     record: JournalOptions['run'],
     state: State,
@@ -191,7 +191,7 @@ export class Drives implements Driving {
     const emit = this.live.emitter(journal.runId, () => run.state.history.length, onChunk);
     try {
       const looking = context || isLookedUp ? context : this.#takeOver.contextOf(journal);
-      // Without an await if there is no promise: events of one turn are written together.
+      // Without an await unless it returns a promise: events of one turn are written together.
       const given = isThenable(looking) ? await looking : looking;
       if (given === 'left') {
         await leave(open);

@@ -23,7 +23,7 @@ export type OnReminder = (interrupt: RunInterrupt, reminder: Reminder) => unknow
 
 /** One attempt to tell people of an escalation. */
 export type EscalationNotice = Reminder & {
-  /** Who may decide too from now on. */
+  /** These people can decide too from now on. */
   readonly to: Who;
 };
 

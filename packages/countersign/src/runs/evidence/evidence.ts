@@ -12,7 +12,7 @@ export const EVIDENCE_FORMAT = 'countersign-evidence/1';
 
 /** A question of the run, as its events tell it, and its row in the store. */
 export type EvidenceQuestion = ReplayedQuestion & {
-  /** The card as it was shown; null if the question was settled at once, so that nobody saw it. */
+  /** The card that people saw; null if the question was settled at once, before it was shown. */
   readonly shown: Pick<InterruptRecord, 'card' | 'digest' | 'createdAt' | 'settledAt' | 'settlement'> | null;
 };
 

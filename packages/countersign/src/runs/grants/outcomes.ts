@@ -51,7 +51,7 @@ type Outcome = 'spent' | 'released' | 'open';
 
 async function outcomeOf(store: Store, grantId: string, key: string): Promise<Outcome> {
   const loaded = await readRun(store, runOfUse(key));
-  // Nothing tells any more whether the call ran.
+  // The record no longer shows whether the call ran.
   if (!loaded) return 'spent';
   try {
     await checkChain(loaded);
@@ -63,7 +63,7 @@ async function outcomeOf(store: Store, grantId: string, key: string): Promise<Ou
   collect(calls, loaded.run.id, [], loaded.events);
   const { status } = loaded.run;
   const facts = calls.get(key);
-  // The process died before the call was recorded, and the run went on without it.
+  // The process died before the call was recorded, and the run continued without it.
   if (!facts) return status === 'running' ? 'open' : 'released';
   return outcome(facts, grantId, ENDED.has(status));
 }

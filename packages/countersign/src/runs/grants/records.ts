@@ -15,7 +15,7 @@ const OPEN = 'grants-open';
 /** How many grants of a tool are read at once. */
 const PAGE = 100;
 
-/** A grant as it was read. `version` is that of its note. */
+/** A loaded grant. `version` is that of its note. */
 export type GrantRecord = {
   readonly events: readonly GrantEvent[];
   readonly hash: string;

@@ -12,7 +12,7 @@ type Needs = {
   readonly store: Store;
   readonly clock: () => number;
   readonly run: NewRun;
-  /** The look-up for open grants, which most calls do in vain, costs no append of its own. */
+  /** The look-up for open grants, which most calls do in vain, costs no extra append. */
   readonly withNext: <T>(lookUp: Promise<T>) => Promise<T>;
 };
 

@@ -9,7 +9,7 @@ import {
 } from '../../core/grant.ts';
 import { runOfUse } from './outcomes.ts';
 
-/** A grant, with what is left of it. */
+/** A grant, with its remaining uses and budget. */
 export type GrantView = Grant & {
   readonly madeAt: number;
   readonly status: GrantStatus;
@@ -21,7 +21,7 @@ export type GrantView = Grant & {
 /** The grant that was given with a decision. `ai.grants.get` reads all of it. */
 export type GivenGrant = Pick<Grant, 'id' | 'tool' | 'uses' | 'expiresAt'>;
 
-/** A grant with the calls that used it, in the order in which they came. */
+/** A grant with the calls that used it, oldest first. */
 export type GrantDetails = GrantView & { readonly calls: readonly (GrantUse & { readonly runId: string })[] };
 
 export function grantView(state: GrantState, now: number): GrantView {

@@ -196,7 +196,7 @@ export class Journal implements Sink {
   }
 
   /**
-   * Writes what is queued and gives the claim up. `more`: someone else wrote meanwhile, and the claim is still held.
+   * Writes the queued events and gives the claim up. `more`: someone else wrote meanwhile, and the claim is still held.
    * `again`: someone else wrote just as the claim was given up, so perhaps no worker drives the run.
    */
   finish(leaves = true): Promise<'done' | 'more' | 'again'> {
@@ -218,7 +218,7 @@ export class Journal implements Sink {
     return statusOf(state, this.#options.limits) === 'running';
   }
 
-  /** Runs one write at a time, in the order in which they were requested. */
+  /** Runs one write at a time, in the order of the requests. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#lastWrite.then(work);
     this.#lastWrite = turn.catch(() => undefined);

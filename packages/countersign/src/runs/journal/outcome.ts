@@ -21,7 +21,7 @@ function errorOutcome(error: unknown): Json {
   return json.ok ? json.value : null;
 }
 
-/** The error that a run stopped with, as it was thrown by the process that drove it. */
+/** The error that a run stopped with, with the class that the driving process threw. */
 export function errorOf(
   { code, message, retryable }: { readonly code: string; readonly message: string; readonly retryable: boolean },
   details: ErrorDetails,

@@ -1,4 +1,4 @@
-// Checks the signature of a decision before it is recorded: the key, its owner, and what it signed.
+// Checks the signature of a decision before it is recorded: the key, its owner, and the signed decision.
 import { UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { Vote } from '../../core/policy.ts';
@@ -6,7 +6,7 @@ import type { Passkeys } from './passkeys.ts';
 import { type PasskeySignature, type SignedDecision, signatureProblem } from './signature.ts';
 
 /**
- * The signature as it is recorded, with the public key of the enrolled passkey. `given` has the assertion of the browser, and
+ * Returns the signature to record, with the public key of the enrolled passkey. `given` has the assertion of the browser, and
  * the origin and the relying party that the caller expects. `earlier` are the votes on the question so far.
  */
 export async function checkedSignature(
@@ -50,7 +50,7 @@ export async function checkedSignature(
   return signature;
 }
 
-/** The same assertion again: someone sends what they have recorded. */
+/** The same assertion again: the person repeats a recorded vote. */
 function isSameAssertion(signature: Json | undefined, response: Json): boolean {
   return isObject(signature) && assertionIn(signature.response) === assertionIn(response);
 }

@@ -12,7 +12,7 @@ export type Passkey = {
   readonly publicKey: string;
   readonly transports: readonly string[];
   readonly createdAt: number;
-  /** A revoked key signs nothing new. What it signed before still verifies. */
+  /** A revoked key signs nothing new. Its earlier signatures still verify. */
   readonly revokedAt: number | null;
 };
 
@@ -20,7 +20,7 @@ const COLLECTION = 'passkeys';
 const MOST_KEYS = 50;
 const ATTEMPTS = 10;
 
-/** Enrolled passkeys; `ai.runs.passkeys`. Who may enrol whose key is for the caller to check. */
+/** Enrolled passkeys; `ai.runs.passkeys`. The caller checks whether a person can enrol a key. */
 export class Passkeys {
   readonly #notes: Notes;
   readonly #now: () => Promise<number>;

@@ -10,7 +10,7 @@ export type SignedDecision = {
   readonly interruptId: string;
   /** The digest of the card that the person saw. It covers the input and everything else on the card. */
   readonly digest: string;
-  /** The decision as it is recorded, such as `{ type: 'approve', edit: … }`. */
+  /** The recorded form of the decision, such as `{ type: 'approve', edit: … }`. */
   readonly decision: Json;
   readonly by: string;
   /** The person whom they stand in for. */
@@ -19,7 +19,7 @@ export type SignedDecision = {
   readonly nonce?: string | undefined;
 };
 
-/** A signature as it is recorded with the vote. It carries the public key, so it can be checked after the key was revoked. */
+/** The signature of a recorded vote. It carries the public key, so it can be checked after the key was revoked. */
 export type PasskeySignature = {
   readonly type: 'passkey';
   readonly credentialId: string;
@@ -32,7 +32,7 @@ export type PasskeySignature = {
   readonly nonce?: string;
 };
 
-/** The challenge that the passkey signs: the SHA-256 of what is decided, in base64url. */
+/** The challenge that the passkey signs: the SHA-256 of the decision, in base64url. */
 export function signingChallenge(decided: SignedDecision): string {
   const { interruptId, digest, decision, by, onBehalfOf = null, nonce = null } = decided;
   const signed = { countersign: 'decision/1', interruptId, digest, decision, by, onBehalfOf, nonce };

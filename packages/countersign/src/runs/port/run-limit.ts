@@ -12,7 +12,7 @@ type Measured = { readonly run: Pick<RunRecord, 'id' | 'version'>; readonly size
 /** Decisions of up to this size are always recorded, so that the requests of a full run can still be settled. */
 const SMALL_DECISION = 16_384;
 
-/** Throws `run-too-large` if there is no room for a message, or for a decision that carries much, such as an edit. */
+/** Throws `run-too-large` if the run is too large for a message, or for a decision that carries much, such as an edit. */
 export function refuseLarge(
   limit: RunLimit,
   { run, size }: Measured,

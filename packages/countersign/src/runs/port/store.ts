@@ -85,7 +85,7 @@ export type InterruptRecord = {
    */
   readonly card: Json;
   readonly digest: string;
-  /** The votes so far, and who has a part in it: JSON that the engine writes and reads. Null if there is nothing. */
+  /** The votes so far, and the people with a part in it: JSON that the engine writes and reads. Null if there is nothing. */
   readonly progress: Json;
   /** Null while the question is pending. */
   readonly settledAt: number | null;
@@ -230,7 +230,7 @@ export interface Store {
    */
   delete(runId: string): Promise<boolean>;
   /**
-   * Takes the claim and reads the run as it is then, with its first events: a page, or less if others append meanwhile.
+   * Takes the claim and reads the run at that version, with its first events: a page, or less if others append meanwhile.
    * Undefined if the run does not exist or another token holds it.
    */
   claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined>;

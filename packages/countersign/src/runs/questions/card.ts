@@ -21,7 +21,7 @@ export type PendingCard = {
   readonly kind: Interrupt['kind'];
   /** What the tool wants the person to see. */
   readonly payload: Json;
-  /** Absent while nobody has voted and nothing else has happened. */
+  /** Absent for an untouched question. */
   readonly progress?: QuestionProgress;
 };
 

@@ -191,7 +191,7 @@ export function signDecisions(decisions: Decisions, options: DecisionOptions): D
   if (Object.keys(signature).length === 0) return decisions;
   const sign = (entry: DecisionEntry): DecisionEntry => {
     const { part, verb } = entry;
-    // `matchDecisions` reports what is not a decision.
+    // `matchDecisions` reports invalid decisions.
     if (!isObject(part)) return entry;
     const said = metadataIn(part);
     const made = said.made ?? ('toolResponse' in part ? 'respond' : verb);
@@ -200,7 +200,7 @@ export function signDecisions(decisions: Decisions, options: DecisionOptions): D
   return { ...decisions, entries: decisions.entries.map(sign) };
 }
 
-/** Who decides, through which channel and with which note, as far as given. */
+/** The person, the channel and the note of a decision, as far as given. */
 function signatureOf({ by, channel, note }: DecisionOptions): DecisionOptions {
   return Object.fromEntries(Object.entries({ by, channel, note }).filter(([, said]) => said !== undefined));
 }

@@ -46,7 +46,7 @@ export async function dueEscalations(
 
 const NOTHING: QuestionProgress = { votes: [], round: 1, escalatedTo: [] };
 
-/** `manager` becomes the managers of today. Without any, nobody is added. */
+/** `manager` becomes the current managers, if there are any. */
 async function resolved(
   to: Escalation['to'],
   { interrupt, progress }: PendingCard,

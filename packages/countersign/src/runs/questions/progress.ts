@@ -37,7 +37,7 @@ export function ballotOf(progress: QuestionProgress | undefined, startedBy: stri
   return { votes: progress?.votes ?? [], requestedBy: startedBy, escalatedTo: progress?.escalatedTo ?? [] };
 }
 
-/** Null for a question without a policy to which nothing has happened. */
+/** Null for an untouched question without a policy. */
 export function progressOn(card: PendingCard, startedBy: string | null): VotingProgress | null {
   const { progress, part } = card;
   const policy = policyOn(card);
@@ -54,7 +54,7 @@ export function progressOn(card: PendingCard, startedBy: string | null): VotingP
   };
 }
 
-/** The progress of a question to which nothing has happened. */
+/** The progress of an untouched question. */
 export function unvoted(policy: Policy, startedBy: string | null, input: Json): VotingProgress {
   const missing = missingIn(tally(policy, ballotOf(undefined, startedBy), input));
   return { votes: [], missing, escalatedTo: [], assignedTo: null, round: 1 };

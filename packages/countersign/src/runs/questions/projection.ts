@@ -50,7 +50,7 @@ function progressedIn(before: Cards, after: Cards, run: NewRun): readonly Progre
   });
 }
 
-/** After an escalation, people are told at once: as a reminder that was due when the escalation was. */
+/** After an escalation, people get a reminder at once: it was due when the escalation was. */
 function noticeOf(before: PendingCard, after: PendingCard): { readonly remindAt?: number } {
   const { escalations } = waitingOn(after);
   const escalation =

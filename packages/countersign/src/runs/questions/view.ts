@@ -37,7 +37,7 @@ export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'progress' | 
   readonly drill?: true;
   /** Who must decide; null if one decision of anyone settles the question. */
   readonly policy: Policy | null;
-  /** The votes so far; null if there is no policy and nothing has happened to the question. */
+  /** The votes so far; null for an untouched question without a policy. */
   readonly progress: VotingProgress | null;
   /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
   readonly settlement: Settlement | Withdrawal | null;
@@ -164,7 +164,7 @@ function votingOn(
   };
 }
 
-/** The tool and the kind in the row are those on the card: they say what is approved. */
+/** The tool and the kind in the row are those on the card, which the person approves. */
 function isShownAs({ tool, kind }: InterruptRecord, part: ToolRequestPart): boolean {
   return tool === part.toolRequest.name && kind === kindOn(part);
 }

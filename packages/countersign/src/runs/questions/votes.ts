@@ -78,10 +78,10 @@ export type Cast = {
   readonly asksAgain: boolean;
 } & ({ readonly status: 'settled' } | { readonly status: 'waiting'; readonly missing: readonly Missing[] });
 
-/** Who votes: their roles, and for whom. Asked only where a question has a policy. */
+/** The roles of the voter, and the person whom they stand in for. Asked only if a question has a policy. */
 export type Voter = Pick<Vote, 'roles' | 'onBehalfOf' | 'digest' | 'signature' | 'seenForMs'>;
 
-/** Who may vote on a question. */
+/** The people and roles that can vote on a question. */
 export type Electorate = {
   /** A vote of these people could be recorded, as far as it depends on who they are. */
   mayVote(vote: Pick<Vote, 'by' | 'roles' | 'onBehalfOf'>): boolean;
@@ -99,7 +99,7 @@ export function electorateOf(policy: Policy, { progress }: PendingCard, { starte
   };
 }
 
-/** Checks the signature of a vote, and returns it as it is recorded. */
+/** Checks the signature of a vote, and returns the form to record. */
 export type SignVote = (
   key: string,
   vote: Pick<Vote, 'by' | 'decision'> & Voter,

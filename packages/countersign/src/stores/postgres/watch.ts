@@ -99,7 +99,7 @@ export class PostgresAnnouncer {
     const expected = this.#expected;
     this.#expected = [];
     announce(this.#connection, [], expected).catch(() => {
-      // Nobody expects these appends. They are announced all the same.
+      // No watcher expects these appends, but they are announced too.
     });
   }
 }

@@ -1,4 +1,4 @@
-// Who holds a run, and who may take it.
+// The claim on a run: its holder, and whether another worker can take it.
 import type { Append } from '../../runs/port/store.ts';
 
 /** The claim of a worker on a run, until a time of the store. */

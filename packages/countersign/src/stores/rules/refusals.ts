@@ -105,7 +105,7 @@ function checkTimes(of: string, times: readonly (number | null)[]): void {
   }
 }
 
-/** Throws if these are no times of reminders. */
+/** Throws if these are not times of reminders. */
 export function checkReminders(...times: readonly (number | null)[]): void {
   checkTimes('reminder', times);
 }

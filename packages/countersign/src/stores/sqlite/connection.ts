@@ -150,7 +150,7 @@ export class SqliteConnection {
       await this.#begin();
       this.#commit(() => migrateSqlite(this.#open(), path, now()));
     }
-    // Whoever has read the tables has created the log and the locks, unless the disk does not support them.
+    // A connection that has read the tables has created the log and the locks, unless the disk does not support them.
     this.#places = placesOf(path);
     this.#upToDate = database ?? this.#open();
   }

@@ -39,7 +39,7 @@ export type CrashScenario = {
    * only effects exist whose key starts with the call's key, it rejects the call; without any effect, it runs the call.
    */
   settleDoubt?(card: RunInterrupt, effects: readonly CrashEffect[]): DecisionInput;
-  /** Who decides each request, one after the other, all in the same way; the crash kit itself by default. */
+  /** These people decide each request, one after the other, all in the same way; the crash kit itself by default. */
   readonly voters?: readonly { readonly by: string; readonly roles?: readonly string[] }[];
   /** Decides all pending requests at the same moment, not one after the other. */
   readonly atOnce?: boolean;
@@ -196,7 +196,7 @@ export class CrashTrial {
       if (this.#voted.has(vote)) await this.#checkVote(runs, card, voter.by);
       const { interruptId } = await runs.decide(card.id, decision, { ...voter, digest: card.digest });
       this.#voted.add(vote);
-      // An edit asks everyone again, on a card of its own.
+      // An edit asks everyone again, on a new card.
       if (interruptId !== card.id) break;
     }
     this.#decisions.set(card.id, { card, decision, acknowledged: true });

@@ -102,7 +102,7 @@ const NUMBERED: ReadonlySet<string> = new Set(
 /** Not the digits of a code such as `INV-7`. */
 const NUMBER = /(?<![\p{L}\d.,_/-])([€$£])?\s?(-?\d[\d,]*(?:\.\d+)?)(?![\d_])(?!-?\p{L}*\d)\s?([€$£]|\p{L}+)?/gu;
 
-/** Words that begin a phrase of their own, and so end the phrase before. */
+/** Words that begin a new phrase, and so end the phrase before. */
 const LEADS =
   'to|for|from|about|that|saying|because|on|at|in|into|with|by|until|as|of|via|per|called|named|titled|regarding|and|then|or';
 
@@ -125,7 +125,7 @@ function objectOf(text: string, end: string, verb: readonly string[]): string | 
 }
 
 function phraseAfter(text: string, lead: string, end: string): string | undefined {
-  // What is said reaches to the end; a name ends with the next phrase.
+  // A text reaches to the end; a name ends with the next phrase.
   const until = SPEECH.has(lead) ? '$' : end;
   const phrase = new RegExp(`(?<![\\p{L}\\d])${escaped(lead)}\\s+(.+?)${until}`, 'isu').exec(text)?.[1];
   // `for invoice 7` is a phrase; `for 40 euros` is an amount, and of `to ACME 950` only ACME is.

@@ -4,7 +4,7 @@ import type { Message, ToolRequestPart, ToolResponsePart } from '../../core/mess
 import type { ToolSpec } from '../../models/model.ts';
 import { wordsOf } from './words.ts';
 
-/** The first words of every reply, so that nobody mistakes it for a model. */
+/** The first words of every reply, so that no reader mistakes it for a model. */
 export const STAND_IN = 'Stand-in model:';
 
 /** One sentence for each result. Undefined if there is none yet. */

@@ -1,4 +1,4 @@
-// Words of messages, tools and properties, in a form in which they can be compared.
+// Words of messages, tools and properties, in a form that can be compared.
 
 /** The words of a text or of a name such as `payInvoice` or `pay_invoice`, in lower case. */
 export function wordsOf(text: string): readonly string[] {

@@ -32,7 +32,7 @@ export async function findChat(
 ): Promise<LoadedRun | undefined> {
   const loaded = await runs.find(chatId, { after });
   if (!loaded) return undefined;
-  // A person who may not read the chat must not learn that it exists.
+  // A person without access to the chat must not learn that it exists.
   if (loaded.run.agent !== agent.name || !(await mayRead(loaded.run, person))) throw unknownChat(chatId);
   return loaded;
 }

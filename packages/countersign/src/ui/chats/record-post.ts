@@ -56,7 +56,7 @@ async function recordIn(
   const { decisions, problems } = postedDecisions(post, pending);
   const refused = new Map(problems);
   let isNew = false;
-  // The first write can build on the run as it was read; after that it has changed.
+  // The first write can build on the loaded run; after that it has changed.
   let unchanged: LoadedRun | undefined = loaded;
   for (const decision of decisions) {
     const found = await decide(chat, decision, unchanged);
@@ -91,7 +91,7 @@ async function decide(
   if (runIdOf(interruptId) !== chatId) throw unknownInterrupt(interruptId);
   // The question may be newer than the loaded chat: an earlier decision of this post may have led to it.
   const card = interruptCard(await runs.interrupt(interruptId), agent, true);
-  /** Only a person who may decide learns why the decision is invalid. */
+  /** Only a permitted decider learns why the decision is invalid. */
   const problem = async (problems: readonly Problem[]): Promise<readonly Problem[]> => {
     if (card.status !== 'pending' || (await mayDecide(card, person))) return problems;
     throw notAllowed(person, interruptId);

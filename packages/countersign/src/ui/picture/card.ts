@@ -1,4 +1,4 @@
-// The card of a request, as it is sent to a browser: the data of a `data-interrupt` part.
+// The card of a request on the wire to a browser: the data of a `data-interrupt` part.
 import type { Preview, Reversibility } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
 import type { Missing, Policy, Who } from '../../core/policy.ts';
@@ -82,7 +82,7 @@ export type InterruptCard<Tool extends string = string, Input = Json> = {
   readonly onExpiry: 'reject' | 'cancel' | 'approve' | null;
   /** Who must decide; null if one decision settles it. */
   readonly policy: Policy | null;
-  /** The votes so far; null if there is no policy and nothing has happened to the request. */
+  /** The votes so far; null for an untouched request without a policy. */
   readonly progress: CardProgress | null;
   readonly allows: readonly Allowed[];
   /** Whether the reader may decide it. The server checks again. */

@@ -37,7 +37,7 @@ type OnConnection = (isConnected: boolean) => void;
 export interface Backend {
   /** The address, as people read it. */
   readonly where: string;
-  /** The person who decides here, if known. */
+  /** The person at this terminal, if known. */
   readonly person: string | undefined;
   runs(query: RunsQuery): Promise<Page<RunSummary>>;
   run(runId: string): Promise<RunDetail>;
@@ -62,9 +62,9 @@ export interface Backend {
   grants(query: GrantListOptions): Promise<Page<Omit<Grant, 'mayRevoke'>>>;
   grant(grantId: string): Promise<Omit<GrantInDetail, 'mayRevoke'>>;
   revokeGrant(grantId: string, reason: string | undefined): Promise<Omit<Grant, 'mayRevoke'>>;
-  /** Says who should decide the request; null for nobody. */
+  /** Assigns the request to a person; null removes the assignment. */
   assign(interruptId: string, to: string | null): Promise<void>;
-  /** Who is away. `person` is the caller unless given. */
+  /** The absences of people. `person` is the caller unless given. */
   readonly absences: {
     list(): Promise<readonly Absence[]>;
     /** Null if it was ended at the same moment. */

@@ -1,4 +1,4 @@
-// The backend on a running server, through its API. The token says who decides.
+// The backend on a running server, through its API. The token names the person.
 import type { DecideResult, DecisionInput } from 'countersign';
 import { allItems } from '../../all-items.ts';
 import { ApiError, type Client, createClient, type Decide, type Decision } from '../../client/index.ts';

@@ -21,7 +21,7 @@ export function addAssign(program: Command, action: Action): void {
   withExamples(
     withBackend(command),
     ['countersign assign run_fJ3k:call_9 ben', 'ben should decide it'],
-    ['countersign assign run_fJ3k:call_9 --nobody', 'nobody in particular'],
+    ['countersign assign run_fJ3k:call_9 --nobody', 'remove the assignment'],
   );
 }
 
@@ -33,6 +33,6 @@ async function assign(output: Output, id: string, person: string | undefined, op
     const card = await backend.card(id);
     await backend.assign(id, person ?? null);
     if (output.json) return output.document({ interruptId: id, assignedTo: person ?? null });
-    output.line(`Recorded: ${headlineAndTool(card)}, assigned to ${visibleLine(person ?? 'nobody')}`);
+    output.line(`Recorded: ${headlineAndTool(card)}, assigned to ${visibleLine(person ?? 'no person')}`);
   });
 }

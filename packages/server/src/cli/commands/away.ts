@@ -1,4 +1,4 @@
-// `countersign away`: who is away, and who decides for them.
+// `countersign away`: lists absent people, and names their delegates.
 import { type Command, InvalidArgumentError } from 'commander';
 import { defined } from '../../defined.ts';
 import type { Absence } from '../../schemas/absence.ts';
@@ -19,14 +19,14 @@ type AwayOptions = BackendOptions & {
 export function addAway(program: Command, action: Action): void {
   const command = program
     .command('away')
-    .summary('name a delegate who decides while you are away')
+    .summary('name a delegate for the time of your absence')
     .description(
       [
         'While you are away, your delegate may decide in your place, with your roles. Each decision names both of you. A new period replaces the one before.',
-        'Without options, it lists who is away. A time is a date or a date with a time, such as 2026-12-24 or 2026-12-24T18:00, in your time zone; a date alone means its first moment.',
+        'Without options, it lists absent people and their delegates. A time is a date or a date with a time, such as 2026-12-24 or 2026-12-24T18:00, in your time zone; a date alone means its first moment.',
       ].join('\n\n'),
     )
-    .option('--delegate <person>', 'who decides instead')
+    .option('--delegate <person>', 'the person to decide for you')
     .option('--until <time>', 'when you are back', parseTime)
     .option('--from <time>', 'when it begins (default: now)', parseTime)
     .option('--back', 'end the absence now')
@@ -37,7 +37,7 @@ export function addAway(program: Command, action: Action): void {
     withBackend(command),
     ['countersign away --delegate ben --until 2026-12-28', 'ben decides for you until then'],
     ['countersign away --back', 'you are back'],
-    ['countersign away', 'who is away'],
+    ['countersign away', 'list absent people'],
   );
 }
 
@@ -63,13 +63,11 @@ async function away(output: Output, options: AwayOptions): Promise<undefined> {
     }
     if (back) {
       await absences.end(person);
-      return output.json
-        ? output.document({ absence: null })
-        : output.line('Recorded: nobody decides instead any more.');
+      return output.json ? output.document({ absence: null }) : output.line('Recorded: the absence has ended.');
     }
     const items = await absences.list();
     if (output.json) return output.document({ items });
-    if (items.length === 0) return output.note(`Nobody is away in ${visibleLine(where)}.`);
+    if (items.length === 0) return output.note(`No absences in ${visibleLine(where)}.`);
     for (const absence of items) output.line(textOf(absence));
   });
 }

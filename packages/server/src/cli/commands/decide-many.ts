@@ -58,7 +58,7 @@ export function addReject(program: Command, action: Action): void {
 
 const aboutMany = (verb: string, past: string): string =>
   [
-    `${verb} the named requests, or with --all every pending request that the filters select, at most ${MOST} at a time. Prints what they have in common and a table of what differs, and asks before it sends anything; --yes sends at once.`,
+    `${verb} the named requests, or with --all every pending request that the filters select, at most ${MOST} at a time. Prints their common fields and a table of the others, and asks before it sends anything; --yes sends at once.`,
     `Each request is ${past} for itself, bound to the card in the table: one that changed meanwhile stays pending, and is listed. Then the exit code is 4.`,
   ].join('\n\n');
 
@@ -123,7 +123,7 @@ function checkUsage(verb: Verb, ids: readonly string[], { all, yes }: ManyOption
   if (new Set(ids).size < ids.length) throw usageFailure('A request is named twice.', help);
   if (ids.length > MOST) throw usageFailure(`Name at most ${MOST} requests.`, help);
   if (!yes && !isTerminal())
-    throw usageFailure('There is no terminal to ask in: pass --yes to send the decisions.', help);
+    throw usageFailure('This command asks in a terminal. Without one, pass --yes to send the decisions.', help);
 }
 
 const isTerminal = (): boolean => process.stdin.isTTY === true && process.stdout.isTTY === true;

@@ -29,7 +29,7 @@ export function addGrants(program: Command, action: Action): void {
   const list = grants
     .command('list')
     .summary('list grants, newest first')
-    .description('Lists grants with their limits and what is left of them. Newest first.')
+    .description('Lists grants with their limits and the remaining uses and budget. Newest first.')
     .option('--tool <name>', 'only grants of this tool')
     .addOption(new Option('--status <status>', 'only grants with this status').choices(STATUSES))
     .action(action(listGrants));
@@ -37,7 +37,7 @@ export function addGrants(program: Command, action: Action): void {
   const show = grants
     .command('show <grant>')
     .summary('show a grant and the calls that used it')
-    .description('Shows the limits of a grant, what is left of it, who gave it, and each call that used it.')
+    .description('Shows the limits of a grant, the remaining uses and budget, its giver, and each call that used it.')
     .action(action(showGrant));
   withExamples(withBackend(show), ['countersign grants show grant_zd3ej…', 'one grant']);
   const revoke = grants

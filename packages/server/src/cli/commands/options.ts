@@ -42,15 +42,15 @@ export const withBackend = (command: Command): Command =>
     .option('--url <url>', 'use a running server (env: COUNTERSIGN_URL)')
     .option('--token <token>', 'token for the server (better: env COUNTERSIGN_TOKEN)');
 
-/** Whoever can open the store can write anything to it, so it is theirs to say who decides. */
+/** A user with the store can write anything to it, so the command believes the name that they give. */
 export const withDecider = (command: Command): Command =>
   command
-    .option('--by <person>', 'who decides (default: $USER); a server uses the token instead')
+    .option('--by <person>', 'the person to decide as (default: $USER); a server uses the token instead')
     .option('--role <name>', 'a role of this person, for policies; repeat it for several', collectRole);
 
 export const withRights = (command: Command): Command =>
   command
-    .option('--scopes <list>', `what is allowed: any of ${SCOPES.join(',')} (default: all)`, parseScopes)
+    .option('--scopes <list>', `the rights of the token: any of ${SCOPES.join(',')} (default: all)`, parseScopes)
     .option('--all', "give access to everyone's runs")
     .option('--role <name>', 'a role that policies may ask for; repeat it for several', collectRole);
 

@@ -25,12 +25,12 @@ export function addPasskeys(program: Command, action: Action): void {
     .command('reset <person>')
     .summary('remove all passkeys of a person')
     .description(
-      'Removes all passkeys of a person, who can then enrol a first one again. What they signed still verifies.',
+      'Removes all passkeys of a person, who can then enrol a first one again. Earlier signatures still verify.',
     )
     .action(action(resetAll));
   withExamples(withStore(reset), [
     'countersign passkeys reset ann',
-    'after you have made sure that it is ann who asks',
+    'after you have checked that the request comes from ann',
   ]);
 }
 

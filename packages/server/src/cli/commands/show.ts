@@ -16,7 +16,7 @@ export function addShow(program: Command, action: Action): void {
     .command('show <run>')
     .summary('show one run as a timeline')
     .description(
-      'Shows what happened in a run, who decided what, and how long each step took. Times are relative to the start of the run.',
+      'Shows the steps of a run, its decisions, and how long each step took. Times are relative to the start of the run.',
     )
     .option('-f, --follow', 'print new events until the run ends')
     .action(
@@ -28,7 +28,7 @@ export function addShow(program: Command, action: Action): void {
     );
   withExamples(
     withBackend(command),
-    ['countersign show run_fJ3k', 'what happened so far'],
+    ['countersign show run_fJ3k', 'the steps so far'],
     ['countersign show run_fJ3k --follow --json', 'one line of JSON per event'],
   );
 }

@@ -21,7 +21,7 @@ export function addStats(program: Command, action: Action): void {
     .command('stats')
     .summary('show how people decide')
     .description(
-      'Shows how requests of the last days were decided, by tool, person and policy: outcomes, time to decision, what stands out.',
+      'Shows how requests of the last days were decided, by tool, person and policy: outcomes, time to decision, findings.',
     )
     .option('--days <number>', 'days in UTC, including today', wholeNumber(1, 366), 30)
     .option('--tool <name>', 'only requests of this tool')

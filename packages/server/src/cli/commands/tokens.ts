@@ -39,7 +39,7 @@ export function addTokens(program: Command, action: Action): void {
     .description(
       'Creates an API token and prints it once. Runs and decisions made with it are recorded under this person. Without --all it covers only the runs that this person started.',
     )
-    .option('--label <text>', 'what it is for')
+    .option('--label <text>', 'the purpose of the token')
     .option('--expires-in <days>', 'days until it expires (default: never)', wholeNumber(1, 36_500))
     .action(action(createOne));
   withExamples(
@@ -56,7 +56,7 @@ export function addTokens(program: Command, action: Action): void {
   withExamples(
     withStore(list),
     ['countersign tokens list', 'the tokens of the store in this folder'],
-    ['countersign tokens list --json | jq -r .items[].person', 'who has one'],
+    ['countersign tokens list --json | jq -r .items[].person', 'the owners of tokens'],
   );
   const revoke = tokens
     .command('revoke <id>')

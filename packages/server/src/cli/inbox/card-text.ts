@@ -72,7 +72,7 @@ function votingSection(
   ];
 }
 
-/** What the tool says would happen, and what was approved before if that has changed. */
+/** The preview of the tool, and the approved preview if it has changed. */
 function previewLines(
   { preview, earlierPreview }: Card,
   columns: number,
@@ -140,7 +140,7 @@ const KINDS = {
 
 const HEADINGS = {
   approval: 'Input it would run with',
-  question: 'What it asks',
+  question: 'Question',
   interrupt: 'Input',
   'unknown-outcome': 'Input it was started with',
   unavailable: 'Input it would have run with',

@@ -1,4 +1,4 @@
-// A view of the timeline as lines of text: what happened, who did it, and how long it took.
+// A view of the timeline as lines of text: each step, its person, and its duration.
 import type { Decision, Json, Message, Part, Usage } from 'countersign';
 import { createTimeline as readTimeline, type TimelineEntry } from 'countersign/timeline';
 import type { SequencedEvent } from '../backend/backend.ts';
@@ -81,7 +81,7 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
       return [
         {
           who,
-          what: entry.to === null ? 'is assigned to nobody' : `is assigned to ${visibleLine(entry.to)}`,
+          what: entry.to === null ? 'is no longer assigned' : `is assigned to ${visibleLine(entry.to)}`,
           tone: 'quiet',
         },
       ];

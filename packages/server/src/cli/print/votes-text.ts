@@ -50,7 +50,7 @@ export function voteLine({ by, onBehalfOf, type, at, note, isEdit, isYours }: Ca
 export function ruleLines({ notRequester, quorum = [], veto, signed }: Policy): readonly string[] {
   const isSeveral = quorum.reduce((sum, { count }) => sum + count, 0) > 1;
   return [
-    ...(notRequester ? ['Whoever started the run or edited the input cannot approve it.'] : []),
+    ...(notRequester ? ['The person who started the run and people who edited the input cannot approve it.'] : []),
     ...(isSeveral && veto !== 'majority' ? ['One rejection is enough to reject it.'] : []),
     ...(signed ? ['Each vote must be signed with a passkey, in the inbox.'] : []),
   ];

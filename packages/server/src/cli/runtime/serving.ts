@@ -109,7 +109,7 @@ function framesOf(stack: unknown): readonly string[] {
     .filter((line) => /^\s+at /.test(line));
 }
 
-/** Explains why a socket could not be opened; other errors are returned as they are. */
+/** Explains why a socket could not be opened; other errors are returned unchanged. */
 export function cannotListen(error: unknown, host: string, port: number): unknown {
   const { syscall, message } = (error ?? {}) as NodeJS.ErrnoException;
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return error;
