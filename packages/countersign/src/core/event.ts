@@ -41,6 +41,8 @@ export type Interrupt = {
   readonly preview?: Preview;
   /** The preview that was approved before. It has changed since, so the call asks again. */
   readonly earlierPreview?: Preview;
+  /** Mail, chat messages and the like show only the title. */
+  readonly notice?: 'title-only';
 } & Bound;
 
 /** From then on, these people may decide too. `manager`: the managers of those who could decide before. */

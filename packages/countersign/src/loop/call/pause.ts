@@ -64,7 +64,9 @@ export async function ask(
   // No person has seen the changed preview, so no deadline may approve it.
   const ending = earlierPreview && onExpiry === 'approve' ? 'reject' : onExpiry;
   const waits = defined({ title, expiresAt: deadline, onExpiry: ending, ...times, labels, risk });
-  const shown = defined({ reversibility, preview, earlierPreview, policy: governed.policy });
+  // What one question keeps out of notices is not in those of the next, even if the tool has changed or is missing.
+  const notice = tool?.notice ?? call.decided?.interrupt?.notice;
+  const shown = defined({ reversibility, preview, earlierPreview, policy: governed.policy, notice });
   const interrupt = { id, kind, payload, ...waits, ...shown, ...shownBound(bound, call) };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
 }

@@ -107,6 +107,8 @@ export type ToolConfig<
    * A function gets the input that would run; if it throws or returns anything else, the request has no title.
    */
   readonly title?: Title<InferOutput<I>>;
+  /** `title-only`: mail, chat messages and the like show the title of its requests and a link, but no input. */
+  readonly notice?: 'title-only';
   /**
    * Asks a person before the body runs, or several, as `{ policy }` says. Only `false` lets a call run unasked; a function that
    * throws means: ask.
@@ -206,7 +208,7 @@ export interface Tool<Input = any, Output = any> {
 /** What the loop knows about a tool. */
 export type ToolDefinition = Pick<
   ToolConfig<any, any>,
-  'verify' | 'settlesWithin' | 'preview' | 'previewWithin' | 'onPreviewChange'
+  'verify' | 'settlesWithin' | 'preview' | 'previewWithin' | 'onPreviewChange' | 'notice'
 > & {
   readonly name: string;
   readonly input: Schema;

@@ -24,6 +24,7 @@ const COMMON = {
   outputJsonSchema: anything,
   ...ASK_OPTIONS,
   title: aTitleOption,
+  notice: oneOf('title-only'),
   metadata: anything,
 };
 

@@ -187,6 +187,11 @@ export function classOn({ metadata }: ToolRequestPart): Nullable<'reversibility'
   return { reversibility, preview, earlierPreview };
 }
 
+/** Which part of a question its notices show, from its card; null for everything. */
+export function noticeOn({ metadata }: ToolRequestPart): 'title-only' | null {
+  return metadata?.notice === 'title-only' ? 'title-only' : null;
+}
+
 type Nullable<Key extends keyof Interrupt> = { readonly [K in Key]-?: NonNullable<Interrupt[K]> | null };
 
 /** Covers the id of the question and everything on its card. */

@@ -12,7 +12,7 @@ import { readUsage, type Usage } from '../../core/usage.ts';
 import { checkChain } from '../port/chain.ts';
 import { forEachInTurns } from '../port/in-turns.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
-import { classOn, digestOf, kindOn, pendingCards, titleOn, willRun } from './card.ts';
+import { classOn, digestOf, kindOn, noticeOn, pendingCards, titleOn, willRun } from './card.ts';
 import type { Settlement, Withdrawal } from './decision.ts';
 import { unvoted, type VotingProgress } from './progress.ts';
 
@@ -31,6 +31,8 @@ export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'progress' | 
   readonly preview: Preview | null;
   /** The preview that was approved before, if it has changed since. */
   readonly earlierPreview: Preview | null;
+  /** `title-only` if its tool keeps the rest out of notices; null if it does not. */
+  readonly notice: 'title-only' | null;
   /** The request as in the messages; `approve(…)` and the like take it. */
   readonly part: ToolRequestPart;
   /** Present on a settled drill: a request that had to be rejected, and could not run. */
@@ -147,6 +149,7 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
     input: willRun(part),
     payload: part.metadata?.interrupt as Json,
     ...classOn(part),
+    notice: noticeOn(part),
   };
 }
 
