@@ -1,12 +1,12 @@
 // Approve, and allow the next ones: a dialog that makes a grant from the arguments at hand.
 import { VisibleText } from '@countersign/react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { FastForward } from 'lucide-react';
+import { FastForward, Lightbulb } from 'lucide-react';
 import { useDeferredValue, useId, useState } from 'react';
 import { request } from '../api/request.ts';
 import type { Card } from '../api/wire.ts';
 import { Modal } from '../primitives/modal.tsx';
-import { type Draft, type DraftField, draftOf, limitsOf, requestOf } from './draft.ts';
+import { type Draft, type DraftField, draftOf, draftText, limitsOf, requestOf, suggestedDraft } from './draft.ts';
 import { type GrantRequest, type Limits, type Simulated, shown } from './wire.ts';
 
 type AllowNextProps = {
@@ -50,6 +50,7 @@ const DAYS = [
 function GrantForm({ card, onAllow }: Pick<AllowNextProps, 'card' | 'onAllow'>) {
   const [draft, setDraft] = useState(() => draftOf(card.input));
   const limits = limitsOf(draft);
+  const simulated = useSimulated(card.tool, limits);
   const id = useId();
   const change = (changes: Partial<Draft>) => setDraft((before) => ({ ...before, ...changes }));
   const numeric = draft.fields.filter(({ most }) => most !== undefined);
@@ -145,7 +146,8 @@ function GrantForm({ card, onAllow }: Pick<AllowNextProps, 'card' | 'onAllow'>) 
           />
           For everyone and every agent, not only for this person and this agent
         </label>
-        <Figures tool={card.tool} limits={limits} />
+        <Suggestion draft={draft} suggestion={simulated?.suggestion ?? null} onUse={setDraft} />
+        <Figures limits={limits} simulated={simulated} />
       </div>
       <div className="flex shrink-0 justify-end gap-2 border-t border-line px-5 py-3">
         <button type="submit" className="button-primary" aria-disabled={!limits}>
@@ -189,8 +191,8 @@ function FieldLimit({ field, onChange }: FieldLimitProps) {
   );
 }
 
-/** What this grant would have done with the requests of the past. */
-function Figures({ tool, limits }: { readonly tool: string; readonly limits: Limits | undefined }) {
+/** What a grant with these limits would have done with the requests of the past, and which grant they suggest. */
+function useSimulated(tool: string, limits: Limits | undefined): Simulated | undefined {
   const asked = useDeferredValue(limits);
   const { data } = useQuery({
     queryKey: ['simulate', tool, asked],
@@ -203,9 +205,41 @@ function Figures({ tool, limits }: { readonly tool: string; readonly limits: Lim
         signal,
       }),
   });
+  return data;
+}
+
+type SuggestionProps = {
+  readonly draft: Draft;
+  readonly suggestion: GrantRequest | null;
+  readonly onUse: (draft: Draft) => void;
+};
+
+/** Fills the form with what the approved requests of the past have in common. Nothing if that does not fit the call at hand. */
+function Suggestion({ draft, suggestion, onUse }: SuggestionProps) {
+  const suggested = suggestion && suggestedDraft(draft, suggestion);
+  if (!suggested) return null;
+  const isFilledIn = shown(suggested) === shown(draft);
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md border border-line px-3 py-2">
+      <Lightbulb aria-hidden="true" className="size-4 shrink-0 text-info" />
+      <p className="min-w-0 flex-1 basis-56 wrap-anywhere">
+        <span className="font-medium">Earlier approvals suggest</span>{' '}
+        <VisibleText text={draftText(suggested)} className="text-muted" />
+      </p>
+      <button type="button" className="button" aria-disabled={isFilledIn} onClick={() => onUse(suggested)}>
+        {isFilledIn ? 'Filled in' : 'Use suggestion'}
+      </button>
+    </div>
+  );
+}
+
+type FiguresProps = { readonly limits: Limits | undefined; readonly simulated: Simulated | undefined };
+
+/** What this grant would have done with the requests of the past. */
+function Figures({ limits, simulated }: FiguresProps) {
   if (!limits) return <p role="status">Enter whole numbers of calls, and numbers for the limits.</p>;
-  if (!data?.simulation) return null;
-  const { requests, matching, rejected, edited } = data.simulation;
+  if (!simulated?.simulation) return null;
+  const { requests, matching, rejected, edited } = simulated.simulation;
   if (requests === 0) return <p className="text-muted">No earlier requests to compare with.</p>;
   const others = [rejected > 0 && `rejected ${rejected}`, edited > 0 && `edited ${edited}`]
     .filter(Boolean)

@@ -1,5 +1,5 @@
 // The grant that a person is about to give, made from the arguments at hand.
-import type { Condition, GrantRequest, Limits } from './wire.ts';
+import { type Condition, type GrantRequest, type Limits, shown } from './wire.ts';
 
 /** One field of the input: whether it is limited, and up to which number. */
 export type DraftField = {
@@ -57,6 +57,44 @@ export function limitsOf({ fields, uses, budgetField, total, servesAll }: Draft)
     ...(servesAll && { serves: {} }),
   };
 }
+
+/**
+ * The draft with the limits that the past suggests, wide enough for the call at hand; undefined if they are about other calls. Whom
+ * the grant serves stays as the person said.
+ */
+export function suggestedDraft(draft: Draft, { where = [], uses, budget }: Limits): Draft | undefined {
+  const conditions = new Map(where.map((condition) => [[condition.field].flat().join('.'), condition]));
+  const names = new Set(draft.fields.map(({ name }) => name));
+  if ([...conditions.keys()].some((name) => !names.has(name))) return undefined;
+  const fields = draft.fields.map((field): DraftField | undefined => {
+    const condition = conditions.get(field.name);
+    if (!condition) return { ...field, isLimited: false };
+    const { atMost, equals } = condition;
+    if (atMost !== undefined)
+      return isAmount(field.value)
+        ? { ...field, isLimited: true, most: String(Math.max(atMost, field.value)) }
+        : undefined;
+    return shown(equals) === shown(field.value) ? { ...field, isLimited: true } : undefined;
+  });
+  if (!fields.every((field) => field !== undefined)) return undefined;
+  const budgetField = budget ? [budget.field].flat().join('.') : '';
+  const amount = fields.find(({ name }) => name === budgetField)?.value;
+  const total = budget ? String(Math.max(budget.total, isAmount(amount) ? amount : 0)) : '';
+  return { ...draft, fields, uses: String(uses), budgetField, total, days: SUGGESTED_DAYS };
+}
+
+/** “to: Northwind, amount: at most 600; 3 calls, 1500 in all, for 7 days” */
+export function draftText({ fields, uses, budgetField, total, days }: Draft): string {
+  const limits = fields
+    .filter(({ isLimited }) => isLimited)
+    .map(({ name, value, most }) => `${name}: ${most === undefined ? shown(value).slice(0, 80) : `at most ${most}`}`);
+  const sum = budgetField === '' ? '' : `, ${budgetField} ${total} in all`;
+  const calls = `${uses} ${uses === '1' ? 'call' : 'calls'}${sum}, for ${days} days`;
+  return `${limits.length > 0 ? limits.join(', ') : 'any input'}; ${calls}`;
+}
+
+/** As long as the server suggests. */
+const SUGGESTED_DAYS = '7';
 
 const numberOf = (text: string): number => (text.trim() === '' ? Number.NaN : Number(text));
 

@@ -50,6 +50,8 @@ export type Simulated = {
     readonly edited: number;
     readonly rejected: number;
   } | null;
+  /** What the approved requests of the past have in common; null if there are too few. */
+  readonly suggestion: GrantRequest | null;
 };
 
 const SIGNS = { above: 'above', atLeast: 'at least', below: 'below', atMost: 'at most' } as const;

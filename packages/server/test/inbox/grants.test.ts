@@ -39,18 +39,27 @@ test('a grant is given with the arguments at hand, used by the next call, and re
   expect(await desk.waiting(third)).toHaveLength(1);
 });
 
-test('the figures warn of requests that people had rejected, also on a phone', async () => {
+test('the figures warn of requests that people had rejected, and a click takes the suggestion, also on a phone', async () => {
   const desk = await openDesk();
   const ask = desk.as('ada');
-  for (const type of ['approve', 'reject']) {
-    const [id = ''] = await desk.waiting(await desk.start([['pay', { to: 'Birch', amount: 300 }]]));
+  for (const [type, amount] of [
+    ['approve', 300],
+    ['approve', 500],
+    ['reject', 300],
+  ] as const) {
+    const [id = ''] = await desk.waiting(await desk.start([['pay', { to: 'Birch', amount }]]));
     await ask('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, { decision: { type } });
   }
   const [id = ''] = await desk.waiting(await desk.start([['pay', { to: 'Birch', amount: 400 }]]));
   const page = await browse(desk, 'ada', '/', { viewport: PHONE });
   await page.goto(`${desk.url}${cardPath(id)}`);
   await card(page).getByRole('button', { name: 'Allow the next ones too…' }).click();
-  await page.getByText('2 of the last 2 requests match these limits. Of these, people had rejected 1.').waitFor();
+  await page.getByText('2 of the last 3 requests match these limits. Of these, people had rejected 1.').waitFor();
+  await page.getByText('to: Birch, amount: at most 500; 2 calls, amount 800 in all, for 7 days').waitFor();
+  await page.getByRole('button', { name: 'Use suggestion' }).click();
+  await page.getByText('3 of the last 3 requests match these limits. Of these, people had rejected 1.').waitFor();
+  expect(await page.getByLabel('Number of calls').inputValue()).toBe('2');
+  expect(await page.getByLabel('To this total').inputValue()).toBe('800');
   const isWide = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth');
   expect(isWide).toBe(false);
 });
