@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Backend, RunDetail } from '../backend/backend.ts';
 import { headlineAndTool } from '../inbox/card-text.ts';
+import { DRILL_TEXT } from '../print/decision-text.ts';
 import { durationText, timeText } from '../print/moment.ts';
 import type { Format, Output } from '../print/output.ts';
 import { padded, widthOf, wrap } from '../print/text-width.ts';
@@ -38,7 +39,7 @@ async function showOnce(backend: Backend, runId: string, output: Output): Promis
   const timeline = (await backend.events(runId)).flatMap(createTimeline());
   if (output.json) {
     const { messages: _messages, ...summary } = run;
-    output.document({ ...summary, timeline });
+    output.document({ ...summary, ...((await wasDrill(backend, run)) && { drill: true }), timeline });
     return;
   }
   printHead(run, output);
@@ -104,6 +105,7 @@ async function printFoot(backend: Backend, run: RunDetail, { line, style }: Outp
   if (run.pending.length === 0) {
     const reason = run.finishReason === null || run.finishReason === 'stop' ? '' : ` (${run.finishReason})`;
     line(`The run is ${style(STATUS_COLOURS[run.status], run.status)}${reason}.`);
+    if (await wasDrill(backend, run)) line(DRILL_TEXT);
     return;
   }
   const { items } = await backend.cards({ runId: run.id, limit: 50 });
@@ -114,4 +116,11 @@ async function printFoot(backend: Backend, run: RunDetail, { line, style }: Outp
     line(`  countersign decide ${id}`);
     line(style('dim', `      --${allows.join(' | --')}`));
   }
+}
+
+/** Known once its request is decided. The run of a drill ends later, when a worker drives it. */
+async function wasDrill(backend: Backend, { id, pending, drill }: RunDetail): Promise<boolean> {
+  if (drill || pending.length > 0) return drill === true;
+  const { items } = await backend.cards({ runId: id, settled: true, limit: 1 });
+  return items.some((card) => card.drill);
 }

@@ -47,10 +47,13 @@ export function recordedText({ decision, by, channel, note, at }: Recorded): str
   return `${by === null ? 'unknown person' : visibleLine(by)}${through}${when}: ${decisionText(decision)}${remark}`;
 }
 
+/** Told once a drill was decided. */
+export const DRILL_TEXT = 'It was a drill, a request to reject: nothing was run.';
+
 /** As in `ann (inbox): approved`, or as in `1 of 2 votes, waiting for: 1 more of finance`. */
 export function resultText(result: DecideResult): string {
   if (result.status === 'settled')
-    return `${recordedText(result)}${result.drill ? '. It was a drill, a request to reject: nothing was run.' : ''}`;
+    return result.drill ? `${recordedText(result)}. ${DRILL_TEXT}` : recordedText(result);
   const votes = result.votes.map(({ decision }) => {
     const { type, edit } = fieldsOf(decision);
     return { type: type as CardVote['type'], isEdit: edit !== undefined };
