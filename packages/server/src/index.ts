@@ -2,6 +2,9 @@
 export type { Policies, RunReference } from './access.ts';
 export { type App, createApp } from './app.ts';
 export type { ChannelHost, ServerChannel } from './channels/server-channel.ts';
+export { discordMessage } from './channels/webhook/discord-message.ts';
+export { pagerDutyEvent } from './channels/webhook/pager-duty-event.ts';
+export { teamsMessage } from './channels/webhook/teams-message.ts';
 export { type WebhookOptions, webhook } from './channels/webhook/webhook.ts';
 export type { AgentsEnvironment } from './cli/runtime/agents-file.ts';
 export { type Config, defineConfig } from './cli/runtime/config.ts';

@@ -1,0 +1,129 @@
+// What a message about a request says, for chats and alerts that are no channels of their own.
+import type { Json, Notice } from 'countersign';
+import { interruptCard } from 'countersign/ui';
+import { clip } from '../../cli/print/text-width.ts';
+import { valueLines } from '../../cli/print/value-text.ts';
+import { visibleLine } from '../../cli/print/visible-text.ts';
+
+/** A part of the request, as lines that show exactly what would run. */
+export type Section = { readonly heading: string; readonly lines: readonly string[] };
+
+/** Hidden characters in it are shown as codes. Everything else is as the model and the tool wrote it: escape it. */
+export type MessageContent = {
+  /** Such as `Waiting for approval` or `Approved by ann`. */
+  readonly status: string;
+  readonly tone: 'waiting' | 'good' | 'bad' | 'over';
+  readonly title: string;
+  /** The agent and the tool. */
+  readonly source: string;
+  /** Empty if the tool keeps them out of notices, and when the request is over. */
+  readonly sections: readonly Section[];
+};
+
+/** Makes the message. If it does not fit, the request is left out: people must not approve a shortened one. */
+export function fitted<Message>(
+  notice: Notice,
+  make: (content: MessageContent) => Message,
+  fits: (message: Message) => boolean,
+): Message {
+  const isHuge = JSON.stringify([notice.title, notice.card]).length > MOST_CHARACTERS;
+  const message = isHuge ? undefined : make(contentOf(notice));
+  return message !== undefined && fits(message) ? message : make(outlineOf(notice));
+}
+
+/** More does not fit any of the messages. */
+const MOST_CHARACTERS = 100_000;
+
+/** Everything that an approver sees; once the request is over, only how. */
+function contentOf(notice: Notice): MessageContent {
+  const { title, agent, tool, settlement } = notice;
+  return {
+    ...statusOf(notice),
+    title: visibleLine(title),
+    source: `${nameOf(agent)} · ${nameOf(tool)}`,
+    sections: settlement ? [] : sectionsOf(notice),
+  };
+}
+
+function outlineOf(notice: Notice): MessageContent {
+  const sections = [{ heading: 'Too large to show here', lines: ['Open the request to see all of it.'] }];
+  return { ...contentOf({ ...notice, title: nameOf(notice.tool), card: null }), sections };
+}
+
+const nameOf = (name: string): string => clip(visibleLine(name), 100);
+
+const WAITING = {
+  opened: 'Waiting for approval',
+  doubt: 'Outcome unknown, please check',
+  reminded: 'Reminder: still waiting',
+  escalated: 'Escalated: still waiting',
+} as const;
+
+const PAST: Readonly<Record<string, string>> = {
+  approve: 'Approved',
+  reject: 'Rejected',
+  respond: 'Answered',
+  restart: 'Continued',
+  cancel: 'Cancelled',
+};
+
+function statusOf({ type, kind, settlement, to }: Notice): Pick<MessageContent, 'status' | 'tone'> {
+  switch (type) {
+    case 'opened':
+      return { status: kind === 'question' ? 'Waiting for an answer' : WAITING[type], tone: 'waiting' };
+    case 'doubt':
+    case 'reminded':
+    case 'escalated':
+      return { status: WAITING[type], tone: 'waiting' };
+    case 'assigned': {
+      const { person } = to.find(({ why }) => why === 'assignee') ?? {};
+      return { status: person === undefined ? 'Assigned' : `Assigned to ${nameOf(person)}`, tone: 'waiting' };
+    }
+    case 'decided': {
+      const by = settlement?.by ?? null;
+      const { done, verb } = decisionOf(settlement);
+      const tone = verb === 'reject' ? 'bad' : verb === 'cancel' ? 'over' : 'good';
+      return { status: by === null ? done : `${done} by ${nameOf(by)}`, tone };
+    }
+    case 'expired':
+      return { status: `Expired: ${decisionOf(settlement).done.toLowerCase()} automatically`, tone: 'over' };
+    case 'withdrawn':
+      return { status: 'Withdrawn', tone: 'over' };
+  }
+}
+
+function decisionOf(settlement: Notice['settlement']): { readonly verb: string; readonly done: string } {
+  const { type: verb = 'cancel', edit } = (settlement?.decision ?? {}) as {
+    readonly type?: string;
+    readonly edit?: unknown;
+  };
+  const done = PAST[verb] ?? 'Decided';
+  return { verb, done: edit === undefined ? done : `${done} with changes` };
+}
+
+/** Wide enough that the receiver breaks the lines. */
+const WIDTH = 100_000;
+
+function sectionsOf({ card }: Notice): readonly Section[] {
+  if (!card) return [];
+  const { payload, input, preview, earlierPreview } = interruptCard(card, undefined, false);
+  return [
+    ...(payload === true || payload === null || payload === undefined
+      ? []
+      : [sectionOf('Message', messageIn(payload))]),
+    sectionOf('Input', input),
+    ...(preview ? [sectionOf('What would happen', 'failed' in preview ? preview : preview.value)] : []),
+    ...(earlierPreview ? [sectionOf('What was approved before', earlierPreview)] : []),
+  ];
+}
+
+function sectionOf(heading: string, value: unknown): Section {
+  const lines = valueLines(value, WIDTH);
+  return { heading, lines: lines.length === 0 ? ['{}'] : lines };
+}
+
+/** A message without other fields needs no name. */
+function messageIn(payload: Json): Json {
+  const { message, ...others } = payload as { readonly message?: Json };
+  return message !== undefined && Object.keys(others).length === 0 ? message : payload;
+}
