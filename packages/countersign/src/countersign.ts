@@ -53,6 +53,9 @@ import {
   type RemindersOptions,
 } from './runs/driving/reminders.ts';
 import { Grants } from './runs/grants/grants.ts';
+import type { Channel } from './runs/notices/channel.ts';
+import { Notices, type NotifyOptions } from './runs/notices/notices.ts';
+import { hooksChannel, type RequestHooks } from './runs/notices/on-request.ts';
 import { directoryOf, type People } from './runs/people.ts';
 import { checkStore } from './runs/port/check-store.ts';
 import type { Store } from './runs/port/store.ts';
@@ -91,6 +94,10 @@ export type CountersignOptions<C extends Context = Context> = {
    * once, it is called for the later one. A process that has one of both hooks handles reminders and escalations.
    */
   readonly onEscalation?: OnEscalation;
+  /** Where people are told about requests: mail, Slack, webhooks. Workers of processes that have channels deliver. */
+  readonly channels?: readonly Channel[];
+  /** Who is told about requests that name nobody. */
+  readonly notify?: NotifyOptions;
   /** The directory of people: roles, managers, delegates. The engine asks it when a person decides a request with a policy. */
   readonly people?: People;
   /** Makes calls ask by tool, label, risk or reversibility, even if their tools do not. The first rule that fits counts. */
@@ -134,6 +141,7 @@ export class Countersign<C extends Context = Context> {
   readonly #defined = new Map<string, Agent>();
   readonly #appends = new Appends();
   readonly #runs: Runs<C> | undefined;
+  #notices: Notices | undefined;
   #grants: Grants | undefined;
   readonly #people: Absences | undefined;
   #folder: Promise<PromptFolder> | undefined;
@@ -154,6 +162,8 @@ export class Countersign<C extends Context = Context> {
       onReminder,
       drills,
       onEscalation,
+      channels = [],
+      notify = {},
       people = {},
       rules = [],
       leaseMs = 7_500,
@@ -186,13 +196,15 @@ export class Countersign<C extends Context = Context> {
     this.#rules.push(...rules);
     if (store !== undefined) checkStore(store);
     if (drills !== undefined) checkDrills(drills);
+    checkOptions('`notify`', notify, NOTIFY_OPTIONS);
     const runLimit = { size: maxRunSize, events: maxRunEvents };
     this.#people = store && new Absences(store, (person) => people.delegateOf?.(person));
     if (store && this.#people) {
       const directory = directoryOf(people, this.#people);
       const options = { contextFor, leaseMs, graceMs, clock, runLimit, people: directory };
-      this.#runs = this.#openRuns(store, options, { onReminder, onEscalation }, drills);
+      this.#runs = this.#openRuns(store, options, { onReminder, onEscalation }, drills, notify);
     }
+    for (const channel of channels) this.addChannel(channel);
   }
 
   /** Defines a tool, which `tools` can also refer to by name. Without `body`, it is a question like `defineInterrupt`. */
@@ -332,6 +344,29 @@ export class Countersign<C extends Context = Context> {
     throw new UsageError('no-store', {}, 'Absences live in a store. Pass `store` to countersign().');
   }
 
+  /** What people are told about requests: channels, deliveries, dead letters, preferences. Throws `no-store` without a store. */
+  get notices(): Notices {
+    if (this.#notices) return this.#notices;
+    throw new UsageError('no-store', {}, 'Notices live in a store. Pass `store` to countersign().');
+  }
+
+  /** Adds a channel behind those of `countersign({ channels })`, before the first worker of this process starts. */
+  addChannel(channel: Channel): void {
+    this.notices.add(channel);
+  }
+
+  /**
+   * Calls hooks when something happens to a request, in any process: at least once each, usually exactly once, and in order.
+   * Workers of processes with hooks call them. An error is retried with growing pauses. What was called is recorded under
+   * `name`, so keep it across releases.
+   * @example
+   * ai.onRequest('metrics', { opened: ({ tool }) => count(tool), decided: ({ settlement }) => log(settlement) });
+   */
+  onRequest(name: string, hooks: RequestHooks): void {
+    checkOptions('`onRequest`', hooks, REQUEST_HOOKS);
+    this.addChannel(hooksChannel(name, hooks));
+  }
+
   /**
    * Calls `listener` with everything that this process appends to stored runs, and the run, once it is durable. An append
    * with an unknown outcome, because the store disconnected, may be left out. Returns a function that stops it.
@@ -384,13 +419,15 @@ export class Countersign<C extends Context = Context> {
     options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'graceMs' | 'clock' | 'runLimit' | 'people'>,
     hooks: Pick<RemindersOptions, 'onReminder' | 'onEscalation'>,
     drills: DrillsOptions | undefined,
+    notify: NotifyOptions,
   ): Runs<C> {
     const { tell } = this.#appends;
     // Ids of runs and claims must be unique across processes; the user's `newId` may only count.
     const drives = new Drives({ store, agents: this.#agents, newId: randomId, sleep, onAppended: tell, ...options });
     const hasHook = hooks.onReminder !== undefined || hooks.onEscalation !== undefined;
     const reminding = hasHook ? { ...hooks, leaseMs: LEASES_PER_REMINDER * options.leaseMs } : undefined;
-    return new Runs(drives, reminding, drills);
+    this.#notices = new Notices(drives, notify);
+    return new Runs(drives, reminding, drills, this.#notices);
   }
 
   /** Says how the runs of an agent are driven. Names are looked up on use, so that agents can refer to each other. */
@@ -465,6 +502,8 @@ const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   onReminder: aFunction,
   drills: anything,
   onEscalation: aFunction,
+  channels: { is: 'an array of channels', fits: Array.isArray },
+  notify: anything,
   people: anything,
   // Rules that are undefined may be ones that were not found.
   rules: { is: 'an array of rules', fits: Array.isArray, neverUndefined: true },
@@ -473,6 +512,24 @@ const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   maxRunSize: aWholeNumber,
   maxRunEvents: aWholeNumber,
   clock: aFunction,
+};
+
+const NOTIFY_OPTIONS: OptionTable<NotifyOptions> = {
+  everyone: {
+    is: 'an array of people, or an object with people and roles',
+    fits: (value) => Array.isArray(value) || isObject(value),
+  },
+};
+
+const REQUEST_HOOKS: OptionTable<RequestHooks> = {
+  opened: aFunction,
+  doubt: aFunction,
+  reminded: aFunction,
+  escalated: aFunction,
+  assigned: aFunction,
+  decided: aFunction,
+  expired: aFunction,
+  withdrawn: aFunction,
 };
 
 const RETRY_OPTIONS: OptionTable<RetryPolicy> = { attempts: anything, initialDelayMs: anything, maxDelayMs: anything };

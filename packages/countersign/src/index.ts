@@ -16,6 +16,7 @@ export type { Grant, GrantRequest, GrantStatus, GrantUse, Serves } from './core/
 export type { GrantMaximum } from './core/grant-maximum.ts';
 export type { Json } from './core/json.ts';
 export type { Message, Metadata, Part, ToolRequestPart, ToolResponsePart } from './core/message.ts';
+export type { NoticeType } from './core/notice.ts';
 export type { Group, Missing, Policy, Vote, Who } from './core/policy.ts';
 export type { Usage } from './core/usage.ts';
 export { Countersign, type CountersignOptions, countersign } from './countersign.ts';
@@ -67,10 +68,15 @@ export type {
   Delivering,
   Notice,
   NoticeLinks,
-  NoticeType,
   Reason,
   Recipient,
 } from './runs/notices/channel.ts';
+export type { NoticeHost } from './runs/notices/compose.ts';
+export type { DeadLetter } from './runs/notices/dead-letters.ts';
+export type { Delivery } from './runs/notices/delivery-log.ts';
+export type { ChannelStatus, DeliveryListOptions, Notices, NotifyOptions } from './runs/notices/notices.ts';
+export type { RequestHooks } from './runs/notices/on-request.ts';
+export type { NoticePreferences } from './runs/notices/preferences.ts';
 export { type Passkey, Passkeys } from './runs/passkeys/passkeys.ts';
 export { type PasskeySignature, type SignedDecision, signingChallenge } from './runs/passkeys/signature.ts';
 export type { People } from './runs/people.ts';

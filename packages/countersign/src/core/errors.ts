@@ -53,6 +53,8 @@ export const ERROR_CODES = {
   'tampered-grant': 'The record of the grant was changed in the store. No call uses it; find out who changed it.',
   'reminder-failed':
     'The hook `onReminder` threw or took too long. `cause` is its error; it is called again after a pause.',
+  'notice-failed':
+    'A channel could not deliver a notice. `cause` is its error. It is tried again, or was given up: see `ai.notices.dead()`.',
   'people-failed':
     'A hook of `people` failed, so a request could not be escalated. Fix the cause in the message; a worker tries it again.',
   'context-failed':

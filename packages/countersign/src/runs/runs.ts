@@ -29,6 +29,7 @@ import { startWorker, type Worker, type WorkerOptions } from './driving/worker.t
 import { collectEvidence, type Evidence } from './evidence/evidence.ts';
 import { ruleProblem } from './evidence/verify-evidence.ts';
 import { prepareGrant } from './grants/give.ts';
+import type { Notices } from './notices/notices.ts';
 import { Passkeys } from './passkeys/passkeys.ts';
 import { votersFor } from './people.ts';
 import { CANNOT_BE_READ, chainStart, inspectChain, tamperedRun, UNREADABLE } from './port/chain.ts';
@@ -68,12 +69,14 @@ export class Runs<C extends Context = Context> {
   readonly #drives: Drives;
   readonly #reminding: RemindersOptions | undefined;
   readonly #drilling: DrillsOptions | undefined;
+  readonly #notices: Notices | undefined;
   readonly #decisions = new RunQueue();
 
-  constructor(drives: Drives, reminding?: RemindersOptions, drilling?: DrillsOptions) {
+  constructor(drives: Drives, reminding?: RemindersOptions, drilling?: DrillsOptions, notices?: Notices) {
     this.#drives = drives;
     this.#reminding = reminding;
     this.#drilling = drilling;
+    this.#notices = notices;
   }
 
   /** Records a new run and drives it in this process. Resolves once the start is durable. */
@@ -266,9 +269,9 @@ export class Runs<C extends Context = Context> {
     return this.store.stats(statsQuery(options, await this.store.now()));
   }
 
-  /** Starts a worker for abandoned runs, deadlines and reminders. */
+  /** Starts a worker for abandoned runs, deadlines, reminders and notices. */
   work(options?: WorkerOptions): Worker {
-    return startWorker(this.#drives, options, this.#reminding, this.#drilling);
+    return startWorker(this.#drives, options, this.#reminding, this.#drilling, this.#notices);
   }
 
   /**

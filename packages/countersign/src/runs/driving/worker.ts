@@ -1,8 +1,9 @@
-// A worker: resumes abandoned runs, handles deadlines and sends reminders.
+// A worker: resumes abandoned runs, handles deadlines, sends reminders and tells people about requests.
 import { messageOf } from '../../core/errors.ts';
 import { aFunction, aTimerMs, aWholeNumber, checkOptions, type OptionTable } from '../../core/options.ts';
 import type { DrillsOptions } from '../drills/drill-options.ts';
 import { Drills } from '../drills/drills.ts';
+import type { Notices } from '../notices/notices.ts';
 import { isAway } from '../port/store-errors.ts';
 import { wakeups } from './changes.ts';
 import type { Drives } from './driving.ts';
@@ -15,7 +16,7 @@ export type WorkerOptions = {
   readonly concurrency?: number;
   /** How often it polls the store, in ms; 1,000 by default. */
   readonly pollMs?: number;
-  /** Called with errors of looking for work and of reminders. The worker continues. */
+  /** Called with errors of looking for work, of reminders and of notices. The worker continues. */
   readonly onError?: (error: unknown) => void;
 };
 
@@ -33,6 +34,7 @@ export function startWorker(
   options: WorkerOptions = {},
   reminding?: RemindersOptions,
   drilling?: DrillsOptions,
+  notices?: Notices,
 ): Worker {
   checkOptions('`work`', options, WORKER_OPTIONS);
   const { concurrency = 8, pollMs = 1_000 } = options;
@@ -47,11 +49,12 @@ export function startWorker(
   const stopWatching = store.watch(notice);
   const reminders = reminding && new Reminders(store, reminding, { pollMs, onError, onFreed: notice });
   const drills = drilling && new Drills(drives, drilling);
+  const outbox = notices?.outbox({ pollMs, onError });
   drives.work();
   const working = (async () => {
     while (!stopped) {
       // One failing does not stop the other.
-      const looking = drives.isStopping ? [] : [search.once(), reminders?.look(), drills?.look()];
+      const looking = drives.isStopping ? [] : [search.once(), reminders?.look(), drills?.look(), outbox?.look()];
       for (const looked of await Promise.allSettled(looking)) if (looked.status === 'rejected') onError(looked.reason);
       drives.onFreed = notice;
       await next();
@@ -63,7 +66,7 @@ export function startWorker(
       notice();
       stopWatching();
       await working;
-      const [rested] = await Promise.all([drives.pause(), reminders?.stop()]);
+      const [rested] = await Promise.all([drives.pause(), reminders?.stop(), outbox?.stop()]);
       return rested;
     },
   };

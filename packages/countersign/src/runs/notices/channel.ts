@@ -1,20 +1,7 @@
 // The port for channels: where people are told about requests, such as mail, Slack or a webhook.
 import type { Json } from '../../core/json.ts';
+import type { NoticeType } from '../../core/notice.ts';
 import type { RunInterrupt } from '../questions/view.ts';
-
-/**
- * What people are told about a request. `opened`: it waits for them. `doubt`: it asks about a call whose outcome is unknown.
- * `escalated` and `assigned`: it waits for other people now. `decided`, `expired` and `withdrawn`: it is over.
- */
-export type NoticeType =
-  | 'opened'
-  | 'doubt'
-  | 'reminded'
-  | 'escalated'
-  | 'assigned'
-  | 'decided'
-  | 'expired'
-  | 'withdrawn';
 
 /** Why a person is told: their vote counts, the request is theirs, they stand in for someone, or nobody in particular is asked. */
 export type Reason = 'decider' | 'assignee' | 'escalated' | 'delegate' | 'everyone' | 'told-before';
@@ -94,6 +81,10 @@ export interface Channel {
   readonly audience?: 'person' | 'shared';
   /** True for programs that want every notice. By default a request that is over is announced only where it was announced before. */
   readonly all?: boolean;
+  /** How many deliveries run at once in a process; 4 by default. */
+  readonly concurrency?: number;
+  /** How long a delivery may take, in ms; 10,000 by default. */
+  readonly timeoutMs?: number;
   /** What it returns is kept, and passed to later updates: the id of a message, for example. */
   deliver(notice: Notice, delivering: Delivering): Promise<Json | undefined> | Promise<void>;
   /** Changes what `deliver` sent about the request when it is over. Without it, `deliver` gets that notice too. */

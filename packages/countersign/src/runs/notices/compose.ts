@@ -1,0 +1,76 @@
+// Makes a notice for a channel from the question as it is now.
+
+import { isObject, type Json } from '../../core/json.ts';
+import type { QuestionNotice } from '../../core/notice.ts';
+import type { Directory } from '../people.ts';
+import { shortHash } from '../port/chain.ts';
+import type { RunInterrupt } from '../questions/view.ts';
+import type { Notice, NoticeLinks, Recipient } from './channel.ts';
+import type { Told } from './entries.ts';
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** What a server adds: the pages of requests, and who may read them. */
+export type NoticeHost = {
+  /** The pages about a request for a person, or for everyone on a shared channel; null if there are none. */
+  readonly links?: (
+    request: RunInterrupt,
+    to: { readonly channel: string; readonly person: string | null },
+  ) => MaybePromise<NoticeLinks | null>;
+  /** Whether a person may read the request; everyone by default. Asked before each delivery to a person. */
+  readonly mayRead?: (request: RunInterrupt, person: string) => MaybePromise<boolean>;
+};
+
+export type Composing = {
+  readonly channel: string;
+  readonly people: Pick<Directory, 'contactOf'>;
+  readonly host: NoticeHost;
+};
+
+/** More people are not listed in a notice of a shared channel. */
+const MOST_NAMED = 100;
+
+/** `person`: the recipient on a channel for each person. */
+export async function noticeFor(
+  notice: QuestionNotice,
+  card: RunInterrupt,
+  person: string | null,
+  to: readonly Told[],
+  attempt: number,
+  { channel, people, host }: Composing,
+): Promise<Notice> {
+  const { id: requestId, runId, agent, tool, title, kind, risk, expiresAt, settlement } = card;
+  const isTitleOnly = card.part.metadata?.notice === 'title-only';
+  const recipients = to.slice(0, MOST_NAMED).map(async ({ person, why, onBehalfOf }): Promise<Recipient> => {
+    const contact = (await people.contactOf?.(person)) ?? {};
+    return { person, why, ...(onBehalfOf !== undefined && { onBehalfOf }), contact };
+  });
+  return {
+    key: `notice_${shortHash(JSON.stringify([channel, requestId, person, notice.key]))}`,
+    type: notice.type,
+    at: notice.at,
+    number: notice.number,
+    requestId,
+    runId,
+    agent,
+    tool,
+    title: title ?? tool,
+    kind,
+    risk,
+    expiresAt,
+    card: isTitleOnly ? null : card,
+    settlement: isTitleOnly ? withoutContent(settlement) : settlement,
+    to: await Promise.all(recipients),
+    links: (await host.links?.(card, { channel, person })) ?? null,
+    attempt,
+  };
+}
+
+/** Who decided what, without edits, answers, reasons and notes. */
+function withoutContent(settlement: RunInterrupt['settlement']): RunInterrupt['settlement'] {
+  if (settlement === null) return null;
+  if (settlement.decision === undefined) return { withdrawn: true, by: settlement.by ?? null, at: settlement.at };
+  const { decision, by, channel, at } = settlement;
+  const type: Json = isObject(decision) ? ((decision as { readonly type?: Json }).type ?? null) : decision;
+  return { decision: { type }, by, channel, note: null, at };
+}

@@ -1,0 +1,91 @@
+// Fan-out: takes requests with news, and puts a hint for each registered channel. Only then does the store count them as told, so a
+// crash in between repeats hints and loses none.
+import type { InterruptRecord, Store } from '../port/store.ts';
+import type { Channel } from './channel.ts';
+import { Hints } from './hints.ts';
+import { type RegisteredChannel, Registry } from './registry.ts';
+
+/** A store that says which requests have news. */
+export type TellingStore = Store & Required<Pick<Store, 'takeUntold' | 'told'>>;
+
+/** How many requests are taken at once. */
+const BATCH = 100;
+/** When another process may take a request whose process died. */
+const LEASE_MS = 30_000;
+/** How long the list of channels is used before it is read again. */
+const REGISTER_EVERY_MS = 600_000;
+
+export type FanOutOptions = {
+  readonly store: TellingStore;
+  /** Those of this process. */
+  readonly channels: readonly Channel[];
+  /** The store's time. */
+  readonly now: () => number;
+  readonly isStopping: () => boolean;
+  /** Called when the channel has new hints. */
+  readonly onHints: (channel: string) => void;
+};
+
+export class FanOut {
+  readonly #options: FanOutOptions;
+  readonly #registry: Registry;
+  #registerAt = 0;
+
+  constructor(options: FanOutOptions) {
+    this.#options = options;
+    this.#registry = new Registry(options.store.notes);
+  }
+
+  /** Puts hints for everything that has news now. */
+  async pass(): Promise<void> {
+    const { store, now, isStopping } = this.#options;
+    await this.#register();
+    for (let isMore = true; isMore && !isStopping(); ) {
+      const taken = await store.takeUntold(BATCH, LEASE_MS);
+      if (taken.length === 0) return;
+      // Read after the take: a channel that is registered later announces what is pending then.
+      const channels = await this.#registry.list(now());
+      await Promise.all(
+        taken.map(async ({ interrupt, news }) => {
+          await this.#hint(channels, interrupt, `n${news}`);
+          await store.told(interrupt.id, news);
+        }),
+      );
+      for (const { name } of channels) this.#options.onHints(name);
+      isMore = taken.length === BATCH;
+    }
+  }
+
+  async #register(): Promise<void> {
+    const { channels, now } = this.#options;
+    const steady = performance.now();
+    if (steady < this.#registerAt) return;
+    await this.#registry.register(channels, now());
+    for (const channel of await this.#registry.list(now())) if (channel.announcing) await this.#announce(channel);
+    this.#registerAt = steady + REGISTER_EVERY_MS;
+  }
+
+  /** Puts hints for the requests that were pending when the channel was registered. Continues where a process stopped. */
+  async #announce(channel: RegisteredChannel): Promise<void> {
+    const { store, onHints } = this.#options;
+    for (let current = channel; current.announcing; ) {
+      const { after } = current.announcing;
+      const page = await store.listInterrupts({ order: 'oldest', limit: BATCH, ...(after !== null && { after }) });
+      await Promise.all(page.items.map((interrupt) => this.#hint([channel], interrupt, 'first')));
+      if (!(await this.#registry.announced(current, page.cursor))) return;
+      current = { ...current, announcing: page.cursor === null ? null : { after: page.cursor } };
+      onHints(channel.name);
+    }
+  }
+
+  async #hint(
+    channels: readonly RegisteredChannel[],
+    { id, settledAt }: InterruptRecord,
+    cause: string,
+  ): Promise<void> {
+    const { store, now } = this.#options;
+    const asked = channels.filter(({ since }) => settledAt === null || settledAt >= since);
+    const hint = { dueAt: now(), requestId: id, person: null, cause };
+    await Promise.all(asked.map(({ name }) => new Hints(store.notes, name).put(hint)));
+  }
+}

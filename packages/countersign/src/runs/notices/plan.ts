@@ -1,0 +1,62 @@
+// Which notices of a request are due where, and which need not be sent any more. Pure: the same question and entry, the same plan.
+import type { Interrupt } from '../../core/event.ts';
+import { waitOf } from '../../core/messages/turn-messages.ts';
+import type { NoticeType, QuestionNotice } from '../../core/notice.ts';
+import type { RunInterrupt } from '../questions/view.ts';
+import type { Entry } from './entries.ts';
+
+/** `send` in this order; `skip` need not be sent, because something newer says it too. */
+export type Plan = { readonly send: readonly QuestionNotice[]; readonly skip: readonly QuestionNotice[] };
+
+const OVER: ReadonlySet<NoticeType> = new Set(['decided', 'expired', 'withdrawn']);
+
+export const isOver = ({ type }: { readonly type: NoticeType }): boolean => OVER.has(type);
+
+/** The notices that the entry lacks. */
+export function undelivered(
+  notices: readonly QuestionNotice[],
+  { delivered }: Pick<Entry, 'delivered'>,
+): readonly QuestionNotice[] {
+  const known = new Set(delivered.map(({ key }) => key));
+  return notices.filter(({ key }) => !known.has(key));
+}
+
+/** `notices`: those that concern the recipient. `all`: the channel wants each of them. */
+export function planFor(notices: readonly QuestionNotice[], entry: Entry, all: boolean): Plan {
+  const last = notices.at(-1);
+  if (entry.again && last) return { send: [last], skip: [] };
+  const missing = undelivered(notices, entry);
+  if (all) return { send: missing, skip: [] };
+  const over = missing.find(isOver);
+  // Nobody needs to hear of a request that is over, except to correct what they heard.
+  if (over) return { send: entry.sent ? [over] : [], skip: missing.filter((notice) => notice !== over) };
+  const send = missing.filter((notice) => !isOutdated(notice, missing));
+  return { send, skip: missing.filter((notice) => !send.includes(notice)) };
+}
+
+/** A reminder says nothing new beside another notice that is due, and an assignment says that the request is open. */
+function isOutdated(notice: QuestionNotice, due: readonly QuestionNotice[]): boolean {
+  if (notice.type === 'reminded') return due.some((other) => other.type !== 'reminded' || other.number > notice.number);
+  return notice.type !== 'assigned' && due.some(({ type }) => type === 'assigned');
+}
+
+/** Whether the notice still concerns a person: they have not voted, and the request is not someone else's now. */
+export function stillConcerns(
+  { type }: QuestionNotice,
+  { progress }: RunInterrupt,
+  person: string,
+  onBehalfOf: string | undefined,
+): boolean {
+  if (isOver({ type })) return true;
+  const { assignedTo = null, votes = [] } = progress ?? {};
+  const isSame = (id: string | null | undefined) =>
+    id === person || (id !== undefined && id !== null && id === onBehalfOf);
+  if (votes.some(({ by, onBehalfOf: absent }) => isSame(by) || isSame(absent))) return false;
+  return type === 'escalated' || assignedTo === null || isSame(assignedTo);
+}
+
+/** When people are reminded next of a pending request. */
+export function nextReminderOf({ settledAt, part: { metadata = {} } }: RunInterrupt, now: number): number | undefined {
+  const { remindAt, reminders = remindAt === undefined ? [] : [remindAt] } = waitOf(metadata as Partial<Interrupt>);
+  return settledAt === null ? reminders.find((at) => at > now) : undefined;
+}

@@ -1,0 +1,64 @@
+// Who is told: the people whose vote is missing, the assignee, those whom a request was escalated to, and delegates of absent people.
+import type { QuestionNotice } from '../../core/notice.ts';
+import type { Who } from '../../core/policy.ts';
+import type { Directory } from '../people.ts';
+import type { RunInterrupt } from '../questions/view.ts';
+import type { Reason } from './channel.ts';
+import type { Told } from './entries.ts';
+import { isOver, stillConcerns } from './plan.ts';
+
+/** What is asked about people. */
+export type Asked = {
+  readonly people: Pick<Directory, 'membersOf' | 'delegateOf'>;
+  /** Who is told of requests that name nobody. */
+  readonly everyone: Who;
+};
+
+type Circle = { readonly who: Who; readonly why: Reason };
+
+/** The people whom a notice concerns, each once. Rejects if the directory of people fails. */
+export async function recipientsOf(
+  notice: QuestionNotice,
+  card: RunInterrupt,
+  { people, everyone }: Asked,
+): Promise<readonly Told[]> {
+  const told = new Map<string, Told>();
+  for (const { who, why } of circlesOf(notice, card, everyone))
+    for (const person of await peopleIn(who, people)) {
+      if (card.policy?.notRequester && person === card.startedBy) continue;
+      const delegate = await people.delegateOf(person);
+      const named: Told =
+        delegate === undefined
+          ? { person, key: notice.key, why }
+          : { person: delegate, key: notice.key, why: 'delegate', onBehalfOf: person };
+      const isKnown = told.has(named.person) && told.get(named.person)?.why !== 'delegate';
+      if (!isKnown && stillConcerns(notice, card, named.person, named.onBehalfOf)) told.set(named.person, named);
+    }
+  return [...told.values()];
+}
+
+function circlesOf(notice: QuestionNotice, card: RunInterrupt, everyone: Who): readonly Circle[] {
+  const { escalatedTo = [], assignedTo = null } = card.progress ?? {};
+  const assignee: readonly Circle[] = assignedTo === null ? [] : [{ who: { people: [assignedTo] }, why: 'assignee' }];
+  if (notice.type === 'assigned') return assignee;
+  if (notice.type === 'escalated') return [{ who: escalatedTo[notice.number - 1] ?? {}, why: 'escalated' }];
+  if (assignee.length > 0 && !isOver(notice)) return assignee;
+  const later = notice.type === 'opened' || notice.type === 'doubt' ? [] : escalatedTo;
+  const escalated = later.map((who): Circle => ({ who, why: 'escalated' }));
+  return [...assignee, ...decidersOf(card, everyone), ...escalated];
+}
+
+/** The deciders of the policy, and the groups that still have to agree. */
+function decidersOf({ policy, progress, settlement }: RunInterrupt, everyone: Who): readonly Circle[] {
+  const groups = settlement === null ? (progress?.missing ?? []) : (policy?.quorum ?? []);
+  const named = [policy?.deciders ?? {}, ...groups.map(({ of }) => of)].filter(namesSomeone);
+  if (named.length > 0) return named.map((who) => ({ who, why: 'decider' }));
+  return [{ who: everyone, why: 'everyone' }];
+}
+
+const namesSomeone = ({ people = [], roles = [] }: Who): boolean => people.length + roles.length > 0;
+
+async function peopleIn({ people = [], roles = [] }: Who, { membersOf }: Asked['people']): Promise<readonly string[]> {
+  const members = await Promise.all(roles.map(async (role) => (await membersOf?.(role)) ?? []));
+  return [...new Set([...people, ...members.flat()])];
+}
