@@ -109,7 +109,7 @@ function Current({ absence: { person, delegate, from, until, by }, isSending, on
         <p className="font-medium">{isPlanned ? 'You will be away' : 'You are away'}</p>
         <p className="wrap-anywhere">
           <VisibleText text={delegate} className="font-medium" /> {isPlanned ? 'will decide' : 'decides'} for you from{' '}
-          <Moment at={from} /> until <Moment at={until} />.
+          <Moment at={from}>{toTheMinute(from)}</Moment> until <Moment at={until}>{toTheMinute(until)}</Moment>.
         </p>
         {by !== null && by !== person && (
           <p className="text-xs text-muted">
@@ -224,6 +224,9 @@ function Labelled({ label, className = '', children }: LabelledProps) {
     </div>
   );
 }
+
+const toTheMinute = (at: number): string =>
+  new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** A field for a time holds the time of the reader's zone. */
 const timeOf = (local: string): number => new Date(local).getTime();

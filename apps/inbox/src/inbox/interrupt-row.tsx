@@ -44,7 +44,7 @@ export const InterruptRow = memo(function InterruptRow(props: InterruptRowProps)
         onClick={onOpen}
         data-row={id}
         aria-current={isOpen ? 'true' : undefined}
-        className="flex gap-3 border-l-2 border-transparent px-3 py-3 -outline-offset-2 hover:bg-sunken aria-[current=true]:border-accent aria-[current=true]:bg-accent-soft"
+        className="flex min-h-19 gap-3 border-l-2 border-transparent px-3 py-3 -outline-offset-2 hover:bg-sunken aria-[current=true]:border-accent aria-[current=true]:bg-accent-soft"
       >
         {outcome ? <OutcomeIcon outcome={outcome} /> : <KindIcon kind={interrupt.kind} />}
         <span className="flex min-w-0 flex-1 flex-col gap-1">
