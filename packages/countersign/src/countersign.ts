@@ -29,7 +29,7 @@ import type {
   ToolDefinition,
   UnknownNames,
 } from './loop/tool/definition.ts';
-import { checkPolicy } from './loop/tool/policies.ts';
+import { checkPolicy, refuseUnknownPolicy } from './loop/tool/policies.ts';
 import { checkRules, ruleFor } from './loop/tool/rules.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/tool/schema.ts';
 import { interrupt, tool } from './loop/tool/tool.ts';
@@ -214,13 +214,11 @@ export class Countersign<C extends Context = Context> {
   ): Tool<InferInput<I>, InferInput<O>> {
     const made = tool(config as ToolConfig<I, O>, body as ToolBody<I, O>);
     this.#checkPolicyOf(made.definition);
-    const { policy } = this.ruleFor(made) ?? {};
-    this.#checkNamed(policy, `A rule for ${config.name} names the policy ${policy}`);
     return this.#define(made);
   }
 
   /**
-   * Defines a policy, which `needsApproval: { policy: name }` refers to. Define it before the tools that name it.
+   * Defines a policy, which `needsApproval: { policy: name }` refers to. Define it before the first run that uses it.
    * @example
    * ai.definePolicy('payments', { notRequester: true, quorum: [{ of: { roles: ['finance'] }, count: 2 }] });
    */
@@ -246,7 +244,7 @@ export class Countersign<C extends Context = Context> {
   applyRules(rules: readonly Rule[]): void {
     checkRules(rules, this.#settings.policies.roles);
     for (const { tool: name, policy } of rules) {
-      this.#checkNamed(policy, `A rule names the policy ${policy}`);
+      refuseUnknownPolicy(policy, this.#policies, 'A rule');
       if (name !== undefined && this.#defined.has(name)) throw ruleForAgent(name);
     }
     this.#rules.push(...rules);
@@ -454,18 +452,11 @@ export class Countersign<C extends Context = Context> {
     return made;
   }
 
-  /** If its policy were undefined, no person could approve a call of this tool. */
-  #checkPolicyOf({ name, needsApproval }: ToolDefinition): void {
+  /** A name of a policy is looked up when a run starts: a `countersign.config.ts` may define it after the tools. */
+  #checkPolicyOf({ needsApproval }: ToolDefinition): void {
     const { policy } = typeof needsApproval === 'object' ? needsApproval : {};
     this.#hasPolicies ||= policy !== undefined;
     if (isObject(policy)) checkPolicy(undefined, policy, this.#settings.policies.roles);
-    this.#checkNamed(policy, `The tool ${name} names the policy ${policy}`);
-  }
-
-  #checkNamed(policy: unknown, who: string): void {
-    if (typeof policy !== 'string' || this.#policies.has(policy)) return;
-    const message = `${who}, which is not defined. Define it first: ai.definePolicy('${policy}', { … }).`;
-    throw new UsageError('invalid-options', { policy }, message);
   }
 
   #callable(id: string, load: () => Promise<PromptDefinition>): Prompt {

@@ -22,6 +22,7 @@ import type { Driver } from './run.ts';
 import type { Chunk } from './stream/chunk.ts';
 import type { Context, ToolDefinition, UnknownNames } from './tool/definition.ts';
 import type { Policies } from './tool/policies.ts';
+import { refuseUnknownPolicies } from './tool/rules.ts';
 import type { Schema, SchemaInput } from './tool/schema.ts';
 import { findTools, refuseCircles, type ToolInput } from './tool/toolbox.ts';
 
@@ -149,6 +150,7 @@ export function prepareDriver(
 ): Driver {
   const tools = findTools(options.tools, settings.tools, unknown);
   refuseCircles(tools, [], unknown);
+  if (unknown === 'refuse') refuseUnknownPolicies(tools, settings.policies);
   const model = resolveModel(options.model ?? settings.model, settings.providers);
   const { config, abortSignal, onChunk, onEvent } = options;
   return {

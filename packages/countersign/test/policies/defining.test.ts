@@ -1,7 +1,7 @@
 // Defining policies: what is refused where it is written, and what becomes a warning on the card.
-import { countersign, memoryStore, type PolicyConfig, z } from 'countersign';
+import { countersign, memoryStore, type PolicyConfig } from 'countersign';
 import { describe, expect, test } from 'vitest';
-import { openBank, TWO } from './bank.ts';
+import { openBank, PLACES, TWO } from './bank.ts';
 
 const define = (config: PolicyConfig, roles?: readonly string[]) =>
   countersign({ ...(roles && { people: { roles } }) }).definePolicy('payments', config);
@@ -18,12 +18,19 @@ describe('a policy that nobody can satisfy is refused', () => {
   });
 });
 
-test('a tool that names a policy which is not defined is refused', () => {
-  const ai = countersign();
-  const config = { name: 'pay', description: '', inputSchema: z.object({}), needsApproval: { policy: 'payments' } };
-  expect(() => ai.defineTool(config, () => 'paid')).toThrow('ai.definePolicy');
+test.each(PLACES)('a policy can be defined after its tool, but before the first run (%s)', async (place) => {
+  const { ai, runs, ask, bank, types } = openBank({ needsApproval: { policy: 'payments' }, place });
+  ai.definePolicy('travel', TWO);
+  if (place !== 'generate') {
+    const message =
+      'The tool pay names the policy payments, which is not defined. Define it with ai.definePolicy. Defined are: travel.';
+    await expect(bank.generate('Pay.')).rejects.toThrow(message);
+    await bank.start('Pay.', { runId: 'early' });
+    expect(await runs.wait('early')).toMatchObject({ status: 'failed', pending: [], error: { message } });
+    expect(await types('early')).toEqual(['user-spoke', 'run-failed']);
+  }
   ai.definePolicy('payments', TWO);
-  ai.defineTool(config, () => 'paid');
+  expect((await ask()).policy).toMatchObject({ name: 'payments' });
   expect(() => ai.definePolicy('payments', TWO)).toThrow('defined already');
 });
 

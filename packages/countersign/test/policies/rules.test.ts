@@ -107,13 +107,14 @@ describe('refused when defined', () => {
     expect(define).toThrow(message);
   });
 
-  test('a tool whose rule names an unknown policy', () => {
-    const other = countersign({ rules: [{ tool: 'pay', policy: 'payments' }] });
-    expect(() => other.defineTool({ name: 'pay', description: '' }, () => 1)).toThrow(
-      'A rule for pay names the policy payments',
-    );
+  test('a run with a tool whose rule names an unknown policy', async () => {
+    const model = scriptedModel(['Done.']);
+    const other = countersign({ model, rules: [{ tool: 'pay', policy: 'payments' }] });
+    const pay = other.defineTool({ name: 'pay', description: '' }, () => 1);
+    const generate = () => other.generate({ prompt: 'Pay.', tools: [pay] });
+    await expect(generate()).rejects.toThrow('A rule for pay names the policy payments');
     other.definePolicy('payments', BOSS);
-    other.defineTool({ name: 'pay', description: '' }, () => 1);
+    expect((await generate()).text).toBe('Done.');
     other.defineAgent({ name: 'helper' });
     expect(() => other.applyRules([{ tool: 'helper', policy: true }])).toThrow('helper, which is an agent');
   });

@@ -83,6 +83,15 @@ test.each([
   await expect(loading).rejects.toThrow('countersign.config.ts');
 });
 
+test('a tool can name a policy of the config', async () => {
+  const agents = MAKER.replace("reversibility: 'irreversible'", "needsApproval: { policy: 'payments' }");
+  const files = {
+    'agents.ts': agents,
+    'countersign.config.ts': 'export const policies = { payments: { notRequester: true } };',
+  };
+  expect(await rulesOf(files, 'agents.ts')).toEqual([undefined, undefined]);
+});
+
 test('a config without agents beside it says what is missing', async () => {
   const loading = rulesOf({ 'countersign.config.ts': CONFIG }, 'countersign.config.ts');
   await expect(loading).rejects.toThrow('must export an instance');

@@ -31,6 +31,14 @@ export function checkPolicy(name: string | undefined, config: unknown, roles?: r
   throw new UsageError('invalid-options', { policy: name }, `${which} cannot be used: ${problem}.`);
 }
 
+/** Throws if the policy is a name that is not defined. `who` names it. */
+export function refuseUnknownPolicy(policy: unknown, defined: Policies['named'], who: string): void {
+  if (typeof policy !== 'string' || defined.has(policy)) return;
+  const names = [...defined.keys()].join(', ') || 'none';
+  const message = `${who} names the policy ${policy}, which is not defined. Define it with ai.definePolicy. Defined are: ${names}.`;
+  throw new UsageError('invalid-options', { policy }, message);
+}
+
 /** The policy for this input. If its deciders cannot be found, the card has a warning, and the policy has no deciders. */
 export async function governedBy(
   named: unknown,

@@ -5,7 +5,7 @@ import { aString, checkOptions, type OptionKind, type OptionTable } from '../../
 import { askGate } from './ask-gate.ts';
 import { ASK_OPTIONS } from './ask-options.ts';
 import type { Approval, ApprovalContext, Rule, ToolDefinition } from './definition.ts';
-import { checkPolicy } from './policies.ts';
+import { checkPolicy, type Policies, refuseUnknownPolicy } from './policies.ts';
 
 const never = (kind: OptionKind): OptionKind => ({ ...kind, neverUndefined: true });
 
@@ -41,6 +41,16 @@ export function ruleFor(rules: readonly Rule[], tool: ToolDefinition, asked: obj
       (rule.risk === undefined || rule.risk === risk) &&
       (rule.reversibility === undefined || rule.reversibility === reversibility),
   );
+}
+
+/** Throws if a tool, a tool of its sub-agents, or a rule for one of them names a policy that is not defined. */
+export function refuseUnknownPolicies(tools: ReadonlyMap<string, ToolDefinition>, { named, rules }: Policies): void {
+  for (const tool of tools.values()) {
+    const { name, needsApproval, innerTools } = tool;
+    if (typeof needsApproval === 'object') refuseUnknownPolicy(needsApproval.policy, named, `The tool ${name}`);
+    refuseUnknownPolicy(ruleFor(rules, tool)?.policy, named, `A rule for ${name}`);
+    if (innerTools) refuseUnknownPolicies(innerTools(), { named, rules });
+  }
 }
 
 /** What the tool asks, or what a rule asks for it. A policy that the tool names comes before that of a rule. */
