@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
+import { builtInbox } from '../packages/server/test/inbox/built-inbox.ts';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { chromiumPath } from './chromium.mjs';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
@@ -19,6 +20,8 @@ export default async function setup() {
   process.env.COUNTERSIGN_TEST_POSTGRES = String(postgres.port);
   process.env.COUNTERSIGN_TEST_BROWSER = browser.wsEndpoint();
   buildNextApp();
+  // Before the workers start, or each would build it.
+  await builtInbox();
   return async () => {
     await browser.close();
     await postgres.stop();

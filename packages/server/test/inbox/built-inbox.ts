@@ -11,8 +11,15 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const SOURCES = ['apps/inbox/src', 'apps/inbox/public', 'packages/react/src'];
 const SINGLE = ['apps/inbox/index.html', 'apps/inbox/vite.config.ts', 'apps/inbox/licences.ts', 'package-lock.json'];
 
-/** The folder of the built app. */
-export async function builtInbox(): Promise<string> {
+let built: Promise<string> | undefined;
+
+/** The folder of the built app. The sources do not change while tests run, so they are read once. */
+export function builtInbox(): Promise<string> {
+  built ??= build();
+  return built;
+}
+
+async function build(): Promise<string> {
   const folder = join(root, 'node_modules/.cache/countersign-inbox', digestOfSources());
   if (existsSync(folder)) return folder;
   const draft = `${folder}.${process.pid}`;
