@@ -12,9 +12,12 @@ const CAMPAIGNS = [
   'packages/countersign/test/started-once/sub-agents-crash-kit.test.ts',
   'packages/countersign/test/one-decision/races.test.ts',
   'packages/countersign/test/stores/processes.test.ts',
+  'packages/countersign/test/take-over/rolling-restart.test.ts',
   'packages/countersign/test/conversations/random.test.ts',
   'packages/countersign/test/rules/random-scenarios.test.ts',
   'packages/countersign/test/ai-sdk/attacks-v7.test.ts',
+  'packages/countersign/test/ai-sdk/shown-calls-v6.test.ts',
+  'packages/countersign/test/ai-sdk/shown-calls-v7.test.ts',
   'packages/server/test/fuzz/fuzz.test.ts',
   'packages/server/test/many.test.ts',
 ];

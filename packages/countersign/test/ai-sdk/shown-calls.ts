@@ -5,10 +5,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { gate } from 'countersign/ai-sdk';
 import { afterAll, describe, expect, onTestFailed, test } from 'vitest';
+import { campaignSize } from '../campaign-size.ts';
 import { decisionIn, isPending, live, newWorld, toolOf, type World } from './random-chat.ts';
 import { callsIn, isGated } from './random-tools.ts';
 
-const { COUNTERSIGN_SEEDS = '120', COUNTERSIGN_FIRST_SEED = '1' } = process.env;
+const { COUNTERSIGN_SEEDS = campaignSize(60, 600), COUNTERSIGN_FIRST_SEED = '1' } = process.env;
 const SEEDS = Array.from({ length: Number(COUNTERSIGN_SEEDS) }, (_, index) => Number(COUNTERSIGN_FIRST_SEED) + index);
 
 export function onlyShownCallsRun(): void {

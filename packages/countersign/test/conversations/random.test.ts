@@ -7,6 +7,7 @@ import { type Message, memoryStore, type RunEvent, type RunInterrupt, type RunVi
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
 import { describe, expect, onTestFailed, test } from 'vitest';
+import { campaignSize } from '../campaign-size.ts';
 import { waiting } from '../sub-agents/kit.ts';
 import { finish, type History, live, newHistory, RUN_ID } from './random-history.ts';
 
@@ -15,8 +16,10 @@ const seeds = (usually: number): readonly number[] =>
   Array.from({ length: Number(COUNTERSIGN_SEEDS ?? usually) }, (_, index) => Number(COUNTERSIGN_FIRST_SEED) + index);
 
 describe('a random history of a stored chat duplicates and loses nothing', () => {
-  test.each(seeds(60))('in memory (seed %i)', (seed) => check(seed, (now) => memoryStore({ now })));
-  test.each(seeds(15))('in SQLite (seed %i)', (seed) => check(seed, (now) => sqliteStore({ path: ':memory:', now })));
+  test.each(seeds(campaignSize(40, 600)))('in memory (seed %i)', (seed) => check(seed, (now) => memoryStore({ now })));
+  test.each(seeds(campaignSize(10, 150)))('in SQLite (seed %i)', (seed) =>
+    check(seed, (now) => sqliteStore({ path: ':memory:', now })),
+  );
 });
 
 async function check(seed: number, openStore: (clock: () => number) => Store): Promise<void> {

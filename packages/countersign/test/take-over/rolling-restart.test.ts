@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
+import { campaignSize } from '../campaign-size.ts';
 import { decisionOn, Ledger, type Line, openBank, openStore, type Place } from '../crash/bank.ts';
 import type { Ack, BusyOptions } from '../crash/busy-child.ts';
 import { inspect } from '../crash/campaign-check.ts';
 import { startChild } from '../crash/children.ts';
 import { testServer } from '../stores/postgres-server.ts';
 
-const RESTARTS = 24;
+const RESTARTS = campaignSize(15, 48);
 const AT_ONCE = 3;
 /** Longer than the test: a run that is not released stays claimed, and the test fails. */
 const LEASE_MS = 600_000;
@@ -26,7 +27,7 @@ async function restartUnderLoad(name: string, place: Place): Promise<void> {
     while (left-- > 0) {
       const options: BusyOptions = { place, ...files, seed: left, leaseMs: LEASE_MS, runs: 12 };
       const child = startChild('busy-child.ts', options);
-      if ((await child.line()) !== undefined) await delay(50 + left * 10);
+      if ((await child.line()) !== undefined) await delay(50 + (left % 15) * 16);
       child.kill('SIGTERM');
       const { code, errors } = await child.ended;
       expect({ code, errors }).toEqual({ code: 0, errors: '' });
