@@ -98,6 +98,7 @@ async function startApp(port: number, data: string): Promise<ChildProcess> {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       NODE_ENV: 'production',
       NEXT_TELEMETRY_DISABLED: '1',
       COUNTERSIGN_DB: join(data, 'chat.sqlite'),
