@@ -1,4 +1,5 @@
 // Tests run on the sources. Type tests (*.test-d.ts) are not run: `tsc -b` checks them through tsconfig.test.json.
+import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
@@ -11,16 +12,28 @@ const source = (path: string): string => fileURLToPath(new URL(`packages/counter
 const server = (path: string): string => fileURLToPath(new URL(`packages/server/src/${path}`, import.meta.url));
 
 /**
- * Tests that keep their state in memory share one worker process and its loaded modules, which halves their time. Files that
- * mock modules, load two releases of one package or measure their own process get a process each.
+ * Tests that keep their state to themselves share a few worker processes and their loaded modules: a process of its own costs a
+ * test of the server three seconds of CPU time before it begins.
  */
 const SHARED = [
-  'packages/{countersign,react}/src/**/*.test.ts',
+  'packages/{countersign,react,server}/src/**/*.test.ts',
   'apps/**/src/**/*.test.ts',
-  'packages/countersign/test/{bad-input,bound-arguments,conversations,deadlines,models,never-guessed}/**/*.test.ts',
-  'packages/countersign/test/{one-decision,rules,seeds,sub-agents,take-over,tampering,ui}/**/*.test.ts',
-  'packages/server/test/attacks/*.test.ts',
+  'packages/countersign/test/{bad-input,bound-arguments,conversations,deadlines,grants,models,never-guessed}/**/*.test.ts',
+  'packages/countersign/test/{one-decision,passkeys,policies,rules,runs,seeds,started-once}/**/*.test.ts',
+  'packages/countersign/test/{sub-agents,take-over,tampering,ui}/**/*.test.ts',
+  'packages/countersign/test/ai-sdk/{gate-*,*-v7}.test.ts',
+  'packages/react/test/*.test.ts',
+  'packages/server/test/*.test.ts',
+  'packages/server/test/{attacks,cli,inbox}/*.test.ts',
 ];
+/** Files that mock modules, change or measure their process, or listen to its events get a process each. */
+const ALONE = [
+  'packages/countersign/test/runs/{costs,listeners,titles}.test.ts',
+  'packages/countersign/test/started-once/unawaited-steps.test.ts',
+  'packages/server/src/live/shared-stats.test.ts',
+  'packages/server/test/{chat,followers,log,many,passkeys,shutdown,trace}.test.ts',
+];
+const shared = globSync(SHARED, { cwd: import.meta.dirname, exclude: [...ALONE, '**/node_modules/**'] });
 
 export default defineConfig({
   resolve: {
@@ -48,14 +61,14 @@ export default defineConfig({
   },
   test: {
     projects: [
-      { extends: true, test: { name: 'shared', include: SHARED, isolate: false } },
+      { extends: true, test: { name: 'shared', include: shared, isolate: false } },
       {
         extends: true,
         test: {
           name: 'isolated',
           include: ['{packages,apps,scripts,examples}/**/*.test.ts'],
           exclude: [
-            ...SHARED,
+            ...shared,
             '**/node_modules/**',
             '**/dist/**',
             'packages/create-countersign/{templates,test/packed}/**',

@@ -36,7 +36,8 @@ export type Site = {
 
 /** Opens the site. With `api`, a real chat route answers instead of the test. */
 export async function openSite(api?: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<Site> {
-  const files = await buildPage();
+  built ??= buildPage();
+  const files = await built;
   const waiting: { fits: (asked: Asked) => boolean; take: (asked: Asked) => void }[] = [];
   const untaken: Asked[] = [];
 
@@ -91,6 +92,9 @@ export async function openSite(api?: (request: IncomingMessage, response: Server
 export const show = (page: Page, scene: Scene): Promise<void> => page.evaluate((scene) => window.show(scene), scene);
 
 type Files = ReadonlyMap<string, { readonly type: string; readonly content: string | Uint8Array }>;
+
+/** The files of a worker share one build. */
+let built: Promise<Files> | undefined;
 
 async function buildPage(): Promise<Files> {
   const output = (await build({
