@@ -14,7 +14,7 @@ export function sampleNotice(type: 'opened' | 'withdrawn'): Notice {
     tool: 'sample',
     title: 'Sample: Countersign can reach you here',
     kind: 'approval',
-    risk: 'low',
+    risk: 'high',
     expiresAt: null,
     card: null,
     settlement: type === 'withdrawn' ? { withdrawn: true, at } : null,

@@ -1,5 +1,5 @@
 // The channel for programs: posts every notice to a URL, signed as Standard Webhooks says.
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import { z } from '@hono/zod-openapi';
@@ -78,8 +78,11 @@ export function webhook(options: WebhookOptions): ServerChannel {
     },
     async sample() {
       const bodies = transform ? SAMPLES.map((type) => transform(sampleNotice(type))) : [testEvent()];
-      for (const body of bodies) if (body !== undefined) await send(`sample-${Date.now()}`, body, never);
-      return `Posted a sample to ${url.host}.`;
+      const posted = bodies.filter((body) => body !== undefined);
+      for (const body of posted) await send(`sample-${randomUUID()}`, body, never);
+      return posted.length > 0
+        ? `Posted a sample to ${url.host}.`
+        : 'Posted nothing: `transform` leaves out the sample.';
     },
   };
 }

@@ -318,6 +318,7 @@ describe('setting up', () => {
     const { url, port, received } = await startReceiver();
     expect(await channel(url).sample?.('')).toBe(`Posted a sample to 127.0.0.1:${port}.`);
     await channel(url, { transform: ({ type }) => type }).sample?.('');
+    expect(await channel(url, { transform: () => undefined }).sample?.('')).toContain('Posted nothing');
     expect(received.map(({ body }) => JSON.parse(body))).toEqual([
       { type: 'webhook.test', version: 1, timestamp: expect.any(String), data: {} },
       'opened',
