@@ -18,8 +18,12 @@ export type NoticedRequest = {
 };
 
 /** Starts a run of the agent `teller` that pauses with one request: `pay bob 950` asks for an approval, `ask which?` for an answer. */
-export async function noticedRequest(prompt = 'pay bob 950', define = defineTeller): Promise<NoticedRequest> {
-  const ai = countersign({ model: obedientModel(), retry: false, store: memoryStore() });
+export async function noticedRequest(
+  prompt = 'pay bob 950',
+  define = defineTeller,
+  model = obedientModel(),
+): Promise<NoticedRequest> {
+  const ai = countersign({ model, retry: false, store: memoryStore() });
   define(ai);
   await ai.agents.get('teller')?.start(prompt, { runId: 'run', by: 'carl' });
   const [id = ''] = (await ai.runs.wait('run')).pending;

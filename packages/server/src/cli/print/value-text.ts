@@ -42,11 +42,11 @@ const BAR = '│ ';
 
 function innerLines(value: unknown, width: number): readonly string[] {
   if (typeof value !== 'string') return jsonLines(value, width);
-  return barred(isPlain(value) ? value : jsonText(value), width);
+  return barred(isPlainText(value) ? value : jsonText(value), width);
 }
 
 /** Multi-line strings get bars. Other strings are quoted if they look like JSON or have unusual spaces. */
-const isPlain = (text: string): boolean =>
+export const isPlainText = (text: string): boolean =>
   text.includes('\n') || !(/^$|^[\s{["│]|\s$|\s\s|\t/.test(text) || isJson(text));
 
 function isJson(text: string): boolean {

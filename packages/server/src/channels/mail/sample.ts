@@ -1,0 +1,54 @@
+// The notice that `countersign channels test` sends.
+import type { Notice, RunInterrupt } from 'countersign';
+import type { MailTexts } from './texts.ts';
+
+/** A request that does not exist, for one address. */
+export function sampleNotice(to: string, key: string, { sampleTitle, sampleMessage }: MailTexts): Notice {
+  const input = { to: 'ACME GmbH', amount: 950, currency: 'EUR', reference: 'INV-1043' };
+  const about = { runId: 'sample', agent: 'bookkeeper', tool: 'payInvoice', kind: 'approval', risk: 'high' } as const;
+  const card: RunInterrupt = {
+    ...about,
+    id: 'sample:1',
+    startedBy: null,
+    labels: [],
+    createdAt: Date.now(),
+    expiresAt: null,
+    remindAt: null,
+    digest: '',
+    settledAt: null,
+    title: sampleTitle,
+    input,
+    payload: { message: sampleMessage },
+    reversibility: 'irreversible',
+    preview: null,
+    earlierPreview: null,
+    part: {
+      toolRequest: { name: about.tool, ref: '1', input },
+      metadata: {
+        interruptKind: about.kind,
+        interrupt: { message: sampleMessage },
+        risk: about.risk,
+        reversibility: 'irreversible',
+      },
+    },
+    notice: null,
+    policy: null,
+    progress: null,
+    settlement: null,
+  };
+  return {
+    ...about,
+    key,
+    type: 'opened',
+    at: card.createdAt,
+    number: 0,
+    requestId: card.id,
+    title: sampleTitle,
+    expiresAt: null,
+    card,
+    settlement: null,
+    to: [{ person: to, why: 'everyone', contact: {} }],
+    links: null,
+    attempt: 1,
+  };
+}

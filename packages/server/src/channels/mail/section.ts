@@ -1,0 +1,212 @@
+// What a mail says about one request, as data. The HTML and the text are made from it, so they say the same.
+import type { Json, Notice, Recipient } from 'countersign';
+import { type CardVote, type InterruptCard, interruptCard } from 'countersign/ui';
+import { momentText, type Reading } from './moment.ts';
+import type { MailTexts } from './texts.ts';
+import { factRow, oneLine, type Row, rowsOf } from './value-rows.ts';
+
+/** The person who reads the mail, and how. */
+export type Reader = { readonly recipient: Recipient; readonly reading: Reading; readonly texts: MailTexts };
+
+/** What a colour means. The words beside it say the same. */
+export type Tone = 'accent' | 'good' | 'bad' | 'warning' | 'muted';
+
+export type Block = {
+  /** Empty for what the tool says above its input. */
+  readonly caption: string;
+  /** Undefined if they are too large for a mail. */
+  readonly rows: readonly Row[] | undefined;
+  readonly look: 'table' | 'code' | 'message';
+};
+
+export type Link = { readonly label: string; readonly url: string; readonly look: 'main' | 'danger' | 'plain' };
+
+export type Section = {
+  readonly lead: string;
+  readonly tone: Tone;
+  readonly title: string;
+  /** The agent and the tool, in small print. */
+  readonly source: string;
+  readonly badges: readonly { readonly text: string; readonly tone: Tone }[];
+  readonly blocks: readonly Block[];
+  /** `partial`: if something is too large for a mail, people decide where they can see all of it. */
+  readonly links: { readonly whole: readonly Link[]; readonly partial: readonly Link[] };
+  /** About the links. Empty if there is nothing to say. */
+  readonly hint: string;
+};
+
+/** A value with more characters does not fit a mail, whatever else is in it. */
+const LARGEST_VALUE = 90_000;
+
+export function sectionOf(notice: Notice, reader: Reader): Section {
+  const { recipient, texts } = reader;
+  // The forms of an answer are on the page; the mail needs no schema.
+  const card = notice.card && interruptCard(notice.card, undefined, true, recipient.person);
+  const isOver = notice.settlement !== null;
+  const { links } = notice;
+  return {
+    ...(isOver ? outcomeOf(notice, reader) : { lead: leadOf(notice, texts), tone: 'accent' }),
+    title: oneLine(notice.title),
+    source: card ? `${oneLine(notice.agent)} · ${oneLine(notice.tool)}` : '',
+    badges: card && !isOver ? badgesOf(card, texts) : [],
+    blocks: card ? (isOver ? decisionBlocks(card, texts) : cardBlocks(card, notice, reader)) : [],
+    links: linksOf(notice, card, texts),
+    hint: isOver ? '' : links ? texts.confirm : texts.noLink,
+  };
+}
+
+/** Picks the links that fit what the section shows. */
+export const linksIn = ({ links, blocks }: Section): readonly Link[] =>
+  blocks.every(({ rows }) => rows !== undefined) ? links.whole : links.partial;
+
+function leadOf({ type, kind }: Notice, texts: MailTexts): string {
+  if (type === 'decided' || type === 'expired' || type === 'withdrawn') return texts.waiting.opened;
+  return type === 'opened' && kind === 'question' ? texts.waitingForAnswer : texts.waiting[type];
+}
+
+/** As in `Approved by ben at Thu, 19 Nov 2026, 10:00 CET`. */
+function outcomeOf({ type, settlement, at }: Notice, { texts, reading }: Reader): Pick<Section, 'lead' | 'tone'> {
+  const when = momentText(settlement?.at ?? at, reading);
+  const by = oneLine(settlement?.by ?? '');
+  const decision = recordOf(settlement?.decision);
+  const did = (decision.type ?? 'cancel') as keyof MailTexts['decided'];
+  if (type === 'withdrawn') return { lead: texts.outcome(texts.withdrawn, by, when), tone: 'muted' };
+  if (type === 'expired') {
+    const outcome = texts.expired[did as keyof MailTexts['expired']] ?? texts.expired.cancel;
+    return { lead: texts.outcome(outcome, '', when), tone: 'warning' };
+  }
+  const isEdited = decision.edit !== undefined || decision.replaceInput !== undefined;
+  const outcome = isEdited ? texts.approvedWithChanges : texts.decided[did];
+  const tone = did === 'reject' ? 'bad' : did === 'cancel' ? 'muted' : 'good';
+  return { lead: texts.outcome(outcome, by, when), tone };
+}
+
+function badgesOf({ risk, reversibility }: InterruptCard, texts: MailTexts): Section['badges'] {
+  const tones = { low: 'muted', medium: 'warning', high: 'bad' } as const;
+  return [
+    ...(risk === null ? [] : [{ text: texts.risk[risk], tone: tones[risk] }]),
+    ...(reversibility === null
+      ? []
+      : [
+          {
+            text: texts.reversibility[reversibility],
+            tone: reversibility === 'irreversible' ? 'warning' : 'muted',
+          } as const,
+        ]),
+  ];
+}
+
+/** Everything that an approver sees. */
+function cardBlocks(card: InterruptCard, notice: Notice, reader: Reader): readonly Block[] {
+  const { texts } = reader;
+  return [
+    ...payloadBlocks(card.payload, texts).message,
+    blockOf(texts.input, card.input),
+    ...payloadBlocks(card.payload, texts).details,
+    ...previewBlocks(card, texts),
+    ...factBlocks(card, notice, reader),
+  ];
+}
+
+/** What the tool wants the person to see: its message above the input, everything else below it. */
+function payloadBlocks(
+  payload: Json,
+  texts: MailTexts,
+): { readonly message: readonly Block[]; readonly details: readonly Block[] } {
+  if (payload === true || payload === null || payload === undefined) return { message: [], details: [] };
+  const isObject = typeof payload === 'object' && !Array.isArray(payload);
+  const { message, ...others } = isObject ? recordOf(payload) : { message: payload };
+  if (typeof message !== 'string') return { message: [], details: [blockOf(texts.details, payload)] };
+  return {
+    message: message === '' ? [] : [blockOf('', message, 'message')],
+    details: Object.keys(others).length === 0 ? [] : [blockOf(texts.details, others)],
+  };
+}
+
+function previewBlocks({ preview, earlierPreview }: InterruptCard, texts: MailTexts): readonly Block[] {
+  if (!preview) return [];
+  const block = (caption: string, shown: NonNullable<InterruptCard['preview']>): Block =>
+    'failed' in shown
+      ? { caption, rows: labelled(texts.previewFailed, shown.failed), look: 'table' }
+      : blockOf(caption, shown.value, typeof shown.value === 'string' && shown.value.includes('\n') ? 'code' : 'table');
+  if (!earlierPreview) return [block(texts.preview, preview)];
+  return [block(texts.previewChanged, preview), block(texts.previewBefore, earlierPreview)];
+}
+
+/** The deadline, who else must agree, and where the request comes from. */
+function factBlocks(card: InterruptCard, notice: Notice, { texts, reading }: Reader): readonly Block[] {
+  const { expiresAt, onExpiry, policy, progress, labels } = card;
+  const ending = onExpiry === null ? '' : `, ${texts.onExpiry[onExpiry]}`;
+  const startedBy = notice.card?.startedBy ?? null;
+  const notRequester = policy?.notRequester === true;
+  const rows: readonly Row[] = [
+    ...(expiresAt === null ? [] : [factRow(texts.decideBy, `${momentText(expiresAt, reading)}${ending}`)]),
+    ...(policy && progress ? [factRow(texts.whoDecides, texts.votes({ ...progress, notRequester }))] : []),
+    ...(progress?.votes ?? []).map((vote) => voteRow(vote, texts, reading)),
+    ...(policy ? texts.rules(policy).map((text) => ({ depth: 0, text })) : []),
+    ...(progress?.assignedTo ? [factRow(texts.assignedTo, oneLine(progress.assignedTo))] : []),
+    ...(startedBy === null ? [] : [factRow(texts.startedBy, oneLine(startedBy))]),
+    ...(labels.length === 0 ? [] : [factRow(texts.labels, labels.map(oneLine).join(', '))]),
+  ];
+  return rows.length === 0 ? [] : [{ caption: texts.about, rows, look: 'table' }];
+}
+
+function voteRow({ by, onBehalfOf, type, at, isEdit }: CardVote, texts: MailTexts, reading: Reading): Row {
+  const did = isEdit ? texts.approvedWithChanges : texts.decided[type];
+  const when = at === null ? '' : momentText(at, reading);
+  return { depth: 1, name: oneLine(by ?? '?'), text: texts.vote(did, when, oneLine(onBehalfOf ?? '')) };
+}
+
+/** What was decided. The request itself is in the first mail of the thread. */
+function decisionBlocks({ decision }: InterruptCard, texts: MailTexts): readonly Block[] {
+  if (!decision) return [];
+  const { reason = '', note, ...said } = decision;
+  const remarks = [
+    ...(reason === '' ? [] : [labelled(texts.reason, reason)]),
+    ...(note === null || note === '' ? [] : [labelled(texts.note, note)]),
+  ];
+  return [
+    ...(remarks.length === 0 ? [] : [{ caption: '', rows: together(remarks), look: 'table' } as const]),
+    ...('edit' in said ? [blockOf(texts.editedInput, said.edit as Json)] : []),
+    ...('output' in said ? [blockOf(texts.answer, said.output as Json)] : []),
+  ];
+}
+
+const together = (parts: readonly (readonly Row[] | undefined)[]): readonly Row[] | undefined =>
+  parts.every((rows) => rows !== undefined) ? parts.flat() : undefined;
+
+const labelled = (name: string, text: string): readonly Row[] | undefined =>
+  rowsOf(text, LARGEST_VALUE)?.map((row) => ({ ...row, name }));
+
+const blockOf = (caption: string, value: Json, look: Block['look'] = 'table'): Block => ({
+  caption,
+  rows: rowsOf(value, LARGEST_VALUE),
+  look,
+});
+
+/** A mail decides nothing: each link opens a page. */
+function linksOf({ links, settlement }: Notice, card: InterruptCard | null, texts: MailTexts): Section['links'] {
+  if (!links) return { whole: [], partial: [] };
+  if (settlement) {
+    const view: Link = { label: texts.view, url: links.request, look: 'plain' };
+    return { whole: [view], partial: [view] };
+  }
+  const to = (part: string): string => (links.decide === undefined ? links.request : `${links.decide}#${part}`);
+  const review: Link = { label: texts.review, url: links.decide ?? links.request, look: 'main' };
+  if (card?.kind === 'approval' && card.policy?.signed === undefined)
+    return {
+      whole: [
+        { label: texts.approve, url: to('approve'), look: 'main' },
+        { label: texts.reject, url: to('reject'), look: 'danger' },
+        { label: texts.edit, url: to('edit'), look: 'plain' },
+      ],
+      partial: [review],
+    };
+  if (card?.kind === 'question')
+    return { whole: [{ label: texts.respond, url: to('respond'), look: 'main' }], partial: [review] };
+  return { whole: [review], partial: [review] };
+}
+
+function recordOf(value: unknown): { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, Json>) : {};
+}

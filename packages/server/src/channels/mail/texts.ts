@@ -1,0 +1,99 @@
+// Every text of a mail, in English. The option `texts` replaces them.
+import type { NoticeType, Reason } from 'countersign';
+import { ruleLines, votesText } from '../../cli/print/votes-text.ts';
+
+type Waiting = Exclude<NoticeType, 'decided' | 'expired' | 'withdrawn'>;
+
+export const ENGLISH = {
+  /** The language of the texts, for screen readers and translation programs. */
+  language: 'en',
+  waiting: {
+    opened: 'Waiting for your decision',
+    doubt: 'Outcome unknown: please check',
+    reminded: 'Reminder: waiting for your decision',
+    escalated: 'Escalated: waiting for your decision',
+    assigned: 'Assigned to you',
+  } satisfies Record<Waiting, string>,
+  waitingForAnswer: 'Waiting for your answer',
+  decided: {
+    approve: 'Approved',
+    reject: 'Rejected',
+    respond: 'Answered',
+    restart: 'Continued',
+    cancel: 'Cancelled',
+  },
+  approvedWithChanges: 'Approved with changes',
+  expired: {
+    approve: 'Expired, approved automatically',
+    reject: 'Expired, rejected automatically',
+    cancel: 'Expired, cancelled automatically',
+  },
+  withdrawn: 'Withdrawn',
+  /** `by` is empty if nobody is recorded. */
+  outcome: (outcome: string, by: string, when: string) => `${outcome}${by === '' ? '' : ` by ${by}`} at ${when}`,
+  risk: { low: 'Low risk', medium: 'Medium risk', high: 'High risk' },
+  reversibility: {
+    'read-only': 'Changes nothing',
+    reversible: 'Can be undone',
+    irreversible: 'Cannot be undone',
+  },
+  input: 'Input',
+  editedInput: 'Approved input',
+  answer: 'Answer',
+  reason: 'Reason',
+  note: 'Note',
+  details: 'Details',
+  preview: 'What would happen',
+  previewChanged: 'What would happen now. It has changed since it was approved.',
+  previewBefore: 'What was approved before',
+  previewFailed: 'The preview failed',
+  about: 'About this request',
+  decideBy: 'Decide by',
+  onExpiry: {
+    approve: 'then approved automatically',
+    reject: 'then rejected automatically',
+    cancel: 'then cancelled automatically',
+  },
+  whoDecides: 'Who decides',
+  votes: votesText,
+  rules: ruleLines,
+  /** A vote that was given: who, what, when. */
+  vote: (did: string, when: string, onBehalfOf: string) =>
+    `${did}${onBehalfOf === '' ? '' : ` for ${onBehalfOf}`}${when === '' ? '' : `, ${when}`}`,
+  assignedTo: 'Assigned to',
+  labels: 'Labels',
+  startedBy: 'Started by',
+  tooLarge: 'This is too large for a mail. Open the request to see all of it.',
+  approve: 'Approve',
+  edit: 'Edit',
+  reject: 'Reject',
+  respond: 'Answer',
+  review: 'Review and decide',
+  view: 'View request',
+  confirm: 'The links open a page. Nothing is decided until you confirm it there.',
+  noLink: 'Open your inbox to decide.',
+  digest: (count: number) => `${count} requests`,
+  digestLead: (count: number) => `News about ${count} requests`,
+  why: {
+    decider: 'You get this mail because you can decide this request.',
+    assignee: 'You get this mail because this request is assigned to you.',
+    escalated: 'You get this mail because this request was escalated to you.',
+    delegate: 'You get this mail because you stand in for someone who is away.',
+    everyone: 'You get this mail because anyone can decide this request.',
+    'told-before': 'You get this mail because you were told about this request before.',
+  } satisfies Record<Reason, string>,
+  onBehalfOf: (absent: string) => `You get this mail because you stand in for ${absent}.`,
+  whyDigest: 'You get this mail because you asked for a summary instead of single mails.',
+  replies: 'Replies to this mail decide nothing.',
+  sampleTitle: 'Sample: pay €950 to ACME',
+  sampleMessage: 'This is a sample. Nothing waits for you.',
+} as const;
+
+type Widened<T> = T extends string
+  ? string
+  : T extends (...given: infer Given) => infer Said
+    ? (...given: Given) => Said
+    : { readonly [K in keyof T]: Widened<T[K]> };
+
+/** Every text of a mail. */
+export type MailTexts = { readonly [K in keyof typeof ENGLISH]: Widened<(typeof ENGLISH)[K]> };

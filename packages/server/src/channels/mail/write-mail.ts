@@ -1,0 +1,125 @@
+// Writes mails about notices: who gets which letter, in which thread.
+import { randomUUID } from 'node:crypto';
+import { domainToASCII } from 'node:url';
+import type { Contact, Json, Notice, Recipient } from 'countersign';
+import { DeliveryError } from '../delivery-error.ts';
+import { addressIn, automaticHeaders, headerText, isAddress, messageIdOf, noticeHeaders, threadOf } from './headers.ts';
+import { htmlOf } from './html.ts';
+import { fitting, type Letter } from './letter.ts';
+import { sampleNotice } from './sample.ts';
+import { type Reader, type Section, sectionOf } from './section.ts';
+import type { Mail } from './smtp.ts';
+import { textOf } from './text.ts';
+import { ENGLISH, type MailTexts } from './texts.ts';
+
+/** What decides how mails look; the options of `mail()`. */
+export type WritingOptions = {
+  /** The sender, such as `Approvals <approvals@example.com>`. */
+  readonly from: string;
+  /** Where replies go. They decide nothing. */
+  readonly replyTo?: string;
+  /** Stands before the title in the subject, such as `[Staging]`. */
+  readonly subjectPrefix?: string;
+  /** Texts to replace: all of them for another language, or a function of the person's locale. */
+  readonly texts?: Partial<MailTexts> | ((locale: string | undefined) => Partial<MailTexts>);
+  /** For people whose contact has no locale; `en` by default. */
+  readonly locale?: string;
+  /** For people whose contact has no time zone; `UTC` by default. */
+  readonly timeZone?: string;
+};
+
+export function mailWriter(options: WritingOptions, channel: string) {
+  const { from, replyTo, subjectPrefix = '', texts: own = {}, locale, timeZone } = options;
+  const domain = domainToASCII(addressIn(from).split('@')[1] ?? '') || 'localhost';
+  const textsFor = (contact: Contact): MailTexts => ({
+    ...ENGLISH,
+    ...(typeof own === 'function' ? own(contact.locale ?? locale) : own),
+  });
+  const readerOf = (recipient: Recipient): Reader => {
+    const { contact } = recipient;
+    const reading = { locale: contact.locale ?? locale ?? 'en', timeZone: contact.timeZone ?? timeZone ?? 'UTC' };
+    return { recipient, reading, texts: textsFor(contact) };
+  };
+  const written = (letter: Letter, recipient: Recipient, subject: string): Mail => {
+    const fitted = fitting(letter, htmlOf);
+    return {
+      from,
+      ...(replyTo !== undefined && { replyTo }),
+      to: { name: headerText(recipient.contact.name ?? ''), address: addressOf(recipient) },
+      subject,
+      html: htmlOf(fitted),
+      text: textOf(fitted),
+      headers: automaticHeaders(channel, domain),
+    };
+  };
+  /** Later mails keep the subject, because Gmail groups mails by it too. */
+  const subjectOf = ({ type, title, settlement }: Notice): string =>
+    headerText(`${type === 'reminded' || settlement ? 'Re:' : ''} ${subjectPrefix} ${title}`);
+  return {
+    /** `sent`: what the first mail about the request left behind. */
+    about: (notice: Notice, sent?: Json): Mail & { readonly messageId: string } => {
+      const recipient = recipientOf(notice);
+      const reader = readerOf(recipient);
+      const section = sectionOf(notice, reader);
+      const footer = [whyText(recipient, reader.texts), reader.texts.replies];
+      const mail = written(letterOf(reader.texts, [section], footer), recipient, subjectOf(notice));
+      return {
+        ...mail,
+        messageId: messageIdOf(notice.key, domain),
+        ...threadOf(notice, domain, messageIdIn(sent)),
+        headers: { ...automaticHeaders(channel, domain), ...noticeHeaders(notice) },
+      };
+    },
+    sample: (to: string): Mail => {
+      const texts = textsFor({});
+      const notice = sampleNotice(to, `sample-${randomUUID()}`, texts);
+      const recipient = recipientOf(notice);
+      const section = { ...sectionOf(notice, readerOf(recipient)), hint: '' };
+      const mail = written(letterOf(texts, [section], [texts.sampleMessage]), recipient, subjectOf(notice));
+      return { ...mail, messageId: messageIdOf(notice.key, domain) };
+    },
+    digest: (notices: readonly Notice[]): Mail => {
+      const recipient = recipientOf(notices[0]);
+      const reader = readerOf(recipient);
+      const { texts } = reader;
+      const sections = notices.map((notice) => sectionOf(notice, reader));
+      const letter = letterOf(texts, sections, [texts.whyDigest, texts.replies], texts.digestLead(notices.length));
+      const key = JSON.stringify(notices.map(({ key }) => key));
+      const subject = headerText(`${subjectPrefix} ${texts.digest(notices.length)}`);
+      return { ...written(letter, recipient, subject), messageId: messageIdOf(key, domain) };
+    },
+  };
+}
+
+function letterOf(texts: MailTexts, sections: readonly Section[], footer: readonly string[], heading = ''): Letter {
+  const summary = sections.map(({ lead, title, badges }) =>
+    heading === '' ? [lead, ...badges.map(({ text }) => text)].join(' · ') : title,
+  );
+  return { language: texts.language, summary: summary.join('; '), heading, sections, footer, tooLarge: texts.tooLarge };
+}
+
+function recipientOf(notice: Notice | undefined): Recipient {
+  const [recipient] = notice?.to ?? [];
+  if (recipient) return recipient;
+  throw new DeliveryError(`The notice ${notice?.key} has no recipient.`, { retryable: false });
+}
+
+function addressOf({ person, contact }: Recipient): string {
+  const address = contact.mail ?? person;
+  if (isAddress(address)) return address;
+  const problem =
+    contact.mail === undefined
+      ? 'has no mail address'
+      : `has the mail address ${headerText(contact.mail)}, which is invalid`;
+  const advice = 'Return one as `mail` from `contactOf` of the directory (`people`).';
+  throw new DeliveryError(`${headerText(person)} ${problem}. ${advice}`, { retryable: false });
+}
+
+function whyText({ why, onBehalfOf }: Recipient, texts: MailTexts): string {
+  return why === 'delegate' && onBehalfOf !== undefined ? texts.onBehalfOf(headerText(onBehalfOf)) : texts.why[why];
+}
+
+function messageIdIn(sent: Json | undefined): string | undefined {
+  const id = typeof sent === 'object' && sent !== null && 'messageId' in sent ? sent.messageId : undefined;
+  return typeof id === 'string' && /^<[^\s<>]+>$/.test(id) ? id : undefined;
+}
