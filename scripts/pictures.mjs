@@ -1,4 +1,4 @@
-// Takes the pictures of docs/images: of the inbox with a month of work in its store, and of the Next.js example.
+// Takes the pictures of docs/images: of the inbox with a month of work in its store, of a mail, and of the Next.js example.
 //
 //   npm run pictures
 //
@@ -7,13 +7,15 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { simpleParser } from 'mailparser';
+import { SMTPServer } from 'smtp-server';
 import './build-server.mjs';
 import { root, tool } from './run.mjs';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { openBrowser } from './test-browser.mjs';
 
 // They are built above.
-const { serve } = await import('@countersign/server');
+const { mail, serve } = await import('@countersign/server');
 const { countersign, z } = await import('countersign');
 const { sqliteStore } = await import('countersign/sqlite');
 const { scriptedModel } = await import('countersign/testing');
@@ -23,6 +25,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
+const MAIL = { width: 700, height: 860 };
 
 /** What each prompt makes the model do. */
 const plans = new Map();
@@ -53,6 +56,7 @@ try {
 async function inboxPictures() {
   const ai = defineOffice();
   const edited = await fill(ai);
+  await mailPicture(ai);
   const identify = () => ({ id: 'ada', name: 'Ada Lovelace', reach: 'all' });
   const everything = { mayRead: () => true, maySteer: () => true, mayDecide: () => true };
   const server = await serve(ai, { port: 0, identify, ...everything, model: { name: 'openai/gpt-5', demo: false } });
@@ -65,6 +69,35 @@ async function inboxPictures() {
     await take('dashboard', at('/dashboard'), DESKTOP, 'light', (page) => page.getByText('Median time').waitFor());
   } finally {
     await server.close();
+  }
+}
+
+/** The mail about the oldest request, as it arrives. */
+async function mailPicture(ai) {
+  const arrived = Promise.withResolvers();
+  const onData = (stream, _session, done) =>
+    void simpleParser(stream)
+      .then(arrived.resolve, arrived.reject)
+      .then(() => done());
+  const server = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'], onData });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const channel = mail({ smtp: `smtp://127.0.0.1:${server.server.address().port}`, from: 'approvals@example.com' });
+  try {
+    const [card] = (await ai.runs.interrupts()).items;
+    const { id: requestId, runId, agent, tool, title, kind, risk, createdAt, expiresAt, settlement } = card;
+    const about = { requestId, runId, agent, tool, title, kind, risk, expiresAt, settlement, card };
+    const contact = { mail: 'ada@example.com', locale: 'en-GB', timeZone: 'Europe/Zurich' };
+    const links = { request: 'https://approvals.example.com', decide: 'https://approvals.example.com/decide' };
+    const to = [{ person: 'ada', why: 'decider', contact }];
+    const notice = { ...about, key: 'picture', type: 'opened', at: createdAt, number: 0, to, links, attempt: 1 };
+    await channel.deliver(notice, { signal: AbortSignal.timeout(10_000) });
+    const { html } = await arrived.promise;
+    await take('mail', `data:text/html,${encodeURIComponent(html)}`, MAIL, 'light', (page) =>
+      page.getByText('Approve').waitFor(),
+    );
+  } finally {
+    await channel.close();
+    await new Promise((resolve) => server.close(resolve));
   }
 }
 
