@@ -18,6 +18,7 @@ const server = (path: string): string => fileURLToPath(new URL(`packages/server/
 const SHARED = [
   'packages/{countersign,react,server}/src/**/*.test.ts',
   'apps/**/src/**/*.test.ts',
+  'examples/*.test.ts',
   'packages/countersign/test/{bad-input,bound-arguments,conversations,deadlines,grants,models,never-guessed}/**/*.test.ts',
   'packages/countersign/test/{one-decision,passkeys,policies,rules,runs,seeds,started-once}/**/*.test.ts',
   'packages/countersign/test/{sub-agents,take-over,tampering,ui}/**/*.test.ts',
