@@ -19,6 +19,8 @@ import { type Caller, callerOf, type Origin } from './identity/identify.ts';
 import type { RenewLink } from './identity/link-renewal.ts';
 import type { Identified } from './identity/person.ts';
 import { createLoginToken, loginPath, type SessionCookie, sessionCookie } from './identity/sessions.ts';
+import { decisionLinks } from './links/decision-links.ts';
+import { mountDecisionLinks } from './links/mount.ts';
 import { HoldWatch } from './live/hold-watch.ts';
 import { Hub } from './live/hub.ts';
 import { createRunEvents } from './live/run-events.ts';
@@ -169,6 +171,8 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
   });
   hono.get(CARD_STYLESHEET, () => stylesheet(CARD_STYLE));
 
+  const links = options.links === false ? undefined : decisionLinks(services, { ...options, links: options.links });
+  if (links) mountDecisionLinks(hono, links, { findCaller, maxBodyBytes: limits.maxBodyBytes });
   mountChannels(hono, services, options);
   const inbox = createInbox(options.inboxDir, basePath);
   const nothing = ({ req }: Context): never => {

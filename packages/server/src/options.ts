@@ -4,6 +4,7 @@ import type { ServerChannel } from './channels/server-channel.ts';
 import { aBoolean, aFunction, aNumber, aString, isStrings, option, optionsOf } from './check-options.ts';
 import type { Identify } from './identity/identify.ts';
 import type { Identified } from './identity/person.ts';
+import type { LinkOptions } from './links/link-options.ts';
 import type { LogSink } from './log.ts';
 
 /** The options of `createApp`. */
@@ -18,6 +19,13 @@ export type AppOptions = Policies & {
   readonly identifyPerson?: (id: string) => Identified | undefined | Promise<Identified | undefined>;
   /** Where people are told about requests: `mail`, `slack`, `webhook`, `webPush`, or your own. Needs `publicUrl` for links. */
   readonly channels?: readonly ServerChannel[];
+  /** Pages on which people decide a request by a link, such as one in a mail, without the inbox. False for none. */
+  readonly links?: LinkOptions | false;
+  /**
+   * Signs decision links; at least 32 characters. Of several, the first signs and all are accepted. By default one is made and
+   * kept in the store.
+   */
+  readonly linkSecret?: string | readonly string[];
   /** The address that browsers use, such as `https://approvals.example.com`. With https, cookies are `Secure`. */
   readonly publicUrl?: string;
   /** The path that the app is mounted at, such as `/approvals`; the root by default. */
@@ -59,6 +67,8 @@ export const AppOptionsShape = optionsOf<AppOptions>({
   identify: aFunction,
   identifyPerson: aFunction,
   channels: option(areChannels, 'must be an array of channels with different names: letters, digits and dashes'),
+  links: option(areLinkOptions, 'must be false or { lifetimeMs, requireSignIn }, with a lifetime above 0'),
+  linkSecret: option(areSecrets, 'must be a string of at least 32 characters, or an array of such strings'),
   publicUrl: aString,
   basePath: option((value) => /^(\/[\w-]+)*$/.test(String(value)), 'must be a path such as /approvals'),
   hosts: option((value) => value === 'loopback' || isStrings(value), 'must be "loopback" or an array of strings'),
@@ -86,4 +96,19 @@ function areChannels(value: unknown): boolean {
   return (
     areNamed && new Set(names).size === names.length && value.every(({ deliver }) => typeof deliver === 'function')
   );
+}
+
+const LINK_OPTIONS: readonly string[] = ['lifetimeMs', 'requireSignIn'] satisfies (keyof LinkOptions)[];
+
+function areLinkOptions(value: unknown): boolean {
+  if (value === false) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  const { lifetimeMs = 1, requireSignIn = false } = value as LinkOptions;
+  const areKnown = Object.keys(value).every((name) => LINK_OPTIONS.includes(name));
+  return areKnown && typeof requireSignIn === 'boolean' && typeof lifetimeMs === 'number' && lifetimeMs > 0;
+}
+
+function areSecrets(value: unknown): boolean {
+  const secrets = typeof value === 'string' ? [value] : value;
+  return isStrings(secrets) && secrets.length > 0 && secrets.every((secret) => secret.length >= 32);
 }

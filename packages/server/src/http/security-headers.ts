@@ -30,7 +30,9 @@ const OWN_FILES = [
 export function addSecurityHeaders(headers: Headers, secure: boolean): void {
   for (const [name, value] of Object.entries(ALWAYS)) headers.set(name, value);
   const type = headers.get('content-type') ?? '';
-  headers.set('content-security-policy', type.startsWith('text/html') ? OWN_FILES : NOTHING);
+  // A page may have brought a stricter policy.
+  if (!headers.has('content-security-policy'))
+    headers.set('content-security-policy', type.startsWith('text/html') ? OWN_FILES : NOTHING);
   if (secure) headers.set('strict-transport-security', 'max-age=31536000; includeSubDomains');
   if (!headers.has('cache-control')) headers.set('cache-control', 'no-store');
 }

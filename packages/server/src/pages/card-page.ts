@@ -3,8 +3,15 @@ import { escaped, page } from './html.ts';
 
 export const CARD_STYLESHEET = '/pages.css';
 
+type Look = { readonly stylesheet?: string; readonly referrer?: string };
+
 /** `body` is HTML; pass untrusted text through `escaped`. */
-export function cardPage(basePath: string, heading: string, body: string): string {
+export function cardPage(
+  basePath: string,
+  heading: string,
+  body: string,
+  { stylesheet = CARD_STYLESHEET, referrer }: Look = {},
+): string {
   return page(
     `${heading} · Countersign`,
     `<main>
@@ -12,7 +19,8 @@ export function cardPage(basePath: string, heading: string, body: string): strin
 <h1>${escaped(heading)}</h1>
 ${body}
 </main>`,
-    `${basePath}${CARD_STYLESHEET}`,
+    `${basePath}${stylesheet}`,
+    referrer,
   );
 }
 

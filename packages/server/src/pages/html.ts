@@ -5,14 +5,14 @@ import { html } from 'hono/html';
  * `body` is HTML; pass untrusted text through `escaped`. Without a referrer policy that sends the origin, browsers send the
  * origin of a form as `null`, and the origin check refuses it.
  */
-export function page(title: string, body: string, stylesheet: string): string {
+export function page(title: string, body: string, stylesheet: string, referrer = 'strict-origin'): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="referrer" content="strict-origin">
+<meta name="referrer" content="${escaped(referrer)}">
 <title>${escaped(title)}</title>
 <link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="${escaped(stylesheet)}">

@@ -130,7 +130,7 @@ export function decisionLine({ decision }: Card): string {
   return recordedText({ decision: said, by, at, channel, note });
 }
 
-const KINDS = {
+export const KINDS = {
   approval: 'Needs approval',
   question: 'Question',
   interrupt: 'Needs input',
@@ -138,7 +138,7 @@ const KINDS = {
   unavailable: 'Approved, but the tool is gone or no longer accepts its input',
 } as const;
 
-const HEADINGS = {
+export const HEADINGS = {
   approval: 'Input it would run with',
   question: 'Question',
   interrupt: 'Input',

@@ -24,7 +24,7 @@ function missingText(missing: readonly Missing[], hasVotes: boolean): string {
   return missing.map(({ of, count }) => `${count} ${hasVotes ? 'more of' : 'of'} ${whoText(of)}`).join('; ');
 }
 
-function whoText({ people = [], roles = [] }: Who): string {
+export function whoText({ people = [], roles = [] }: Who): string {
   const names = [...people, ...roles].map(visibleLine);
   return names.length === 0 ? 'anyone' : names.join(' or ');
 }

@@ -8,8 +8,8 @@ import { checkOptions } from '../../check-options.ts';
 import { defined } from '../../defined.ts';
 import { type AppOptions, AppOptionsShape } from '../../options.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
-import { loadEsModules } from './module-hooks.ts';
 import type { Config } from './config.ts';
+import { loadEsModules } from './module-hooks.ts';
 import { applyFileRules, rulesIn } from './rules-file.ts';
 
 /**

@@ -1,0 +1,51 @@
+// Dates and numbers as the person reads them: by the directory, by their browser, in English otherwise.
+
+export type Format = {
+  /** The language tag, for the page. */
+  readonly locale: string;
+  /** With the time zone, because a mail is read anywhere. */
+  time(at: number): string;
+  /** With separators and every digit. */
+  number(value: number): string;
+};
+
+export function formatFor(
+  { locale, timeZone }: { readonly locale?: string; readonly timeZone?: string },
+  acceptLanguage: string | null,
+): Format {
+  const [known = 'en'] = [...(locale === undefined ? [] : [locale]), ...languagesOf(acceptLanguage)].filter(isLocale);
+  const zone = timeZone !== undefined && isTimeZone(timeZone) ? timeZone : 'UTC';
+  const parts = { year: 'numeric', month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const;
+  const time = new Intl.DateTimeFormat(known, { ...parts, timeZone: zone, timeZoneName: 'short' });
+  const number = new Intl.NumberFormat(known, { maximumFractionDigits: 20 });
+  return { locale: known, time: (at) => time.format(at), number: (value) => number.format(value) };
+}
+
+/** The languages that a browser asks for, the preferred one first. */
+function languagesOf(header: string | null): readonly string[] {
+  const asked = (header ?? '').slice(0, 500).split(',');
+  const weighed = asked.map((entry) => {
+    const [tag = '', ...parameters] = entry.split(';').map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    return { tag, weight: weight === undefined ? 1 : Number(weight.slice(2)) || 0 };
+  });
+  return weighed.toSorted((a, b) => b.weight - a.weight).map(({ tag }) => tag);
+}
+
+function isLocale(tag: string): boolean {
+  try {
+    return Intl.DateTimeFormat.supportedLocalesOf(tag).length > 0;
+  } catch {
+    // Not a language tag.
+    return false;
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
+  } catch {
+    // Not a time zone.
+    return false;
+  }
+}

@@ -1,0 +1,57 @@
+// What a person can do on the page of a link, and what only the inbox can show.
+import { type Form, formOf } from 'countersign/forms';
+import type { Interrupt } from '../schemas/interrupt.ts';
+
+/** A decision that the page offers. */
+export type Offer =
+  | { readonly verb: 'approve' | 'reject' | 'cancel' }
+  | { readonly verb: 'edit' | 'respond'; readonly form: Form };
+
+export type Offers = {
+  readonly offers: readonly Offer[];
+  /** Why the inbox is needed for other decisions, or for all of them. */
+  readonly elsewhere: string | undefined;
+  /** Whether the page shows the request. It is never shortened. */
+  readonly isShown: boolean;
+};
+
+/** Longer requests are not shown on the page, and a request that is not shown is not decided there. */
+const MOST_CHARACTERS = 50_000;
+
+export function offersOf(card: Interrupt): Offers {
+  if (sizeOf(card) > MOST_CHARACTERS) return { offers: [], elsewhere: TOO_LARGE, isShown: false };
+  if (card.policy?.signed) return { offers: [], elsewhere: SIGNED, isShown: true };
+  const { allows } = card;
+  const edit = allows.includes('edit') && allows.includes('approve') ? formOf(card.inputSchema, card.input) : undefined;
+  const answer = allows.includes('respond') ? formOf(card.answerSchema) : undefined;
+  const isMissing =
+    (allows.includes('edit') && !edit) || (allows.includes('respond') && !answer) || allows.includes('restart');
+  return {
+    offers: [
+      ...(answer ? [{ verb: 'respond', form: answer } as const] : []),
+      ...(allows.includes('approve') ? [{ verb: 'approve' } as const] : []),
+      ...(edit ? [{ verb: 'edit', form: edit } as const] : []),
+      ...(allows.includes('reject') ? [{ verb: 'reject' } as const] : []),
+      ...(allows.includes('cancel') ? [{ verb: 'cancel' } as const] : []),
+    ],
+    elsewhere: isMissing ? MORE : undefined,
+    isShown: true,
+  };
+}
+
+const TOO_LARGE = 'This request is too large for this page. Read all of it in the inbox and decide there.';
+const SIGNED = 'This request is decided with a passkey. Sign your decision in the inbox.';
+const MORE = 'The inbox has more ways to decide this request, which this page cannot show.';
+
+const sizeOf = ({
+  title,
+  tool,
+  input,
+  payload,
+  preview,
+  earlierPreview,
+  policy,
+  progress,
+  labels,
+}: Interrupt): number =>
+  JSON.stringify([title, tool, input, payload, preview, earlierPreview, policy, progress, labels]).length;
