@@ -26,7 +26,8 @@ export function fitted<Message>(
   make: (content: MessageContent) => Message,
   fits: (message: Message) => boolean,
 ): Message {
-  const isHuge = JSON.stringify([notice.title, notice.card]).length > MOST_CHARACTERS;
+  const { title, card, settlement } = notice;
+  const isHuge = JSON.stringify([title, settlement ? null : card]).length > MOST_CHARACTERS;
   const message = isHuge ? undefined : make(contentOf(notice));
   return message !== undefined && fits(message) ? message : make(outlineOf(notice));
 }

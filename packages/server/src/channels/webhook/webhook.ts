@@ -100,7 +100,7 @@ const isDuration = (value: unknown): boolean =>
 
 const WebhookOptionsShape = z.strictObject({
   name: option(
-    (value) => typeof value === 'string' && /^[\w-]{1,50}$/.test(value),
+    (value) => typeof value === 'string' && /^[A-Za-z0-9-]{1,50}$/.test(value),
     'must be letters, digits and dashes',
   ),
   url: z.custom(isUrl, 'must be an address that begins with https:// or http://'),

@@ -106,6 +106,21 @@ describe('the status', () => {
   });
 });
 
+test('a large request that is over needs no link to be understood', async () => {
+  const settlement = { withdrawn: true, at: 1 } as const;
+  const notice = {
+    ...(await asking('x'.repeat(120_000))),
+    type: 'withdrawn',
+    title: 'Which one?',
+    settlement,
+  } as const;
+  for (const transform of [teamsMessage, discordMessage]) {
+    const said = texts(transform(notice)).join('\n');
+    expect(said).toContain('Which one?');
+    expect(said).not.toContain('Open the request to see');
+  }
+});
+
 describe('an Adaptive Card for Teams', () => {
   test('is the attachment of a message, has a button, and its texts are not Markdown', async () => {
     const question = '[Approve](https://evil.test) **now**';

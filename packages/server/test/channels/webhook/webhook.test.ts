@@ -298,7 +298,7 @@ describe('setting up', () => {
     [{ allow: ['10.0.0.0/40'] }, 'takes host names, addresses and ranges'],
     [{ allow: ['http://x'] }, 'takes host names, addresses and ranges'],
     [{ timeoutMs: 0 }, '`timeoutMs` of webhook must be'],
-    [{ name: 'a b' }, '`name` of webhook must be'],
+    [{ name: 'a_b' }, '`name` of webhook must be'],
     [{ secrets: [SECRET] }, 'has no option secrets'],
   ])('%o is refused', (options, message) => {
     expect(() => webhook({ url: 'https://example.com/', secret: SECRET, ...(options as object) })).toThrow(message);
