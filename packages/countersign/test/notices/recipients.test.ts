@@ -131,6 +131,30 @@ test('a failing directory is asked again', async () => {
   await worker.stop();
 });
 
+test('a tool keeps its input out of notices, and what was decided about it', async () => {
+  const log = keeping('log', { all: true });
+  const { ai, runs, ask, work } = desk(
+    { channels: [log.channel] },
+    {
+      needsApproval: true,
+      notice: 'title-only',
+      title: 'Pay an invoice',
+      inputSchema: z.object({ amount: z.number() }),
+    },
+  );
+  expect(ai).toBeDefined();
+  const worker = work();
+  const id = await ask('run');
+  await runs.decide(id, { type: 'approve', edit: { amount: 4_711 } }, { by: 'ann', note: 'the secret discount' });
+  await pass(3 * SECOND);
+  expect(log.notices).toMatchObject([
+    { type: 'opened', title: 'Pay an invoice', card: null },
+    { type: 'decided', title: 'Pay an invoice', card: null, settlement: { by: 'ann', decision: { type: 'approve' } } },
+  ]);
+  expect(JSON.stringify(log.notices)).not.toMatch(/950|4711|secret/);
+  await worker.stop();
+});
+
 describe('preferences', () => {
   /** Ann wants this; ben has no preferences. */
   async function preferring(preferences: NoticePreferences, config: object = {}) {

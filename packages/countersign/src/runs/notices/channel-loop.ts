@@ -1,5 +1,6 @@
 // The loop of one channel: takes due hints in their order, and delivers a few at once. A slow or broken channel delays only itself.
 
+import { Turn } from '../port/in-turns.ts';
 import type { Store } from '../port/store.ts';
 import type { Channel } from './channel.ts';
 import type { Deliverer } from './delivering.ts';
@@ -54,12 +55,14 @@ export class ChannelLoop {
 
   /** Goes once through all hints that are due. */
   async #pass(): Promise<void> {
+    const turn = new Turn();
     for (let after: string | null | undefined; after !== null; ) {
       const { hints, cursor } = await this.#hints.page(after, PAGE);
       const now = this.#options.now();
       const due = hints.filter(({ dueAt }) => dueAt <= now);
       for (const group of groupsOf(due.filter(({ key }) => !this.#taken.has(key)))) {
         while (this.#running.size >= this.#concurrency) await Promise.race(this.#running);
+        if (turn.isLong) await turn.pass();
         if (this.#isStopping) return;
         this.#begin(group);
       }

@@ -40,7 +40,7 @@ export async function noticeFor(
   { channel, people, host }: Composing,
 ): Promise<Notice> {
   const { id: requestId, runId, agent, tool, title, kind, risk, expiresAt, settlement } = card;
-  const isTitleOnly = card.part.metadata?.notice === 'title-only';
+  const isTitleOnly = card.notice === 'title-only';
   const recipients = to.slice(0, MOST_NAMED).map(async ({ person, why, onBehalfOf }): Promise<Recipient> => {
     const contact = (await people.contactOf?.(person)) ?? {};
     return { person, why, ...(onBehalfOf !== undefined && { onBehalfOf }), contact };

@@ -1,5 +1,6 @@
 // Fan-out: takes requests with news, and puts a hint for each registered channel. Only then does the store count them as told, so a
 // crash in between repeats hints and loses none.
+import { Turn } from '../port/in-turns.ts';
 import type { InterruptRecord, Store } from '../port/store.ts';
 import type { Channel } from './channel.ts';
 import { Hints } from './hints.ts';
@@ -40,6 +41,7 @@ export class FanOut {
   async pass(): Promise<void> {
     const { store, now, isStopping } = this.#options;
     await this.#register();
+    const turn = new Turn();
     for (let isMore = true; isMore && !isStopping(); ) {
       const taken = await store.takeUntold(BATCH, LEASE_MS);
       if (taken.length === 0) return;
@@ -53,6 +55,7 @@ export class FanOut {
       );
       for (const { name } of channels) this.#options.onHints(name);
       isMore = taken.length === BATCH;
+      if (turn.isLong) await turn.pass();
     }
   }
 

@@ -75,7 +75,7 @@ export class Outbox {
       host,
       now: time.now,
       random: Math.random,
-      newToken: randomUUID,
+      newToken: () => randomUUID().slice(0, 13),
       onFailed: (delivery, cause) => this.#report(delivery, cause),
     });
     return new ChannelLoop(channel, deliverer, { store, now: time.now, onError: this.#work.onError });

@@ -16,24 +16,33 @@ export type Asked = {
 
 type Circle = { readonly who: Who; readonly why: Reason };
 
+/** More people are not told of one notice. */
+const MOST = 1_000;
+
 /** The people whom a notice concerns, each once. Rejects if the directory of people fails. */
 export async function recipientsOf(
   notice: QuestionNotice,
   card: RunInterrupt,
   { people, everyone }: Asked,
 ): Promise<readonly Told[]> {
-  const told = new Map<string, Told>();
+  const named = new Map<string, Reason>();
   for (const { who, why } of circlesOf(notice, card, everyone))
-    for (const person of await peopleIn(who, people)) {
-      if (card.policy?.notRequester && person === card.startedBy) continue;
-      const delegate = await people.delegateOf(person);
-      const named: Told =
-        delegate === undefined
-          ? { person, key: notice.key, why }
-          : { person: delegate, key: notice.key, why: 'delegate', onBehalfOf: person };
-      const isKnown = told.has(named.person) && told.get(named.person)?.why !== 'delegate';
-      if (!isKnown && stillConcerns(notice, card, named.person, named.onBehalfOf)) told.set(named.person, named);
-    }
+    for (const person of await peopleIn(who, people)) if (!named.has(person)) named.set(person, why);
+  const isAsked = ([person]: readonly [string, Reason]) => !card.policy?.notRequester || person !== card.startedBy;
+  const present = await Promise.all(
+    [...named]
+      .filter(isAsked)
+      .slice(0, MOST)
+      .map(async ([person, why]): Promise<Told> => {
+        const delegate = await people.delegateOf(person);
+        if (delegate === undefined) return { person, key: notice.key, why };
+        return { person: delegate, key: notice.key, why: 'delegate', onBehalfOf: person };
+      }),
+  );
+  // A delegate who is asked themselves is told as such.
+  const told = new Map<string, Told>();
+  for (const one of present.toSorted((a, b) => Number(a.why === 'delegate') - Number(b.why === 'delegate')))
+    if (!told.has(one.person) && stillConcerns(notice, card, one.person, one.onBehalfOf)) told.set(one.person, one);
   return [...told.values()];
 }
 
