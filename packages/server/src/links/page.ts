@@ -2,6 +2,7 @@
 import type { DecideResult, DecisionInput, Json, Preview } from 'countersign';
 import type { FormProblem } from 'countersign/forms';
 import { HEADINGS, KINDS } from '../cli/inbox/card-text.ts';
+import { jsonText } from '../cli/print/value-text.ts';
 import { visibleLine } from '../cli/print/visible-text.ts';
 import { ruleLines, voteLine, votesText, whoText } from '../cli/print/votes-text.ts';
 import type { Person } from '../identity/person.ts';
@@ -172,7 +173,9 @@ function votingHtml({ policy, progress }: Interrupt, format: Format): string {
   );
   const lines = [
     ...(deciders ? [`${whoText(deciders)} can decide.`] : []),
-    ...quorum.map(({ of, count }) => `${count} of ${whoText(of)} must agree.`),
+    ...quorum.map(
+      ({ of, count, when }) => `${count} of ${whoText(of)} must agree${when ? ` if ${jsonText(when)}` : ''}.`,
+    ),
     ...(policy ? ruleLines(policy) : []),
     ...(policy && progress ? [votesText({ ...progress, notRequester: policy.notRequester === true })] : []),
     ...votes,
