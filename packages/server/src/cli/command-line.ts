@@ -23,6 +23,7 @@ import { addShow } from './commands/show.ts';
 import { addStats } from './commands/stats.ts';
 import { addTokens } from './commands/tokens.ts';
 import { addVerify } from './commands/verify.ts';
+import { addWatch } from './commands/watch.ts';
 import { addWorker } from './commands/worker.ts';
 import { type CommandFailure, EXIT, type ExitCode, failureOf, usageFailure } from './failure.ts';
 import { createOutput } from './print/output.ts';
@@ -83,7 +84,8 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
   program.commandsGroup('Run:');
   for (const add of [addInit, addDev, addServe, addWorker]) add(program, action);
   program.commandsGroup('Decide:');
-  for (const add of [addInbox, addDecide, addApprove, addReject, addAssign, addAway, addGrants]) add(program, action);
+  for (const add of [addInbox, addWatch, addDecide, addApprove, addReject, addAssign, addAway, addGrants])
+    add(program, action);
   program.commandsGroup('Inspect:');
   for (const add of [addRuns, addShow, addStats, addEvidence, addVerify]) add(program, action);
   program.commandsGroup('Maintain:');
