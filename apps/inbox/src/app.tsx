@@ -16,6 +16,7 @@ const StartPage = page(() => import('./chat/start-page.tsx'));
 const DashboardPage = page(() => import('./dashboard/dashboard-page.tsx'));
 const GrantsPage = page(() => import('./grants/grants-page.tsx'));
 const GrantPage = page(() => import('./grants/grant-page.tsx'));
+const NoticesPage = page(() => import('./notices/notices-page.tsx'));
 const PasskeysPage = page(() => import('./passkeys/passkeys-page.tsx'));
 const RunsPage = page(() => import('./runs/runs-page.tsx'));
 const RunPage = page(() => import('./runs/run-page.tsx'));
@@ -72,6 +73,9 @@ function Pages() {
       <Route path="/grants/:id">{({ id }) => <GrantPage key={id} id={decoded(id) ?? ''} />}</Route>
       <Route path="/passkeys">
         <PasskeysPage />
+      </Route>
+      <Route path="/notices">
+        <NoticesPage />
       </Route>
       <Route path="/away">
         <AwayPage />

@@ -6,6 +6,7 @@ import { Access } from './access.ts';
 import { documentOf } from './api/document.ts';
 import { apiEndpoints } from './api/endpoints.ts';
 import type { Services } from './api/services.ts';
+import { connectChannels } from './channels/connect.ts';
 import { mountChannels } from './channels/mount.ts';
 import { checkOptions } from './check-options.ts';
 import { mountEndpoint } from './http/endpoint.ts';
@@ -173,6 +174,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
 
   const links = options.links === false ? undefined : decisionLinks(services, { ...options, links: options.links });
   if (links) mountDecisionLinks(hono, links, { findCaller, maxBodyBytes: limits.maxBodyBytes });
+  connectChannels(services, options, links?.make);
   mountChannels(hono, services, options);
   const inbox = createInbox(options.inboxDir, basePath);
   const nothing = ({ req }: Context): never => {

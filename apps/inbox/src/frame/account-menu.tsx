@@ -1,8 +1,8 @@
-// The menu of the signed-in user: colours, help, passkeys, absence, sign out.
+// The menu of the signed-in user: colours, help, notices, passkeys, absence, sign out.
 import { Menu } from '@base-ui/react/menu';
 import { VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
-import { CalendarOff, CircleQuestionMark, KeyRound, LogOut } from 'lucide-react';
+import { Bell, CalendarOff, CircleQuestionMark, KeyRound, LogOut } from 'lucide-react';
 import { mount } from '../api/mount.ts';
 import { meQuery } from '../api/queries.ts';
 import { Popup } from '../primitives/choice-menu.tsx';
@@ -57,6 +57,10 @@ export function AccountMenu({ isSmall = false }: AccountMenuProps) {
             Help
             <kbd className="key ml-auto max-md:hidden">?</kbd>
           </Menu.Item>
+          <Menu.LinkItem className="menu-item" href={new URL('notices', mount).href}>
+            <Bell aria-hidden="true" className="size-4 text-muted" />
+            Notices
+          </Menu.LinkItem>
           <Menu.LinkItem className="menu-item" href={new URL('passkeys', mount).href}>
             <KeyRound aria-hidden="true" className="size-4 text-muted" />
             Passkeys

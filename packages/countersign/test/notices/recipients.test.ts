@@ -100,7 +100,10 @@ test('a person who may not read the request is not told, and the log says so', a
   const { mail, ai, runs, ask, work } = mailing(policy({ people: ['ann', 'ben'] }));
   ai.notices.host({
     mayRead: ({ runId }, person) => runId === 'run' && person !== 'ann',
-    links: async ({ id }, { channel, person }) => ({ request: `https://inbox/${id}`, decide: `${channel}/${person}` }),
+    links: async ({ id }, { channel, recipient }) => ({
+      request: `https://inbox/${id}`,
+      decide: `${channel}/${recipient?.person ?? null}`,
+    }),
   });
   const worker = work();
   const id = await ask('run');

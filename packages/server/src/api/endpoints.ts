@@ -9,6 +9,7 @@ import { grantEndpoints } from './grants.ts';
 import { insightsEndpoints } from './insights.ts';
 import { interruptEndpoints } from './interrupts.ts';
 import { personEndpoints } from './me.ts';
+import { noticeEndpoints } from './notices.ts';
 import { passkeyEndpoints } from './passkeys.ts';
 import { runEndpoints } from './runs.ts';
 import type { Services } from './services.ts';
@@ -29,6 +30,7 @@ export function apiEndpoints(services: Services): readonly Endpoint[] {
     ...grantEndpoints(services),
     ...statsEndpoints(services),
     ...insightsEndpoints(services),
+    ...noticeEndpoints(services),
     ...chatEndpoints(services),
   ];
 }

@@ -7,6 +7,7 @@ import { addAway } from './commands/away.ts';
 import { addDecide } from './commands/decide.ts';
 import { addApprove, addReject } from './commands/decide-many.ts';
 import { addDev } from './commands/dev.ts';
+import { addChannels } from './commands/channels.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addEvidence } from './commands/evidence.ts';
 import { addGrants } from './commands/grants.ts';
@@ -89,7 +90,8 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
   program.commandsGroup('Inspect:');
   for (const add of [addRuns, addShow, addStats, addEvidence, addVerify]) add(program, action);
   program.commandsGroup('Maintain:');
-  for (const add of [addLink, addTokens, addPasskeys, addDoctor, addMigrate, addRebuild]) add(program, action);
+  for (const add of [addLink, addTokens, addPasskeys, addChannels, addDoctor, addMigrate, addRebuild])
+    add(program, action);
   completeOptions(program);
   return program;
 }

@@ -9,6 +9,14 @@ import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
 import type { Grant, GrantInDetail, GrantQueryShape, SimulatedShape, SimulateShape } from '../schemas/grant.ts';
 import type { InsightsQueryShape } from '../schemas/insights.ts';
 import type { Hold, Interrupt, InterruptQueryShape } from '../schemas/interrupt.ts';
+import type {
+  ChannelStatus,
+  DeadLetter,
+  Delivery,
+  DeliveryQueryShape,
+  MyNotices,
+  NoticePreferencesShape,
+} from '../schemas/notices.ts';
 import type { AgentInfo, Me } from '../schemas/person.ts';
 import type { Run, RunQueryShape, RunSummary, StartShape } from '../schemas/run.ts';
 import type { Stats } from '../schemas/stats.ts';
@@ -62,6 +70,12 @@ export type SimulatedGrant = Readonly<z.output<typeof SimulatedShape>>;
 
 export type InsightFilters = Filters<typeof InsightsQueryShape>;
 
+/** Selects deliveries. */
+export type DeliveryFilters = Filters<typeof DeliveryQueryShape>;
+
+/** What a person wants to be told. */
+export type NoticePreferencesInput = z.input<typeof NoticePreferencesShape>;
+
 type Waiting = { readonly signal?: AbortSignal };
 type Once = Waiting & {
   /** The same request with the same key acts once. */
@@ -85,6 +99,20 @@ export type Client = {
     /** The caller, or `person`, is away until then, and `delegate` decides for them. */
     set(absent: Absent, options?: Waiting): Promise<MyAbsence>;
     end(options?: Waiting & { readonly person?: string }): Promise<MyAbsence>;
+  };
+  /** Channels and their deliveries, for callers who reach all runs; and what the caller wants to be told. */
+  readonly notices: {
+    channels(options?: Waiting): Promise<readonly ChannelStatus[]>;
+    /** Deliveries of the last seven days, newest first. */
+    deliveries(filters?: DeliveryFilters, options?: Waiting): Promise<Page<Delivery>>;
+    /** Notices that were given up. */
+    dead(filters?: DeliveryFilters, options?: Waiting): Promise<Page<DeadLetter>>;
+    /** Resolves with false if the dead letter does not exist. */
+    retry(letter: Pick<DeadLetter, 'channel' | 'id'>, options?: Waiting): Promise<boolean>;
+    /** Delivers the last notice about a request again. */
+    resend(what: Pick<DeadLetter, 'channel' | 'requestId'>, options?: Waiting): Promise<void>;
+    preferences(options?: Waiting): Promise<MyNotices>;
+    setPreferences(preferences: NoticePreferencesInput, options?: Waiting): Promise<MyNotices>;
   };
   readonly runs: {
     start(run: StartRun, options?: Once): Promise<Run>;
@@ -164,6 +192,22 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
       get: ({ person, signal } = {}) => connection.json('/me/absence', { query: { person }, signal }),
       set: (body, ask) => connection.json('/me/absence', { method: 'POST', body, ...ask }),
       end: ({ person, signal } = {}) => connection.json('/me/absence', { method: 'DELETE', query: { person }, signal }),
+    },
+    notices: {
+      channels: async (ask) =>
+        (await connection.json<{ items: readonly ChannelStatus[] }>('/notices/channels', ask)).items,
+      deliveries: (query, ask) => connection.json('/notices/deliveries', { query, ...ask }),
+      dead: (query, ask) => connection.json('/notices/dead', { query, ...ask }),
+      retry: async ({ channel, id }, ask) => {
+        const body = { channel, id };
+        return (await connection.json<{ retried: boolean }>('/notices/retry', { method: 'POST', body, ...ask }))
+          .retried;
+      },
+      resend: async ({ channel, requestId }, ask) => {
+        await connection.json('/notices/resend', { method: 'POST', body: { channel, requestId }, ...ask });
+      },
+      preferences: (ask) => connection.json('/me/notices', ask),
+      setPreferences: (body, ask) => connection.json('/me/notices', { method: 'POST', body, ...ask }),
     },
     runs: {
       start: (body, ask) => connection.json('/runs', { method: 'POST', body, ...ask }),

@@ -139,7 +139,14 @@ async function storeText(ai: Countersign): Promise<string> {
   const { projection } = ai.runs.store;
   // Without its admin API, the store still works.
   if (projection !== undefined) lists.add({}, (await projection.lagMs().catch(() => Number.NaN)) / 1000);
-  const all = [runs, waiting, oldest, settled, ...(projection === undefined ? [] : [lists])];
+  const channels = await ai.notices.channels();
+  const notices = new Metric('notices_waiting', 'gauge', 'Notices that wait to be delivered, by channel.');
+  const dead = new Metric('notices_dead', 'gauge', 'Notices that were given up, by channel.');
+  for (const { name: channel, ...numbers } of channels) {
+    notices.add({ channel }, numbers.waiting);
+    dead.add({ channel }, numbers.dead);
+  }
+  const all = [runs, waiting, oldest, settled, notices, dead, ...(projection === undefined ? [] : [lists])];
   return all.map(({ text }) => text).join('');
 }
 

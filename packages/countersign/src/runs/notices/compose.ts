@@ -15,7 +15,7 @@ export type NoticeHost = {
   /** The pages about a request for a person, or for everyone on a shared channel; null if there are none. */
   readonly links?: (
     request: RunInterrupt,
-    to: { readonly channel: string; readonly person: string | null },
+    to: { readonly channel: string; readonly recipient: Recipient | null },
   ) => MaybePromise<NoticeLinks | null>;
   /** Whether a person may read the request; everyone by default. Asked before each delivery to a person. */
   readonly mayRead?: (request: RunInterrupt, person: string) => MaybePromise<boolean>;
@@ -41,10 +41,12 @@ export async function noticeFor(
 ): Promise<Notice> {
   const { id: requestId, runId, agent, tool, title, kind, risk, expiresAt, settlement } = card;
   const isTitleOnly = card.notice === 'title-only';
-  const recipients = to.slice(0, MOST_NAMED).map(async ({ person, why, onBehalfOf }): Promise<Recipient> => {
+  const naming = to.slice(0, MOST_NAMED).map(async ({ person, why, onBehalfOf }): Promise<Recipient> => {
     const contact = (await people.contactOf?.(person)) ?? {};
     return { person, why, ...(onBehalfOf !== undefined && { onBehalfOf }), contact };
   });
+  const recipients = await Promise.all(naming);
+  const recipient = person === null ? null : (recipients[0] ?? null);
   return {
     key: `notice_${shortHash(JSON.stringify([channel, requestId, person, notice.key]))}`,
     type: notice.type,
@@ -60,8 +62,8 @@ export async function noticeFor(
     expiresAt,
     card: isTitleOnly ? null : card,
     settlement: isTitleOnly ? withoutContent(settlement) : settlement,
-    to: await Promise.all(recipients),
-    links: (await host.links?.(card, { channel, person })) ?? null,
+    to: recipients,
+    links: (await host.links?.(card, { channel, recipient })) ?? null,
     attempt,
   };
 }

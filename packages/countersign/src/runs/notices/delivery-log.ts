@@ -7,7 +7,9 @@ import type { Page } from '../port/page.ts';
 import { newestFirst } from './key-part.ts';
 
 /** One attempt to deliver a notice. */
-export type Delivery = {
+export type Delivery = Attempted & { readonly id: string };
+
+export type Attempted = {
   readonly channel: string;
   /** Null if it failed before it was known what to tell. */
   readonly type: NoticeType | null;
@@ -36,7 +38,7 @@ export class DeliveryLog {
     this.#notes = notes;
   }
 
-  async add(delivery: Delivery): Promise<void> {
+  async add(delivery: Attempted): Promise<void> {
     const { channel, at } = delivery;
     const key = `${newestFirst(at)}|${randomUUID().slice(0, 8)}`;
     await this.#notes.put(collectionOf(channel), key, delivery as Json, { expiresAt: at + KEPT_MS });
@@ -50,7 +52,7 @@ export class DeliveryLog {
     const items = found.slice(0, limit);
     const isMore = found.length > limit || pages.some(({ cursor }) => cursor !== null);
     return {
-      items: items.map(({ value }) => value as unknown as Delivery),
+      items: items.map(({ key, value }) => ({ id: key, ...(value as unknown as Attempted) })),
       cursor: isMore ? (items.at(-1)?.key ?? null) : null,
     };
   }

@@ -5,7 +5,7 @@ import type { StoreTime } from '../port/store-time.ts';
 import type { Channel } from './channel.ts';
 import { ChannelLoop } from './channel-loop.ts';
 import { Deliverer, type DelivererOptions } from './delivering.ts';
-import type { Delivery } from './delivery-log.ts';
+import type { Attempted } from './delivery-log.ts';
 import { FanOut, type TellingStore } from './fan-out.ts';
 import { Repeating } from './repeating.ts';
 
@@ -82,7 +82,7 @@ export class Outbox {
   }
 
   /** A channel that is away fails for every notice: the same error is reported once in a while. */
-  #report(delivery: Delivery, cause: unknown): void {
+  #report(delivery: Attempted, cause: unknown): void {
     const { channel, error } = delivery;
     const now = performance.now();
     const reported = this.#reported.get(channel);
@@ -92,7 +92,7 @@ export class Outbox {
   }
 }
 
-function failedNotice({ channel, requestId, person, attempt, error, outcome }: Delivery, cause: unknown): UsageError {
+function failedNotice({ channel, requestId, person, attempt, error, outcome }: Attempted, cause: unknown): UsageError {
   const then = outcome === 'given-up' ? 'and was given up' : 'and is tried again later';
   const to = person === null ? '' : ` to ${person}`;
   const message = `Telling${to} about ${requestId} through ${channel} failed, ${then}: ${error}`;

@@ -6,7 +6,7 @@ import type { QuestionNotice } from '../../core/notice.ts';
 import type { Notes } from '../port/notes.ts';
 import { MOST_ATTEMPTS, pauseAfter } from './backoff.ts';
 import { DeadLetters } from './dead-letters.ts';
-import { type Delivery, DeliveryLog } from './delivery-log.ts';
+import { type Attempted, DeliveryLog } from './delivery-log.ts';
 import { Entries, type Entry, type Kept } from './entries.ts';
 import { type Hint, Hints } from './hints.ts';
 import type { Plan } from './plan.ts';
@@ -23,7 +23,7 @@ export type OutcomesOptions = {
   readonly random: () => number;
   readonly newToken: () => string;
   /** Called with failed deliveries. Must not throw. */
-  readonly onFailed: (failed: Delivery, cause: unknown) => void;
+  readonly onFailed: (failed: Attempted, cause: unknown) => void;
 };
 
 /** The channel did not answer: the notice may have been sent. */
@@ -85,7 +85,7 @@ export class Outcomes {
     else await this.#retry(all, error, ms);
   }
 
-  log(notice: QuestionNotice, entry: Entry, outcome: Delivery['outcome'], ms: number): Promise<void> {
+  log(notice: QuestionNotice, entry: Entry, outcome: Attempted['outcome'], ms: number): Promise<void> {
     return this.#log.add(this.#delivery(notice, entry, outcome, ms, null));
   }
 
@@ -126,10 +126,10 @@ export class Outcomes {
   #delivery(
     notice: QuestionNotice | undefined,
     { requestId, person, attempts }: Entry,
-    outcome: Delivery['outcome'],
+    outcome: Attempted['outcome'],
     ms: number,
     error: string | null,
-  ): Delivery {
+  ): Attempted {
     const { type = null, number = 0 } = notice ?? {};
     const about = { channel: this.#channel, type, number, requestId, person };
     return { ...about, outcome, attempt: attempts + 1, error, ms: Math.round(ms), at: this.#options.now() };

@@ -14,6 +14,7 @@ import type { Absence } from '../../schemas/absence.ts';
 import type { DecideItem, DecisionOutcome } from '../../schemas/decisions.ts';
 import type { Grant, GrantInDetail } from '../../schemas/grant.ts';
 import type { Hold, Interrupt } from '../../schemas/interrupt.ts';
+import type { ChannelStatus, DeadLetter } from '../../schemas/notices.ts';
 import type { Run, RunSummary } from '../../schemas/run.ts';
 
 export type Card = Interrupt;
@@ -70,6 +71,16 @@ export interface Backend {
     /** Null if it was ended at the same moment. */
     set(absent: Absent): Promise<Absence | null>;
     end(person?: string): Promise<void>;
+  };
+  /** Channels and their deliveries. */
+  readonly notices: {
+    channels(): Promise<readonly ChannelStatus[]>;
+    dead(query: {
+      readonly channel?: string;
+      readonly cursor?: string;
+      readonly limit?: number;
+    }): Promise<Page<DeadLetter>>;
+    retry(letter: Pick<DeadLetter, 'channel' | 'id'>): Promise<boolean>;
   };
   /** How people decide. */
   insights(filters: InsightFilters): Promise<Insights>;

@@ -70,6 +70,11 @@ export async function serverBackend(url: string, token: string | undefined): Pro
       set: async (absent) => (await call(client.absences.set(absent))).absence,
       end: async (person) => void (await call(client.absences.end(person === undefined ? {} : { person }))),
     },
+    notices: {
+      channels: () => call(client.notices.channels()),
+      dead: (query) => call(client.notices.dead(query)),
+      retry: (letter) => call(client.notices.retry(letter)),
+    },
     insights: (filters) => call(client.insights(filters)),
     watch(changed, onConnection = () => {}) {
       const stop = new AbortController();

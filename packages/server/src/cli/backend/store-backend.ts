@@ -128,6 +128,14 @@ export function storeBackend({ ai, where, person, roles, store, close }: StoreBa
         ai.people.absent(absent, { delegate, until, by: person, ...(from !== undefined && { from }) }),
       end: async (absent = person) => void (await ai.people.present(absent)),
     },
+    notices: {
+      channels: () => ai.notices.channels(),
+      dead: async (query) => {
+        const { items, cursor } = await ai.notices.dead(query);
+        return { items: items.map((letter) => ({ ...letter, types: [...letter.types] })), cursor };
+      },
+      retry: ({ channel, id }) => ai.notices.retry(channel, id),
+    },
     insights: (filters) => insightsOf((period) => readSettled(ai, period), filters),
     grants: (query) => ai.grants.list(query),
     grant: (grantId) => ai.grants.get(grantId),

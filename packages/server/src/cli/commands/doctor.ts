@@ -10,7 +10,7 @@ import { type Action, type BackendOptions, withBackend, withExamples } from './o
 export function addDoctor(program: Command, action: Action): void {
   const command = program
     .command('doctor')
-    .summary('check the store, its tables, the clock, API keys and your agents file')
+    .summary('check the store, its tables, the clock, API keys, your agents file and your channels')
     .description('Checks what runs need and says how to fix what is missing. The exit code is 1 if a check fails.')
     .action(action(diagnose));
   withExamples(

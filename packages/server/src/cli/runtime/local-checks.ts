@@ -5,16 +5,37 @@ import { checkWrites } from '../../store-writes.ts';
 import type { StoreOptions } from '../commands/options.ts';
 import { failureOf } from '../failure.ts';
 import { durationText } from '../print/moment.ts';
+import { configuredChannels } from './configured-channels.ts';
 import { findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
 import { type Check, check, clockCheck } from './server-checks.ts';
 import { exists, openStore, shownAddress, storeAddress, storeFile } from './store-address.ts';
 
 export async function checkLocally(options: StoreOptions): Promise<readonly Check[]> {
   const { agents, own } = await checkAgents(options);
+  const channels = checkChannels(options.agents);
   // An agents file with its own store is checked with that store, unless another one is named.
   const checking = own && options.store === undefined ? checkStore(own.store, own.where) : checkAddress(options);
   const store = await checking.catch((error: unknown) => [failedStore(error)]);
-  return [check('node', 'ok', `Node ${process.versions.node}`), agents, ...store, checkKeys()];
+  return [check('node', 'ok', `Node ${process.versions.node}`), agents, ...store, checkKeys(), ...(await channels)];
+}
+
+/** One check for each channel. Nobody is told anything. */
+async function checkChannels(named: string | undefined): Promise<readonly Check[]> {
+  // A file that fails to load has its own check.
+  const channels = await configuredChannels(named).catch(() => []);
+  return Promise.all(
+    channels.map(async (channel) => {
+      const name = `channel ${channel.name}`;
+      try {
+        await channel.check?.();
+        return check(name, 'ok', channel.check ? 'is set up and reachable' : 'is set up');
+      } catch (error) {
+        return check(name, 'fail', failureOf(error).message, `Try it with: countersign channels test ${channel.name}`);
+      } finally {
+        await channel.close?.();
+      }
+    }),
+  );
 }
 
 type Agents = { readonly agents: Check; readonly own?: { readonly store: Store; readonly where: string } };

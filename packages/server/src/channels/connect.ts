@@ -1,0 +1,32 @@
+// Connects channels with the server: what they tell has links to its pages, and reaches only people who may read it.
+import type { Recipient, RunInterrupt } from 'countersign';
+import type { Services } from '../api/services.ts';
+import { personById } from '../identity/person-by-id.ts';
+import type { AppOptions } from '../options.ts';
+
+type MakeLink = (request: RunInterrupt, to: Recipient, channel: string) => Promise<string | undefined>;
+
+/** Adds the channels of the options to those of the instance. `decisionLink`: undefined if people do not decide by links. */
+export function connectChannels(
+  { ai, access, log }: Services,
+  options: AppOptions,
+  decisionLink: MakeLink | undefined,
+): void {
+  const { channels = [], publicUrl, basePath = '' } = options;
+  // A second app may serve the same instance.
+  for (const channel of channels) if (ai.notices.here.get(channel.name) !== channel) ai.addChannel(channel);
+  if (ai.notices.here.size > 0 && publicUrl === undefined)
+    log('warn', 'channels', { message: 'Notices have no links: pass `publicUrl`, the address that people use.' });
+  ai.notices.host({
+    mayRead: async (request, id) => {
+      const person = await personById(options, id);
+      return person?.scopes.includes('read') === true && (await access.seen(request, person, null)) !== undefined;
+    },
+    links: async (request, { channel, recipient }) => {
+      if (publicUrl === undefined) return null;
+      const page = `${publicUrl.replace(/\/$/, '')}${basePath}/interrupts/${encodeURIComponent(request.id)}`;
+      const decide = recipient ? await decisionLink?.(request, recipient, channel) : undefined;
+      return { request: page, ...(decide !== undefined && { decide }) };
+    },
+  });
+}
