@@ -18,14 +18,21 @@ test.each([
   expect(fieldOf(schema).type).toBe(type);
 });
 
-test('typed text is parsed as its field says', () => {
-  expect(readText('007', { type: 'text' })).toEqual({ value: '007' });
-  expect(readText('', { type: 'text' })).toEqual({ value: '' });
-  expect(readText('90', { type: 'number' })).toEqual({ value: 90 });
-  expect(readText('', { type: 'number' })).toHaveProperty('problem');
-  expect(readText('Infinity', { type: 'number' })).toHaveProperty('problem');
-  expect(readText('[1]', { type: 'json' })).toEqual({ value: [1] });
-  expect(readText('[1', { type: 'json' })).toHaveProperty('problem');
+test.each([
+  [{ type: 'string' }, '007', { value: '007' }],
+  [{ type: 'string' }, '', { value: '' }],
+  [{ type: 'number' }, '90', { value: 90 }],
+  [{ type: 'number' }, '0', { value: 0 }],
+  [{ type: 'number' }, '', { problem: 'Required.' }],
+  [{ type: 'number' }, '1,5', { problem: 'Enter a number, such as 1250.5.' }],
+  [{ type: 'number' }, 'Infinity', { problem: 'Enter a number, such as 1250.5.' }],
+  [{ type: 'integer', maximum: 5 }, '6', { problem: 'Must be at most 5.' }],
+  [{ type: 'string', format: 'date' }, '2026-02-30', { problem: 'Enter a date, such as 2026-11-18.' }],
+  [{ type: 'array' }, '[1]', { value: [1] }],
+  [{ type: 'array' }, '[1', { problem: expect.stringMatching(/^Not valid JSON/) }],
+  [null, '{"a":0}', { value: { a: 0 } }],
+])('for %j, %j is read as %j', (schema, text, read) => {
+  expect(readText(text, fieldOf(schema), schema)).toEqual(read);
 });
 
 test('a problem is named with its path; a schema that cannot be converted is not checked here', () => {

@@ -1,5 +1,6 @@
 // Asks for a value field by field, as its JSON Schema says, and validates it.
 import { type JsonSchema, z } from 'countersign';
+import { formOf, readForm } from 'countersign/forms';
 import { visibleLine } from '../print/visible-text.ts';
 import type { Prompts } from './prompts.ts';
 
@@ -31,7 +32,7 @@ export async function askValue(
     const chosen = await prompts.select(() => message, isOpen ? [...options, none] : options, initial);
     if (field.type === 'choice' || chosen !== none.value) return chosen;
   }
-  const read = (text: string) => (isOptional && text === '' ? { value: undefined } : readText(text, field));
+  const read = (text: string) => (isOptional && text === '' ? { value: undefined } : readText(text, field, schema));
   const typed = await prompts.text(message, initialText(current, field), (text) => {
     const result = read(text);
     return 'problem' in result ? result.problem : undefined;
@@ -93,12 +94,17 @@ export function fieldOf(schema: JsonSchema | null): Field {
   }
 }
 
-export function readText(text: string, { type }: Field): { readonly value: unknown } | { readonly problem: string } {
-  if (type === 'text') return { value: text };
-  if (type === 'number')
-    return text.trim() === '' || !Number.isFinite(Number(text))
-      ? { problem: 'Enter a number, e.g. 90 or 99.5.' }
-      : { value: Number(text) };
+/** Reads texts and numbers as every other form does, and anything else as JSON. */
+export function readText(
+  text: string,
+  { type }: Field,
+  schema: JsonSchema | null = null,
+): { readonly value: unknown } | { readonly problem: string } {
+  const form = type === 'text' || type === 'number' ? formOf(schema) : undefined;
+  if (form?.single) {
+    const read = readForm(form, { value: text });
+    return 'value' in read ? read : { problem: read.problems.map(({ message }) => message).join(' ') };
+  }
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
