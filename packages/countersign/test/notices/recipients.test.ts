@@ -74,6 +74,23 @@ test('an assigned request is told to its assignee only', async () => {
   await worker.stop();
 });
 
+test('people who join later hear of a request at its next change, and others hear nothing twice', async () => {
+  const members = ['ann'];
+  const { mail, runs, ask, work } = mailing(policy({ people: ['cem'], roles: ['finance'] }), {
+    people: { membersOf: () => members },
+  });
+  const id = await ask('run');
+  await runs.assign(id, { to: 'cem', by: 'boss' });
+  const worker = work();
+  await pass(3 * SECOND);
+  expect(told(mail.notices)).toEqual(['cem assigned assignee']);
+  members.push('ben');
+  await runs.assign(id, { to: null, by: 'cem' });
+  await pass(3 * SECOND);
+  expect(told(mail.notices.slice(1))).toEqual(['ann opened decider', 'ben opened decider']);
+  await worker.stop();
+});
+
 test('the delegate of an absent person is told in their place', async () => {
   const { mail, ai, ask, work } = mailing(policy({ people: ['ann', 'ben'] }));
   await ai.people.absent('ann', { delegate: 'dan', until: START + 24 * HOUR });

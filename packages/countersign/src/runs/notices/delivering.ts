@@ -102,21 +102,24 @@ export class Deliverer {
   async #expand(hint: Hint, held: Kept, card: RunInterrupt, stopping: AbortSignal): Promise<void> {
     const { entry } = held;
     const { hints, entries } = this.#outcomes;
-    const missing = undelivered(noticesOf(card, this.#options.now()), entry);
-    const over = missing.some(isOver);
-    const asked = over && !this.#channel.all ? [] : missing;
+    const notices = noticesOf(card, this.#options.now());
+    const missing = undelivered(notices, entry);
+    const over = notices.some(isOver);
+    // While it is open, people may join: by a role, a policy that was applied again, or because it is not assigned any more.
+    const asked = over ? missing.filter(() => this.#channel.all) : [...new Set([...notices.slice(0, 1), ...missing])];
     const known = entry.recipients ?? [];
     const recipients = () => Promise.all(asked.map((notice) => recipientsOf(notice, card, this.#options)));
     const found = (await this.#inTime(stopping, recipients)).flat();
-    const isKnown = ({ person, key }: Told) => known.some((told) => told.person === person && told.key === key);
-    const all = [...known, ...found.filter((told) => !isKnown(told))];
-    const written = await entries.write(held, { ...entry, recipients: all });
+    const added = found.filter(({ person, key }) => !known.some((told) => told.person === person && told.key === key));
+    const all = [...known, ...added];
+    const written = await entries.write(held, { ...entry, recipients: all, hinting: true });
     if (!written) return;
-    const people = new Set((over ? all : found).map(({ person }) => person));
+    const isForAll = missing.some(isOver) || entry.hinting;
+    const people = new Set((isForAll ? all : added).map(({ person }) => person));
     // Each time with its own cause: another process may be working on the hints of an earlier time.
     const cause = `${hint.cause}-${entry.lease?.token ?? ''}`;
     await Promise.all([...people].map((person) => hints.put({ ...hint, person, cause })));
-    await this.#outcomes.finish({ hint, held: written, plan: { send: [], skip: missing } }, card.settledAt !== null);
+    await this.#outcomes.finish({ hint, held: written, plan: { send: [], skip: missing } }, over);
   }
 
   async #dueFor(hint: Hint, held: Kept, card: RunInterrupt, stopping: AbortSignal): Promise<Ready | undefined> {

@@ -36,6 +36,8 @@ export type Entry = {
   readonly again?: true;
   /** Who is told on a channel for each person; only in the entry of the request as a whole. */
   readonly recipients?: readonly Told[];
+  /** The hints of the recipients are being put. If a process dies meanwhile, the next one puts those of all recipients. */
+  readonly hinting?: true;
 };
 
 /** An entry as it was read; `version` is 0 if it does not exist yet. */

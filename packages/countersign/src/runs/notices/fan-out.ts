@@ -13,7 +13,7 @@ export type TellingStore = Store & Required<Pick<Store, 'takeUntold' | 'told'>>;
 const BATCH = 100;
 /** When another process may take a request whose process died. */
 const LEASE_MS = 30_000;
-/** How long the list of channels is used before it is read again. */
+/** How often a process says that it has its channels. */
 const REGISTER_EVERY_MS = 600_000;
 
 export type FanOutOptions = {

@@ -54,7 +54,7 @@ export class Outcomes {
   /** Nothing more is due. */
   async finish({ hint, held, plan }: Leased, isOver: boolean): Promise<void> {
     const now = this.#options.now();
-    const { nextAt: _nextAt, again: _again, ...entry } = held.entry;
+    const { nextAt: _nextAt, again: _again, hinting: _hinting, ...entry } = held.entry;
     const skipped = plan.skip.map(({ key }) => ({ key, at: now }));
     const finished: Entry = { ...entry, delivered: [...entry.delivered, ...skipped] };
     if (await this.entries.release(held, finished, isOver ? now + KEPT_MS : null)) await this.hints.remove(hint);
