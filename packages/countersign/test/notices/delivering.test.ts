@@ -1,6 +1,7 @@
 // Deliveries: in order, retried with growing pauses, given up after half a day, and repeated by hand.
-import { memoryStore } from 'countersign';
+import { memoryStore, ProviderError } from 'countersign';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { changedStore } from '../changed-store.ts';
 import { desk, HOUR, keeping, MINUTE, notesIn, SECOND } from './kit.ts';
 
 // Fakes every clock and timer of this process.
@@ -211,6 +212,36 @@ test('a worker that stops leaves unfinished deliveries to the next one, without 
   expect(tries).toEqual([1, 1]);
   expect(told()).toEqual(['opened']);
   await second.stop();
+});
+
+test('while the store is away nothing is lost, and no attempt counts', async () => {
+  const kept = memoryStore();
+  let isAway = false;
+  const away = () => new ProviderError('store-failed', {}, 'The store is away.', { retryable: true });
+  const notes = new Proxy(kept.notes, {
+    get:
+      (target, name) =>
+      async (...given: unknown[]) => {
+        if (isAway) throw away();
+        return (Reflect.get(target, name) as (...given: unknown[]) => unknown).apply(target, given);
+      },
+  });
+  const attempts: number[] = [];
+  const { channel, told } = keeping('chat', {}, ({ attempt }) => void attempts.push(attempt));
+  const { ai, ask, work, errors } = desk({ store: changedStore(kept, { notes }), channels: [channel] });
+  const worker = work();
+  await pass(2 * SECOND);
+  isAway = true;
+  await ask('run');
+  await pass(MINUTE);
+  expect(told()).toEqual([]);
+  expect(errors.length).toBeGreaterThan(0);
+  isAway = false;
+  await pass(10 * MINUTE);
+  expect(told()).toEqual(['opened']);
+  expect(attempts).toEqual([1]);
+  expect(await ai.notices.channels()).toMatchObject([{ waiting: 0, dead: 0 }]);
+  await worker.stop();
 });
 
 test('a request that is over before it was announced is not announced, except to programs that want everything', async () => {
