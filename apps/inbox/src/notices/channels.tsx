@@ -38,7 +38,7 @@ export function Channels() {
       ) : (
         <Loading what="the channels" rows={2} />
       )}
-      {data && data.items.some(({ dead }) => dead > 0) && <DeadLetters />}
+      {data?.items.some(({ dead }) => dead > 0) && <DeadLetters />}
     </section>
   );
 }

@@ -212,7 +212,7 @@ function offerHtml(page: LinkPage, offer: Offer, refused: Refused | undefined): 
   const problems = refused?.problems ?? [];
   const start = `<form method="post">${hidden('digest', card.digest)}${hidden('decision', verb)}`;
   const button = `<button class="button ${lookOf(offer)}">${OFFER[verb](card)}</button>`;
-  if (verb === 'approve') return `<div class="offer">${start}${button}</form></div>`;
+  if (verb === 'approve') return `<div class="offer" id="${verb}">${start}${button}</form></div>`;
   const inner =
     'form' in offer
       ? fieldsHtml(offer.form, {
@@ -222,7 +222,7 @@ function offerHtml(page: LinkPage, offer: Offer, refused: Refused | undefined): 
         })
       : reasonHtml(verb, refused);
   const isOpen = refused !== undefined || (verb === 'respond' && card.kind === 'question');
-  return `<details class="offer"${isOpen ? ' open' : ''}><summary>${OPEN[verb](card)}</summary>
+  return `<details class="offer" id="${verb}"${isOpen ? ' open' : ''}><summary>${OPEN[verb](card)}</summary>
 ${start}${inner}${button}</form></details>`;
 }
 

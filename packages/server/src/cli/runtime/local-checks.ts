@@ -5,8 +5,8 @@ import { checkWrites } from '../../store-writes.ts';
 import type { StoreOptions } from '../commands/options.ts';
 import { failureOf } from '../failure.ts';
 import { durationText } from '../print/moment.ts';
-import { configuredChannels } from './configured-channels.ts';
 import { findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
+import { configuredChannels } from './configured-channels.ts';
 import { type Check, check, clockCheck } from './server-checks.ts';
 import { exists, openStore, shownAddress, storeAddress, storeFile } from './store-address.ts';
 
