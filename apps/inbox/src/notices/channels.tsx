@@ -56,7 +56,13 @@ function ChannelRow({
       <span className="text-xs text-muted tabular-nums">{countOf(waiting)} waiting</span>
       <span className={`text-xs tabular-nums ${dead > 0 ? 'text-danger' : 'text-muted'}`}>{countOf(dead)} failed</span>
       <span className="text-xs text-muted">
-        {lastDeliveredAt === null ? 'Nothing delivered lately' : <Ago at={lastDeliveredAt} />}
+        {lastDeliveredAt === null ? (
+          'Nothing delivered lately'
+        ) : (
+          <>
+            Delivered <Ago at={lastDeliveredAt} />
+          </>
+        )}
       </span>
       {lastError !== null && (
         <p className="w-full text-xs text-danger wrap-anywhere">
