@@ -2,9 +2,11 @@
 import { Menu } from '@base-ui/react/menu';
 import { VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
-import { Bell, CalendarOff, CircleQuestionMark, KeyRound, LogOut } from 'lucide-react';
+import { Bell, BellRing, CalendarOff, Check, CircleQuestionMark, KeyRound, LogOut } from 'lucide-react';
 import { mount } from '../api/mount.ts';
 import { meQuery } from '../api/queries.ts';
+import { setNotifiesHere, useNotifiesHere } from '../notify/choice.ts';
+import { hasWorker } from '../notify/worker.ts';
 import { Popup } from '../primitives/choice-menu.tsx';
 import { openHelp } from './overlays.ts';
 import { ThemeChoices } from './theme.tsx';
@@ -61,6 +63,7 @@ export function AccountMenu({ isSmall = false }: AccountMenuProps) {
             <Bell aria-hidden="true" className="size-4 text-muted" />
             Notices
           </Menu.LinkItem>
+          {hasWorker && <NotificationSwitch />}
           <Menu.LinkItem className="menu-item" href={new URL('passkeys', mount).href}>
             <KeyRound aria-hidden="true" className="size-4 text-muted" />
             Passkeys
@@ -77,5 +80,22 @@ export function AccountMenu({ isSmall = false }: AccountMenuProps) {
         </div>
       </Popup>
     </Menu.Root>
+  );
+}
+
+function NotificationSwitch() {
+  const isOn = useNotifiesHere();
+  return (
+    <Menu.CheckboxItem
+      className="menu-item"
+      checked={isOn}
+      onCheckedChange={(isWanted) => void setNotifiesHere(isWanted)}
+    >
+      <BellRing aria-hidden="true" className="size-4 text-muted" />
+      Notifications here
+      <Menu.CheckboxItemIndicator className="ml-auto text-accent">
+        <Check aria-hidden="true" className="size-4" />
+      </Menu.CheckboxItemIndicator>
+    </Menu.CheckboxItem>
   );
 }

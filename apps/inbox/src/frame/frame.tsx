@@ -11,6 +11,9 @@ import { Refusal } from '../api/request.ts';
 import type { Me } from '../api/wire.ts';
 import { usePendingCount } from '../inbox/pending-count.ts';
 import { type Connection, useChanges } from '../live/changes.ts';
+import { useAppBadge } from '../notify/use-app-badge.ts';
+import { useNotifications } from '../notify/use-notifications.ts';
+import { useWorker } from '../notify/worker.ts';
 import { Hint } from '../primitives/hint.tsx';
 import { Toasts } from '../primitives/toasts.tsx';
 import { AccountMenu } from './account-menu.tsx';
@@ -43,6 +46,9 @@ function SignedIn({ me, children }: { readonly me: Me | undefined; readonly chil
   const [overlay, setOverlay] = useState<Overlay>();
   const close = () => setOverlay(undefined);
 
+  useAppBadge(waiting);
+  useNotifications(me);
+  useWorker(navigate);
   useEffect(() => onOpen(setOverlay), []);
   useEffect(() => {
     document.title = [waiting && `(${waiting})`, page?.name, '· Countersign'].filter(Boolean).join(' ');

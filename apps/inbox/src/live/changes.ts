@@ -2,6 +2,7 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { apiUrl } from '../api/request.ts';
+import { notifiesHere, onNotifiesHere } from '../notify/choice.ts';
 
 /** `lost`: the page may be out of date; it is fetched again when the server is back. */
 export type Connection = 'connecting' | 'live' | 'lost';
@@ -9,7 +10,7 @@ export type Connection = 'connecting' | 'live' | 'lost';
 const TOGETHER_MS = 150;
 /** Answers that take longer are not waited for. */
 const PATIENCE_MS = 5_000;
-/** So short that a server that is back is noticed at once. A hidden page does not ask. */
+/** So short that a server that is back is noticed at once. A hidden page does not ask, unless it shows notifications. */
 const RETRY_MS = 1_500;
 
 /** What a change of any run may change. Lists refetch their first page only. */
@@ -30,7 +31,7 @@ export function useChanges(): Live {
 
 type Watch = { readonly stop: () => void; readonly retry: () => void };
 
-/** A hidden page holds no connection. */
+/** A hidden page holds no connection, unless it shows notifications. */
 function watchChanges(client: QueryClient, tell: (connection: Connection) => void): Watch {
   let source: EventSource | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
@@ -58,8 +59,10 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
   }
 
   function open() {
+    const isHidden = document.visibilityState === 'hidden';
+    if (isHidden && notifiesHere() && source?.readyState === EventSource.OPEN) return;
     close();
-    if (document.visibilityState === 'hidden') {
+    if (isHidden && !notifiesHere()) {
       missedSome = true;
       return;
     }
@@ -81,6 +84,7 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
 
   open();
   document.addEventListener('visibilitychange', open);
+  const stopListening = onNotifiesHere(open);
   window.addEventListener('online', open);
   // An open stream does not notice that the network is gone. A new one does, unless the server is on this machine.
   window.addEventListener('offline', open);
@@ -88,6 +92,7 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
     retry: open,
     stop: () => {
       document.removeEventListener('visibilitychange', open);
+      stopListening();
       window.removeEventListener('online', open);
       window.removeEventListener('offline', open);
       clearTimeout(due);

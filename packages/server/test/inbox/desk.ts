@@ -238,5 +238,6 @@ export async function account(page: Page, entry: string): Promise<void> {
   await page
     .getByRole('menuitem', { name: entry })
     .or(page.getByRole('menuitemradio', { name: entry }))
+    .or(page.getByRole('menuitemcheckbox', { name: entry }))
     .click();
 }
