@@ -4,6 +4,7 @@ export { type App, createApp } from './app.ts';
 export { DeliveryError } from './channels/delivery-error.ts';
 export { type MailOptions, mail } from './channels/mail/mail.ts';
 export type { MailTexts } from './channels/mail/texts.ts';
+export { type WebPushOptions, webPush } from './channels/push/web-push.ts';
 export type { ChannelHost, ServerChannel } from './channels/server-channel.ts';
 export { discordMessage } from './channels/webhook/discord-message.ts';
 export { pagerDutyEvent } from './channels/webhook/pager-duty-event.ts';

@@ -2,6 +2,7 @@
 import { useSyncExternalStore } from 'react';
 import { keep, kept } from '../frame/kept.ts';
 import { showToast } from '../primitives/toasts.tsx';
+import { unsubscribe } from './push.ts';
 import { hasWorker } from './worker.ts';
 
 const listeners = new Set<() => void>();
@@ -23,4 +24,6 @@ export async function setNotifiesHere(isOn: boolean): Promise<void> {
     showToast('trouble', 'Your browser blocks notifications for this page. Allow them in its settings.');
   keep('notifications', isAllowed ? 'on' : 'off');
   for (const listener of listeners) listener();
+  // A server that cannot be reached now forgets this browser at the next push, which the push service refuses.
+  if (!isAllowed) await unsubscribe().catch(() => undefined);
 }

@@ -5,6 +5,7 @@ import { mount } from '../api/mount.ts';
 import { queryOf, request } from '../api/request.ts';
 import type { Interrupt, Me, Page } from '../api/wire.ts';
 import { useNotifiesHere } from './choice.ts';
+import { subscribe } from './push.ts';
 import { worker } from './worker.ts';
 
 const NEWEST = 50;
@@ -20,6 +21,11 @@ export function useNotifications(me: Me | undefined): void {
       }),
     enabled: isOn,
   });
+  const person = me?.id;
+  useEffect(() => {
+    // Each time, because another person may have signed in. Without pushes, notifications end with the page.
+    if (isOn && person !== undefined) subscribe().catch(ignore);
+  }, [isOn, person]);
   const known = useRef<Known>(undefined);
   useEffect(() => {
     if (!isOn) known.current = undefined;

@@ -11,6 +11,7 @@ import { interruptEndpoints } from './interrupts.ts';
 import { personEndpoints } from './me.ts';
 import { noticeEndpoints } from './notices.ts';
 import { passkeyEndpoints } from './passkeys.ts';
+import { pushEndpoints } from './push.ts';
 import { runEndpoints } from './runs.ts';
 import type { Services } from './services.ts';
 import { startEndpoints } from './start.ts';
@@ -20,6 +21,7 @@ export function apiEndpoints(services: Services): readonly Endpoint[] {
   return [
     ...personEndpoints(services),
     ...absenceEndpoints(services),
+    ...pushEndpoints(services),
     ...startEndpoints(services),
     ...runEndpoints(services),
     ...eventEndpoints(services),

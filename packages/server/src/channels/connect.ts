@@ -14,7 +14,10 @@ export function connectChannels(
 ): void {
   const { channels = [], publicUrl, basePath = '' } = options;
   // A second app may serve the same instance.
-  for (const channel of channels) if (ai.notices.here.get(channel.name) !== channel) ai.addChannel(channel);
+  for (const channel of channels) {
+    channel.connect?.(ai.runs.notes);
+    if (ai.notices.here.get(channel.name) !== channel) ai.addChannel(channel);
+  }
   if (ai.notices.here.size > 0 && publicUrl === undefined)
     log('warn', 'channels', { message: 'Notices have no links: pass `publicUrl`, the address that people use.' });
   ai.notices.host({

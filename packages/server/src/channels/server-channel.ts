@@ -1,5 +1,6 @@
 // A channel that people also answer through: the server passes it what arrives at its address.
 import type { Channel, DecideResult, DecisionInput } from 'countersign';
+import type { Notes } from 'countersign/store';
 import type { Person } from '../identity/person.ts';
 import type { Interrupt } from '../schemas/interrupt.ts';
 
@@ -22,6 +23,8 @@ export type ChannelHost = {
 
 /** A channel of a server. */
 export interface ServerChannel extends Channel {
+  /** Gets the notes of the store before anything is delivered, for a channel that keeps records. */
+  connect?(notes: Notes): void;
   /** Answers a request to `/channels/NAME/…`. It must check by itself who sent it. */
   receive?(request: Request, host: ChannelHost): Promise<Response>;
   /** Sends a sample to one address, for `countersign channels test`. Resolves with a sentence that says what was sent where. */

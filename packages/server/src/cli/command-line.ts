@@ -23,6 +23,7 @@ import { addServe } from './commands/serve.ts';
 import { addShow } from './commands/show.ts';
 import { addStats } from './commands/stats.ts';
 import { addTokens } from './commands/tokens.ts';
+import { addVapidKeys } from './commands/vapid-keys.ts';
 import { addVerify } from './commands/verify.ts';
 import { addWatch } from './commands/watch.ts';
 import { addWorker } from './commands/worker.ts';
@@ -90,7 +91,7 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
   program.commandsGroup('Inspect:');
   for (const add of [addRuns, addShow, addStats, addEvidence, addVerify]) add(program, action);
   program.commandsGroup('Maintain:');
-  for (const add of [addLink, addTokens, addPasskeys, addChannels, addDoctor, addMigrate, addRebuild])
+  for (const add of [addLink, addTokens, addPasskeys, addVapidKeys, addChannels, addDoctor, addMigrate, addRebuild])
     add(program, action);
   completeOptions(program);
   return program;

@@ -17,7 +17,7 @@ export type Route = {
 
 export type Posted = {
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly signal: AbortSignal;
 };
 

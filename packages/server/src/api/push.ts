@@ -1,0 +1,60 @@
+// Browser notifications of the caller: /me/push.
+import { z } from '@hono/zod-openapi';
+import { UsageError } from 'countersign';
+import { isPushChannel, type PushChannel } from '../channels/push/web-push.ts';
+import { endpoint, json } from '../http/endpoint.ts';
+import { PushShape, SubscriptionShape } from '../schemas/push.ts';
+import type { Services } from './services.ts';
+
+const tag = 'Notices';
+const answers = { 200: { description: 'How this server pushes.', shape: PushShape } };
+
+export function pushEndpoints({ ai }: Services) {
+  const found = (): PushChannel | undefined => [...ai.notices.here.values()].find(isPushChannel);
+  const needed = (): PushChannel => {
+    const channel = found();
+    if (channel) return channel;
+    throw new UsageError('not-found', { status: 404 }, 'This server does not push notifications to browsers.');
+  };
+  const about = () => json({ publicKey: found()?.publicKey ?? null });
+  return [
+    endpoint({
+      route: 'GET /me/push',
+      summary: 'Get the key that browsers subscribe with',
+      tag,
+      scope: 'read',
+      answers,
+      handle: about,
+    }),
+    endpoint({
+      route: 'POST /me/push',
+      summary: 'Notify the caller in this browser',
+      description:
+        'The body is the subscription that the browser made. A browser belongs to the person who subscribed last.',
+      tag,
+      scope: 'read',
+      body: SubscriptionShape,
+      answers,
+      problems: [404],
+      handle: async ({ body, person }) => {
+        const channel = needed();
+        channel.checkEndpoint(body.endpoint);
+        await channel.subscriptions().add(person.id, body);
+        return about();
+      },
+    }),
+    endpoint({
+      route: 'DELETE /me/push',
+      summary: 'Notify the caller no longer in this browser',
+      tag,
+      scope: 'read',
+      query: z.object({ endpoint: z.string().max(2_000) }),
+      answers,
+      problems: [404],
+      handle: async ({ query, person }) => {
+        await needed().subscriptions().remove(person.id, query.endpoint);
+        return about();
+      },
+    }),
+  ];
+}
