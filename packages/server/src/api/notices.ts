@@ -85,6 +85,7 @@ export function noticeEndpoints({ ai }: Services) {
       tag,
       scope: 'decide',
       body: ResendShape,
+      problems: [404],
       answers: { 200: { description: 'It is delivered again soon.', shape: RetriedShape } },
       handle: async ({ body: { channel, requestId }, person }) => {
         checkReach(person);
