@@ -24,6 +24,7 @@ const COMMANDS = [
   'serve',
   'worker',
   'inbox',
+  'watch',
   'decide',
   'approve',
   'reject',
@@ -44,6 +45,8 @@ const COMMANDS = [
   'tokens list',
   'tokens revoke',
   'passkeys',
+  'vapid-keys',
+  'channels',
   'doctor',
   'migrate',
   'rebuild',
@@ -83,7 +86,7 @@ describe('help', { timeout: TIMEOUT }, () => {
     expect(stdout).toMatch(new RegExp(`^Usage: ${['countersign', ...words].join(' ')}`));
     for (const part of ['Options:', '--help', `Examples:\n  ${['countersign', ...words].join(' ')}`])
       expect(stdout).toContain(part);
-    if (!['', 'tokens', 'grants', 'passkeys'].includes(name)) expect(stdout).toContain('--json');
+    if (!['', 'tokens', 'grants', 'passkeys', 'channels'].includes(name)) expect(stdout).toContain('--json');
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const document = await place.json(...words, '--help');
     expect(document.name).toBe(words.at(-1) ?? 'countersign');
