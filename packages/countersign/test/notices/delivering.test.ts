@@ -310,6 +310,12 @@ test('the last notice is delivered once more if someone asks for it, with the sa
 
 test('reminders and escalations are told in order, and the end of the request too', async () => {
   const { channel, notices, told } = keeping('chat');
+  const receipts: unknown[] = [];
+  const deliver = channel.deliver.bind(channel);
+  channel.deliver = async (notice, delivering) => {
+    receipts.push(delivering.sent);
+    return (await deliver(notice, delivering)) ?? null;
+  };
   const { runs, ask, work } = desk(
     { channels: [channel] },
     {
@@ -326,6 +332,7 @@ test('reminders and escalations are told in order, and the end of the request to
   expect(told()).toEqual(['opened', 'reminded 1', 'escalated 1', 'reminded 2', 'expired']);
   expect(notices.map(({ at }) => Math.round((at - (notices[0]?.at ?? 0)) / HOUR))).toEqual([0, 1, 2, 3, 4]);
   expect(notices[2]?.to).toMatchObject([{ person: 'boss', why: 'escalated' }]);
+  expect(receipts.slice(0, 3)).toEqual([undefined, { message: 'chat-1' }, { message: 'chat-2' }]);
   await runs.wait('run');
   await worker.stop();
 });

@@ -66,8 +66,13 @@ export type Notice = {
   readonly attempt: number;
 };
 
-/** What a channel gets with a notice. `signal` aborts when the delivery takes too long or the process stops. */
-export type Delivering = { readonly signal: AbortSignal };
+/** What a channel gets with a notice. */
+export type Delivering = {
+  /** Aborts when the delivery takes too long or the process stops. */
+  readonly signal: AbortSignal;
+  /** What an earlier delivery about the request returned here; absent for the first. */
+  readonly sent?: Json;
+};
 
 /**
  * A way to tell people about requests. Notices of one request reach a recipient in order. A delivery that throws is retried with

@@ -229,8 +229,9 @@ export class Deliverer {
     const isUpdate = this.#updates(notice, ready.held.entry);
     const sent = await this.#inTime(stopping, async (signal): Promise<unknown> => {
       const composed = await this.#compose(notice, ready);
-      if (isUpdate && this.#channel.update) return this.#channel.update(composed, receipt as Json, { signal });
-      return this.#channel.deliver(composed, { signal });
+      const delivering = { signal, ...(receipt !== undefined && { sent: receipt }) };
+      if (isUpdate && this.#channel.update) return this.#channel.update(composed, receipt as Json, delivering);
+      return this.#channel.deliver(composed, delivering);
     });
     return (sent === undefined ? receipt : sent) as Json | undefined;
   }
