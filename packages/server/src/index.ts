@@ -6,6 +6,7 @@ export { type MailOptions, mail } from './channels/mail/mail.ts';
 export type { MailTexts } from './channels/mail/texts.ts';
 export { type WebPushOptions, webPush } from './channels/push/web-push.ts';
 export type { ChannelHost, ServerChannel } from './channels/server-channel.ts';
+export { type SlackOptions, slack } from './channels/slack/slack.ts';
 export { discordMessage } from './channels/webhook/discord-message.ts';
 export { pagerDutyEvent } from './channels/webhook/pager-duty-event.ts';
 export { teamsMessage } from './channels/webhook/teams-message.ts';

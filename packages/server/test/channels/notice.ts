@@ -35,7 +35,8 @@ export async function noticedRequest(
   };
 }
 
-function noticeOn(card: RunInterrupt, type: NoticeType): Notice {
+/** A notice about the request. */
+export function noticeOn(card: RunInterrupt, type: NoticeType): Notice {
   return {
     key: `${card.id}|${type}`,
     type,

@@ -21,7 +21,7 @@ export function checkAnswer({ host }: URL, { status, headers, text }: Answer): v
 const A_DAY = 24 * 60 * 60 * 1_000;
 
 /** `Retry-After` is a number of seconds or a date. A receiver cannot hold a notice back for more than a day. */
-function waitOf(header: string | undefined): number | undefined {
+export function waitOf(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const wait = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
   return Number.isNaN(wait) ? undefined : Math.min(Math.max(0, wait), A_DAY);

@@ -18,6 +18,8 @@ export type MessageContent = {
   readonly source: string;
   /** Empty if the tool keeps them out of notices, and when the request is over. */
   readonly sections: readonly Section[];
+  /** False if the request was left out because it does not fit. Then it must not be decided there. */
+  readonly isWhole: boolean;
 };
 
 /** Makes the message. If it does not fit, the request is left out: people must not approve a shortened one. */
@@ -43,12 +45,13 @@ function contentOf(notice: Notice): MessageContent {
     title: visibleLine(title),
     source: `${nameOf(agent)} · ${nameOf(tool)}`,
     sections: settlement ? [] : sectionsOf(notice),
+    isWhole: true,
   };
 }
 
 function outlineOf(notice: Notice): MessageContent {
   const sections = [{ heading: 'Too large to show here', lines: ['Open the request to see all of it.'] }];
-  return { ...contentOf({ ...notice, title: nameOf(notice.tool), card: null }), sections };
+  return { ...contentOf({ ...notice, title: nameOf(notice.tool), card: null }), sections, isWhole: false };
 }
 
 const nameOf = (name: string): string => clip(visibleLine(name), 100);

@@ -1,0 +1,149 @@
+// A notice as a message in Slack. What does not fit is left out, with the buttons that decide it.
+import type { Json, Notice, RunInterrupt } from 'countersign';
+import { type Allowed, interruptCard } from 'countersign/ui';
+import { visibleLine } from '../../cli/print/visible-text.ts';
+import { ruleLines, votesText } from '../../cli/print/votes-text.ts';
+import { fitted, type MessageContent } from '../webhook/message-content.ts';
+import {
+  type Block,
+  button,
+  code,
+  escaped,
+  heading,
+  linkButton,
+  MOST_IN_TEXT,
+  markup,
+  plain,
+  section,
+} from './blocks.ts';
+import { targetText } from './target.ts';
+
+export type Message = {
+  /** What notifications show. */
+  readonly text: string;
+  readonly blocks: readonly Block[];
+};
+
+/** Everything that an approver sees, and the buttons that the request allows; once it is over, only how. */
+export const messageOf = (notice: Notice): Message => fitted(notice, (content) => compose(content, notice), fits);
+
+/** Only what the request is about, with a link. */
+export const outlineOf = (notice: Notice): Message =>
+  fitted(
+    notice,
+    (content) => compose(content, notice),
+    () => false,
+  );
+
+/** A reply to the message about the request, which has the buttons. */
+export function replyOf(notice: Notice): Message {
+  const { text } = messageOf(notice);
+  return { text, blocks: [section({ ...plain(''), text })] };
+}
+
+/** Slack takes 50 blocks, and refuses messages with more than about 13,000 characters in them. */
+const MOST_BLOCKS = 50;
+const MOST_CHARACTERS = 12_000;
+const MOST_IN_FIELD = 2_000;
+
+function fits({ blocks }: Message): boolean {
+  const isLong = ({ text, fields = [] }: Block): boolean =>
+    lengthOf(text) > MOST_IN_TEXT || (fields as readonly Block[]).some((field) => lengthOf(field) > MOST_IN_FIELD);
+  return blocks.length <= MOST_BLOCKS && !blocks.some(isLong) && JSON.stringify(blocks).length <= MOST_CHARACTERS;
+}
+
+const lengthOf = (text: Json | undefined): number => String((text as Block | undefined)?.text ?? '').length;
+
+function compose(content: MessageContent, notice: Notice): Message {
+  const { status, title, source, sections, isWhole } = content;
+  const facts = isWhole ? factsOf(notice) : [];
+  const elements = [...(isWhole ? decisionButtons(notice) : []), ...linkButtons(notice)];
+  return {
+    text: escaped(`${status}: ${title}`),
+    blocks: [
+      heading(title),
+      section(plain(status)),
+      ...(facts.length === 0 ? [] : [{ type: 'section', fields: facts }]),
+      ...sections.flatMap(({ heading: caption, lines }) => code(caption, lines)),
+      ...(isWhole ? remarksOf(notice) : []),
+      { type: 'context', elements: [plain(source)] },
+      ...(elements.length === 0 ? [] : [{ type: 'actions', elements }]),
+    ],
+  };
+}
+
+const REVERSIBILITY = {
+  'read-only': 'Changes nothing',
+  reversible: 'Can be undone',
+  irreversible: 'Cannot be undone',
+} as const;
+
+const ON_EXPIRY = { approve: 'then approved', reject: 'then rejected', cancel: 'then cancelled' } as const;
+
+/** The risk, the deadline, and who else must agree. */
+function factsOf({ card, risk, expiresAt, settlement }: Notice): readonly Block[] {
+  if (settlement) return [];
+  const { onExpiry = null, policy = null, progress = null, labels = [], reversibility = null } = card ? seen(card) : {};
+  const ending = onExpiry === null ? '' : `, ${ON_EXPIRY[onExpiry]} automatically`;
+  const votes = policy && progress && votesText({ ...progress, notRequester: policy.notRequester === true });
+  return [
+    ...(risk === null ? [] : [fact('Risk', risk)]),
+    ...(reversibility === null ? [] : [fact('Effect', REVERSIBILITY[reversibility])]),
+    ...(expiresAt === null ? [] : [markup(`*Decide by*\n${dateOf(expiresAt)}${ending}`)]),
+    ...(votes === null ? [] : [fact('Who decides', votes)]),
+    ...(policy && ruleLines(policy).length > 0 ? [fact('Rules', ruleLines(policy).join(' '))] : []),
+    ...(progress?.assignedTo ? [fact('Assigned to', progress.assignedTo)] : []),
+    ...(card?.startedBy ? [fact('Started by', card.startedBy)] : []),
+    ...(labels.length === 0 ? [] : [fact('Labels', labels.join(', '))]),
+  ];
+}
+
+const fact = (name: string, text: string): Block => markup(`*${name}*\n${escaped(visibleLine(text))}`);
+
+/** In the time zone of the reader. Programs that cannot show it show the time in UTC. */
+function dateOf(at: number): string {
+  const iso = new Date(at)
+    .toISOString()
+    .replace(/\.\d+Z/, ' UTC')
+    .replace('T', ' ');
+  return `<!date^${Math.floor(at / 1_000)}^{date_short_pretty} {time}|${iso}>`;
+}
+
+const seen = (card: RunInterrupt) => interruptCard(card, undefined, true);
+
+/** The reason and the note of a decision. The input that ran instead is on the page. */
+function remarksOf({ card, settlement }: Notice): readonly Block[] {
+  if (!card || !settlement) return [];
+  const { reason } = (settlement.decision ?? {}) as { readonly reason?: string };
+  const { note } = settlement as { readonly note?: string | null };
+  return [...(reason ? [section(plain(`Reason: ${reason}`))] : []), ...(note ? [section(plain(`Note: ${note}`))] : [])];
+}
+
+/** What is decided in Slack. Whether a call happened, and whether it can start again, is decided where all of it can be seen. */
+const KINDS: ReadonlySet<RunInterrupt['kind']> = new Set(['approval', 'question', 'interrupt', 'unavailable']);
+
+const CONFIRM = {
+  title: plain('Approve this request?'),
+  text: plain('The tool runs once, with exactly the input that this message shows.'),
+  confirm: plain('Approve'),
+  deny: plain('Cancel'),
+};
+
+function decisionButtons({ card, settlement }: Notice): readonly Block[] {
+  if (!card || settlement || card.policy?.signed || !KINDS.has(card.kind)) return [];
+  const allows = new Set<Allowed>(seen(card).allows);
+  const value = targetText({ interruptId: card.id, digest: card.digest });
+  return [
+    ...(allows.has('respond') ? [button({ id: 'respond', label: 'Answer', style: 'primary' }, value)] : []),
+    ...(allows.has('approve')
+      ? [{ ...button({ id: 'approve', label: 'Approve', style: 'primary' }, value), confirm: CONFIRM }]
+      : []),
+    ...(allows.has('edit') ? [button({ id: 'edit', label: 'Edit' }, value)] : []),
+    ...(allows.has('reject') ? [button({ id: 'reject', label: 'Reject', style: 'danger' }, value)] : []),
+  ];
+}
+
+function linkButtons({ links, settlement }: Notice): readonly Block[] {
+  if (!links) return [];
+  return [linkButton('Open request', settlement ? links.request : (links.decide ?? links.request))];
+}
