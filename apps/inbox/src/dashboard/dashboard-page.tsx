@@ -10,6 +10,7 @@ import { PageHeader } from '../frame/page-header.tsx';
 import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { useNow } from '../live/now.ts';
 import { exactly, roughly } from '../live/time.tsx';
+import { Undelivered } from '../notices/undelivered.tsx';
 import { ChoiceMenu, named } from '../primitives/choice-menu.tsx';
 import { CarriedByGrants, Drills, QuickApprovers } from './checks.tsx';
 import { DayChart } from './day-chart.tsx';
@@ -40,6 +41,11 @@ export default function DashboardPage() {
         </a>
       </PageHeader>
       <div className="flex min-h-0 flex-1 flex-col overflow-y-auto">
+        {me.data?.reach === 'all' && (
+          <div className="mx-auto w-full max-w-5xl px-4 pt-5 empty:hidden md:px-6">
+            <Undelivered />
+          </div>
+        )}
         {stats.data && insights.data ? (
           <Numbers stats={stats.data} insights={insights.data} selection={selection} isOwn={me.data?.reach === 'own'} />
         ) : error ? (

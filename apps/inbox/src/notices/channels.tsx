@@ -6,18 +6,14 @@ import { request } from '../api/request.ts';
 import { Loading, Trouble } from '../frame/placeholders.tsx';
 import { Ago } from '../live/time.tsx';
 import { showToast } from '../primitives/toasts.tsx';
+import { channelsQuery } from './queries.ts';
 import { type ChannelStatus, type DeadLetter, TYPES } from './wire.ts';
 
 const REFETCHED_EVERY_MS = 10_000;
-const CHANNELS = ['notices', 'channels'];
 const DEAD = ['notices', 'dead'];
 
 export function Channels() {
-  const { data, error, refetch } = useQuery({
-    queryKey: CHANNELS,
-    queryFn: ({ signal }) => request<{ readonly items: readonly ChannelStatus[] }>('notices/channels', { signal }),
-    refetchInterval: REFETCHED_EVERY_MS,
-  });
+  const { data, error, refetch } = useQuery(channelsQuery);
   return (
     <section aria-label="Channels" className="panel flex flex-col gap-3 p-4">
       <h2 className="font-medium">Channels</h2>
@@ -88,7 +84,8 @@ function DeadLetters() {
     mutationFn: ({ channel, id }: DeadLetter) => request('notices/retry', { method: 'POST', body: { channel, id } }),
     onSuccess: () => showToast('done', 'It is tried again now.'),
     onError: ({ message }) => showToast('trouble', message),
-    onSettled: () => Promise.all([CHANNELS, DEAD].map((queryKey) => client.invalidateQueries({ queryKey }))),
+    onSettled: () =>
+      Promise.all([channelsQuery.queryKey, DEAD].map((queryKey) => client.invalidateQueries({ queryKey }))),
   });
   if (!data || data.items.length === 0) return null;
   return (

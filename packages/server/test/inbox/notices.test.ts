@@ -24,6 +24,9 @@ test('a person sets what they are told, and an administrator tries a failed noti
   await account(page, 'Notices');
   await page.getByRole('region', { name: 'Channels' }).getByText('pigeon').first().waitFor();
   await page.getByText('the roof is closed').first().waitFor();
+  await page.goto(`${desk.url}/dashboard`);
+  await page.getByText('1 notice could not be delivered by pigeon.').waitFor();
+  await page.getByRole('link', { name: 'Show', exact: true }).click();
   isDown = false;
   await page.getByRole('button', { name: 'Try again' }).first().click();
   await expect.poll(() => delivered.length).toBeGreaterThan(0);
