@@ -29,7 +29,7 @@ const SHARED = [
 ];
 /** Files that mock modules, change or measure their process, or listen to its events get a process each. */
 const ALONE = [
-  'packages/countersign/test/runs/{costs,listeners,titles}.test.ts',
+  'packages/countersign/test/runs/{costs,listeners,long-runs,titles}.test.ts',
   'packages/countersign/test/started-once/unawaited-steps.test.ts',
   'packages/server/src/live/shared-stats.test.ts',
   'packages/server/test/{chat,followers,log,many,passkeys,shutdown,trace}.test.ts',

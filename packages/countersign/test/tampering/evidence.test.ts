@@ -213,9 +213,11 @@ describe('a document whose chain was made to fit', () => {
   });
 
   test('a call that starts before its decision is found', async () => {
-    const [decided, started] = [approvalOf5(), approvalOf5() + 1];
-    expect(evidence.events[started]?.type).toBe('call-started');
-    const file = rechained(({ events }) => events.splice(decided, 2, events[started], events[decided]));
+    const decided = approvalOf5();
+    const { callId } = evidence.events[decided] as { readonly callId: string };
+    const started = indexOf('call-started', (event) => event.callId === callId);
+    expect(started).toBeGreaterThan(decided);
+    const file = rechained(({ events }) => events.splice(decided, 0, ...events.splice(started, 1)));
     const { problems } = await verifyEvidence(file);
     expect(problems[0]?.problem).toContain('starts without a decision on its question');
   });

@@ -110,8 +110,8 @@ async function fuzz(store: Store, count: number): Promise<void> {
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
 }
 
-/** What arbitrary input cannot do: use the id of a grant, a browser's passkey, or a decision on its exact card. */
-const NEEDS_MORE = /\/grants\/\{|passkeys|challenge/;
+/** What arbitrary input cannot do: use the id of a grant, a browser's passkey or its push service, or a notice that was sent. */
+const NEEDS_MORE = /\/grants\/\{|passkeys|challenge|push|notices\/re/;
 
 function isCutOff(error: Error): boolean {
   return (
