@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Store } from '../../src/runs/port/store.ts';
+import { changedStore } from '../changed-store.ts';
 import { openStore, type Place } from '../crash/bank.ts';
 import { randomOf } from '../random.ts';
 import { openDesk, PEOPLE } from './desk.ts';
@@ -37,7 +38,7 @@ const between =
 /** The same store, with a step before and after each write of the outbox. */
 function watched(store: Store): Store {
   const { notes } = store;
-  const changed: Partial<Store> = {
+  return changedStore(store, {
     takeUntold: between((limit, leaseMs) => store.takeUntold?.(limit, leaseMs) ?? Promise.resolve([])),
     told: between(async (id, news) => store.told?.(id, news)),
     notes: {
@@ -46,12 +47,6 @@ function watched(store: Store): Store {
       list: (...given) => notes.list(...given),
       put: between((...given) => notes.put(...given)),
       remove: between((...given) => notes.remove(...given)),
-    },
-  };
-  return new Proxy(store, {
-    get(target, name) {
-      const value = Reflect.get(name in changed ? changed : target, name);
-      return typeof value === 'function' && !(name in changed) ? value.bind(target) : value;
     },
   });
 }
