@@ -47,6 +47,35 @@ test('a channel is told when a request opens and when it is decided, once each',
   await worker.stop();
 });
 
+test('a request that was over long ago is not announced again, even if the store marks it again', async () => {
+  const { channel, notices, told } = keeping('report', { all: true });
+  const inner = memoryStore();
+  let marked: string | undefined;
+  const store = changedStore(inner, {
+    takeUntold: async (limit: number, leaseMs: number) => {
+      const again = marked === undefined ? undefined : await inner.interrupt(marked);
+      marked = undefined;
+      return again ? [{ interrupt: again, news: 9 }] : ((await inner.takeUntold?.(limit, leaseMs)) ?? []);
+    },
+  });
+  const { runs, ask, work } = desk({ channels: [channel], store });
+  const worker = work();
+  const id = await ask('run');
+  await runs.decide(id, 'approve', { by: 'ann' });
+  await pass(2 * SECOND);
+  expect(told()).toEqual(['opened', 'decided']);
+  // The process says every ten minutes that it has the channel.
+  for (let week = 0; week < 6; week += 1) {
+    vi.setSystemTime(Date.now() + 7 * 24 * HOUR);
+    await pass(11 * MINUTE);
+  }
+  marked = id;
+  await pass(5 * SECOND);
+  expect(marked).toBeUndefined();
+  expect(notices).toHaveLength(2);
+  await worker.stop();
+});
+
 test('a process without channels does nothing about notices', async () => {
   const takeUntold = vi.fn();
   const store = Object.assign(memoryStore(), { takeUntold });

@@ -46,6 +46,9 @@ export type Kept = { readonly entry: Entry; readonly version: number };
 export const entryKey = (requestId: string, person: string | null): string =>
   `${keyPart(requestId)}|${keyPart(person ?? '')}`;
 
+/** How long the entry of a request that is over is kept. */
+export const KEPT_MS = 30 * 24 * 3_600_000;
+
 export class Entries {
   readonly #notes: Notes;
   readonly #collection: string;

@@ -3,6 +3,7 @@
 import { Turn } from '../port/in-turns.ts';
 import type { InterruptRecord, Store } from '../port/store.ts';
 import type { Channel } from './channel.ts';
+import { KEPT_MS } from './entries.ts';
 import { Hints } from './hints.ts';
 import { type RegisteredChannel, Registry } from './registry.ts';
 
@@ -87,6 +88,8 @@ export class FanOut {
     cause: string,
   ): Promise<void> {
     const { store, now } = this.#options;
+    // A rebuilt list marks old requests again, and the entries that say what was told of them are gone.
+    if (settledAt !== null && settledAt < now() - KEPT_MS) return;
     const asked = channels.filter(({ since }) => settledAt === null || settledAt >= since);
     const hint = { dueAt: now(), requestId: id, person: null, cause };
     await Promise.all(asked.map(({ name }) => new Hints(store.notes, name).put(hint)));

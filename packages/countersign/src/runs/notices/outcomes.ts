@@ -7,7 +7,7 @@ import type { Notes } from '../port/notes.ts';
 import { MOST_ATTEMPTS, pauseAfter } from './backoff.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { type Attempted, DeliveryLog } from './delivery-log.ts';
-import { Entries, type Entry, type Kept } from './entries.ts';
+import { Entries, type Entry, type Kept, KEPT_MS } from './entries.ts';
 import { type Hint, Hints } from './hints.ts';
 import type { Plan } from './plan.ts';
 
@@ -30,9 +30,6 @@ export type OutcomesOptions = {
 export class Unanswered extends Error {}
 /** The process stops, which is not a failure. */
 export class Stopped extends Unanswered {}
-
-/** How long the entry of a request that is over is kept. */
-const KEPT_MS = 30 * 24 * 3_600_000;
 
 export class Outcomes {
   readonly hints: Hints;
