@@ -94,9 +94,9 @@ export type CountersignOptions<C extends Context = Context> = {
    * once, it is called for the later one. A process that has one of both hooks handles reminders and escalations.
    */
   readonly onEscalation?: OnEscalation;
-  /** Where people are told about requests: mail, Slack, webhooks. Workers of processes that have channels deliver. */
+  /** The channels of notices about requests: mail, Slack, webhooks. Workers of processes that have channels deliver. */
   readonly channels?: readonly Channel[];
-  /** Who is told about requests that name nobody. */
+  /** The recipients of notices. */
   readonly notify?: NotifyOptions;
   /** The directory of people: roles, managers, delegates. The engine asks it when a person decides a request with a policy. */
   readonly people?: People;
@@ -342,7 +342,7 @@ export class Countersign<C extends Context = Context> {
     throw new UsageError('no-store', {}, 'Absences live in a store. Pass `store` to countersign().');
   }
 
-  /** What people are told about requests: channels, deliveries, dead letters, preferences. Throws `no-store` without a store. */
+  /** Notices about requests: channels, deliveries, dead letters, preferences. Throws `no-store` without a store. */
   get notices(): Notices {
     if (this.#notices) return this.#notices;
     throw new UsageError('no-store', {}, 'Notices live in a store. Pass `store` to countersign().');

@@ -12,12 +12,12 @@ export type AppOptions = Policies & {
   /** Identifies the caller of a request without an API token: `headerIdentity`, `jwtIdentity`, or your own. */
   readonly identify?: Identify;
   /**
-   * The rights of a person who answers through a channel such as Slack or a link in a mail, where nobody signs in. Undefined for
+   * The rights of a person who answers through a channel such as Slack or a link in a mail, without a sign-in. Undefined for
    * people who have none. By default everyone may read and decide what `mayRead`, `mayDecide` and the policy of a request let
    * them, with the roles that `people.rolesOf` knows.
    */
   readonly identifyPerson?: (id: string) => Identified | undefined | Promise<Identified | undefined>;
-  /** Where people are told about requests: `mail`, `slack`, `webhook`, `webPush`, or your own. Needs `publicUrl` for links. */
+  /** The channels of notices about requests: `mail`, `slack`, `webhook`, `webPush`, or your own. Needs `publicUrl` for links. */
   readonly channels?: readonly ServerChannel[];
   /** Pages on which people decide a request by a link, such as one in a mail, without the inbox. False for none. */
   readonly links?: LinkOptions | false;

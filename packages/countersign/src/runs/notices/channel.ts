@@ -1,9 +1,9 @@
-// The port for channels: where people are told about requests, such as mail, Slack or a webhook.
+// The port for channels, which send notices about requests: mail, Slack, a webhook.
 import type { Json } from '../../core/json.ts';
 import type { NoticeType } from '../../core/notice.ts';
 import type { RunInterrupt } from '../questions/view.ts';
 
-/** Why a person is told: their vote counts, the request is theirs, they stand in for someone, or nobody in particular is asked. */
+/** Why a person gets a notice: their vote counts, the request is theirs, they stand in for someone, or everyone is asked. */
 export type Reason = 'decider' | 'assignee' | 'escalated' | 'delegate' | 'everyone' | 'told-before';
 
 /** Where a person can be reached, and how they read dates and numbers. */
@@ -19,7 +19,7 @@ export type Contact = {
   readonly timeZone?: string;
 };
 
-/** A person who is told, and why. */
+/** A person who gets a notice, and the reason. */
 export type Recipient = {
   readonly person: string;
   readonly why: Reason;
@@ -58,7 +58,7 @@ export type Notice = {
   readonly card: RunInterrupt | null;
   /** How the request was settled; null while it is pending. */
   readonly settlement: RunInterrupt['settlement'];
-  /** One person on a channel for each person; everyone who is concerned on a shared channel, which may be nobody by name. */
+  /** One person on a channel for each person; all people concerned on a shared channel, which may be an empty list. */
   readonly to: readonly Recipient[];
   /** Null if no server with a public address sends the notice. */
   readonly links: NoticeLinks | null;
@@ -96,7 +96,7 @@ export interface Channel {
   update?(notice: Notice, sent: Json, delivering: Delivering): Promise<Json | undefined> | Promise<void>;
   /** Several notices to one person at once. Without it, each is delivered alone. */
   digest?(notices: readonly Notice[], delivering: Delivering): Promise<void>;
-  /** Checks the set-up without telling anyone, and throws an error that says what is wrong. */
+  /** Checks the set-up without sending anything, and throws an error that names the fault. */
   check?(): Promise<void>;
   close?(): Promise<void>;
 }

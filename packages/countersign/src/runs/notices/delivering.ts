@@ -1,7 +1,7 @@
-// Delivery: looks at the request of a hint, tells what was not told yet, and records it.
+// Delivery: looks at the request of a hint, delivers the missing notices, and records each.
 //
 // What stays true, so that a crash at any step loses nothing:
-// - The entry is the truth about what was delivered. It is changed only with its lease, and each notice is recorded on its own.
+// - The entry is the truth about delivered notices. It is changed only with its lease, and each notice is recorded on its own.
 // - A hint is removed only after the request was looked at, and after every hint that replaces it was put.
 // - Every step can be repeated: a notice that was delivered but not recorded is delivered again, with the same key.
 import type { Json } from '../../core/json.ts';
@@ -27,7 +27,7 @@ const LEASE_MARGIN_MS = 20_000;
 
 type Ready = Leased & {
   readonly card: RunInterrupt;
-  /** Why this person is told each notice; empty on a shared channel. */
+  /** The reason of each notice for this person; empty on a shared channel. */
   readonly told: readonly Told[];
 };
 
@@ -98,7 +98,7 @@ export class Deliverer {
     return undefined;
   }
 
-  /** Finds out who is told, and puts a hint for each of them. Who is told is recorded before. */
+  /** Finds the recipients, records them, and puts a hint for each. */
   async #expand(hint: Hint, held: Kept, card: RunInterrupt, stopping: AbortSignal): Promise<void> {
     const { entry } = held;
     const { hints, entries } = this.#outcomes;
@@ -143,7 +143,7 @@ export class Deliverer {
     return (entry.recipients ?? []).filter((told) => told.person === person);
   }
 
-  /** Whether the person is told now. If they may not read it or do not want it, a later notice asks again. */
+  /** Whether the person gets the notice now. If they may not read it or do not want it, a later notice asks again. */
   async #wants(ready: Ready, next: QuestionNotice, person: string, stopping: AbortSignal): Promise<boolean> {
     const { hint, held, card } = ready;
     const { now, host } = this.#options;
@@ -271,7 +271,7 @@ function concerns(notice: QuestionNotice, card: RunInterrupt, person: string | n
   return mine !== undefined && stillConcerns(notice, card, person, mine.onBehalfOf);
 }
 
-/** A person who was told before learns that the request is over. */
+/** A recipient of an earlier notice learns that the request is over. */
 function reasonFor({ key }: QuestionNotice, person: string, told: readonly Told[]): Told {
   return told.find((one) => one.key === key) ?? { person, key, why: 'told-before' };
 }

@@ -1,10 +1,10 @@
-// Entries: the record of what a channel has told about a request, to all or to one person. One process at a time works on an entry.
+// Entries: the notices about a request that a channel has delivered, to all or to one person. One process at a time works on an entry.
 import { isObject, type Json } from '../../core/json.ts';
 import type { Notes } from '../port/notes.ts';
 import type { Reason } from './channel.ts';
 import { keyPart } from './key-part.ts';
 
-/** A person who is told a notice, and why. */
+/** A recipient, and the reason. */
 export type Told = {
   readonly person: string;
   /** The notice. */
@@ -34,7 +34,7 @@ export type Entry = {
   readonly dead?: readonly string[];
   /** The last notice is delivered once more, because someone asked for it. */
   readonly again?: true;
-  /** Who is told on a channel for each person; only in the entry of the request as a whole. */
+  /** The recipients on a channel for each person; only in the entry of the request as a whole. */
   readonly recipients?: readonly Told[];
   /** The hints of the recipients are being put. If a process dies meanwhile, the next one puts those of all recipients. */
   readonly hinting?: true;

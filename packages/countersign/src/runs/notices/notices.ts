@@ -1,4 +1,4 @@
-// Notices: what people are told about requests. Channels are added here, and their deliveries read, repeated and set up.
+// Notices about requests. Channels are added here, and their deliveries read, repeated and set up.
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { aFunction, aString, aWholeNumber, checkOptions, checkValue, type OptionTable } from '../../core/options.ts';
@@ -18,9 +18,9 @@ import { Outbox } from './outbox.ts';
 import { type NoticePreferences, Preferences } from './preferences.ts';
 import { type RegisteredChannel, Registry } from './registry.ts';
 
-/** Who is told about requests. */
+/** The recipients of notices. */
 export type NotifyOptions = {
-  /** The people who are told of requests whose policy names nobody: people by their ids, or people and roles. Nobody by default. */
+  /** The recipients if the policy of a request names no people: people by their ids, or people and roles. None by default. */
   readonly everyone?: Who | readonly string[];
 };
 
@@ -48,7 +48,7 @@ const LIST_OPTIONS: OptionTable<DeliveryListOptions> = { channel: aString, curso
 
 const MOST_COUNTED = 1_000;
 
-/** What people are told about requests; `ai.notices`. */
+/** Notices about requests; `ai.notices`. */
 export class Notices {
   readonly #drives: Pick<Drives, 'store' | 'people' | 'time'>;
   readonly #everyone: Who;
@@ -134,7 +134,7 @@ export class Notices {
     return new DeliveryLog(this.#notes).list(await this.#names(channel), limit, cursor);
   }
 
-  /** Delivers the last notice about a request once more, with the same key, to everyone who was told. */
+  /** Delivers the last notice about a request once more, with the same key, to all its recipients. */
   async resend(channel: string, requestId: string): Promise<void> {
     if (!(await this.#drives.store.interrupt(requestId))) throw unknownInterrupt(requestId);
     const { entry } = await this.#entries(channel).find(requestId, null);
@@ -143,13 +143,13 @@ export class Notices {
     for (const person of people ?? [null]) await this.#lookAgain(channel, requestId, person, again);
   }
 
-  /** What a person wants to be told. */
+  /** The notices that a person wants. */
   preferencesOf(person: string): Promise<NoticePreferences> {
     checkPerson(person);
     return new Preferences(this.#notes).of(person);
   }
 
-  /** Replaces what a person wants to be told. Check first that the caller may do this. */
+  /** Replaces the preferences of a person. Check first that the caller may do this. */
   setPreferences(person: string, preferences: NoticePreferences): Promise<void> {
     checkPerson(person);
     return new Preferences(this.#notes).set(person, preferences);

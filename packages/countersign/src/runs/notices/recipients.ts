@@ -1,4 +1,4 @@
-// Who is told: the people whose vote is missing, the assignee, those whom a request was escalated to, and delegates of absent people.
+// The recipients of a notice: the people whose vote is missing, the assignee, those whom a request was escalated to, and delegates of absent people.
 import type { QuestionNotice } from '../../core/notice.ts';
 import type { Who } from '../../core/policy.ts';
 import type { Directory } from '../people.ts';
@@ -7,16 +7,16 @@ import type { Reason } from './channel.ts';
 import type { Told } from './entries.ts';
 import { isOver, stillConcerns } from './plan.ts';
 
-/** What is asked about people. */
+/** Questions about people. */
 export type Asked = {
   readonly people: Pick<Directory, 'membersOf' | 'delegateOf'>;
-  /** Who is told of requests that name nobody. */
+  /** The recipients for requests that name no people. */
   readonly everyone: Who;
 };
 
 type Circle = { readonly who: Who; readonly why: Reason };
 
-/** More people are not told of one notice. */
+/** A notice has at most so many recipients. */
 const MOST = 1_000;
 
 /** The people whom a notice concerns, each once. Rejects if the directory of people fails. */

@@ -9,7 +9,7 @@ export type Config = {
   readonly policies?: Readonly<Record<string, PolicyConfig>>;
   /** Makes calls ask by tool, label, risk or reversibility. */
   readonly rules?: readonly Rule[];
-  /** Where people are told about requests. */
+  /** The channels of notices about requests. */
   readonly channels?: readonly ServerChannel[];
   /** Options of the server. */
   readonly server?: AppOptions;
