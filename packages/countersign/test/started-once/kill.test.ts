@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { campaignSize } from '../campaign-size.ts';
+import { campaignSize, isFullCampaign } from '../campaign-size.ts';
 import type { Place } from '../crash/bank.ts';
 import { campaign } from '../crash/campaign.ts';
 import { testServer } from '../stores/postgres-server.ts';
@@ -28,7 +28,10 @@ async function survives(name: string, place: Place): Promise<void> {
     lostStarts: 0,
     unfinished: 0,
   });
-  // The kills must hit calls that acted and calls that did not, or the campaign proves nothing.
+  // The kills must hit running calls, or the campaign proves nothing.
+  expect(figures.doubts).toBeGreaterThan(KILLS / 20);
+  // In a small campaign it is chance how many of them had acted.
+  if (!isFullCampaign) return;
   expect(figures.happened).toBeGreaterThan(KILLS / 20);
   expect(figures.doubts - figures.happened).toBeGreaterThan(KILLS / 20);
 }
