@@ -7,7 +7,7 @@ import type { Notes } from '../port/notes.ts';
 import { MOST_ATTEMPTS, pauseAfter } from './backoff.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { type Attempted, DeliveryLog } from './delivery-log.ts';
-import { Entries, type Entry, type Kept, KEPT_MS } from './entries.ts';
+import { Entries, type Entry, KEPT_MS, type Kept } from './entries.ts';
 import { type Hint, Hints } from './hints.ts';
 import type { Plan } from './plan.ts';
 
