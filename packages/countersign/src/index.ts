@@ -8,6 +8,7 @@ export {
   type ErrorCode,
   InvariantError,
   NotPerformed,
+  OutcomeUnknown,
   ProviderError,
   UsageError,
 } from './core/errors.ts';
@@ -39,7 +40,7 @@ export type {
 } from './loop/tool/definition.ts';
 export type { Duration } from './loop/tool/duration.ts';
 export type { SchemaInput } from './loop/tool/schema.ts';
-export { type AskOptions, InterruptSignal } from './loop/tool/signal.ts';
+export { type AskOptions, type InterruptOptions, InterruptSignal } from './loop/tool/signal.ts';
 export type { BusinessHours, EscalationRule, TimeOptions } from './loop/tool/time-options.ts';
 export { interrupt, tool } from './loop/tool/tool.ts';
 export type { ToolInput } from './loop/tool/toolbox.ts';

@@ -160,6 +160,14 @@ export class NotPerformed extends Error {
   override readonly name = 'NotPerformed';
 }
 
+/**
+ * Thrown by a tool that cannot know whether it acted, such as after a timeout. The call is in doubt, as after a crash: `verify`
+ * or a person says what happened. A tool that is `idempotent` fails instead, because the model may call it again.
+ */
+export class OutcomeUnknown extends Error {
+  override readonly name = 'OutcomeUnknown';
+}
+
 /** Bundlers load this package more than once in a process, so each copy recognizes the errors of the others. */
 function knownToAllCopies(Class: { readonly prototype: object }, name: string): void {
   const mark = Symbol.for(`countersign.${name}`);
@@ -180,5 +188,6 @@ for (const [name, Class] of Object.entries({
   ProviderError,
   InvariantError,
   NotPerformed,
+  OutcomeUnknown,
 }))
   knownToAllCopies(Class, name);

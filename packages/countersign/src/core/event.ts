@@ -1,5 +1,5 @@
 // Events: the facts that a run consists of.
-import type { Json } from './json.ts';
+import { defined, type Json, type JsonObject } from './json.ts';
 import type { Message, Metadata, Part } from './message.ts';
 import { knowsPolicy, type Policy, type Vote, type Who } from './policy.ts';
 import { addUsage, readUsage, type Usage } from './usage.ts';
@@ -43,7 +43,19 @@ export type Interrupt = {
   readonly earlierPreview?: Preview;
   /** Mail, chat messages and the like show only the title. */
   readonly notice?: 'title-only';
+  /** JSON Schema of the answer that the body asks for. The body continues with it. */
+  readonly answerSchema?: JsonObject;
+  /** The body also continues if a person rejects its question. */
+  readonly onReject?: 'resume';
 } & Bound;
+
+/** What the body continues with after an answer to its question; undefined if the decision does not continue it like that. */
+export function answerFor(asked: Interrupt | undefined, decision: Decision): JsonObject | undefined {
+  if (asked?.answerSchema === undefined) return undefined;
+  if (decision.type === 'respond') return { answer: decision.output };
+  if (decision.type !== 'reject' || asked.onReject !== 'resume') return undefined;
+  return { rejected: true, ...defined({ reason: decision.reason }) };
+}
 
 /** From then on, these people may decide too. `manager`: the managers of those who could decide before. */
 export type Escalation = { readonly at: number; readonly to: Who | 'manager' };

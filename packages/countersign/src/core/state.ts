@@ -3,6 +3,7 @@ import { foldBallot } from './ballots.ts';
 import { type Call, callOf, newCall, newTurn, pendingInterruptId, placeOf, type State, type Turn } from './call.ts';
 import { InvariantError, UsageError } from './errors.ts';
 import {
+  answerFor,
   type CallIds,
   type Decision,
   type Interrupt,
@@ -207,6 +208,8 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }, app
     ...defined({ policy }),
     decided: { ...(interrupt && { interrupt }), decision, earlier },
   };
+  const answer = answerFor(interrupt, decision);
+  if (answer) return clear(decided, { type: 'approve' }, interrupt, { value: answer });
   switch (decision.type) {
     case 'respond':
     case 'reject':

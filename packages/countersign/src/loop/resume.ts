@@ -10,7 +10,16 @@ import {
   recordedBound,
 } from '../core/decide.ts';
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
-import { type Decision, type EditBound, event, type InterruptKind, isByDeadline, type Result } from '../core/event.ts';
+import {
+  answerFor,
+  type Decision,
+  type EditBound,
+  event,
+  type Interrupt,
+  type InterruptKind,
+  isByDeadline,
+  type Result,
+} from '../core/event.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
 import { type Tally, tally, voteProblem } from '../core/policy.ts';
 import type { State } from '../core/state.ts';
@@ -18,6 +27,7 @@ import { hasSubAgent, isSubAgentInDoubt } from '../core/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
 import type { Run } from './run.ts';
 import type { ToolDefinition } from './tool/definition.ts';
+import { asSchema } from './tool/schema.ts';
 
 export { DEADLINE } from '../core/event.ts';
 
@@ -131,6 +141,7 @@ export function cancelOpenCalls(run: Run, kept: ReadonlySet<string>, by: string 
 }
 
 function resultOf(call: Call, decision: Decision): Result | undefined {
+  if (answerFor(askedBy(call), decision)) return undefined;
   switch (decision.type) {
     case 'respond':
       return { type: 'output', output: decision.output, metadata: { interruptResponse: decision.metadata ?? true } };
@@ -144,6 +155,8 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
       return undefined;
   }
 }
+
+const askedBy = ({ phase }: Call): Interrupt | undefined => (phase.at === 'waiting' ? phase.interrupt : undefined);
 
 const rejectedBy = (decision: Decision): string =>
   isByDeadline(decision) ? 'was rejected, because its deadline passed' : 'was rejected by a person';
@@ -205,8 +218,12 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   // A person can say how a call ended even if its tool is missing.
   if (!tool && decision.type === 'respond' && isInDoubt(call)) return [];
   if (!tool) return [{ where, problem: `the tool ${call.name} is not available here; ${WITHOUT_TOOL}` }];
-  if (decision.type === 'respond')
-    return misfits(tool.output, decision.output, where, `the answer to ${call.name} (${call.ref})`);
+  const answerSchema = askedBy(call)?.answerSchema;
+  if (decision.type === 'respond') {
+    const what = `the answer to ${call.name} (${call.ref})`;
+    return misfits(answerSchema ? asSchema(answerSchema, what) : tool.output, decision.output, where, what);
+  }
+  if (answerSchema) return [{ where, problem: `${call.name} (${call.ref}) asks for an answer; use respond` }];
   // Also if a tool has since replaced the question.
   if (!tool.body || (call.phase.at === 'waiting' && call.phase.interrupt.kind === 'question'))
     return [{ where, problem: `${call.name} (${call.ref}) is a question and has nothing to run; use respond` }];

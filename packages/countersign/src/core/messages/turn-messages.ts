@@ -25,7 +25,7 @@ export const STORED_KEY = 'storedRun';
 const ENGINE_KEYS: ReadonlySet<string> = new Set(
   `callId interrupt interruptKind title expiresAt onExpiry remindAt reminders escalate labels risk policy round editedFrom
   runsWith readAnew pauses inner path steps
-  reversibility preview earlierPreview approvedPreview notice
+  reversibility preview earlierPreview approvedPreview notice answerSchema onReject
   started cleared resumed replacedInput editedBy interruptId interruptResponse outcome mayHaveActed
   resolvedInterrupt decision earlierDecisions grant counted passed pendingOutput pendingOutcome pendingMetadata`.split(
     /\s+/,
@@ -143,11 +143,11 @@ function phaseMetadata(phase: Phase): Metadata {
 /** What a question shows and how it waits: its title, deadline, policy and the like, and the input that it is bound to. */
 export function waitOf(given: Partial<Interrupt>): Omit<Interrupt, 'id' | 'kind' | 'payload'> & Bound {
   const { expiresAt, onExpiry, remindAt, reminders, escalate, runsWith, readAnew } = given;
-  const { title, labels, risk, policy, reversibility, preview, earlierPreview, notice } = given;
+  const { title, labels, risk, policy, reversibility, preview, earlierPreview, notice, answerSchema, onReject } = given;
   const bound: Bound = readAnew ? { readAnew } : runsWith === undefined ? {} : { runsWith };
   const times = defined({ expiresAt, onExpiry, remindAt, reminders, escalate });
   const shown = { title, labels, risk, policy, reversibility, preview, earlierPreview, notice };
-  return { ...bound, ...times, ...defined(shown) };
+  return { ...bound, ...times, ...defined({ ...shown, answerSchema, onReject }) };
 }
 
 /** Kinds that the message names; without a name, the tool's body asked. */

@@ -1,7 +1,7 @@
 // The body of a call: record its start, run it, record its result.
 import type { Call } from '../../core/call.ts';
 import { pendingParts } from '../../core/decide.ts';
-import { CountersignError, messageOf, NotPerformed } from '../../core/errors.ts';
+import { CountersignError, messageOf, NotPerformed, OutcomeUnknown } from '../../core/errors.ts';
 import { copyOf } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
 import type { Driver, Run } from '../run.ts';
@@ -68,7 +68,7 @@ function recordFailure(run: Run, driver: Driver, tool: ToolDefinition, call: Cal
     return settle(run, call, call.granted ? { type: 'error', text, notPerformed: true } : failed(text));
   }
   // An aborted body may or may not have acted: the call stays started and is in doubt.
-  if (driver.signal?.aborted) return;
+  if (driver.signal?.aborted || (error instanceof OutcomeUnknown && !tool.idempotent)) return;
   settle(run, call, failedInBody(tool, call, `The tool ${call.name} failed: ${sentence(messageOf(error))}`));
   if (driver.onToolError === 'throw') run.failures.push({ call, error });
 }

@@ -3,14 +3,24 @@ import { type Call, interruptId } from '../../core/call.ts';
 import { pendingParts } from '../../core/decide.ts';
 import { messageOf } from '../../core/errors.ts';
 import { type Bound, event, type InterruptKind } from '../../core/event.ts';
-import { defined, isObject, type Json, type JsonCheck, sameJson, toJson } from '../../core/json.ts';
+import {
+  copyOf,
+  defined,
+  isObject,
+  type Json,
+  type JsonCheck,
+  type JsonObject,
+  sameJson,
+  toJson,
+} from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
 import { unknownOptions } from '../../core/options.ts';
 import type { Driver, Run } from '../run.ts';
-import { ASK_OPTIONS, askOptionsOf, askProblem, mergedWait } from '../tool/ask-options.ts';
+import { answerProblem, askOptionsOf, askProblem, INTERRUPT_OPTIONS, mergedWait } from '../tool/ask-options.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { Governed } from '../tool/policies.ts';
-import type { AskOptions } from '../tool/signal.ts';
+import { asSchema, type SchemaInput } from '../tool/schema.ts';
+import type { AskOptions, InterruptOptions } from '../tool/signal.ts';
 import { boundTo } from './bound-input.ts';
 import type { ShownPreviews } from './preview.ts';
 import { failed, failedInBody, settle } from './result.ts';
@@ -22,7 +32,7 @@ type Question = {
   readonly tool: ToolDefinition | undefined;
   readonly kind: InterruptKind;
   readonly payload: Json;
-  readonly options?: AskOptions | undefined;
+  readonly options?: InterruptOptions | undefined;
   /** Who must decide, and how the policy lets the question wait. */
   readonly governed?: Partial<Governed> | undefined;
   /** The input that an approved call runs with; that of the call, unless given. */
@@ -41,8 +51,8 @@ export async function ask(
   if (run.isSuperseded(call)) return;
   const options = askOptionsOf(given);
   // A gate may return more than options, which the card shows. In a body, an unknown option is a mistake.
-  const unknown = kind === 'interrupt' ? unknownOptions(given, ASK_OPTIONS) : undefined;
-  const problem = unknown ? `\`interrupt\` ${unknown.problem}` : askProblem(options);
+  const unknown = kind === 'interrupt' ? unknownOptions(given, INTERRUPT_OPTIONS) : undefined;
+  const problem = unknown ? `\`interrupt\` ${unknown.problem}` : (askProblem(options) ?? answerProblem(given));
   const refuse = (why: string): void => {
     const text = `Invalid question options from ${call.name}: ${why}.`;
     settle(run, call, tool && kind === 'interrupt' ? failedInBody(tool, call, text) : failed(text));
@@ -61,15 +71,19 @@ export async function ask(
   const { expiresAt, ...times } = timed;
   const deadline = EXPIRES.has(kind) ? expiresAt : undefined;
   const { preview, earlierPreview } = previews ?? keptPreview(kind, call);
-  // No person has seen the changed preview, so no deadline may approve it.
-  const ending = earlierPreview && onExpiry === 'approve' ? 'reject' : onExpiry;
+  const { answerSchema, onReject } = kind === 'interrupt' ? given : {};
+  // No person has seen the changed preview or given the answer, so no deadline may approve it.
+  const ending = (earlierPreview || answerSchema) && onExpiry === 'approve' ? 'reject' : onExpiry;
   const waits = defined({ title, expiresAt: deadline, onExpiry: ending, ...times, labels, risk });
   // What one question keeps out of notices is not in those of the next, even if the tool has changed or is missing.
   const notice = tool?.notice ?? call.decided?.interrupt?.notice;
-  const shown = defined({ reversibility, preview, earlierPreview, policy: governed.policy, notice });
+  const answer = defined({ answerSchema: answerSchema && jsonSchemaOf(answerSchema), onReject });
+  const shown = defined({ reversibility, preview, earlierPreview, policy: governed.policy, notice, ...answer });
   const interrupt = { id, kind, payload, ...waits, ...shown, ...shownBound(bound, call) };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
 }
+
+const jsonSchemaOf = (schema: SchemaInput): JsonObject => copyOf(asSchema(schema, 'answerSchema').json() as JsonObject);
 
 /** A card need not repeat the input. */
 function shownBound({ runsWith, readAnew }: Bound, { input }: Call): Bound {
@@ -125,7 +139,7 @@ export async function pauseInBody(
   tool: ToolDefinition,
   call: Call,
   input: unknown,
-  { payload, options }: { readonly payload: unknown; readonly options?: AskOptions },
+  { payload, options }: { readonly payload: unknown; readonly options?: InterruptOptions },
 ): Promise<void> {
   const messages = pausedMessages(payload);
   if (messages) return pauseSubAgent(run, call, messages);

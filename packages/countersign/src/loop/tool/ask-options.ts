@@ -1,8 +1,10 @@
 // The options of a question: its title, its deadline, its reminder, its labels, its risk and its reversibility.
+import { messageOf } from '../../core/errors.ts';
 import { ENDINGS } from '../../core/event.ts';
 import { defined } from '../../core/json.ts';
 import { anything, type OptionKind, type OptionTable, oneOf, optionProblem } from '../../core/options.ts';
-import type { AskOptions } from './signal.ts';
+import { asSchema } from './schema.ts';
+import type { AskOptions, InterruptOptions } from './signal.ts';
 import { TIME_OPTIONS } from './time-options.ts';
 
 /** How the question waits. Its title is read on its own, because an invalid one must not fail the call. */
@@ -54,6 +56,23 @@ export const ASK_OPTIONS: OptionTable<AskOptions> = {
   title: anything,
   ...TIME_OPTIONS,
 };
+
+export const INTERRUPT_OPTIONS: OptionTable<InterruptOptions> = {
+  ...ASK_OPTIONS,
+  answerSchema: anything,
+  onReject: oneOf('resume'),
+};
+
+/** Returns what is wrong with the answer that a body asks for. */
+export function answerProblem({ answerSchema, onReject }: InterruptOptions): string | undefined {
+  if (answerSchema === undefined) return onReject === undefined ? undefined : 'it has onReject, but no answerSchema';
+  try {
+    asSchema(answerSchema, 'answerSchema').json();
+    return optionProblem(defined({ onReject }), INTERRUPT_OPTIONS);
+  } catch (error) {
+    return messageOf(error).replace(/\.$/, '');
+  }
+}
 
 /** Returns which option has an invalid value. */
 export function askProblem(options: WaitOptions): string | undefined {

@@ -2,6 +2,7 @@
 // on the way cannot undo it.
 import type { Reversibility } from '../../core/event.ts';
 import type { Message } from '../../core/message.ts';
+import type { SchemaInput } from './schema.ts';
 import type { TimeOptions } from './time-options.ts';
 
 const ASKED: unique symbol = Symbol('countersign.asked');
@@ -15,9 +16,9 @@ export type InterruptFunction = {
    * Given the paused response of a `generate` inside the tool, it passes that response's interrupts on; once they are
    * decided, `resumed` holds the options for the inner `generate` to continue: `{ messages, resume }`.
    */
-  (payload?: unknown, options?: AskOptions): never;
+  (payload?: unknown, options?: InterruptOptions): never;
   /** The same as a value: `return interrupt.ask(payload)`. */
-  ask(payload?: unknown, options?: AskOptions): Asked;
+  ask(payload?: unknown, options?: InterruptOptions): Asked;
 };
 
 /**
@@ -36,6 +37,17 @@ export type AskOptions = TimeOptions & {
   readonly risk?: 'low' | 'medium' | 'high';
   /** Whether the effect can be undone. The tool says so, never the model. */
   readonly reversibility?: Reversibility;
+};
+
+/** The options of a question that a tool body asks. */
+export type InterruptOptions = AskOptions & {
+  /**
+   * The schema of the answer: the card shows a form for it. The body runs again with `resumed: { answer }`. A rejection ends
+   * the call.
+   */
+  readonly answerSchema?: SchemaInput;
+  /** With `answerSchema`: after a rejection the body runs again too, with `resumed: { rejected: true, reason }`. */
+  readonly onReject?: 'resume';
 };
 
 /** What `interrupt()` throws. A tool that is called directly, outside a loop, rejects with it. */
@@ -81,7 +93,7 @@ export class LeftSignal extends Error {
   }
 }
 
-type FirstInterrupt = { readonly payload: unknown; readonly options?: AskOptions };
+type FirstInterrupt = { readonly payload: unknown; readonly options?: InterruptOptions };
 
 export type InterruptMemory = { readonly interrupt: InterruptFunction; first(): FirstInterrupt | undefined };
 
@@ -92,7 +104,7 @@ export function rememberInterrupts(toolName: string): InterruptMemory {
     first ??= { payload, ...(options && { options }) };
     return { [ASKED]: true, payload };
   };
-  const interrupt = (payload?: unknown, options?: AskOptions): never => {
+  const interrupt = (payload?: unknown, options?: InterruptOptions): never => {
     ask(payload, options);
     throw new InterruptSignal(payload, toolName);
   };

@@ -77,7 +77,9 @@ export function makeTool<Input, Output>(definition: ToolDefinition): Tool<Input,
     is: (asked: unknown) =>
       isObject(asked) && (isObject(asked.toolRequest) ? asked.toolRequest.name : asked.tool) === name,
     respond: own((part, output: Output, options?: DecisionOptions) => {
-      checkFits(definition.output, output, `The answer to ${name}`, part);
+      const { answerSchema } = part.metadata ?? {};
+      const schema = isObject(answerSchema) ? asSchema(answerSchema, `the answer to ${name}`) : definition.output;
+      checkFits(schema, output, `The answer to ${name}`, part);
       return respond(part, output, options);
     }),
     restart: own((part, resumed?: unknown, options: DecisionOptions & { replaceInput?: Input } = {}) => {

@@ -66,13 +66,14 @@ function toolCallIdOf({ part }: PendingCard): string {
 
 type Read = { readonly decision: PostedDecision['decision'] } | { readonly problem: string };
 
-function readPart(part: PostedPart, { kind, part: { metadata } }: PendingCard): Read {
+function readPart(part: PostedPart, { kind, interrupt, part: { metadata } }: PendingCard): Read {
+  const isAnswered = kind === 'question' || interrupt.answerSchema !== undefined;
   if ('approvalId' in part) {
     if (!part.approved) {
       const type = kind === 'unknown-outcome' ? 'cancel' : 'reject';
       return { decision: { type, ...(part.reason !== undefined && { reason: part.reason }) } };
     }
-    if (kind === 'question') return { problem: 'This is a question. Answer it.' };
+    if (isAnswered) return { problem: 'This is a question. Answer it.' };
     // A plain yes does not say whether the call happened.
     if (kind === 'unknown-outcome') return { problem: 'Say whether it happened or should run again.' };
     return { decision: { type: 'approve' } };
@@ -80,7 +81,7 @@ function readPart(part: PostedPart, { kind, part: { metadata } }: PendingCard): 
   if (part.questionId === undefined && typeof metadata?.pauses === 'number' && metadata.pauses > 1)
     return { problem: 'This call asked more than once. Name the question you are answering.' };
   if ('errorText' in part) return { decision: { type: 'reject', reason: part.errorText } };
-  if (kind === 'question') return { decision: { type: 'respond', output: part.output } };
+  if (isAnswered) return { decision: { type: 'respond', output: part.output } };
   if (kind === 'unknown-outcome') return { problem: 'Say whether it happened or should run again.' };
   if (part.output === APPROVAL.YES) return { decision: { type: 'approve' } };
   if (part.output === APPROVAL.NO) return { decision: { type: 'reject' } };

@@ -24,12 +24,14 @@ export function cardOf(
   tools: Tools,
 ): InterruptCard {
   const { toolRequest, metadata = {} } = part;
-  const { expiresAt, onExpiry = 'reject', risk, labels, policy } = waitOf(metadata as Partial<Interrupt>);
+  const wait = waitOf(metadata as Partial<Interrupt>);
+  const { expiresAt, onExpiry = 'reject', risk, labels, policy, answerSchema } = wait;
   const path = pathOf(metadata.path);
   const tool = toolAt(tools, path.length)?.get(toolRequest.name);
   const kind = kindOn(part);
   const title = titleOn(part);
-  const allows = ALLOWS[kind];
+  // A body that asks for an answer needs one to continue.
+  const allows = answerSchema ? ALLOWS.question : ALLOWS[kind];
   const payload = metadata.interrupt as Json;
   return {
     id: key,
@@ -52,7 +54,7 @@ export function cardOf(
     mayDecide: false,
     digest: digestOf(key, { part } as unknown as Json),
     inputSchema: allows.includes('edit') ? schemaOf(tool?.input) : null,
-    answerSchema: allows.includes('respond') ? schemaOf(tool?.output) : null,
+    answerSchema: answerSchema ?? (allows.includes('respond') ? schemaOf(tool?.output) : null),
     decision: null,
     problems: [],
   };
