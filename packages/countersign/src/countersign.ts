@@ -7,6 +7,7 @@ import {
   aContext,
   aFunction,
   anything,
+  aString,
   aTimerMs,
   aWholeNumber,
   checkOptions,
@@ -33,6 +34,7 @@ import { checkPolicy, refuseUnknownPolicy } from './loop/tool/policies.ts';
 import { checkRules, ruleFor } from './loop/tool/rules.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/tool/schema.ts';
 import { interrupt, tool } from './loop/tool/tool.ts';
+import { checkName } from './loop/tool/tool-config.ts';
 import { findTools, type InterruptOf, type ToolInput } from './loop/tool/toolbox.ts';
 import type { ModelInput, Providers } from './models/resolve.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';
@@ -52,6 +54,9 @@ import {
   type OnReminder,
   type RemindersOptions,
 } from './runs/driving/reminders.ts';
+import { CallGate, ONE_CALL_MODEL } from './runs/gates/call-gate.ts';
+import type { ToolDescription } from './runs/gates/described-tool.ts';
+import { Gate, type GateOptions } from './runs/gates/gate.ts';
 import { Grants } from './runs/grants/grants.ts';
 import type { Channel } from './runs/notices/channel.ts';
 import { Notices, type NotifyOptions } from './runs/notices/notices.ts';
@@ -141,6 +146,8 @@ export class Countersign<C extends Context = Context> {
   readonly #defined = new Map<string, Agent>();
   readonly #appends = new Appends();
   readonly #runs: Runs<C> | undefined;
+  readonly #gates = new Map<string, CallGate>();
+  #drives: Drives | undefined;
   #notices: Notices | undefined;
   #grants: Grants | undefined;
   readonly #people: Absences | undefined;
@@ -205,6 +212,8 @@ export class Countersign<C extends Context = Context> {
       this.#runs = this.#openRuns(store, options, { onReminder, onEscalation }, drills, notify);
     }
     for (const channel of channels) this.addChannel(channel);
+    // Calls that other processes asked about can be decided here.
+    if (store) this.callGate(GATE);
   }
 
   /** Defines a tool, which `tools` can also refer to by name. Without `body`, it is a question like `defineInterrupt`. */
@@ -330,6 +339,40 @@ export class Countersign<C extends Context = Context> {
     throw new UsageError('no-store', {}, 'Runs live in a store. Pass `store` to countersign().');
   }
 
+  /**
+   * Puts a gate in front of a tool, for calls that are not part of a run: of another framework, a script, a job. A plain description
+   * instead of a tool is for callers that run the body themselves. Throws `no-store` without a store.
+   * @example
+   * const gate = ai.gate(pay);
+   * const result = await gate.run({ to: 'ACME', amount: 950 }, { key: 'invoice-7', by: 'ada' });
+   */
+  gate<Input = any, Output = any>(
+    tool: Tool<Input, Output> | ToolDescription,
+    options: GateOptions = {},
+  ): Gate<Input, Output> {
+    checkOptions('`gate`', options, { name: aString });
+    const calls = this.callGate(options.name ?? GATE);
+    const isTool = typeof tool === 'function';
+    if (isTool) this.#checkPolicyOf(tool.definition);
+    return new Gate(calls, this.runs, isTool ? tool.definition : tool);
+  }
+
+  /** The runs of one call each, by the name of their agent. For adapters that build on them. */
+  callGate(name: string): CallGate {
+    if (!this.#drives) throw new UsageError('no-store', {}, 'A gate needs a store. Pass `store` to countersign().');
+    if (this.#defined.has(name))
+      throw new UsageError('invalid-options', { gate: name }, `${name} is an agent. Give the gate another name.`);
+    const known = this.#gates.get(name);
+    if (known) return known;
+    checkName('gate', name);
+    const driver = (context?: Context) =>
+      prepareDriver(this.#settings, { model: ONE_CALL_MODEL, ...(context && { context }) }, undefined, 'leave-out');
+    const calls = new CallGate(name, this.#drives, driver);
+    this.#gates.set(name, calls);
+    this.#agents.set(name, calls.port);
+    return calls;
+  }
+
   /** The grants of the store: list, read, revoke, simulate. Throws `no-store` without a store. */
   get grants(): Grants {
     this.#grants ??= new Grants(this.runs.store);
@@ -424,6 +467,7 @@ export class Countersign<C extends Context = Context> {
     const drives = new Drives({ store, agents: this.#agents, newId: randomId, sleep, onAppended: tell, ...options });
     const hasHook = hooks.onReminder !== undefined || hooks.onEscalation !== undefined;
     const reminding = hasHook ? { ...hooks, leaseMs: LEASES_PER_REMINDER * options.leaseMs } : undefined;
+    this.#drives = drives;
     this.#notices = new Notices(drives, notify);
     return new Runs(drives, reminding, drills, this.#notices);
   }
@@ -479,6 +523,8 @@ export class Countersign<C extends Context = Context> {
     return (await this.#folder).load(name, options);
   }
 }
+
+const GATE = 'gate';
 
 const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   model: anything,

@@ -59,6 +59,19 @@ export { type Evidence, type EvidenceQuestion, evidenceText } from './runs/evide
 export type { EvidenceGrant } from './runs/evidence/grant-uses.ts';
 export type { EvidenceProblem, ReplayedQuestion, ReplayedVote } from './runs/evidence/replay.ts';
 export { type VerifiedEvidence, verifyEvidence } from './runs/evidence/verify-evidence.ts';
+export type { ToolDescription } from './runs/gates/described-tool.ts';
+export {
+  type Gate,
+  type GateBody,
+  type GateOptions,
+  type GateReport,
+  type GateRequestOptions,
+  type GateResult,
+  type GateStartOptions,
+  type GateWaitOptions,
+  type GrantedStart,
+  gateText,
+} from './runs/gates/gate.ts';
 export type { Giver } from './runs/grants/give.ts';
 export type { GrantListOptions, Grants, RevokeOptions } from './runs/grants/grants.ts';
 export type { GrantSimulation, GrantSuggestion, HistoryOptions, SimulatedGrant } from './runs/grants/simulate.ts';

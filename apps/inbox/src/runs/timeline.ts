@@ -184,6 +184,9 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
       mark('said', 'Allowed by a grant');
       row.facts.push({ name: 'Grant', value: entry.grantId });
       break;
+    case 'call-cleared':
+      mark('said', 'May run; waits for its caller');
+      break;
     // These are part of a span that is shown.
     case 'call-committed':
     case 'call-held':

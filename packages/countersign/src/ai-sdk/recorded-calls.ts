@@ -7,7 +7,7 @@ import { interruptKey } from '../runs/questions/card.ts';
 import type { DecisionInput } from '../runs/questions/decision.ts';
 import type { RunInterrupt } from '../runs/questions/view.ts';
 import type { Runs } from '../runs/runs.ts';
-import { type CallStatus, callStatus, editedInput } from './call-status.ts';
+import { type CallStatus, callStatus, editedInput } from '../runs/gates/call-status.ts';
 import { type AskedCall, isSameCall } from './ledger.ts';
 import { type Body, type OneCallAgent, type Opening, openingMessages, readOpening } from './one-call-agent.ts';
 

@@ -4,7 +4,7 @@ import { isByDeadline, type Result } from '../core/event.ts';
 import { PATIENCE_MS } from '../runs/journal/journal.ts';
 import { isAway } from '../runs/port/store-errors.ts';
 import type { DecisionInput } from '../runs/questions/decision.ts';
-import type { CallStatus } from './call-status.ts';
+import type { CallStatus } from '../runs/gates/call-status.ts';
 import {
   type AskedCall,
   type ClaimedCall,

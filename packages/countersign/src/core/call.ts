@@ -1,6 +1,6 @@
 // The state of a run: its history, its open turn, and the phase of each call in that turn.
 import type { Ballots } from './ballots.ts';
-import type { CallIds, Decision, FinishReason, Interrupt, InterruptKind, Preview, Result } from './event.ts';
+import type { CallIds, Decision, FinishReason, HostStart, Interrupt, InterruptKind, Preview, Result } from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Json } from './json.ts';
 import type { Message, Metadata, Part } from './message.ts';
@@ -15,8 +15,11 @@ export type Phase =
   | { readonly at: 'waiting'; readonly interrupt: Interrupt }
   /** A person decided that the body runs. */
   | { readonly at: 'cleared' }
-  /** The body was started. If `next` sees this, the process died while the body ran: its outcome is unknown. */
-  | { readonly at: 'started'; readonly since?: number; readonly progress: Progress }
+  /**
+   * The body was started. If `next` sees this, the process died while the body ran: its outcome is unknown. `host`: a program
+   * outside runs it, and may report until then.
+   */
+  | { readonly at: 'started'; readonly since?: number; readonly progress: Progress; readonly host?: HostStart }
   /** The sub-agent asks a person. */
   | { readonly at: 'sub-agent-waiting'; readonly interruptId: string; readonly messages: readonly Message[] }
   /** The sub-agent stopped in the middle and needs no decision: it continues from these messages. */
@@ -142,6 +145,11 @@ export function isOver(state: State, callId: string): boolean {
 export function pendingInterruptId({ phase }: Call): string | undefined {
   if (phase.at === 'waiting') return phase.interrupt.id;
   return phase.at === 'sub-agent-waiting' ? phase.interruptId : undefined;
+}
+
+/** The time until which a program outside may report the result of the call; undefined if none runs it. */
+export function hostUntil({ phase }: Call): number | undefined {
+  return phase.at === 'started' ? phase.host?.until : undefined;
 }
 
 /** A person is asked whether the call has taken effect. */

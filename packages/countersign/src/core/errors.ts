@@ -35,6 +35,10 @@ export const ERROR_CODES = {
   'no-store': 'The call needs a store. Pass `store` to `countersign()`.',
   'run-exists': 'A run with this id exists. Get it by its id, or start another with a new id.',
   'run-deleted': 'The run with this id was deleted, and ids are not reused. Start another run with a new id.',
+  'gate-conflict':
+    'The key was used for a call with another input. Use a new key for a new call, or the same input to continue the first.',
+  'not-granted':
+    'No start of the call was granted with this token. Ask for the start first, and report with its token.',
   'run-not-ended': 'The run has not ended, or a worker is driving it. Cancel it, or wait until it ends.',
   'wait-timeout':
     'The run neither paused nor ended within `timeoutMs`. `details.pending` and `details.driver` say what it waits for; decide, start a worker, or wait longer.',

@@ -159,7 +159,15 @@ type Fact =
    * `inside`: each event of its sub-agent is recorded as it happens, with `call-went-on`.
    * `commits`: the body records `call-committed` when it is about to act, and does nothing before.
    */
-  | { readonly type: 'call-started'; readonly callId: string; readonly inside?: true; readonly commits?: true }
+  | {
+      readonly type: 'call-started';
+      readonly callId: string;
+      readonly inside?: true;
+      readonly commits?: true;
+      readonly host?: HostStart;
+    }
+  /** The gate let the call of an outside program pass, or it may start again. It waits until its caller runs it. */
+  | { readonly type: 'call-cleared'; readonly callId: string }
   /** The next events of the sub-agent of the call. */
   | { readonly type: 'call-went-on'; readonly callId: string; readonly inside: readonly RunEvent[] }
   | {
@@ -223,6 +231,12 @@ type BallotFact =
       readonly by: string | null;
     };
 
+/**
+ * A program outside runs the body, and reports its result until then; after that the outcome is unknown. `start` is the hash of the
+ * token that the program got: only with this token can it report.
+ */
+export type HostStart = { readonly until: number; readonly start: string };
+
 type Recorded = { readonly v: typeof EVENT_VERSION; readonly at?: number };
 
 /** `at` is the time of recording in milliseconds; a stateless run has none. */
@@ -234,6 +248,7 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'model-replied': true,
   'call-granted': true,
   'call-started': true,
+  'call-cleared': true,
   'call-went-on': true,
   'call-interrupted': true,
   'call-held': true,

@@ -50,6 +50,12 @@ export function fold(state: State, event: RunEvent): State {
       return changeCall(state, event.callId, (call) => grantCall(call, event));
     case 'call-started':
       return changeCall(state, event.callId, (call) => startCall(call, event));
+    case 'call-cleared':
+      return changeCall(state, event.callId, (call) => ({
+        ...call,
+        approvals: call.approvals.includes('approval') ? call.approvals : [...call.approvals, 'approval'],
+        phase: { at: 'cleared' },
+      }));
     case 'call-went-on':
       return {
         ...changeCall(state, event.callId, (call) => advanceSubAgent(call, event, fold)),
@@ -143,7 +149,7 @@ function grantCall(call: Call, { grantId, amount, runsWith, policy }: RunEvent &
   return { ...call, ...defined({ policy }), granted, runsWith: input, approvals, phase: { at: 'cleared' } };
 }
 
-function startCall(call: Call, { at, inside, commits }: RunEvent & { type: 'call-started' }): Call {
+function startCall(call: Call, { at, inside, commits, host }: RunEvent & { type: 'call-started' }): Call {
   const started = startSubAgent(call);
   return {
     ...started,
@@ -152,7 +158,7 @@ function startCall(call: Call, { at, inside, commits }: RunEvent & { type: 'call
     phase: {
       at: 'started',
       progress: inside ? 'sub-agent' : commits ? 'uncommitted' : 'unknown',
-      ...defined({ since: at }),
+      ...defined({ since: at, host }),
     },
   };
 }

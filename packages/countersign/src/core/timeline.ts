@@ -77,6 +77,8 @@ export type TimelineEntry = {
     }
   | { readonly type: 'step-done'; readonly call: TimelineCall; readonly step: string }
   | { readonly type: 'call-committed'; readonly call: TimelineCall }
+  /** The call of an outside program may run, and waits until that program runs it. */
+  | { readonly type: 'call-cleared'; readonly call: TimelineCall }
   | { readonly type: 'call-held'; readonly call: TimelineCall }
   | { readonly type: 'late-result'; readonly call: TimelineCall; readonly result: Result }
   | { readonly type: 'run-failed'; readonly message: string | null }
@@ -151,6 +153,8 @@ class Conversation {
         call.startedAt = at;
         return [{ type: 'call-started', call: named(call) }];
       }
+      case 'call-cleared':
+        return [{ type: 'call-cleared', call: named(this.#call(event.callId)) }];
       case 'call-went-on': {
         const { conversation } = this.#call(event.callId);
         return event.inside.flatMap((inner) => conversation.read(inner, at));

@@ -1,6 +1,6 @@
 // A run in progress, and the driver that it runs with.
 import type { Call } from '../core/call.ts';
-import { event, type RunEvent, usageIn } from '../core/event.ts';
+import { event, type HostStart, type RunEvent, usageIn } from '../core/event.ts';
 import { copyOf } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { Limits } from '../core/next.ts';
@@ -9,10 +9,18 @@ import { addUsage, type Usage } from '../core/usage.ts';
 import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec } from '../models/model.ts';
 import type { RunGrants, SubAgentRecord, Worker } from './sink.ts';
 import { type Chunk, eventChunks } from './stream/chunk.ts';
-import type { Context, ToolDefinition } from './tool/definition.ts';
+import type { Context, ToolContext, ToolDefinition } from './tool/definition.ts';
 import type { Policies } from './tool/policies.ts';
 
 type MaybePromise<T> = T | Promise<T>;
+
+/** The program whose call a run is. It runs the body itself, or is granted to run it elsewhere. */
+export type Caller = {
+  /** Runs instead of the body of the tool. */
+  readonly body?: (input: any, ctx: ToolContext) => unknown;
+  /** The body runs outside of this process: `onGranted` gets the input once the start is recorded. */
+  readonly host?: HostStart & { readonly onGranted: (input: unknown) => void };
+};
 
 export type Driver = {
   readonly model: Model;
@@ -35,6 +43,7 @@ export type Driver = {
   readonly worker?: Worker;
   /** Absent where the run is not stored. */
   readonly grants?: RunGrants;
+  readonly caller?: Caller;
 };
 
 export type CallFailure = { readonly call: Call; readonly error: unknown };

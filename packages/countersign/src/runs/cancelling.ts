@@ -13,7 +13,7 @@ export async function cancelled(drives: Drives, loaded: LoadedRun, { by, reason 
   const { run: record } = loaded;
   const state = await stateOfRun(loaded);
   if (state.ended || (ENDED.has(record.status) && record.status !== 'failed')) return true;
-  const { run, journal } = drives.open(record, state, drives.agent(record.agent));
+  const { run, journal } = drives.open(record, state, drives.agent(record.agent, state));
   const message = `Cancelled${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}`;
   const said = { by: by ?? null, note: reason ?? null, at: drives.clock() };
   withdrawing(run, journal, said, () => run.record(event({ type: 'run-ended', reason: 'aborted', message })));

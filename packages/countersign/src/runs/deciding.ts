@@ -168,7 +168,7 @@ async function tryDecisions(
   if (isTooLate(drives.clock())) return expire(drives, loaded, options, mayBegin);
   const escalated = await escalate(drives, loaded, decided, options);
   if (escalated) return escalated;
-  const agent = drives.agent(recorded.agent);
+  const agent = drives.agent(recorded.agent, state);
   const known = { tools: agent.tools(), defined: agent.defined(), bounds };
   const { matched: all, leaves } = await checkResume(state, decisions, known);
   if (options.mayDecide) await askPolicy(options.mayDecide, recorded, decided, leaves);
@@ -269,7 +269,7 @@ export async function record(
   done: Recorded,
 ): Promise<Attempt> {
   const begins = drive === true && options.drive !== false && !options.onRecorded;
-  const agent = drives.agent(record.agent);
+  const agent = drives.agent(record.agent, state);
   const claim = drive === 'no' ? 'none' : begins ? 'enter' : 'take';
   const open = drives.open(record, state, agent, { ...options, claim });
   const { run, journal } = open;

@@ -26,7 +26,7 @@ export async function reapplyPolicy(drives: Drives, interruptId: string, { by }:
     const loaded = await loadRun(drives, runId, () => unknownInterrupt(interruptId));
     const card = pendingCards(runId, loaded.state).get(interruptId);
     if (!card) throw notPending(interruptId);
-    const policy = await policyNow(drives.agent(loaded.run.agent), interruptId, card);
+    const policy = await policyNow(drives.agent(loaded.run.agent, loaded.state), interruptId, card);
     if (sameJson(policy, policyOn(card))) return;
     const at = drives.clock();
     const change: Change = (run, settling) => {

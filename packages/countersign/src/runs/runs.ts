@@ -239,7 +239,7 @@ export class Runs<C extends Context = Context> {
   /** Drives a run that stopped with an error, or that no worker drives. */
   async drive(runId: string, options: { readonly context?: C } = {}): Promise<void> {
     checkOptions('`drive`', options, { context: aContext });
-    if (await this.#drives.take(checkId('runId', runId), options.context)) return;
+    if (await this.#drives.take(checkId('runId', runId), options)) return;
     const { run } = await this.#load(runId, Number.MAX_SAFE_INTEGER);
     this.#drives.agent(run.agent);
   }

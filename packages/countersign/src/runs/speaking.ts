@@ -68,8 +68,8 @@ async function says(
   { seen, by, ...options }: SpeakOptions,
 ) {
   const { run: record, events, size } = loaded;
-  const agent = drives.agent(record.agent);
   const state = await stateOfRun(loaded);
+  const agent = drives.agent(record.agent, state);
   await untilAborted(fetchTimeIfExpired(record.id, state, drives.time), options.signal);
   const open = drives.open(record, state, agent, { ...options, claim: 'enter' });
   const { run, journal } = open;

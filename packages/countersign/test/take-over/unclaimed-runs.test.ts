@@ -25,7 +25,7 @@ async function openTakeOver(contextFor: () => Promise<object>, isStopping = fals
 test('a stopping process looks up no context and drives nothing', async () => {
   const contextFor = vi.fn(async () => ({}));
   const { takeOver, go } = await openTakeOver(contextFor, true);
-  expect(await takeOver.take('run', undefined, false)).toBe(false);
+  expect(await takeOver.take('run', {}, false)).toBe(false);
   expect(contextFor).not.toHaveBeenCalled();
   expect(go).not.toHaveBeenCalled();
 });
@@ -33,7 +33,7 @@ test('a stopping process looks up no context and drives nothing', async () => {
 test('a take-over is listed as under way until it ends', async () => {
   const context = Promise.withResolvers<object>();
   const { takeOver, go } = await openTakeOver(() => context.promise);
-  const taken = takeOver.take('run', undefined, false);
+  const taken = takeOver.take('run', {}, false);
   expect(takeOver.underWay).toHaveLength(1);
   context.resolve({});
   expect(await taken).toBe(true);
@@ -44,14 +44,14 @@ test('a take-over is listed as under way until it ends', async () => {
 test('a passed context is used instead of a lookup', async () => {
   const contextFor = vi.fn(async () => ({ user: 'eve' }));
   const { takeOver, go } = await openTakeOver(contextFor);
-  expect(await takeOver.take('run', { user: 'ann' }, false)).toBe(true);
+  expect(await takeOver.take('run', { context: { user: 'ann' } }, false)).toBe(true);
   expect(contextFor).not.toHaveBeenCalled();
   expect(go.mock.lastCall?.[0].options).toEqual({ context: { user: 'ann' }, isLookedUp: true });
 });
 
 test('a run of an unknown agent is released at once', async () => {
   const { takeOver, go, isFree } = await openTakeOver(async () => ({}), false, []);
-  expect(await takeOver.take('run', undefined, false)).toBe(false);
+  expect(await takeOver.take('run', {}, false)).toBe(false);
   expect(go).not.toHaveBeenCalled();
   expect(await isFree()).toBe(true);
 });
@@ -61,7 +61,7 @@ test.each([
   ['fails', () => Promise.reject<object>(new Error('no')), false],
 ])('a claim is renewed only while its context is looked up: the lookup %s', async (_how, contextFor, isTaken) => {
   const { takeOver, added, deleted, isFree } = await openTakeOver(contextFor);
-  const taken = await takeOver.take('run', undefined, false).catch(() => false);
+  const taken = await takeOver.take('run', {}, false).catch(() => false);
   expect(taken).toBe(isTaken);
   expect(deleted.mock.calls).toEqual(added.mock.results.map(({ value }) => [value]));
   expect(added).toHaveBeenCalledTimes(1);

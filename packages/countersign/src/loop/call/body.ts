@@ -2,6 +2,7 @@
 import type { Call } from '../../core/call.ts';
 import { pendingParts } from '../../core/decide.ts';
 import { CountersignError, messageOf, NotPerformed, OutcomeUnknown } from '../../core/errors.ts';
+import { event } from '../../core/event.ts';
 import { copyOf } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
 import type { Driver, Run } from '../run.ts';
@@ -11,7 +12,7 @@ import { bodyContext, subAgentContext } from './body-context.ts';
 import { holdSubAgent, pauseInBody, pauseSubAgent } from './pause.ts';
 import { bodyResult, failed, failedInBody, settle } from './result.ts';
 
-/** Runs the body once its start is recorded, and records its result or its question. */
+/** Runs the body once its start is recorded, and records its result or its question. The call of an outside program waits for it. */
 export async function runBody(
   run: Run,
   driver: Driver,
@@ -20,17 +21,21 @@ export async function runBody(
   input: unknown,
 ): Promise<void> {
   if (run.isSuperseded(ready)) return;
+  if (driver.limits.awaitCaller) return void run.record(event({ type: 'call-cleared', callId: ready.id }));
+  const { caller = {} } = driver;
+  const body = caller.body ?? tool.body;
   const memory = rememberInterrupts(ready.name);
   const starting = run.start(tool, ready, driver);
   const isStarted = starting instanceof Promise ? await starting : starting;
   const call = isStarted === true ? run.begun(ready) : undefined;
   if (!call) return;
+  if (caller.host) return caller.host.onGranted(input);
   // Before the body, which may change its copy.
   const boundInput = copyOf(input);
   try {
     const unbegun = new Set<string>();
     const ctx = bodyContext(run, driver, call, memory.interrupt, unbegun);
-    const output = await tool.body?.(input, ctx, subAgentContext(run, driver, call));
+    const output = await body?.(input, ctx, subAgentContext(run, driver, call));
     const asked = memory.first();
     const [forgotten] = unbegun;
     if (asked) await pauseInBody(run, driver, tool, call, boundInput, asked);

@@ -84,9 +84,9 @@ const NEEDED_WITH = { settlesWithin: 'verify', previewWithin: 'preview', onPrevi
 const isSet = (value: unknown): boolean => value !== undefined && value !== false;
 
 /** Throws if models would not accept the name. */
-export function checkName(of: 'tool' | 'agent', name: unknown): void {
+export function checkName(of: 'tool' | 'agent' | 'gate', name: unknown): void {
   if (typeof name === 'string' && /^[\w-]{1,128}$/.test(name)) return;
-  const owner = of === 'tool' ? 'a tool' : 'an agent';
+  const owner = of === 'agent' ? 'an agent' : `a ${of}`;
   const message = `The name of ${owner} must be 1 to 128 letters, digits, "_" or "-", not ${JSON.stringify(name)}.`;
   throw new UsageError('invalid-options', { name }, message);
 }

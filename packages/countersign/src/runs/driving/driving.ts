@@ -1,18 +1,21 @@
 // Driving stored runs in this process: under a claim that is renewed, with deadlines kept, and a clean stop.
+import { hostUntil } from '../../core/call.ts';
 import { isDrill } from '../../core/drill.ts';
 import { messageOf, UsageError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/event.ts';
+import { defined } from '../../core/json.ts';
+import type { Limits } from '../../core/next.ts';
 import { isThenable } from '../../core/options.ts';
 import type { State } from '../../core/state.ts';
+import { settleDoubt } from '../../loop/call/doubt.ts';
 import { drive } from '../../loop/drive.ts';
 import { callFailed, interrupted } from '../../loop/generate.ts';
-import type { Driver } from '../../loop/run.ts';
+import type { Caller, Driver, Run } from '../../loop/run.ts';
 import type { RunGrants } from '../../loop/sink.ts';
 import { StoredRun } from '../../loop/stored-run.ts';
-import type { Context } from '../../loop/tool/definition.ts';
 import { grantsOf } from '../grants/use.ts';
 import { onceDurable } from '../journal/buffer-until-durable.ts';
-import { Journal, type JournalOptions } from '../journal/journal.ts';
+import { Journal, type JournalOptions, type Recorded } from '../journal/journal.ts';
 import { fail } from '../journal/outcome.ts';
 import { Renewals } from '../journal/renewals.ts';
 import type { Directory } from '../people.ts';
@@ -24,7 +27,7 @@ import { StoreTime } from '../port/store-time.ts';
 import { expireCards, fetchTimeIfExpired } from '../questions/expiry.ts';
 import { errorIn, trustedState } from '../questions/view.ts';
 import { Live } from './live-chunks.ts';
-import type { AgentPort, DrivesOptions, Driving, OpenOptions, OpenRun } from './open-run.ts';
+import type { AgentPort, DriveOptions, DrivesOptions, Driving, OpenOptions, OpenRun } from './open-run.ts';
 import { LateRecorder, type Stopped } from './record-late-result.ts';
 import { type RunSummary, summaryOf } from './run-summary.ts';
 import { StopGrace } from './stop-grace.ts';
@@ -80,10 +83,16 @@ export class Drives implements Driving {
     return `run_${this.#options.newId().replace(/^call_/, '')}`;
   }
 
-  agent(name: string): AgentPort {
+  /** The agent of a run. `state` is that of the run. */
+  agent(name: string, state?: State): AgentPort {
     const agent = this.agents.get(name);
-    if (agent) return agent;
-    const known = [...this.agents.keys()].filter((agent) => !isDrill({ agent })).join(', ') || 'none';
+    if (agent) return (state && agent.forRun?.(state)) ?? agent;
+    const isShown = ([agent, { forRun }]: [string, AgentPort]) => !isDrill({ agent }) && !forRun;
+    const known =
+      [...this.agents]
+        .filter(isShown)
+        .map(([agent]) => agent)
+        .join(', ') || 'none';
     throw new UsageError('unknown-agent', { agent: name }, `No agent ${name} is defined here. Defined are: ${known}.`);
   }
 
@@ -92,20 +101,20 @@ export class Drives implements Driving {
     record: JournalOptions['run'],
     state: State,
     agent: AgentPort,
-    { claim = 'take', context, onChunk }: OpenOptions = {},
+    { claim = 'take', context, onChunk, caller }: OpenOptions = {},
   ): OpenRun {
-    const { limits } = agent;
+    const limits = limitsOf(agent, caller);
     const journal = new Journal({ ...this.#options, run: record, state, limits, clock: this.clock, claim });
     const onEvent = agent.onEvent && onceDurable(agent.onEvent, journal.begun);
     const emit = onChunk && onceDurable(onChunk, journal.begun);
     const run = new StoredRun(state, journal, { ...(emit && { emit }), ...(onEvent && { onEvent }) });
     journal.attach(run);
-    return { agent, run, journal, options: { ...(context && { context }), ...(emit && { onChunk: emit }) } };
+    return { agent, run, journal, options: { ...defined({ context, caller }), ...(emit && { onChunk: emit }) } };
   }
 
   /** Takes the run over and drives it, or returns false. A failed run that `isDue` is driven only if a deadline has passed. */
-  take(runId: string, context?: Context, isDue = false): Promise<boolean> {
-    return this.#takeOver.take(runId, context, isDue);
+  take(runId: string, options: Pick<DriveOptions, 'context' | 'caller'> = {}, isDue = false): Promise<boolean> {
+    return this.#takeOver.take(runId, options, isDue);
   }
 
   /** Drives the run in the background. `rested` resolves when it pauses or ends, `settled` when all runs do. */
@@ -128,8 +137,9 @@ export class Drives implements Driving {
 
   async #rest(open: OpenRun): Promise<RunSummary | undefined> {
     const failed = await this.#drive(open);
-    const { agent, run, journal } = open;
-    return failed === undefined ? undefined : summaryOf(journal.runId, run.state, agent.limits, failed);
+    const { agent, run, journal, options } = open;
+    if (failed === undefined) return undefined;
+    return summaryOf(journal.runId, run.state, limitsOf(agent, options.caller), failed);
   }
 
   #keep(journal: Journal, driving: Promise<RunSummary | undefined>): void {
@@ -181,7 +191,7 @@ export class Drives implements Driving {
   /** True if the run failed; undefined if others wrote first, so that the result here is not recorded. */
   async #drive(open: OpenRun): Promise<boolean | undefined> {
     const { agent, run, journal } = open;
-    const { context, onChunk, isLookedUp } = open.options;
+    const { context, onChunk, isLookedUp, caller } = open.options;
     const renewed = this.#renewals.add(journal);
     // In a variable first: V8 would otherwise retain the run until the next full collection.
     const late = (events: readonly RunEvent[]): void => {
@@ -199,7 +209,8 @@ export class Drives implements Driving {
       }
       const driver: Driver = {
         ...agent.driver(given),
-        ...(emit && { emit }),
+        ...defined({ emit, caller }),
+        limits: limitsOf(agent, caller),
         signal: journal.lost,
         clock: this.clock,
         // A drill is asked about even if a grant would let the call run.
@@ -208,8 +219,10 @@ export class Drives implements Driving {
       };
       for (;;) {
         // If the time of the store is unknown, the deadlines are left to the next look.
-        if (await this.#knowsTime(open)) expireCards(run, journal, this.clock());
-        await drive(run, driver).catch((error: unknown) => {
+        const knowsTime = await this.#knowsTime(open);
+        if (knowsTime) expireCards(run, journal, this.clock());
+        const driving = knowsTime ? settleLapsed(run, driver).then(() => drive(run, driver)) : drive(run, driver);
+        await driving.catch((error: unknown) => {
           throw interrupted(error, run);
         });
         const [failure] = run.failures;
@@ -285,7 +298,12 @@ export class Drives implements Driving {
 
   async #again({ journal, options }: OpenRun): Promise<void> {
     // If that fails, a worker finds the run.
-    await this.take(journal.runId, options.context).catch(() => undefined);
+    await this.take(journal.runId, options).catch(() => undefined);
+  }
+
+  /** Records the result of a call that a program outside has run. */
+  report(agent: AgentPort, runId: string, own: Recorded, settled: RunEvent): Promise<void> {
+    return this.#late.tell(agent, runId, own, [settled]);
   }
 
   /** Allows driving again after a stop. */
@@ -322,5 +340,18 @@ export class Drives implements Driving {
       // The callers get the errors.
       await Promise.allSettled(all);
     }
+  }
+}
+
+/** Only while its caller asks does the call of an outside program run. */
+function limitsOf({ limits }: AgentPort, caller: Caller | undefined): Limits {
+  return caller ? { ...limits, awaitCaller: false } : limits;
+}
+
+/** A program outside was granted a start and has not reported in time: the outcome of its call is unknown. */
+async function settleLapsed(run: Run, driver: Driver): Promise<void> {
+  for (const call of run.state.turn?.calls ?? []) {
+    const until = hostUntil(call);
+    if (until !== undefined && until <= driver.clock()) await settleDoubt(run, driver, call);
   }
 }

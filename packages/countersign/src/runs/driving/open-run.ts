@@ -2,7 +2,7 @@
 import type { RunEvent } from '../../core/event.ts';
 import type { Limits } from '../../core/next.ts';
 import type { State } from '../../core/state.ts';
-import type { Driver, Run } from '../../loop/run.ts';
+import type { Caller, Driver, Run } from '../../loop/run.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
 import type { ClaimOption } from '../journal/claim.ts';
@@ -20,11 +20,18 @@ export type AgentPort = {
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
   driver(context: Context | undefined): Driver;
   tools(): ReadonlyMap<string, ToolDefinition>;
+  /** The same agent with the tools that this run itself describes. */
+  forRun?(state: State): AgentPort;
   defined(): ReadonlyMap<string, ToolDefinition>;
 };
 
 /** What driving a run in this process takes. */
-export type DriveOptions = { readonly context?: Context; readonly onChunk?: (chunk: Chunk) => void };
+export type DriveOptions = {
+  readonly context?: Context;
+  readonly onChunk?: (chunk: Chunk) => void;
+  /** The program whose call the run is, while it asks for the call to run. */
+  readonly caller?: Caller;
+};
 
 /** A run with the journal for its next events. `isLookedUp`: its context was looked up, even if there is none. */
 export type OpenRun = {

@@ -2,6 +2,7 @@
 import { shownAgent } from '../../core/drill.ts';
 import { messageOf, UsageError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/event.ts';
+import { defined } from '../../core/json.ts';
 import { isThenable } from '../../core/options.ts';
 import type { State } from '../../core/state.ts';
 import type { Context } from '../../loop/tool/definition.ts';
@@ -14,7 +15,9 @@ import { refusalOf } from '../port/store-errors.ts';
 import { dueEscalations, isEscalationDue } from '../questions/escalation.ts';
 import { expireCards, fetchTimeIfExpired, hasExpired } from '../questions/expiry.ts';
 import { trustedState } from '../questions/view.ts';
-import type { DrivesOptions, Driving, OpenRun, StartedRun } from './open-run.ts';
+import type { DriveOptions, DrivesOptions, Driving, OpenRun, StartedRun } from './open-run.ts';
+
+type TakeOptions = Pick<DriveOptions, 'context' | 'caller'>;
 
 export class TakeOver {
   readonly #drives: Driving;
@@ -33,8 +36,8 @@ export class TakeOver {
     return [...this.#underWay];
   }
 
-  take(runId: string, context: Context | undefined, isDue: boolean): Promise<boolean> {
-    const taking = this.#take(runId, context, isDue);
+  take(runId: string, options: TakeOptions, isDue: boolean): Promise<boolean> {
+    const taking = this.#take(runId, options, isDue);
     this.#underWay.add(taking);
     return taking.finally(() => this.#underWay.delete(taking));
   }
@@ -44,7 +47,7 @@ export class TakeOver {
     for (const leave of this.#leaving) leave();
   }
 
-  async #take(runId: string, context: Context | undefined, isDue: boolean): Promise<boolean> {
+  async #take(runId: string, { context, caller }: TakeOptions, isDue: boolean): Promise<boolean> {
     const { store, newId, leaseMs, agents } = this.#options;
     await this.#drives.time.tell();
     const token = newId();
@@ -63,7 +66,9 @@ export class TakeOver {
       const loaded = await readOn(store, first);
       // A claimed run cannot be deleted, but a backup may have been restored.
       if (!loaded) return false;
-      open = this.#drives.open(loaded.run, await trustedState(loaded), agent, { claim: { held: token } });
+      const state = await trustedState(loaded);
+      const claim = { held: token };
+      open = this.#drives.open(loaded.run, state, agent.forRun?.(state) ?? agent, { claim, ...defined({ caller }) });
       recorded = open.run.state;
       if (isDue) await fetchTimeIfExpired(runId, open.run.state, this.#drives.time);
       // Before driving: a context that is not available now may be later.
@@ -97,7 +102,10 @@ export class TakeOver {
       }
     }
     goOn(run, status);
-    this.#drives.go({ ...open, options: { ...(given && { context: given }), isLookedUp: true } });
+    this.#drives.go({
+      ...open,
+      options: { ...(given && { context: given }), ...defined({ caller }), isLookedUp: true },
+    });
     return true;
   }
 

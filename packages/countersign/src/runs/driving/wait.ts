@@ -49,5 +49,5 @@ export async function takeAbandoned(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (status !== 'running' || drives.driven(id) || drives.isStopping) return;
-  await untilAborted(drives.take(id, context), signal);
+  await untilAborted(drives.take(id, { ...(context && { context }) }), signal);
 }

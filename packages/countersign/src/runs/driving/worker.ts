@@ -125,7 +125,7 @@ class Search {
     const { pollMs, onError } = this.#options;
     this.#taking.add(runId);
     const taking = this.#drives
-      .take(runId, undefined, true)
+      .take(runId, {}, true)
       .then((isTaken) => {
         if (isTaken) this.#taken.add(runId);
         return isTaken;

@@ -1,4 +1,5 @@
 // The fields of an append beside its events: status, deadline, outcome, and the questions it opens and settles.
+import { hostUntil } from '../../core/call.ts';
 import { nextDueAt, type Waiting } from '../../core/due.ts';
 import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Limits, next } from '../../core/next.ts';
@@ -27,7 +28,7 @@ export function project(input: ProjectionInput): Projection {
   const status = statusOf(after, limits);
   return {
     status,
-    wakeAt: wakeAtOf([...cards.values()].map(waitingOn)),
+    wakeAt: wakeAtOf([...cards.values()].map(waitingOn), after),
     outcome: outcomeOf(after, status),
     opened: [...cards]
       .filter(([key]) => !before.has(key))
@@ -72,9 +73,10 @@ export function statusOf(state: State, limits: Limits): RunStatus {
   return step.do === 'wait' ? 'waiting' : 'running';
 }
 
-/** The earliest deadline or escalation of a pending question. */
-function wakeAtOf(waiting: readonly Waiting[]): number | null {
-  const times = waiting.flatMap((question) => nextDueAt(question) ?? []);
+/** The earliest deadline or escalation of a pending question, or end of a start that a program outside was granted. */
+function wakeAtOf(waiting: readonly Waiting[], { turn }: State): number | null {
+  const ends = turn?.calls.flatMap((call) => hostUntil(call) ?? []) ?? [];
+  const times = [...waiting.flatMap((question) => nextDueAt(question) ?? []), ...ends];
   return times.length > 0 ? Math.min(...times) : null;
 }
 

@@ -1,53 +1,65 @@
-// The status of a gated call, read from the timeline of its run.
-import type { Decision, Interrupt, Result } from '../core/event.ts';
-import { timelineOf } from '../core/timeline.ts';
-import type { StoredEvent } from '../runs/port/store.ts';
+// The status of a call that went through the gate, read from the record of its run.
+import type { Decision, HostStart, Interrupt, Result } from '../../core/event.ts';
+import type { Json } from '../../core/json.ts';
+import { timelineOf } from '../../core/timeline.ts';
+import type { StoredEvent } from '../port/store.ts';
 
 export type CallStatus =
   /** The question was not asked yet: the process crashed just before. */
   | { readonly at: 'begun' }
-  | { readonly at: 'waiting'; readonly interruptId: string }
-  | { readonly at: 'approved'; readonly isStarted: boolean }
+  | { readonly at: 'waiting'; readonly interruptId: string; readonly expiresAt?: number | undefined }
+  /** `isStarted`: a process runs the body, or crashed while it did. `host`: a program outside runs it. */
+  | { readonly at: 'approved'; readonly isStarted: boolean; readonly host?: HostStart | undefined }
   | { readonly at: 'settled'; readonly result: Result; readonly decision: Decision | undefined }
   /** A person must look at it: its outcome is unknown, or its tool no longer exists. */
-  | { readonly at: 'stuck'; readonly text: string };
+  | { readonly at: 'stuck'; readonly interruptId: string; readonly isDoubt: boolean; readonly text: string };
 
 export function callStatus(events: readonly StoredEvent[]): CallStatus {
-  const timeline = timelineOf(events);
   let question: Interrupt | undefined;
   let decision: Decision | undefined;
+  let isCleared = false;
   let isStarted = false;
   let cancelled: Result | undefined;
-  for (const entry of timeline) {
+  for (const entry of timelineOf(events)) {
     if (entry.type === 'call-ended' && entry.result) return { at: 'settled', result: entry.result, decision };
     if (entry.type === 'call-started') isStarted = true;
+    if (entry.type === 'call-granted') isCleared = true;
+    if (entry.type === 'call-cleared') {
+      isCleared = true;
+      isStarted = false;
+    }
     if (entry.type === 'wait-started' && entry.interrupt.kind !== 'inside') question = entry.interrupt;
     if (entry.type === 'wait-ended' && entry.decision) {
       question = undefined;
       decision = entry.decision;
+      isStarted = false;
     }
     // A result may still be recorded after the run was cancelled.
     if (entry.type === 'run-ended') cancelled = withdrawn(entry.message, isStarted);
   }
   if (cancelled) return { at: 'settled', result: cancelled, decision: undefined };
   if (question) return asked(question);
-  return decision ? { at: 'approved', isStarted } : { at: 'begun' };
+  if (isStarted) return { at: 'approved', isStarted, host: hostOf(events) };
+  return decision || isCleared ? { at: 'approved', isStarted } : { at: 'begun' };
 }
 
 /** The input that a person edited the call to; undefined if it was not edited. */
-export function editedInput(events: readonly StoredEvent[]) {
+export function editedInput(events: readonly StoredEvent[]): Json | undefined {
   const edits = timelineOf(events).flatMap((entry) =>
     entry.type === 'wait-ended' && entry.decision && 'input' in entry.decision ? [entry.decision.input] : [],
   );
   return edits.findLast((input) => input !== undefined);
 }
 
-function asked({ id, kind, payload }: Interrupt): CallStatus {
-  if (kind === 'approval') return { at: 'waiting', interruptId: id };
-  return {
-    at: 'stuck',
-    text: (payload as { readonly message?: string }).message ?? 'A person must look at this call.',
-  };
+function hostOf(events: readonly StoredEvent[]): HostStart | undefined {
+  const start = events.findLast((event) => event.type === 'call-started');
+  return start?.type === 'call-started' ? start.host : undefined;
+}
+
+function asked({ id, kind, payload, expiresAt }: Interrupt): CallStatus {
+  if (kind === 'approval' || kind === 'question') return { at: 'waiting', interruptId: id, expiresAt };
+  const { message: text = 'A person must look at this call.' } = payload as { readonly message?: string };
+  return { at: 'stuck', interruptId: id, isDoubt: kind === 'unknown-outcome', text };
 }
 
 function withdrawn(message: string | undefined, isStarted: boolean): Result {

@@ -1,0 +1,290 @@
+// The runs of one call each, for programs outside: asked for, decided and recorded by the engine, run by their callers.
+import { hash as digest } from 'node:crypto';
+import { type Call, callOf } from '../../core/call.ts';
+import { ProviderError, UsageError } from '../../core/errors.ts';
+import { event, type Result } from '../../core/event.ts';
+import { GrowSet } from '../../core/grow.ts';
+import { defined, isObject, type Json } from '../../core/json.ts';
+import { isToolRequest, type Metadata } from '../../core/message.ts';
+import { newState } from '../../core/messages/load-messages.ts';
+import { replyEvents } from '../../core/reply.ts';
+import { fold, type State } from '../../core/state.ts';
+import type { Caller, Driver } from '../../loop/run.ts';
+import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
+import { unlessAborted } from '../../models/abort.ts';
+import type { Model } from '../../models/model.ts';
+import { changesOf } from '../driving/changes.ts';
+import type { Drives } from '../driving/driving.ts';
+import type { AgentPort } from '../driving/open-run.ts';
+import { chainStart, checkChain, linkAll } from '../port/chain.ts';
+import { readRun } from '../port/read-run.ts';
+import { checkRunId, checkStarter, unknownRun } from '../port/run-id.ts';
+import { refuseLarge } from '../port/run-limit.ts';
+import type { LoadedRun, RunRecord } from '../port/store.ts';
+import { errorIn } from '../questions/view.ts';
+import { type CallStatus, callStatus, editedInput } from './call-status.ts';
+import { describedTool, descriptionIn, gatedTool, type Opening } from './described-tool.ts';
+
+/** A call to ask about. `ref` and `metadata` are kept with it. */
+export type OutsideCall = {
+  readonly tool: string;
+  readonly input: Json;
+  readonly ref?: string;
+  readonly metadata?: Metadata;
+};
+
+/** A call as recorded. `input` is what was asked for, `edited` what runs. */
+export type CallRecord = {
+  readonly run: RunRecord;
+  readonly opening: Opening;
+  readonly tool: string;
+  readonly ref: string;
+  readonly input: Json;
+  readonly edited: Json;
+  readonly status: CallStatus;
+};
+
+export type CallOptions = { readonly context?: Context | undefined; readonly caller?: Caller | undefined };
+
+/** How long another process may drive a run before we check whether it still does. */
+const RECHECK_MS = 1_000;
+
+/** Makes no call: the run of a call begins with it. */
+export const ONE_CALL_MODEL: Model = {
+  name: 'one call',
+  reply: async () => ({ content: [{ text: 'Done.' }], finishReason: 'stop' }),
+};
+
+export class CallGate {
+  readonly port: AgentPort;
+  readonly #drives: Drives;
+  readonly #tools = new Map<string, ToolDefinition>();
+
+  constructor(name: string, drives: Drives, driver: (context: Context | undefined) => Driver) {
+    this.#drives = drives;
+    this.port = portOf(name, this.#tools, driver);
+  }
+
+  get name(): string {
+    return this.port.name;
+  }
+
+  /** Calls of this tool run with its own body, if their callers have none. Another tool of the same name replaces it. */
+  add(definition: ToolDefinition): void {
+    this.#tools.set(definition.name, gatedTool(definition));
+  }
+
+  /** Records the call. Resolves once the question is asked, or the call may run. Throws `run-exists` if it was recorded before. */
+  async start(
+    runId: string,
+    opening: Opening,
+    { tool: name, ref, input, metadata }: OutsideCall,
+    { by, context }: { readonly by?: string | undefined; readonly context?: Context | undefined } = {},
+  ): Promise<void> {
+    const drives = this.#drives;
+    await drives.time.tell();
+    const create = { id: checkRunId(runId), agent: this.name, startedBy: checkStarter(by) };
+    const asks = { toolRequest: defined({ name, ref, input }), ...(metadata && { metadata }) };
+    const newId = () => drives.newRunId().replace(/^run_/, 'call_');
+    const facts = [
+      event({ type: 'user-spoke', messages: [{ role: 'user', content: [{ data: opening }] }] }),
+      ...replyEvents({ content: [asks], finishReason: 'tool-calls' }, GrowSet.of(), newId),
+    ];
+    refuseLarge(drives.runLimit, { run: { id: runId, version: 0 }, size: 0 }, facts, 'message');
+    const port = this.port.forRun?.(facts.reduce(fold, newState())) ?? this.port;
+    const record = { ...create, version: 0, hash: chainStart(create) };
+    const open = drives.open(record, newState(), port, { ...(context && { context }), claim: 'enter' });
+    open.run.record(...facts);
+    await drives.begin(open);
+    await drives.rested(runId);
+  }
+
+  /** Undefined if the call was never asked for. */
+  async read(runId: string): Promise<CallRecord | undefined> {
+    const loaded = await this.#load(runId);
+    return loaded && recordOf(loaded);
+  }
+
+  /**
+   * The call once nothing happens to it without a person or its caller: it waits for a decision, may run, or is over. With a caller,
+   * an approved call runs here, at most once; if another caller runs it, this waits for its result.
+   */
+  async settled(runId: string, options: CallOptions = {}): Promise<CallRecord> {
+    for (;;) {
+      const found = await this.read(runId);
+      if (!found) throw unknownRun(runId);
+      if (this.#rests(found, options)) return found;
+      const isTaken = await this.#drives.take(runId, defined(options));
+      await this.#drives.rested(runId);
+      const after = await this.read(runId);
+      if (!after) throw unknownRun(runId);
+      if (isTaken && after.run.status === 'failed') throw failure(after.run);
+      if (this.#rests(after, options)) return after;
+      if (after.run.version === found.run.version) await this.#changed(runId, RECHECK_MS);
+    }
+  }
+
+  /** Resolves with the call once it has changed or has a result, or after `timeoutMs`. */
+  async waited(
+    runId: string,
+    { timeoutMs, signal }: { timeoutMs?: number; signal?: AbortSignal },
+  ): Promise<CallRecord> {
+    const late = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
+    const either = late && signal ? AbortSignal.any([late, signal]) : (late ?? signal);
+    const changes = changesOf(this.#drives.store, runId, either);
+    try {
+      // Another process may run the body for longer than the caller wants to wait.
+      const look = async () => (await unlessAborted(this.settled(runId), either)) ?? (await this.read(runId));
+      const first = await look();
+      for (let found = first; ; found = await look()) {
+        if (!first || !found) throw unknownRun(runId);
+        const isSame = first.status.at === found.status.at && idOf(first) === idOf(found);
+        signal?.throwIfAborted();
+        if (!isSame || !WAITS.has(found.status.at) || late?.aborted) return found;
+        await changes.next();
+      }
+    } finally {
+      changes.stop();
+    }
+  }
+
+  /** Grants the start of an approved call to a program outside, once. Undefined if it is not granted, or was granted to another. */
+  async grantStart(
+    runId: string,
+    token: string,
+    leaseMs: number,
+    options: CallOptions = {},
+  ): Promise<{ readonly input: Json; readonly until: number } | undefined> {
+    await this.#drives.time.tell();
+    const start = tokenHash(token);
+    const host = { until: this.#drives.clock() + leaseMs, start, onGranted: () => undefined };
+    const { status, edited } = await this.settled(runId, { ...options, caller: { host } });
+    // The same token again: the answer to the first request was lost.
+    if (status.at !== 'approved' || status.host?.start !== start) return undefined;
+    return { input: edited, until: status.host.until };
+  }
+
+  /** Records the result of a call whose start was granted with this token. It settles the call, or a doubt about it. */
+  async report(
+    runId: string,
+    token: string,
+    resultOf: (tool: ToolDefinition, call: Call) => Result | Promise<Result>,
+  ): Promise<CallRecord> {
+    const loaded = await this.#load(runId);
+    if (!loaded) throw unknownRun(runId);
+    const start = tokenHash(token);
+    const at = loaded.events.findLastIndex((told) => told.type === 'call-started' && told.host?.start === start);
+    const started = loaded.events[at];
+    if (started?.type !== 'call-started') throw notGranted(runId);
+    const events = loaded.events.slice(0, at + 1);
+    const state = events.reduce(fold, newState());
+    const port = this.port.forRun?.(state) ?? this.port;
+    const call = callOf(state, started.callId);
+    const tool = call && port.tools().get(call.name);
+    if (!call || !tool) throw notGranted(runId);
+    const result = await resultOf(tool, call);
+    const own = { version: events.length, hash: linkAll(chainStart(loaded.run), events), state };
+    await this.#drives.report(port, runId, own, event({ type: 'call-settled', callId: call.id, result }));
+    return this.settled(runId);
+  }
+
+  #rests({ status, run }: CallRecord, { caller }: CallOptions): boolean {
+    switch (status.at) {
+      case 'begun':
+        return false;
+      case 'waiting':
+        return status.expiresAt === undefined || status.expiresAt > this.#drives.clock();
+      case 'approved':
+        if (status.host) return status.host.until > this.#drives.clock();
+        return !status.isStarted && !caller;
+      case 'stuck':
+        return true;
+      case 'settled':
+        return run.status !== 'running' || !this.#drives.driven(run.id);
+    }
+  }
+
+  async #load(runId: string): Promise<LoadedRun | undefined> {
+    const loaded = await readRun(this.#drives.store, runId);
+    if (!loaded || loaded.run.agent !== this.name) return undefined;
+    await checkChain(loaded);
+    return loaded;
+  }
+
+  async #changed(runId: string, ms: number): Promise<void> {
+    const changes = changesOf(this.#drives.store, runId);
+    try {
+      await unlessAborted(changes.next(), AbortSignal.timeout(ms));
+    } finally {
+      changes.stop();
+    }
+  }
+}
+
+const WAITS: ReadonlySet<CallStatus['at']> = new Set(['waiting', 'stuck', 'approved']);
+
+function idOf({ status }: CallRecord): string | undefined {
+  return 'interruptId' in status ? status.interruptId : undefined;
+}
+
+/** The tools that callers have described come from the record of each run. */
+function portOf(
+  name: string,
+  tools: ReadonlyMap<string, ToolDefinition>,
+  driver: (context: Context | undefined) => Driver,
+): AgentPort {
+  const withTools = (own: ReadonlyMap<string, ToolDefinition>): AgentPort => ({
+    name,
+    limits: { maxTurns: 2, awaitCaller: true },
+    driver: (context) => ({ ...driver(context), tools: own }),
+    tools: () => own,
+    defined: () => own,
+  });
+  return {
+    ...withTools(tools),
+    forRun(state) {
+      const description = descriptionIn(openingIn(state)) ?? unknownTool(state, tools);
+      return withTools(description ? new Map([[description.name, describedTool(description)]]) : tools);
+    },
+  };
+}
+
+/** A tool of another process: it can be decided here, but neither its schema nor its body is known. */
+function unknownTool({ turn }: State, tools: ReadonlyMap<string, ToolDefinition>) {
+  const name = turn?.calls[0]?.name;
+  return name === undefined || tools.has(name) ? undefined : { name };
+}
+
+function openingIn(state: State): Opening | undefined {
+  const [first] = state.history.toArray();
+  const part = first?.content[0];
+  return part && 'data' in part && isObject(part.data) ? (part.data as Opening) : undefined;
+}
+
+function recordOf({ run, events }: LoadedRun): CallRecord | undefined {
+  const [said, replied] = events;
+  if (said?.type !== 'user-spoke' || replied?.type !== 'model-replied') return undefined;
+  const part = said.messages[0]?.content[0];
+  const request = replied.content.find(isToolRequest)?.toolRequest;
+  if (!request || !part || !('data' in part) || !isObject(part.data)) return undefined;
+  const { name: tool, ref, input } = request;
+  const edited = editedInput(events);
+  const opening = part.data as Opening;
+  return { run, opening, tool, ref, input, edited: edited === undefined ? input : edited, status: callStatus(events) };
+}
+
+const tokenHash = (token: string): string => digest('sha256', token, 'base64url').slice(0, 22);
+
+const notGranted = (runId: string): UsageError =>
+  new UsageError(
+    'not-granted',
+    { runId },
+    `No start of ${runId} was granted with this token. Ask for the start first.`,
+  );
+
+function failure(run: RunRecord): ProviderError {
+  const { message = 'it failed', retryable = false } = errorIn(run) ?? {};
+  return new ProviderError('provider-failed', { runId: run.id }, `The call ${run.id} could not go on: ${message}`, {
+    retryable,
+  });
+}

@@ -1,0 +1,53 @@
+// The tool of a call from outside, as its caller described it. It has no body here: its caller runs it.
+import { NotPerformed } from '../../core/errors.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import type { ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
+import { tool } from '../../loop/tool/tool.ts';
+import type { JsonSchema } from '../../models/model.ts';
+
+/** What a caller says about its tool: plain data that is recorded with the call. */
+export type ToolDescription = Pick<
+  ToolConfig,
+  'labels' | 'risk' | 'reversibility' | 'notice' | 'expiresIn' | 'onExpiry' | 'remindAfter' | 'idempotent'
+> & {
+  readonly name: string;
+  readonly description?: string;
+  readonly title?: string;
+  /** The name of a policy that is defined where the request is decided. */
+  readonly policy?: string;
+  /** JSON Schema of the input, for edits. */
+  readonly inputSchema?: JsonSchema;
+  /** JSON Schema of the output, for results that a person enters. */
+  readonly outputSchema?: JsonSchema;
+};
+
+export function describedTool(description: ToolDescription): ToolDefinition {
+  const { inputSchema, outputSchema, policy, ...rest } = description;
+  return tool(
+    {
+      description: '',
+      ...rest,
+      needsApproval: policy === undefined ? true : { policy },
+      ...(inputSchema && { inputJsonSchema: inputSchema }),
+      ...(outputSchema && { outputJsonSchema: outputSchema }),
+    },
+    notHere(rest.name),
+  ).definition;
+}
+
+/** The tool of a gate, without a body if it is a question. A tool that never asks asks here: that is what a gate is for. */
+export function gatedTool(definition: ToolDefinition): ToolDefinition {
+  return definition.needsApproval === false ? { ...definition, needsApproval: true } : definition;
+}
+
+/** A body that no caller can reach. */
+const notHere = (name: string) => () => {
+  throw new NotPerformed(`${name} has no function in this process.`);
+};
+
+/** The first message of the run of a call, as data. `tool` is there if the caller described it. */
+export type Opening = { readonly [key: string]: Json };
+
+export function descriptionIn(opening: Opening | undefined): ToolDescription | undefined {
+  return isObject(opening?.tool) ? (opening.tool as unknown as ToolDescription) : undefined;
+}

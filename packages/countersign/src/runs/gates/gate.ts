@@ -1,0 +1,312 @@
+// The gate for calls of programs outside: asked once per key, decided in the record, run at most once.
+import { randomUUID } from 'node:crypto';
+import { ConflictError, UsageError } from '../../core/errors.ts';
+import type { Result } from '../../core/event.ts';
+import { copyOf, type Json, sameJson, toJson } from '../../core/json.ts';
+import {
+  aContext,
+  aSignal,
+  aString,
+  aTimerMs,
+  checkOptions,
+  type OptionKind,
+  type OptionTable,
+} from '../../core/options.ts';
+import { bodyResult, failed, failedInBody } from '../../loop/call/result.ts';
+import type { Caller } from '../../loop/run.ts';
+import type { Context, ToolContext, ToolDefinition } from '../../loop/tool/definition.ts';
+import { shortHash } from '../port/chain.ts';
+import { interruptKey, runIdOf } from '../questions/card.ts';
+import type { Runs } from '../runs.ts';
+import type { CallGate, CallRecord } from './call-gate.ts';
+import { describedTool, type ToolDescription } from './described-tool.ts';
+
+/** The answer of a gate. `runId` is the run of the call; `id` is the request that a person has to decide. */
+export type GateResult<Output = any, Input = any> =
+  /** A person has not decided yet. */
+  | { readonly status: 'pending'; readonly id: string; readonly runId: string }
+  /** It may run, and was not started. `input` is what runs: a person may have edited it. */
+  | { readonly status: 'approved'; readonly runId: string; readonly input: Input }
+  /** A program outside was granted the start, and has until then to report the result. */
+  | { readonly status: 'started'; readonly runId: string; readonly input: Input; readonly until: number }
+  | { readonly status: 'done'; readonly runId: string; readonly input: Input; readonly output: Output }
+  /** It ran and failed, or its input did not fit. `mayHaveActed`: it may have taken effect anyway. */
+  | {
+      readonly status: 'failed';
+      readonly runId: string;
+      readonly input: Input;
+      readonly error: string;
+      readonly mayHaveActed: boolean;
+    }
+  /** It was rejected, was withdrawn, or has expired. It did not run and will not. */
+  | { readonly status: 'rejected'; readonly runId: string; readonly reason: string }
+  /** It was started, and its outcome is unknown. A person is asked under this id. */
+  | { readonly status: 'doubt'; readonly id: string; readonly runId: string };
+
+/** Options of `ai.gate`. */
+export type GateOptions = {
+  /** The agent name of its runs, as people see it in the inbox; `gate` by default. Keys are unique within it. */
+  readonly name?: string;
+};
+
+/** What runs instead of the body of the tool. */
+export type GateBody<Input = any, Output = any> = (input: Input, ctx: ToolContext) => Output | Promise<Output>;
+
+/** Options of `request`. */
+export type GateRequestOptions<Input = any, Output = any> = {
+  /** Identifies the call: the same key asks once and runs once, in any process. */
+  readonly key: string;
+  /** The person or program that asks. */
+  readonly by?: string;
+  /** The context of the tool. It is not stored. */
+  readonly context?: Context;
+  /** Runs the call once it is approved: `true` for the body of the tool, or another body. Without it, nothing runs. */
+  readonly run?: boolean | GateBody<Input, Output>;
+};
+
+/** Options of `wait` and `run`. */
+export type GateWaitOptions = {
+  /** How long to wait in milliseconds; without end by default. Then the result says how far the call is. */
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+};
+
+/** Options of `start`. */
+export type GateStartOptions = {
+  /** How long the program may take to report, in milliseconds; ten minutes by default. After that the outcome is unknown. */
+  readonly lease?: number;
+  /** A secret of the program, such as a UUID. If the answer is lost, the same token gets it again. */
+  readonly token?: string;
+};
+
+/** A granted start. Pass the token to `finish`. */
+export type GrantedStart<Input = any> = {
+  readonly status: 'granted';
+  readonly runId: string;
+  readonly token: string;
+  readonly input: Input;
+  readonly until: number;
+};
+
+/** What a program outside reports: an output, or an error. `notPerformed`: nothing was done. */
+export type GateReport = { readonly output: unknown } | { readonly error: string; readonly notPerformed?: boolean };
+
+const TEN_MINUTES_MS = 600_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * A gate in front of one tool, for calls that are not part of a run: of another framework, a script, a job.
+ * *Owning*: with `run`, the gate runs the body, which starts at most once. *Permitting*: with `start` and `finish`, the caller runs
+ * it, and is allowed to at most once.
+ */
+export class Gate<Input = any, Output = any> {
+  readonly #calls: CallGate;
+  readonly #runs: Runs<any>;
+  readonly #tool: ToolDefinition;
+  readonly #description: ToolDescription | undefined;
+
+  constructor(calls: CallGate, runs: Runs<any>, tool: ToolDefinition | ToolDescription) {
+    this.#calls = calls;
+    this.#runs = runs;
+    const isDefined = 'asks' in tool;
+    this.#description = isDefined ? undefined : tool;
+    this.#tool = isDefined ? tool : describedTool(tool);
+    if (isDefined) calls.add(tool);
+  }
+
+  /**
+   * Asks for the call, or finds it: the same key asks once. With `run` an approved call runs, at most once in any process; a second
+   * caller waits and gets the same result. Throws `gate-conflict` if the key was used with another input.
+   */
+  async request(input: Input, options: GateRequestOptions<Input, Output>): Promise<GateResult<Output, Input>> {
+    checkOptions('`request`', options, REQUEST_OPTIONS);
+    const { key, by, context, run = false } = options;
+    const runId = this.runId(key);
+    const json = this.#json(input);
+    await this.#ask(runId, key, json, { by, context });
+    const caller = callerOf(run);
+    return this.#result(await this.#calls.settled(runId, { context, ...(caller && { caller }) }));
+  }
+
+  /** Requests the call, waits for the decision, and runs it at most once. After `timeout` it may still be pending. */
+  async run(
+    input: Input,
+    { timeout, signal, ...options }: GateRequestOptions<Input, Output> & GateWaitOptions,
+  ): Promise<GateResult<Output, Input>> {
+    checkOptions('`run`', { timeout, signal }, WAIT_OPTIONS);
+    const until = timeout === undefined ? undefined : performance.now() + timeout;
+    for (;;) {
+      const result = await this.request(input, { ...options, run: options.run || true });
+      const left = until === undefined ? undefined : Math.max(0, until - performance.now());
+      if (result.status !== 'pending' || left === 0) return result;
+      await this.wait(result.id, { ...(left !== undefined && { timeout: left }), ...(signal && { signal }) });
+    }
+  }
+
+  /** Resolves once the call changes: decided, run, or in doubt. `id` is that of a request, of its run, or a key. */
+  async wait(id: string, options: GateWaitOptions = {}): Promise<GateResult<Output, Input>> {
+    checkOptions('`wait`', options, WAIT_OPTIONS);
+    const { timeout, signal } = options;
+    const waiting = { ...(timeout !== undefined && { timeoutMs: timeout }), ...(signal && { signal }) };
+    return this.#result(await this.#calls.waited(this.#find(id), waiting));
+  }
+
+  /** The call as it is now. Throws `unknown-run` if it was never asked for. */
+  async read(id: string): Promise<GateResult<Output, Input>> {
+    return this.#result(await this.#calls.settled(this.#find(id)));
+  }
+
+  /** Withdraws the call: a pending question is closed, and an approved call will not run. What has run stays. */
+  async withdraw(
+    id: string,
+    options: { readonly by?: string; readonly reason?: string } = {},
+  ): Promise<GateResult<Output, Input>> {
+    const runId = this.#find(id);
+    const { status } = await this.#calls.settled(runId);
+    const mayRun = status.at === 'waiting' || (status.at === 'approved' && !status.isStarted);
+    if (mayRun) await this.#runs.cancel(runId, options);
+    return this.read(runId);
+  }
+
+  /** Grants the start of an approved call, once. The caller runs it and reports the result with `finish` until the lease ends. */
+  async start(id: string, options: GateStartOptions = {}): Promise<GrantedStart<Input> | GateResult<Output, Input>> {
+    checkOptions('`start`', options, START_OPTIONS);
+    const { lease = TEN_MINUTES_MS, token = randomUUID() } = options;
+    const runId = this.#find(id);
+    const granted = await this.#calls.grantStart(runId, token, Math.min(lease, DAY_MS));
+    return granted
+      ? { status: 'granted', runId, token, ...(granted as { input: Input; until: number }) }
+      : this.read(runId);
+  }
+
+  /** Reports the result of a granted start. The same report again changes nothing. */
+  async finish(id: string, token: string, report: GateReport): Promise<GateResult<Output, Input>> {
+    const runId = this.#find(id);
+    return this.#result(await this.#calls.report(runId, token, (tool, call) => resultIn(report, tool, call)));
+  }
+
+  /** The id of the run of a key. */
+  runId(key: string): string {
+    return `gate.${shortHash(JSON.stringify([this.#calls.name, this.#tool.name, key]))}`;
+  }
+
+  #find(id: string): string {
+    if (typeof id !== 'string' || id === '')
+      throw new UsageError('invalid-options', { id }, 'The id must be a string.');
+    const runId = id.includes(':') ? runIdOf(id) : id;
+    return /^gate\.[\w-]{22}$/.test(runId) ? runId : this.runId(id);
+  }
+
+  #json(input: unknown): Json {
+    const json = toJson(input);
+    if (json.ok) return json.value;
+    const { name: tool } = this.#tool;
+    throw new UsageError('not-json', { tool }, `The input of ${tool} is not JSON: ${json.problem}.`);
+  }
+
+  async #ask(
+    runId: string,
+    key: string,
+    input: Json,
+    options: { by?: string | undefined; context?: Context | undefined },
+  ): Promise<void> {
+    const { name: tool } = this.#tool;
+    const found = await this.#calls.read(runId);
+    if (found) return this.#checkSame(found, key, input);
+    const checked = await this.#tool.input.validate(copyOf(input));
+    if (!checked.ok) {
+      const message = `The input does not fit the schema of ${tool}: ${checked.problems.join('; ')}. Nothing was asked.`;
+      throw new UsageError('invalid-request', { tool, key }, message);
+    }
+    const opening = { key, ...(this.#description && { tool: this.#description as unknown as Json }) };
+    try {
+      await this.#calls.start(runId, opening, { tool, input }, options);
+    } catch (error) {
+      if (!(error instanceof ConflictError && error.code === 'run-exists')) throw error;
+      const first = await this.#calls.read(runId);
+      if (!first) throw error;
+      this.#checkSame(first, key, input);
+    }
+  }
+
+  #checkSame({ tool, input: first, run }: CallRecord, key: string, input: Json): void {
+    if (tool === this.#tool.name && sameJson(first, input)) return;
+    const message = `The key ${JSON.stringify(key)} was used for a call of ${tool} with another input. Nothing was asked.`;
+    throw new ConflictError('gate-conflict', { key, runId: run.id, tool }, message);
+  }
+
+  #result(found: CallRecord): GateResult<Output, Input> {
+    return resultOf(found) as GateResult<Output, Input>;
+  }
+}
+
+/** The text about a call that did not give an output, for a model. */
+export function gateText(tool: string, result: Exclude<GateResult, { status: 'done' }>): string {
+  switch (result.status) {
+    case 'pending':
+      return `${tool} waits for a person's decision (${result.id}). It was not run.`;
+    case 'approved':
+      return `${tool} is approved and was not run yet.`;
+    case 'started':
+      return `${tool} was started and has not reported its result yet.`;
+    case 'failed':
+      return result.error;
+    case 'rejected':
+      return `${tool} was not run: ${result.reason}`;
+    case 'doubt':
+      return `${tool} was started, and its outcome is unknown: it may have taken effect. A person is asked (${result.id}). Do not repeat it.`;
+  }
+}
+
+function callerOf(run: boolean | GateBody): Caller | undefined {
+  if (typeof run === 'function') return { body: run };
+  return run ? {} : undefined;
+}
+
+function resultIn(
+  report: GateReport,
+  tool: ToolDefinition,
+  call: Parameters<typeof bodyResult>[1],
+): Result | Promise<Result> {
+  if ('output' in report) return bodyResult(tool, call, report.output);
+  const text = `The tool ${call.name} failed: ${report.error}`;
+  return report.notPerformed ? failed(text) : failedInBody(tool, call, text);
+}
+
+function resultOf({ run, edited: input, status }: CallRecord): GateResult {
+  const runId = run.id;
+  switch (status.at) {
+    case 'begun':
+    case 'approved':
+      if (status.at === 'approved' && status.host) return { status: 'started', runId, input, until: status.host.until };
+      return { status: 'approved', runId, input };
+    case 'waiting':
+      return { status: 'pending', id: interruptKey(runId, status.interruptId), runId };
+    case 'stuck':
+      return { status: status.isDoubt ? 'doubt' : 'pending', id: interruptKey(runId, status.interruptId), runId };
+    case 'settled': {
+      const { result, decision } = status;
+      if (result.type === 'output') return { status: 'done', runId, input, output: result.output };
+      if (result.type === 'error' || result.mayHaveActed)
+        return { status: 'failed', runId, input, error: result.text, mayHaveActed: result.mayHaveActed === true };
+      const reason = decision && 'reason' in decision ? decision.reason : undefined;
+      return { status: 'rejected', runId, reason: reason ?? result.text };
+    }
+  }
+}
+
+const aKey: OptionKind = {
+  is: 'a string that is not empty, with at most 1,000 characters',
+  fits: (value) => typeof value === 'string' && value !== '' && value.length <= 1_000,
+  required: true,
+};
+
+const REQUEST_OPTIONS: OptionTable<GateRequestOptions> = {
+  key: aKey,
+  by: aString,
+  context: aContext,
+  run: { is: 'true or a function', fits: (value) => typeof value === 'boolean' || typeof value === 'function' },
+};
+
+const WAIT_OPTIONS: OptionTable<GateWaitOptions> = { timeout: aTimerMs, signal: aSignal };
+const START_OPTIONS: OptionTable<GateStartOptions> = { lease: aTimerMs, token: aString };
