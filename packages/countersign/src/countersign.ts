@@ -1,6 +1,7 @@
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
 import { randomFillSync } from 'node:crypto';
 import { UsageError } from './core/errors.ts';
+import { GATE, GATES } from './core/gate-name.ts';
 import { defined, isObject } from './core/json.ts';
 import type { ToolRequestPart } from './core/message.ts';
 import {
@@ -213,7 +214,7 @@ export class Countersign<C extends Context = Context> {
     }
     for (const channel of channels) this.addChannel(channel);
     // Calls that other processes asked about can be decided here.
-    if (store) this.callGate(GATE);
+    if (store) for (const gate of GATES) this.callGate(gate);
   }
 
   /** Defines a tool, which `tools` can also refer to by name. Without `body`, it is a question like `defineInterrupt`. */
@@ -357,17 +358,20 @@ export class Countersign<C extends Context = Context> {
     return new Gate(calls, this.runs, isTool ? tool.definition : tool);
   }
 
-  /** The runs of one call each, by the name of their agent. For adapters that build on them. */
-  callGate(name: string): CallGate {
+  /**
+   * The runs of one call each, by the name of their agent. For adapters that build on them. `runsBodies`: an approved call also runs
+   * with the body of its tool, wherever it is decided in this process.
+   */
+  callGate(name: string, { runsBodies = false }: { readonly runsBodies?: boolean } = {}): CallGate {
     if (!this.#drives) throw new UsageError('no-store', {}, 'A gate needs a store. Pass `store` to countersign().');
     if (this.#defined.has(name))
       throw new UsageError('invalid-options', { gate: name }, `${name} is an agent. Give the gate another name.`);
     const known = this.#gates.get(name);
-    if (known) return known;
+    if (known?.runsBodies === runsBodies) return known;
     checkName('gate', name);
     const driver = (context?: Context) =>
       prepareDriver(this.#settings, { model: ONE_CALL_MODEL, ...(context && { context }) }, undefined, 'leave-out');
-    const calls = new CallGate(name, this.#drives, driver);
+    const calls = new CallGate(name, this.#drives, driver, runsBodies);
     this.#gates.set(name, calls);
     this.#agents.set(name, calls.port);
     return calls;
@@ -523,8 +527,6 @@ export class Countersign<C extends Context = Context> {
     return (await this.#folder).load(name, options);
   }
 }
-
-const GATE = 'gate';
 
 const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   model: anything,

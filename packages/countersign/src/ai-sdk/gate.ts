@@ -10,9 +10,9 @@ import { type ApprovalRules, type Approve, createApprovalRules } from './approva
 import { type GateInternals, INTERNALS } from './gate-internals.ts';
 import { gateTools, lastResult } from './gated-tools.ts';
 import type { Ledger } from './ledger.ts';
-import { type Body, oneCallAgent } from './one-call-agent.ts';
 import { receive } from './receive.ts';
 import type { MayDecide } from './recorded-calls.ts';
+import { type Body, sdkCalls } from './sdk-calls.ts';
 import { sealStream } from './seal-stream.ts';
 import { type SealedLedger, sealedLedger } from './sealed-ledger.ts';
 import { StoredLedger } from './stored-ledger.ts';
@@ -92,9 +92,9 @@ export function gate<Tools extends ToolSet>(
     checkByTool('previews', previews, tools);
     const asking = { chatId, expiresIn, titles, previews };
     const bodies = bodiesOf(tools);
-    const calls = oneCallAgent(name, options.store, storable(tools, rules), bodies, asking);
+    const calls = sdkCalls(name, options.store, storable(tools, rules), bodies, asking);
     const ledger = new StoredLedger(calls, { chatId, person, mayDecide });
-    return { ...withLedger(tools, rules, ledger, bodies), runs: calls.ai.runs };
+    return { ...withLedger(tools, rules, ledger, bodies), runs: calls.runs };
   }
   if (options.secret === undefined)
     throw new UsageError('invalid-options', {}, 'A gate needs a `store`, or a `secret` of at least 32 bytes.');

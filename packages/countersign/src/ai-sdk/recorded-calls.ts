@@ -1,15 +1,15 @@
 // The recorded calls of one chat: each has its own run, which one person reads, decides and drives.
 import { ConflictError } from '../core/errors.ts';
 import { isByDeadline } from '../core/event.ts';
+import { isObject, type Json } from '../core/json.ts';
+import type { CallRecord } from '../runs/gates/call-gate.ts';
+import type { CallStatus } from '../runs/gates/call-status.ts';
 import { shortHash } from '../runs/port/chain.ts';
-import type { StoredEvent } from '../runs/port/store.ts';
 import { interruptKey } from '../runs/questions/card.ts';
 import type { DecisionInput } from '../runs/questions/decision.ts';
 import type { RunInterrupt } from '../runs/questions/view.ts';
-import type { Runs } from '../runs/runs.ts';
-import { type CallStatus, callStatus, editedInput } from '../runs/gates/call-status.ts';
 import { type AskedCall, isSameCall } from './ledger.ts';
-import { type Body, type OneCallAgent, type Opening, openingMessages, readOpening } from './one-call-agent.ts';
+import { type Body, callerWith, type Opening, type SdkCalls } from './sdk-calls.ts';
 
 /** Whether a person may decide a call that was asked of another. `input` is what would run. */
 export type MayDecide = (
@@ -33,17 +33,14 @@ export type RecordedCall = {
 
 export const SUPERSEDED = 'The reply that asked for this call was generated again. The tool was not run.';
 
-/** How long another process may drive a run before we check whether it still does. */
-const RECHECK_MS = 1_000;
-
 export class RecordedCalls {
-  readonly #agent: OneCallAgent;
+  readonly #calls: SdkCalls;
   readonly #options: RecordedCallsOptions;
   /** The policy is asked once per call and request: if it changes its mind later, the outcome stays visible. */
   readonly #allowed = new Set<string>();
 
-  constructor(agent: OneCallAgent, options: RecordedCallsOptions) {
-    this.#agent = agent;
+  constructor(calls: SdkCalls, options: RecordedCallsOptions) {
+    this.#calls = calls;
     this.#options = options;
   }
 
@@ -59,29 +56,22 @@ export class RecordedCalls {
   }
 
   async read(runId: string): Promise<RecordedCall | undefined> {
-    const events = await recordedEvents(this.#runs, runId);
-    const opening = events && openingIn(events);
-    if (!events || opening?.chatId !== this.#options.chatId) return undefined;
-    const { call } = opening;
-    const input = editedInput(events);
-    const edited = input === undefined ? call : { ...call, input };
-    if (!(await this.#isAllowed(edited, opening.askedBy))) return undefined;
-    return { runId, call, edited, status: callStatus(events) };
+    return this.#recorded(await this.#calls.gate.read(runId));
   }
 
   /** Starts the run of a call, and resolves once its question is recorded. Throws `run-exists` if it was started before. */
   async start(runId: string, opening: Opening): Promise<void> {
-    await this.#agent.agent.start({ messages: openingMessages(opening) }, { runId, by: this.#options.person });
-  }
-
-  rested(runId: string): Promise<unknown> {
-    return this.#runs.rested(runId);
+    const { id, tool, input } = opening.call;
+    const call = { tool, input, ref: id, metadata: { toolCallId: id } };
+    await this.#calls.gate.start(runId, opening as unknown as { [key: string]: Json }, call, {
+      by: this.#options.person,
+    });
   }
 
   async decide({ runId, status }: RecordedCall, decision: DecisionInput): Promise<void> {
     if (status.at !== 'waiting') return;
     try {
-      await this.#runs.decide(interruptKey(runId, status.interruptId), decision, {
+      await this.#calls.runs.decide(interruptKey(runId, status.interruptId), decision, {
         by: this.#options.person,
         channel: 'chat',
         // An approved call runs when the AI SDK calls it, with its options. Everything else is over.
@@ -94,22 +84,17 @@ export class RecordedCalls {
   }
 
   async cancel(runId: string, reason: string): Promise<void> {
-    await this.#runs.cancel(runId, { reason });
+    await this.#calls.runs.cancel(runId, { reason });
   }
 
-  /** Records the deadline's decision, if it has passed. */
-  async expire(runId: string): Promise<RecordedCall | undefined> {
-    await this.#runs.drive(runId);
-    await this.#runs.left(runId);
-    return this.read(runId);
+  /** The call once nothing happens to it by itself: it was asked about, or its deadline has decided. */
+  async settled(runId: string): Promise<RecordedCall | undefined> {
+    return this.#recorded(await this.#calls.gate.settled(runId));
   }
 
-  /** Drives the run until it waits for a person or has ended. */
+  /** Runs the call if it is approved, with this body or its own, and returns it with its result. */
   async drive(runId: string, body?: Body): Promise<RecordedCall | undefined> {
-    for (;;) {
-      await this.#runs.drive(runId, body && { context: { body } });
-      if (await restsWithin(this.#runs, runId, RECHECK_MS)) return this.read(runId);
-    }
+    return this.#recorded(await this.#calls.gate.settled(runId, { caller: callerWith(body) }));
   }
 
   /** The pending questions of this chat that were asked of this person, about calls with such ids. */
@@ -118,7 +103,7 @@ export class RecordedCalls {
     const found = [];
     for (const { runId, part } of await this.#pendingInterrupts()) {
       if (!isWanted(part.toolRequest.ref)) continue;
-      const opening = openingIn((await recordedEvents(this.#runs, runId)) ?? []);
+      const opening = openingOf(await this.#calls.gate.read(runId));
       if (opening?.chatId === chatId && opening.askedBy === person) found.push({ ...opening, runId });
     }
     return found;
@@ -126,12 +111,17 @@ export class RecordedCalls {
 
   /** Runs of another agent could not be driven here, so their ids differ. `round` counts regenerated replies. */
   runIdOf(id: string, round: number): string {
-    const hash = shortHash(JSON.stringify([this.#agent.agent.name, this.#options.chatId, id]));
+    const hash = shortHash(JSON.stringify([this.#calls.gate.name, this.#options.chatId, id]));
     return `ai-sdk.${hash}${round === 0 ? '' : `.${round}`}`;
   }
 
-  get #runs(): Runs {
-    return this.#agent.ai.runs;
+  async #recorded(found: CallRecord | undefined): Promise<RecordedCall | undefined> {
+    const opening = openingOf(found);
+    if (!found || opening?.chatId !== this.#options.chatId) return undefined;
+    const { call } = opening;
+    const edited = { ...call, input: found.edited };
+    if (!(await this.#isAllowed(edited, opening.askedBy))) return undefined;
+    return { runId: found.run.id, call, edited, status: found.status };
   }
 
   async #isAllowed({ id, tool, input }: AskedCall, askedBy: string): Promise<boolean> {
@@ -143,15 +133,19 @@ export class RecordedCalls {
   }
 
   async #pendingInterrupts(): Promise<readonly RunInterrupt[]> {
-    const { agent, label } = this.#agent;
+    const { gate, label, runs } = this.#calls;
     const found: RunInterrupt[] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await this.#runs.interrupts({ label, agent: agent.name, ...(cursor !== undefined && { cursor }) });
+      const page = await runs.interrupts({ label, agent: gate.name, ...(cursor !== undefined && { cursor }) });
       found.push(...page.items);
       cursor = page.cursor;
     }
     return found;
   }
+}
+
+function openingOf(found: CallRecord | undefined): Opening | undefined {
+  return isObject(found?.opening.call) ? (found.opening as unknown as Opening) : undefined;
 }
 
 /** Whether the recorded call is the claimed one, with its original or its edited input. */
@@ -165,29 +159,4 @@ export function isGivenUp({ status }: RecordedCall): boolean {
   if (status.at !== 'settled' || !status.decision || status.result.type === 'output') return false;
   const { decision } = status;
   return isByDeadline(decision) ? decision.type === 'reject' : 'reason' in decision && decision.reason === SUPERSEDED;
-}
-
-async function recordedEvents(runs: Runs, runId: string): Promise<readonly StoredEvent[] | undefined> {
-  try {
-    return await runs.recorded(runId);
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'unknown-run') return undefined;
-    throw error;
-  }
-}
-
-function openingIn(events: readonly StoredEvent[]): Opening | undefined {
-  return events[0]?.type === 'user-spoke' ? readOpening(events[0].messages) : undefined;
-}
-
-/** False if the run still runs after this time. */
-async function restsWithin(runs: Runs, runId: string, ms: number): Promise<boolean> {
-  const signal = AbortSignal.timeout(ms);
-  try {
-    await runs.wait(runId, { signal });
-    return true;
-  } catch (error) {
-    if (signal.aborted) return false;
-    throw error;
-  }
 }

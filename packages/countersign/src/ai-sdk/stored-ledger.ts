@@ -1,10 +1,10 @@
 // The ledger in a store: each call has its own run, so it is decided once and runs at most once.
 import { ConflictError, messageOf, ProviderError } from '../core/errors.ts';
 import { isByDeadline, type Result } from '../core/event.ts';
+import type { CallStatus } from '../runs/gates/call-status.ts';
 import { PATIENCE_MS } from '../runs/journal/journal.ts';
 import { isAway } from '../runs/port/store-errors.ts';
 import type { DecisionInput } from '../runs/questions/decision.ts';
-import type { CallStatus } from '../runs/gates/call-status.ts';
 import {
   type AskedCall,
   type ClaimedCall,
@@ -19,7 +19,6 @@ import {
   type Place,
   Refused,
 } from './ledger.ts';
-import type { Body, OneCallAgent } from './one-call-agent.ts';
 import {
   isAbout,
   isGivenUp,
@@ -28,9 +27,10 @@ import {
   type RecordedCallsOptions,
   SUPERSEDED,
 } from './recorded-calls.ts';
+import type { Body, SdkCalls } from './sdk-calls.ts';
 
 export class StoredLedger implements Ledger {
-  readonly #agent: OneCallAgent;
+  readonly #sdk: SdkCalls;
   readonly #options: RecordedCallsOptions;
   readonly #calls: RecordedCalls;
   /** Where in the conversation the current reply is generated, and the ids of all calls before it. */
@@ -39,10 +39,10 @@ export class StoredLedger implements Ledger {
   /** The ids of the calls that the current reply has asked for. */
   readonly #askedIds = new Set<string>();
 
-  constructor(agent: OneCallAgent, options: RecordedCallsOptions) {
-    this.#agent = agent;
+  constructor(sdk: SdkCalls, options: RecordedCallsOptions) {
+    this.#sdk = sdk;
     this.#options = options;
-    this.#calls = new RecordedCalls(agent, options);
+    this.#calls = new RecordedCalls(sdk, options);
   }
 
   async replyAt(place: Place | undefined, knownIds: ReadonlySet<string>): Promise<void> {
@@ -58,7 +58,7 @@ export class StoredLedger implements Ledger {
   }
 
   async ask(call: AskedCall): Promise<void> {
-    this.#agent.vouch(call);
+    this.#sdk.vouch(call);
     const { chatId, person } = this.#options;
     // Of several calls in a reply, a page may have received only the first.
     const place = this.#place && { ...this.#place, calls: [...this.#place.calls, ...this.#askedIds] };
@@ -72,7 +72,6 @@ export class StoredLedger implements Ledger {
         if (!(error instanceof ConflictError && error.code === 'run-exists')) throw error;
         if (await this.#needsNewRun(call, runId, error)) continue;
       }
-      await this.#calls.rested(runId);
       return;
     }
   }
@@ -115,8 +114,8 @@ export class StoredLedger implements Ledger {
   /** Whether the recorded call is over, so that this one needs its own run. False if it is the same call and waits. */
   async #needsNewRun(call: AskedCall, runId: string, cause: unknown): Promise<boolean> {
     let found = await this.#calls.read(runId);
-    if (found?.status.at === 'begun') found = await this.#calls.drive(runId);
-    if (found?.status.at === 'waiting') found = await this.#calls.expire(runId);
+    if (found?.status.at === 'begun') found = await this.#calls.settled(runId);
+    if (found?.status.at === 'waiting') found = await this.#calls.settled(runId);
     // If the conversation has a call with this id, the two could be confused.
     if (found && isGivenUp(found) && !this.#knownIds.has(call.id)) return true;
     if (found?.status.at === 'waiting' && isSameCall(found.call, call)) return false;
@@ -134,7 +133,7 @@ export class StoredLedger implements Ledger {
     const { status, runId } = found;
     switch (status.at) {
       case 'begun':
-        return this.#settleChanged(claimed, found, await this.#calls.drive(runId));
+        return this.#settleChanged(claimed, found, await this.#calls.settled(runId));
       case 'waiting': {
         const decision = decisionBy(claimed, found);
         if (!decision) return found;
@@ -169,9 +168,9 @@ export class StoredLedger implements Ledger {
     if (!found) throw new Refused(`${call.tool} was not asked for in this chat. It was not run.`);
     if (!isAbout(found, call))
       throw new Refused(`This is not the call of ${found.call.tool} that was asked for. It was not run.`);
-    this.#agent.vouch(call);
+    this.#sdk.vouch(call);
     const { runId } = found;
-    if (found.status.at === 'begun') found = (await this.#calls.drive(runId)) ?? found;
+    if (found.status.at === 'begun') found = (await this.#calls.settled(runId)) ?? found;
     if (found.status.at === 'waiting') {
       await this.#calls.decide(found, 'approve');
       found = (await this.#calls.read(runId)) ?? found;

@@ -106,6 +106,8 @@ export type State = {
   /** How the last reply ended, while nothing came after it. */
   readonly reply?: { readonly finishReason: FinishReason; readonly finishMessage?: string };
   readonly ended?: { readonly reason: FinishReason; readonly message?: string };
+  /** The run is one call of a program outside. */
+  readonly outside?: true;
   /** The recorded tokens of all replies, including those of sub-agents. */
   readonly usage?: Usage;
 };

@@ -133,7 +133,8 @@ export type FinishReason = 'stop' | 'length' | 'blocked' | 'interrupted' | 'max-
 export type CallIds = { readonly id: string; readonly ref: string };
 
 type Fact =
-  | { readonly type: 'user-spoke'; readonly messages: readonly Message[] }
+  /** `outside`: the run is one call of a program outside, which runs its body itself. */
+  | { readonly type: 'user-spoke'; readonly messages: readonly Message[]; readonly outside?: true }
   | {
       readonly type: 'model-replied';
       readonly content: readonly Part[];

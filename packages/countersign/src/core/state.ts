@@ -42,7 +42,8 @@ export function fold(state: State, event: RunEvent): State {
     case 'user-spoke': {
       if (state.turn) return { ...state, queued: [...state.queued, ...event.messages] };
       const { ended: _ended, ...rest } = state;
-      return { ...rest, history: state.history.append(...event.messages), turnsUsed: 0 };
+      const history = state.history.append(...event.messages);
+      return { ...rest, ...defined({ outside: event.outside }), history, turnsUsed: 0 };
     }
     case 'model-replied':
       return foldReply(state, event);

@@ -250,3 +250,15 @@ test('a gate needs a store and a name of its own', async () => {
   expect(() => countersign().gate({ name: 'pay' })).toThrow('store');
   expect(gateText('pay', { status: 'rejected', runId: 'r', reason: 'no' })).toBe('pay was not run: no');
 });
+
+test('a process that does not know the gate can decide its calls, and runs nothing', async () => {
+  const store = memoryStore();
+  const app = openProcess(store);
+  const gate = app.ai.gate(app.pay, { name: 'bookkeeping' });
+  const id = pendingId(await gate.request(ACME, { key: 'k' }));
+  const inbox = countersign({ store });
+  expect(await inbox.runs.decide(id, 'approve', { by: 'bea' })).toMatchObject({ status: 'settled' });
+  await inbox.runs.settled();
+  expect(app.paid).toEqual([]);
+  expect(await gate.request(ACME, { key: 'k', run: true })).toMatchObject({ status: 'done' });
+});

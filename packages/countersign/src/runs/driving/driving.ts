@@ -3,6 +3,7 @@ import { hostUntil } from '../../core/call.ts';
 import { isDrill } from '../../core/drill.ts';
 import { messageOf, UsageError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/event.ts';
+import { GATE } from '../../core/gate-name.ts';
 import { defined } from '../../core/json.ts';
 import type { Limits } from '../../core/next.ts';
 import { isThenable } from '../../core/options.ts';
@@ -87,6 +88,9 @@ export class Drives implements Driving {
   agent(name: string, state?: State): AgentPort {
     const agent = this.agents.get(name);
     if (agent) return (state && agent.forRun?.(state)) ?? agent;
+    // Any process can take a decision on a call from outside: it runs nothing.
+    const outside = state?.outside && this.agents.get(GATE)?.forRun?.(state);
+    if (outside) return { ...outside, name };
     const isShown = ([agent, { forRun }]: [string, AgentPort]) => !isDrill({ agent }) && !forRun;
     const known =
       [...this.agents]

@@ -57,12 +57,15 @@ export const ONE_CALL_MODEL: Model = {
 
 export class CallGate {
   readonly port: AgentPort;
+  readonly runsBodies: boolean;
   readonly #drives: Drives;
   readonly #tools = new Map<string, ToolDefinition>();
 
-  constructor(name: string, drives: Drives, driver: (context: Context | undefined) => Driver) {
+  /** `runsBodies`: an approved call also runs with the body of its tool, wherever it is decided in this process. */
+  constructor(name: string, drives: Drives, driver: (context: Context | undefined) => Driver, runsBodies: boolean) {
+    this.runsBodies = runsBodies;
     this.#drives = drives;
-    this.port = portOf(name, this.#tools, driver);
+    this.port = portOf(name, this.#tools, driver, !runsBodies);
   }
 
   get name(): string {
@@ -87,7 +90,7 @@ export class CallGate {
     const asks = { toolRequest: defined({ name, ref, input }), ...(metadata && { metadata }) };
     const newId = () => drives.newRunId().replace(/^run_/, 'call_');
     const facts = [
-      event({ type: 'user-spoke', messages: [{ role: 'user', content: [{ data: opening }] }] }),
+      event({ type: 'user-spoke', messages: [{ role: 'user', content: [{ data: opening }] }], outside: true }),
       ...replyEvents({ content: [asks], finishReason: 'tool-calls' }, GrowSet.of(), newId),
     ];
     refuseLarge(drives.runLimit, { run: { id: runId, version: 0 }, size: 0 }, facts, 'message');
@@ -232,10 +235,11 @@ function portOf(
   name: string,
   tools: ReadonlyMap<string, ToolDefinition>,
   driver: (context: Context | undefined) => Driver,
+  awaitCaller: boolean,
 ): AgentPort {
   const withTools = (own: ReadonlyMap<string, ToolDefinition>): AgentPort => ({
     name,
-    limits: { maxTurns: 2, awaitCaller: true },
+    limits: { maxTurns: 2, awaitCaller },
     driver: (context) => ({ ...driver(context), tools: own }),
     tools: () => own,
     defined: () => own,

@@ -240,8 +240,8 @@ export class Gate<Input = any, Output = any> {
   }
 }
 
-/** The text about a call that did not give an output, for a model. */
-export function gateText(tool: string, result: Exclude<GateResult, { status: 'done' }>): string {
+/** What a model reads about a call: its output, or why there is none. */
+export function gateText(tool: string, result: GateResult): string {
   switch (result.status) {
     case 'pending':
       return `${tool} waits for a person's decision (${result.id}). It was not run.`;
@@ -249,6 +249,8 @@ export function gateText(tool: string, result: Exclude<GateResult, { status: 'do
       return `${tool} is approved and was not run yet.`;
     case 'started':
       return `${tool} was started and has not reported its result yet.`;
+    case 'done':
+      return typeof result.output === 'string' ? result.output : JSON.stringify(result.output);
     case 'failed':
       return result.error;
     case 'rejected':
