@@ -63,7 +63,7 @@ export class OpenStreams {
   /** Returns the same response, counted until it ends. Throws `too-many-streams`. */
   track(response: Response, { person, isLimited, stillKnown, failed, cut }: TrackOptions): Response {
     const { body, status, headers } = response;
-    if (!body || !(headers.get('content-type') ?? '').startsWith('text/event-stream')) return response;
+    if (!body || !isStream(headers.get('content-type') ?? '')) return response;
     try {
       this.checkRoom(person);
     } catch (error) {
@@ -93,6 +93,11 @@ export class OpenStreams {
         .catch(() => undefined);
   }
 }
+
+/** The content types of streams: server-sent events, and the binary events of AG-UI. */
+const STREAMS = ['text/event-stream', 'application/vnd.ag-ui.event+proto'];
+
+const isStream = (contentType: string): boolean => STREAMS.some((stream) => contentType.startsWith(stream));
 
 /** Passes bytes on at the pace of the reader. Calls `ended` however the stream ends; `end` ends it. */
 function tapped(

@@ -5,11 +5,7 @@
 /** One event on the wire. */
 export type ServerEvent = { readonly event: string; readonly data: unknown; readonly id?: number };
 
-const HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-};
+const SERVER_EVENTS = 'text/event-stream; charset=utf-8';
 
 /** Sends each value as one event, and a comment every `keepAliveMs`. `open` gets a signal that fires when the client has left. */
 export function eventStream(
@@ -18,10 +14,27 @@ export function eventStream(
   keepAliveMs: number,
 ): Response {
   const encoder = new TextEncoder();
+  return streamOf(open, request, { keepAliveMs, encode: (event) => encoder.encode(written(event)) });
+}
+
+export type StreamOptions<T> = {
+  readonly keepAliveMs: number;
+  readonly encode: (value: T) => Uint8Array;
+  /** Server-sent events by default. Other types get no comments. */
+  readonly type?: string;
+};
+
+/** As `eventStream`, with another encoding. */
+export function streamOf<T>(
+  open: (signal: AbortSignal) => AsyncGenerator<T>,
+  request: Request,
+  { keepAliveMs, encode, type = SERVER_EVENTS }: StreamOptions<T>,
+): Response {
+  const encoder = new TextEncoder();
   const left = new AbortController();
   const events = open(AbortSignal.any([left.signal, request.signal]));
   let alive: ReturnType<typeof setInterval> | undefined;
-  let upcoming: Promise<IteratorResult<ServerEvent>> | undefined;
+  let upcoming: Promise<IteratorResult<T>> | undefined;
   const stop = () => {
     clearInterval(alive);
     left.abort();
@@ -30,6 +43,7 @@ export function eventStream(
     start(controller) {
       // Begins to listen before the client knows that it is connected, so that it misses nothing.
       upcoming = events.next();
+      if (type !== SERVER_EVENTS) return;
       controller.enqueue(encoder.encode(': connected\n\n'));
       alive = setInterval(() => {
         // A client that does not read gets no more comments.
@@ -41,7 +55,7 @@ export function eventStream(
       try {
         const { done, value } = await (upcoming ?? events.next());
         upcoming = undefined;
-        if (!done) return controller.enqueue(encoder.encode(written(value)));
+        if (!done) return controller.enqueue(encode(value));
         stop();
         controller.close();
       } catch (error) {
@@ -54,7 +68,8 @@ export function eventStream(
       await events.return(undefined);
     },
   });
-  return new Response(body, { headers: HEADERS });
+  const headers = { 'content-type': type, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
+  return new Response(body, { headers });
 }
 
 function written({ event, data, id }: ServerEvent): string {
