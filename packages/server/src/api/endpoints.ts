@@ -1,4 +1,5 @@
 // Every endpoint of the API.
+import { agUiEndpoints } from '../agui/endpoint.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { absenceEndpoints } from './absences.ts';
 import { chatEndpoints } from './chat.ts';
@@ -34,5 +35,6 @@ export function apiEndpoints(services: Services): readonly Endpoint[] {
     ...insightsEndpoints(services),
     ...noticeEndpoints(services),
     ...chatEndpoints(services),
+    ...agUiEndpoints(services),
   ];
 }
