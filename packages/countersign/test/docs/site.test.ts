@@ -23,6 +23,7 @@ beforeAll(() => {
   built = spawnSync(process.execPath, [vitepress, 'build', 'docs', '--outDir', folder], {
     cwd: root,
     encoding: 'utf8',
+    env: { ...process.env, SITE_WITHOUT_HIGHLIGHTING: '1' },
   });
 }, 300_000);
 
