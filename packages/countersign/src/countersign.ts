@@ -1,19 +1,17 @@
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
-import { randomFillSync } from 'node:crypto';
+
 import { UsageError } from './core/errors.ts';
 import { GATE, GATES } from './core/gate-name.ts';
 import { defined, isObject } from './core/json.ts';
 import type { ToolRequestPart } from './core/message.ts';
+import { aString, checkOptions } from './core/options.ts';
 import {
-  aContext,
-  aFunction,
-  anything,
-  aString,
-  aTimerMs,
-  aWholeNumber,
-  checkOptions,
-  type OptionTable,
-} from './core/options.ts';
+  COUNTERSIGN_OPTIONS,
+  type CountersignOptions,
+  NOTIFY_OPTIONS,
+  REQUEST_HOOKS,
+  RETRY_OPTIONS,
+} from './countersign-options.ts';
 import { type Agent, type AgentConfig, checkAgentConfig, makeAgent } from './loop/agent.ts';
 import { Chat, type ChatOptions } from './loop/chat.ts';
 import { type GenerateStream, generate, streamed } from './loop/generate.ts';
@@ -37,24 +35,20 @@ import { asSchema, type InferInput, type InferOutput, type SchemaInput } from '.
 import { interrupt, tool } from './loop/tool/tool.ts';
 import { checkName } from './loop/tool/tool-config.ts';
 import { findTools, type InterruptOf, type ToolInput } from './loop/tool/toolbox.ts';
-import type { ModelInput, Providers } from './models/resolve.ts';
-import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';
+import type { ModelInput } from './models/resolve.ts';
+import { DEFAULT_RETRY } from './models/retry.ts';
 import { makePrompt, type Prompt, type PromptConfig, promptDefinition } from './prompts/callable.ts';
 import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
+import { randomId, sleep } from './random-id.ts';
 import { Absences } from './runs/absences.ts';
 import { rememberRuns } from './runs/agent-runs.ts';
 import { drillPort } from './runs/drills/drill-agent.ts';
 import { checkDrills, type DrillsOptions } from './runs/drills/drill-options.ts';
 import { type AppendListener, Appends } from './runs/driving/appends.ts';
 import { Drives } from './runs/driving/driving.ts';
-import type { AgentPort, DrivesOptions, StartedRun } from './runs/driving/open-run.ts';
-import {
-  LEASES_PER_REMINDER,
-  type OnEscalation,
-  type OnReminder,
-  type RemindersOptions,
-} from './runs/driving/reminders.ts';
+import type { AgentPort, DrivesOptions } from './runs/driving/open-run.ts';
+import { LEASES_PER_REMINDER, type RemindersOptions } from './runs/driving/reminders.ts';
 import { CallGate, ONE_CALL_MODEL } from './runs/gates/call-gate.ts';
 import type { ToolDescription } from './runs/gates/described-tool.ts';
 import { Gate, type GateOptions } from './runs/gates/gate.ts';
@@ -62,67 +56,11 @@ import { Grants } from './runs/grants/grants.ts';
 import type { Channel } from './runs/notices/channel.ts';
 import { Notices, type NotifyOptions } from './runs/notices/notices.ts';
 import { hooksChannel, type RequestHooks } from './runs/notices/on-request.ts';
-import { directoryOf, type People } from './runs/people.ts';
+import { directoryOf } from './runs/people.ts';
 import { checkStore } from './runs/port/check-store.ts';
 import type { Store } from './runs/port/store.ts';
 import { Runs } from './runs/runs.ts';
 import { converse, startRun } from './runs/stored-conversation.ts';
-
-/** The options of `countersign`: defaults for everything defined on the instance. */
-export type CountersignOptions<C extends Context = Context> = {
-  /** An AI SDK provider model, or a name such as `'openai/gpt-5'` that is looked up in `providers`. */
-  readonly model?: ModelInput;
-  /** AI SDK providers by name. */
-  readonly providers?: Providers;
-  /** The folder of `.prompt` files that `prompt(name)` reads. */
-  readonly promptDir?: string;
-  /** The context of calls that pass none. */
-  readonly context?: C;
-  /** 20 by default. */
-  readonly maxTurns?: number;
-  /** How a failing model is retried; `false` for never. */
-  readonly retry?: Partial<RetryPolicy> | false;
-  /** Makes the ids of calls; random by default. Ids must be unique, across processes and restarts too. */
-  readonly newId?: () => string;
-  /** Where runs live: `memoryStore()`, `sqliteStore(path)` or `postgresStore(url)`. */
-  readonly store?: Store;
-  /** Looks up the context of a stored run that a worker resumes without a caller. */
-  readonly contextFor?: (run: StartedRun) => C | undefined | Promise<C | undefined>;
-  /**
-   * Called by one worker (`ai.runs.work()` or the server) when a question still waits after its `remindAfter`: at least
-   * once, usually exactly once.
-   */
-  readonly onReminder?: OnReminder;
-  /** Drills: workers now and then start a request that must be rejected, to check that people read before they approve. */
-  readonly drills?: DrillsOptions;
-  /**
-   * Called by one worker after a question was escalated: at least once, usually exactly once. If two escalations are due at
-   * once, it is called for the later one. A process that has one of both hooks handles reminders and escalations.
-   */
-  readonly onEscalation?: OnEscalation;
-  /** The channels of notices about requests: mail, Slack, webhooks. Workers of processes that have channels deliver. */
-  readonly channels?: readonly Channel[];
-  /** The recipients of notices. */
-  readonly notify?: NotifyOptions;
-  /** The directory of people: roles, managers, delegates. The engine asks it when a person decides a request with a policy. */
-  readonly people?: People;
-  /** Makes calls ask by tool, label, risk or reversibility, even if their tools do not. The first rule that fits counts. */
-  readonly rules?: readonly Rule[];
-  /** How long a worker may be silent before another takes over its runs; 7,500 ms by default. */
-  readonly leaseMs?: number;
-  /** How long a stop waits for the model's reply; after that the next worker asks again. 10,000 ms by default. */
-  readonly graceMs?: number;
-  /**
-   * How large a stored run may grow: the length of the JSON of its events, 8,388,608 characters unless given. A larger
-   * run takes no new messages and no large edits (`run-too-large`). Calls in progress are still recorded, and its open
-   * requests can be decided.
-   */
-  readonly maxRunSize?: number;
-  /** How many events a stored run may have before it takes no new messages; 50,000 unless given. */
-  readonly maxRunEvents?: number;
-  /** The clock in milliseconds, for deadlines and records; the machine's by default. The store's clock takes precedence. */
-  readonly clock?: () => number;
-};
 
 /**
  * Makes an instance. The type argument, if given, types `context` in everything that is defined on the instance.
@@ -528,51 +466,6 @@ export class Countersign<C extends Context = Context> {
   }
 }
 
-const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
-  model: anything,
-  providers: anything,
-  promptDir: anything,
-  context: aContext,
-  maxTurns: aWholeNumber,
-  retry: anything,
-  newId: aFunction,
-  store: anything,
-  contextFor: aFunction,
-  onReminder: aFunction,
-  drills: anything,
-  onEscalation: aFunction,
-  channels: { is: 'an array of channels', fits: Array.isArray },
-  notify: anything,
-  people: anything,
-  // Rules that are undefined may be ones that were not found.
-  rules: { is: 'an array of rules', fits: Array.isArray, neverUndefined: true },
-  leaseMs: aTimerMs,
-  graceMs: aTimerMs,
-  maxRunSize: aWholeNumber,
-  maxRunEvents: aWholeNumber,
-  clock: aFunction,
-};
-
-const NOTIFY_OPTIONS: OptionTable<NotifyOptions> = {
-  everyone: {
-    is: 'an array of people, or an object with people and roles',
-    fits: (value) => Array.isArray(value) || isObject(value),
-  },
-};
-
-const REQUEST_HOOKS: OptionTable<RequestHooks> = {
-  opened: aFunction,
-  doubt: aFunction,
-  reminded: aFunction,
-  escalated: aFunction,
-  assigned: aFunction,
-  decided: aFunction,
-  expired: aFunction,
-  withdrawn: aFunction,
-};
-
-const RETRY_OPTIONS: OptionTable<RetryPolicy> = { attempts: anything, initialDelayMs: anything, maxDelayMs: anything };
-
 /** An agent asks in its own conversation, so such a rule would have no effect. */
 function ruleForAgent(name: string): UsageError {
   const message = `A rule names ${name}, which is an agent. Name the tools of that agent instead.`;
@@ -581,30 +474,3 @@ function ruleForAgent(name: string): UsageError {
 
 const promptId = (name: string, variant: string | undefined): string =>
   variant === undefined ? name : `${name}.${variant}`;
-
-/** 120 random bits: short, since ids are written often. Drawn in bulk, since each draw is expensive. */
-const ID_BYTES = 15;
-const drawn = Buffer.allocUnsafe(ID_BYTES * 128);
-let next = drawn.length;
-
-function randomId(): string {
-  if (next === drawn.length) {
-    randomFillSync(drawn);
-    next = 0;
-  }
-  next += ID_BYTES;
-  return `call_${drawn.toString('base64url', next - ID_BYTES, next)}`;
-}
-
-/** An abort clears the timer, so that it does not keep the process alive. */
-function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener('abort', done, { once: true });
-  });
-}

@@ -20,7 +20,8 @@ export type { Message, Metadata, Part, ToolRequestPart, ToolResponsePart } from 
 export type { NoticeType } from './core/notice.ts';
 export type { Group, Missing, Policy, Vote, Who } from './core/policy.ts';
 export type { Usage } from './core/usage.ts';
-export { Countersign, type CountersignOptions, countersign } from './countersign.ts';
+export { Countersign, countersign } from './countersign.ts';
+export type { CountersignOptions } from './countersign-options.ts';
 export type { Agent, AgentConfig } from './loop/agent.ts';
 export type { Chat } from './loop/chat.ts';
 export type { GenerateStream } from './loop/generate.ts';

@@ -1,0 +1,119 @@
+// The options of an instance, and their checks.
+import { isObject } from './core/json.ts';
+import { aContext, aFunction, anything, aTimerMs, aWholeNumber, type OptionTable } from './core/options.ts';
+import type { Context, Rule } from './loop/tool/definition.ts';
+import type { ModelInput, Providers } from './models/resolve.ts';
+import type { RetryPolicy } from './models/retry.ts';
+import type { DrillsOptions } from './runs/drills/drill-options.ts';
+import type { StartedRun } from './runs/driving/open-run.ts';
+import type { OnEscalation, OnReminder } from './runs/driving/reminders.ts';
+import type { Channel } from './runs/notices/channel.ts';
+import type { NotifyOptions } from './runs/notices/notices.ts';
+import type { RequestHooks } from './runs/notices/on-request.ts';
+import type { People } from './runs/people.ts';
+import type { Store } from './runs/port/store.ts';
+
+/** The options of `countersign`: defaults for everything defined on the instance. */
+export type CountersignOptions<C extends Context = Context> = {
+  /** An AI SDK provider model, or a name such as `'openai/gpt-5'` that is looked up in `providers`. */
+  readonly model?: ModelInput;
+  /** AI SDK providers by name. */
+  readonly providers?: Providers;
+  /** The folder of `.prompt` files that `prompt(name)` reads. */
+  readonly promptDir?: string;
+  /** The context of calls that pass none. */
+  readonly context?: C;
+  /** 20 by default. */
+  readonly maxTurns?: number;
+  /** How a failing model is retried; `false` for never. */
+  readonly retry?: Partial<RetryPolicy> | false;
+  /** Makes the ids of calls; random by default. Ids must be unique, across processes and restarts too. */
+  readonly newId?: () => string;
+  /** Where runs live: `memoryStore()`, `sqliteStore(path)` or `postgresStore(url)`. */
+  readonly store?: Store;
+  /** Looks up the context of a stored run that a worker resumes without a caller. */
+  readonly contextFor?: (run: StartedRun) => C | undefined | Promise<C | undefined>;
+  /**
+   * Called by one worker (`ai.runs.work()` or the server) when a question still waits after its `remindAfter`: at least
+   * once, usually exactly once.
+   */
+  readonly onReminder?: OnReminder;
+  /** Drills: workers now and then start a request that must be rejected, to check that people read before they approve. */
+  readonly drills?: DrillsOptions;
+  /**
+   * Called by one worker after a question was escalated: at least once, usually exactly once. If two escalations are due at
+   * once, it is called for the later one. A process that has one of both hooks handles reminders and escalations.
+   */
+  readonly onEscalation?: OnEscalation;
+  /** The channels of notices about requests: mail, Slack, webhooks. Workers of processes that have channels deliver. */
+  readonly channels?: readonly Channel[];
+  /** The recipients of notices. */
+  readonly notify?: NotifyOptions;
+  /** The directory of people: roles, managers, delegates. The engine asks it when a person decides a request with a policy. */
+  readonly people?: People;
+  /** Makes calls ask by tool, label, risk or reversibility, even if their tools do not. The first rule that fits counts. */
+  readonly rules?: readonly Rule[];
+  /** How long a worker may be silent before another takes over its runs; 7,500 ms by default. */
+  readonly leaseMs?: number;
+  /** How long a stop waits for the model's reply; after that the next worker asks again. 10,000 ms by default. */
+  readonly graceMs?: number;
+  /**
+   * How large a stored run may grow: the length of the JSON of its events, 8,388,608 characters unless given. A larger
+   * run takes no new messages and no large edits (`run-too-large`). Calls in progress are still recorded, and its open
+   * requests can be decided.
+   */
+  readonly maxRunSize?: number;
+  /** How many events a stored run may have before it takes no new messages; 50,000 unless given. */
+  readonly maxRunEvents?: number;
+  /** The clock in milliseconds, for deadlines and records; the machine's by default. The store's clock takes precedence. */
+  readonly clock?: () => number;
+};
+
+export const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
+  model: anything,
+  providers: anything,
+  promptDir: anything,
+  context: aContext,
+  maxTurns: aWholeNumber,
+  retry: anything,
+  newId: aFunction,
+  store: anything,
+  contextFor: aFunction,
+  onReminder: aFunction,
+  drills: anything,
+  onEscalation: aFunction,
+  channels: { is: 'an array of channels', fits: Array.isArray },
+  notify: anything,
+  people: anything,
+  // Rules that are undefined may be ones that were not found.
+  rules: { is: 'an array of rules', fits: Array.isArray, neverUndefined: true },
+  leaseMs: aTimerMs,
+  graceMs: aTimerMs,
+  maxRunSize: aWholeNumber,
+  maxRunEvents: aWholeNumber,
+  clock: aFunction,
+};
+
+export const NOTIFY_OPTIONS: OptionTable<NotifyOptions> = {
+  everyone: {
+    is: 'an array of people, or an object with people and roles',
+    fits: (value) => Array.isArray(value) || isObject(value),
+  },
+};
+
+export const REQUEST_HOOKS: OptionTable<RequestHooks> = {
+  opened: aFunction,
+  doubt: aFunction,
+  reminded: aFunction,
+  escalated: aFunction,
+  assigned: aFunction,
+  decided: aFunction,
+  expired: aFunction,
+  withdrawn: aFunction,
+};
+
+export const RETRY_OPTIONS: OptionTable<RetryPolicy> = {
+  attempts: anything,
+  initialDelayMs: anything,
+  maxDelayMs: anything,
+};
