@@ -239,7 +239,10 @@ test('a thread belongs to a person; a decider joins it by the id of its run, and
   expect(interrupt.metadata?.countersign.mayDecide).toBe(false);
   expect(refusals(await ann.run(undefined, yes))).toMatchObject([{ status: 'not-allowed' }]);
   const runId = interrupt.id.slice(0, interrupt.id.indexOf(':'));
-  await expect((await client(server, 'eve', runId)).run()).rejects.toThrow('404');
+  const outsider = await client(server, 'eve', runId);
+  expect(types(await outsider.run())).toEqual(['RUN_STARTED', 'RUN_FINISHED']);
+  await expect(outsider.run(undefined, yes)).rejects.toThrow('404');
+  expect(texts(outsider)).toEqual([]);
   const boss = await client(server, 'boss', runId);
   expect(lastOf(await boss.run()).outcome.interrupts[0].metadata.countersign.mayDecide).toBe(true);
   await expect((await client(server, 'boss', runId)).run('hello')).rejects.toThrow('403');

@@ -10,14 +10,14 @@ import type { Person } from '../identity/person.ts';
 import { nameShape } from '../schemas/page.ts';
 import { newUserMessage, RunInputShape } from './input.ts';
 import { resume } from './resume.ts';
-import { findThread } from './thread.ts';
+import { findThread, type Thread } from './thread.ts';
 
 export function agUiEndpoints(services: Services) {
   const { ai, access, log, keepAliveMs } = services;
   const chats = createChats(services);
 
   /** The chat of a run, as this person may use it. */
-  function chatOf(agent: string, chatId: string, person: Person, request: Request) {
+  function chatOf({ runId: chatId, run }: Thread, agent: string, person: Person, request: Request) {
     const { signal } = request;
     const look = (what: '' | '/stream') => {
       const path = new Request(new URL(`/${chatId}${what}`, request.url), { signal });
@@ -27,7 +27,8 @@ export function agUiEndpoints(services: Services) {
       load: async (): Promise<LoadedChat> => {
         const answer = await look('');
         if (answer.ok) return (await answer.json()) as LoadedChat;
-        throw new UsageError('unknown-run', { status: 404, runId: chatId }, `Run ${chatId} not found.`);
+        if (!run) return { id: chatId, status: 'done', version: 0, messages: [] };
+        throw unknownThread(chatId);
       },
       stream: () => look('/stream'),
       post: (messages: readonly { readonly role: string }[]) =>
@@ -58,8 +59,9 @@ export function agUiEndpoints(services: Services) {
       handle: async ({ params: { agent }, body: input, person, request }) => {
         if (!ai.agents.has(agent)) throw unknownAgent(agent);
         const { runStream } = await import('./run-stream.ts');
-        const { runId, run } = await findThread(access, agent, input.threadId, person);
-        const chat = chatOf(agent, runId, person, request);
+        const thread = await findThread(access, agent, input.threadId, person);
+        const { runId, run } = thread;
+        const chat = chatOf(thread, agent, person, request);
         const recorded = run ? (await chat.load()).messages : [];
         const said = newUserMessage(input, recorded);
         const maySteer = await access.maySteer(run ?? { id: runId, agent, startedBy: person.id }, person);
@@ -69,19 +71,14 @@ export function agUiEndpoints(services: Services) {
             { status: 403, runId },
             'You can read this thread but not send messages.',
           );
-        if (!run && !said)
-          throw new UsageError(
-            'unknown-run',
-            { status: 404, runId },
-            'This thread does not exist. Send a message to start it.',
-          );
+        if (!run && !said && input.resume?.length) throw unknownThread(input.threadId);
         // The model's reply is only streamed if someone listens when it starts, which the first decision may cause.
         const stopListening = ai.runs.listen(runId, () => undefined);
         try {
           const resuming = { runId, person, address: services.addressOf(request) };
           const refused = await resume(services, resuming, input.resume ?? []);
-          // Without the right to steer, a person only watches what their decision leads to.
-          const streamed = maySteer ? await chat.post(said ? [said] : []) : await chat.stream();
+          // Without the right to steer, a person only watches what their decision leads to. A new thread has nothing to show.
+          const streamed = said || (run && maySteer) ? await chat.post(said ? [said] : []) : await chat.stream();
           if (!streamed.ok) return streamed;
           const errorCode = async () => (await ai.runs.get(runId)).error?.code;
           const onFault = (error: unknown) => log('error', 'agui', { runId, error });
@@ -98,3 +95,6 @@ export function agUiEndpoints(services: Services) {
     }),
   ];
 }
+
+const unknownThread = (threadId: string): UsageError =>
+  new UsageError('unknown-run', { status: 404, threadId }, `Thread ${threadId.slice(0, 200)} not found.`);
