@@ -5,7 +5,7 @@ import { ProviderError, UsageError } from '../../core/errors.ts';
 import { event, type Result } from '../../core/event.ts';
 import { GrowSet } from '../../core/grow.ts';
 import { defined, isObject, type Json } from '../../core/json.ts';
-import { isToolRequest, type Metadata } from '../../core/message.ts';
+import { isToolRequest, type Message, type Metadata } from '../../core/message.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import { replyEvents } from '../../core/reply.ts';
 import { fold, type State } from '../../core/state.ts';
@@ -90,7 +90,7 @@ export class CallGate {
     const asks = { toolRequest: defined({ name, ref, input }), ...(metadata && { metadata }) };
     const newId = () => drives.newRunId().replace(/^run_/, 'call_');
     const facts = [
-      event({ type: 'user-spoke', messages: [{ role: 'user', content: [{ data: opening }] }], outside: true }),
+      event({ type: 'user-spoke', messages: [openingMessage(name, opening)], outside: true }),
       ...replyEvents({ content: [asks], finishReason: 'tool-calls' }, GrowSet.of(), newId),
     ];
     refuseLarge(drives.runLimit, { run: { id: runId, version: 0 }, size: 0 }, facts, 'message');
@@ -247,7 +247,7 @@ function portOf(
   return {
     ...withTools(tools),
     forRun(state) {
-      const description = descriptionIn(openingIn(state)) ?? unknownTool(state, tools);
+      const description = descriptionIn(readOpening(state.history.toArray()[0])) ?? unknownTool(state, tools);
       return withTools(description ? new Map([[description.name, describedTool(description)]]) : tools);
     },
   };
@@ -259,21 +259,26 @@ function unknownTool({ turn }: State, tools: ReadonlyMap<string, ToolDefinition>
   return name === undefined || tools.has(name) ? undefined : { name };
 }
 
-function openingIn(state: State): Opening | undefined {
-  const [first] = state.history.toArray();
-  const part = first?.content[0];
-  return part && 'data' in part && isObject(part.data) ? (part.data as Opening) : undefined;
+/** People read the text; the rest is for programs. */
+function openingMessage(tool: string, opening: Opening): Message {
+  return { role: 'user', content: [{ text: `A program asks for a call of ${tool}.` }], metadata: { opening } };
+}
+
+/** The first releases of the AI SDK gate wrote it as content. */
+function readOpening(message: Message | undefined): Opening | undefined {
+  const part = message?.content[0];
+  const opening = message?.metadata?.opening ?? (part && 'data' in part ? part.data : undefined);
+  return isObject(opening) ? (opening as Opening) : undefined;
 }
 
 function recordOf({ run, events }: LoadedRun): CallRecord | undefined {
   const [said, replied] = events;
   if (said?.type !== 'user-spoke' || replied?.type !== 'model-replied') return undefined;
-  const part = said.messages[0]?.content[0];
+  const opening = readOpening(said.messages[0]);
   const request = replied.content.find(isToolRequest)?.toolRequest;
-  if (!request || !part || !('data' in part) || !isObject(part.data)) return undefined;
+  if (!request || !opening) return undefined;
   const { name: tool, ref, input } = request;
   const edited = editedInput(events);
-  const opening = part.data as Opening;
   return { run, opening, tool, ref, input, edited: edited === undefined ? input : edited, status: callStatus(events) };
 }
 
