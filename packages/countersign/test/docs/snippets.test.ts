@@ -59,6 +59,7 @@ const CONFIG = {
       countersign: [join(root, 'packages/countersign/src/index.ts')],
       'countersign/ai-sdk': [join(root, 'packages/countersign/src/ai-sdk/index.ts')],
       'countersign/forms': [join(root, 'packages/countersign/src/core/form.ts')],
+      'countersign/mcp': [join(root, 'packages/countersign/src/mcp/index.ts')],
       'countersign/postgres': [join(root, 'packages/countersign/src/stores/postgres/postgres.ts')],
       'countersign/sqlite': [join(root, 'packages/countersign/src/stores/sqlite/sqlite.ts')],
       'countersign/store': [join(root, 'packages/countersign/src/store.ts')],

@@ -1,0 +1,87 @@
+// One call of a server's tool. If the server asks, the question is recorded, a person answers, and the call continues.
+import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client';
+import { OutcomeUnknown } from '../core/errors.ts';
+import { isObject, type Json, sameJson } from '../core/json.ts';
+import type { ToolContext } from '../loop/tool/definition.ts';
+import type { JsonSchema } from '../models/model.ts';
+import type { Answered, Connection, Reply, Sending } from './connection.ts';
+import { LostRequest } from './failure.ts';
+import { outputOf } from './output.ts';
+
+/**
+ * Starts the call once. Each question of the server and each answer is a step, so that the body, which runs again after an
+ * answer, continues where it was: with the state that a server of 2026-07-28 gave, or with the open request of an older one.
+ */
+export async function callServer(
+  connection: Connection,
+  sending: Pick<Sending, 'tool' | 'timeoutMs'>,
+  input: Json,
+  ctx: ToolContext,
+): Promise<unknown> {
+  const answers = new Answers(ctx);
+  let answered: Answered | undefined;
+  for (let round = 1; ; round++) {
+    const sent = { ...sending, input, signal: ctx.signal, answered };
+    const reply = await questionIn(ctx, `question ${round}`, () => connection.send(sent)).catch((error: unknown) => {
+      throw error instanceof LostRequest ? lost(error, ctx) : error;
+    });
+    if (reply.result) return outputOf(sending.tool, reply.result);
+    const given: Record<string, ElicitResult> = {};
+    for (const [key, asked] of Object.entries(reply.requests))
+      given[key] = await ctx.step(`answer ${round} ${key}`, () => answers.to(asked));
+    answered = { ...reply, answers: given };
+  }
+}
+
+/** Records a question as a step. A result is not recorded here: the engine records it as the result of the call. */
+async function questionIn(ctx: ToolContext, name: string, send: () => Promise<Reply>): Promise<Reply> {
+  let done: Reply | undefined;
+  try {
+    return await ctx.step(name, async () => {
+      const reply = await send();
+      if (!reply.result) return reply;
+      done = reply;
+      throw new Finished();
+    });
+  } catch (error) {
+    if (done && error instanceof Finished) return done;
+    throw error;
+  }
+}
+
+/** Ends a step that has nothing to record. */
+class Finished extends Error {}
+
+/** The older server may have acted, and is not called twice. */
+function lost({ message }: LostRequest, { metadata }: ToolContext): Error {
+  const isSecondTry = isObject(metadata.decision) && metadata.decision.type === 'approve';
+  // A person who lets it run again would be asked forever: the call itself cannot be continued.
+  return isSecondTry ? new Error(`${message} Make a new call`) : new OutcomeUnknown(message);
+}
+
+class Answers {
+  readonly #ctx: ToolContext;
+  #isUsed = false;
+
+  constructor(ctx: ToolContext) {
+    this.#ctx = ctx;
+  }
+
+  /** The person's answer, if it is to this question; otherwise the call pauses and asks. */
+  to(asked: ElicitRequestParams): ElicitResult {
+    const { resumed, metadata, interrupt } = this.#ctx;
+    const isUrl = asked.mode === 'url';
+    const payload = { message: asked.message, ...(isUrl && { url: asked.url }) };
+    // After a doubt the last decision was about something else, and its value is not an answer to this.
+    if (this.#isUsed || !sameJson(metadata.resolvedInterrupt, payload))
+      interrupt(payload, {
+        answerSchema: isUrl ? FINISHED : (asked.requestedSchema as JsonSchema),
+        onReject: 'resume',
+      });
+    this.#isUsed = true;
+    if (!('answer' in resumed) || (isUrl && resumed.answer === false)) return { action: 'decline' };
+    return isUrl ? { action: 'accept' } : { action: 'accept', content: resumed.answer };
+  }
+}
+
+const FINISHED = { type: 'boolean', title: 'I opened this address and finished there' };
