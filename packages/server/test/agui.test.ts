@@ -8,7 +8,7 @@ import {
   type ResumeEntry,
 } from '@ag-ui/client';
 import { AGUI_MEDIA_TYPE } from '@ag-ui/encoder';
-import { type Json, z } from 'countersign';
+import { type Json, tool, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
 import { startServer, type TestServer } from './server.ts';
@@ -380,4 +380,61 @@ test('without the scopes, nothing is started or decided', async () => {
   expect((await blind('POST', '/api/v1/agui/nobody', input)).status).toBe(403);
   expect((await reader('POST', '/api/v1/agui/nobody', input)).body.code).toBe('unknown-agent');
   expect(server.paid).toEqual([]);
+});
+
+test('reasoning, and the request of a sub-agent, are streamed as they are recorded', async () => {
+  const payOnce = modelCalling({ name: 'pay', input: { to: 'bob', amount: 500 } });
+  const server = await startServer();
+  const { ai, paid } = server;
+  const tools = ai.agents.get('teller')?.definition.innerTools?.();
+  const helper = ai.defineAgent({
+    name: 'helper',
+    description: 'Helps.',
+    model: payOnce,
+    tools: [...(tools?.keys() ?? [])],
+  });
+  const model = scriptedModel([
+    { reasoning: 'I need help.', text: 'Wait.', calls: [{ name: 'helper', input: { prompt: 'pay' } }] },
+    { reasoning: 'It helped.', text: 'Paid.' },
+  ]);
+  ai.defineAgent({ name: 'chief', description: 'Leads.', model, tools: [helper] });
+  const ann = await client(server, 'ann', 'thread-1', 'chief');
+  const events = await ann.run('go');
+  const [interrupt] = lastOf(events).outcome.interrupts;
+  expect(types(events)).toContain('REASONING_MESSAGE_CONTENT');
+  expect(types(events).filter((type) => type === 'TOOL_CALL_START')).toHaveLength(2);
+  const resumed = await ann.run(undefined, [resolved(interrupt, { approved: true })]);
+  // The client has built exactly what the record says: nothing had to be corrected.
+  expect([...types(events), ...types(resumed)]).not.toContain('MESSAGES_SNAPSHOT');
+  expect(texts(ann).filter((text) => !text.startsWith('tool'))).toEqual([
+    'user: go',
+    'reasoning: I need help.',
+    'assistant: Wait.',
+    'reasoning: It helped.',
+    'assistant: Paid.',
+  ]);
+  expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
+});
+
+test('a vote is taken, and the request is raised again until the policy has enough', async () => {
+  const server = await startServer();
+  const { ai } = server;
+  ai.definePolicy('two', { quorum: [{ of: { people: ['ann', 'ben'] }, count: 2 }] });
+  const spent: unknown[] = [];
+  const pay = tool(
+    { name: 'pay', description: 'Pays.', inputSchema: z.looseObject({}), needsApproval: { policy: 'two' } },
+    (input) => spent.push(input),
+  );
+  ai.defineAgent({ name: 'treasurer', description: 'Pays.', tools: [pay] });
+  const ann = await client(server, 'ann', 'thread-1', 'treasurer');
+  const yes = [resolved(await paused(ann), { approved: true })];
+  const [open] = lastOf(await ann.run(undefined, yes)).outcome.interrupts;
+  expect(open.metadata.countersign.progress).toMatchObject({
+    votes: [{ by: 'ann', isYours: true }],
+    missing: [{ count: 1 }],
+  });
+  expect(spent).toEqual([]);
+  const ben = await client(server, 'ben', open.id.slice(0, open.id.indexOf(':')), 'treasurer');
+  expect(lastOf(await ben.run(undefined, [resolved(open, { approved: true })])).outcome).toEqual({ type: 'success' });
+  expect(spent).toHaveLength(1);
 });
