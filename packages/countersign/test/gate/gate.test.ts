@@ -140,7 +140,13 @@ test('a second caller waits for the first, and learns of a doubt only once the f
   const [first, second] = [openProcess(store, {}, 300), openProcess(store, {}, 300)];
   await first.ai.runs.decide(pendingId(await first.gate.request(ACME, { key: 'k' })), 'approve');
   const slow = Promise.withResolvers<string>();
-  const running = first.gate.request(ACME, { key: 'k', run: () => slow.promise });
+  const begun = Promise.withResolvers<void>();
+  const run = () => {
+    begun.resolve();
+    return slow.promise;
+  };
+  const running = first.gate.request(ACME, { key: 'k', run });
+  await begun.promise;
   const waiting = second.gate.request(ACME, { key: 'k', run: true });
   await new Promise((resolve) => setTimeout(resolve, 900));
   slow.resolve('paid');
@@ -166,6 +172,8 @@ test('waiting ends with the decision, or at its time', async () => {
   const waiting = gate.wait(id);
   await ai.runs.decide(id, 'approve');
   expect(await waiting).toMatchObject({ status: 'approved' });
+  // A decision between `request` and `wait` is not missed.
+  expect(await gate.wait(id)).toMatchObject({ status: 'approved' });
   await expect(gate.wait('never asked')).rejects.toMatchObject({ code: 'unknown-run' });
 });
 

@@ -127,7 +127,7 @@ export class CallGate {
     }
   }
 
-  /** Resolves with the call once it has changed or has a result, or after `timeoutMs`. */
+  /** Resolves with the call once it has changed, may run or has a result, or after `timeoutMs`. */
   async waited(
     runId: string,
     { timeoutMs, signal }: { timeoutMs?: number; signal?: AbortSignal },
@@ -143,7 +143,7 @@ export class CallGate {
         if (!first || !found) throw unknownRun(runId);
         const isSame = first.status.at === found.status.at && idOf(first) === idOf(found);
         signal?.throwIfAborted();
-        if (!isSame || !WAITS.has(found.status.at) || late?.aborted) return found;
+        if (!isSame || !waits(found) || late?.aborted) return found;
         await changes.next();
       }
     } finally {
@@ -224,7 +224,10 @@ export class CallGate {
   }
 }
 
-const WAITS: ReadonlySet<CallStatus['at']> = new Set(['waiting', 'stuck', 'approved']);
+/** Another process or a person does the next thing. */
+function waits({ status }: CallRecord): boolean {
+  return status.at === 'waiting' || status.at === 'stuck' || (status.at === 'approved' && status.isStarted);
+}
 
 function idOf({ status }: CallRecord): string | undefined {
   return 'interruptId' in status ? status.interruptId : undefined;

@@ -143,7 +143,7 @@ export class Gate<Input = any, Output = any> {
     }
   }
 
-  /** Resolves once the call changes: decided, run, or in doubt. `id` is that of a request, of its run, or a key. */
+  /** Resolves once the call changes, or at once if it may run or is over. `id` is that of a request, of its run, or a key. */
   async wait(id: string, options: GateWaitOptions = {}): Promise<GateResult<Output, Input>> {
     checkOptions('`wait`', options, WAIT_OPTIONS);
     const { timeout, signal } = options;
