@@ -76,15 +76,25 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
   const measures = new Measures();
   const log = createLog(options.log);
   const origins = [...(options.allowedOrigins ?? []), ...(publicAddress ? [publicAddress.origin] : [])];
+  const streams = new OpenStreams({
+    measures,
+    limit: options.maxStreams ?? 2_000,
+    limitPerPerson: options.maxStreamsPerPerson ?? 200,
+    checkMs: options.streamCheckMs ?? 30_000,
+    lifetimeMs: options.streamLifetimeMs ?? 3_600_000,
+    closed: hub.closed,
+  });
   const services: Services = {
     ai,
     access: new Access(ai, options, log),
     hub,
     // An interrupt id starts with the id of its run.
     holds: new HoldWatch(ai.runs.notes, (id) => hub.changed(id.slice(0, id.indexOf(':')))),
+    streams,
     followRun: createRunEvents(ai.runs, hub),
     log,
     addressOf: (request) => publicAddress ?? new URL(request.url),
+    basePath,
     keepAliveMs: options.keepAliveMs ?? 15_000,
     model: options.model ?? { name: 'unnamed', demo: false },
   };
@@ -115,14 +125,6 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
 
   const hono = new OpenAPIHono({ getPath: (request) => pathBelow(basePath, new URL(request.url).pathname) });
   hono.onError((error, context: Context) => problemResponse(error, context.get('requestId')));
-  const streams = new OpenStreams({
-    measures,
-    limit: options.maxStreams ?? 2_000,
-    limitPerPerson: options.maxStreamsPerPerson ?? 200,
-    checkMs: options.streamCheckMs ?? 30_000,
-    lifetimeMs: options.streamLifetimeMs ?? 3_600_000,
-    closed: hub.closed,
-  });
   hono.use('*', watchRequests({ log, measures, streams }));
   hono.use('*', async (context, next) => {
     await next();

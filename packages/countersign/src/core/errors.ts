@@ -39,6 +39,8 @@ export const ERROR_CODES = {
     'The key was used for a call with another input. Use a new key for a new call, or the same input to continue the first.',
   'not-granted':
     'No start of the call was granted with this token. Ask for the start first, and report with its token.',
+  'start-refused':
+    'The start of the call was not granted: it is not approved, or another program has it. `gate` says how the call is.',
   'run-not-ended': 'The run has not ended, or a worker is driving it. Cancel it, or wait until it ends.',
   'wait-timeout':
     'The run neither paused nor ended within `timeoutMs`. `details.pending` and `details.driver` say what it waits for; decide, start a worker, or wait longer.',

@@ -6,6 +6,7 @@ import { chatEndpoints } from './chat.ts';
 import { decideEndpoints } from './decide.ts';
 import { decisionsEndpoints } from './decisions.ts';
 import { eventEndpoints } from './events.ts';
+import { gateEndpoints } from './gate.ts';
 import { grantEndpoints } from './grants.ts';
 import { insightsEndpoints } from './insights.ts';
 import { interruptEndpoints } from './interrupts.ts';
@@ -30,6 +31,7 @@ export function apiEndpoints(services: Services): readonly Endpoint[] {
     ...decideEndpoints(services),
     ...passkeyEndpoints(services),
     ...decisionsEndpoints(services),
+    ...gateEndpoints(services),
     ...grantEndpoints(services),
     ...statsEndpoints(services),
     ...insightsEndpoints(services),

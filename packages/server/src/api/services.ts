@@ -1,6 +1,7 @@
 // The services that endpoints share.
 import type { Countersign } from 'countersign';
 import type { Access } from '../access.ts';
+import type { OpenStreams } from '../http/open-streams.ts';
 import type { HoldWatch } from '../live/hold-watch.ts';
 import type { Hub } from '../live/hub.ts';
 import type { createRunEvents } from '../live/run-events.ts';
@@ -11,10 +12,13 @@ export type Services = {
   readonly access: Access;
   readonly hub: Hub;
   readonly holds: HoldWatch;
+  readonly streams: OpenStreams;
   readonly followRun: ReturnType<typeof createRunEvents>;
   readonly log: Log;
   /** The address that the browser of this request uses: `publicUrl`, or that of the request. */
   readonly addressOf: (request: Request) => URL;
+  /** The path below which the server is mounted; empty if it is not. */
+  readonly basePath: string;
   /** How often an idle stream sends a comment. */
   readonly keepAliveMs: number;
   /** The model in use, which `/me` shows. */

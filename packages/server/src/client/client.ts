@@ -6,6 +6,7 @@ import type { Insights } from '../insights/settled-requests.ts';
 import type { Absence, AbsentShape, MyAbsence } from '../schemas/absence.ts';
 import type { DecidedShape, DecideShape, WaitingShape } from '../schemas/decision.ts';
 import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
+import type { GateAnswer, GateAskShape, GateGranted, GateReportShape, GateStartShape } from '../schemas/gate.ts';
 import type { Grant, GrantInDetail, GrantQueryShape, SimulatedShape, SimulateShape } from '../schemas/grant.ts';
 import type { InsightsQueryShape } from '../schemas/insights.ts';
 import type { Hold, Interrupt, InterruptQueryShape } from '../schemas/interrupt.ts';
@@ -48,6 +49,15 @@ export type DecideResult = Decided | Readonly<z.infer<typeof WaitingShape>>;
 
 /** Decisions on many requests, each with the digest of its card, and one reason and one note for all. */
 export type DecideMany = Readonly<z.input<typeof DecideManyShape>>;
+
+/** A call to ask for before it is done. */
+export type GateAsk = Readonly<z.input<typeof GateAskShape>>;
+
+/** How long the start of a call is granted for, and a secret of the program. */
+export type GateStart = Readonly<z.input<typeof GateStartShape>>;
+
+/** What came of a started call. */
+export type GateReport = Readonly<z.input<typeof GateReportShape>>;
 
 /** A period: `delegate` decides for the caller, or for `person`, during it. */
 export type Absent = Readonly<z.input<typeof AbsentShape>>;
@@ -153,6 +163,17 @@ export type Client = {
     hold(interruptId: string, options?: Waiting & { readonly forMs?: number }): Promise<Hold>;
     release(interruptId: string, options?: Waiting): Promise<void>;
   };
+  /** Calls of programs outside. `id` is the `runId` of the call, or the `id` of its request. */
+  readonly gate: {
+    /** Asks for the call, or finds it: the same key asks once. `wait`: for so many seconds while it is pending or started. */
+    ask(call: GateAsk, options?: Waiting): Promise<GateAnswer>;
+    get(id: string, options?: Waiting & { readonly wait?: number }): Promise<GateAnswer>;
+    /** Granted once; then do exactly the `input` and report. Throws `start-refused` if it is not granted. */
+    start(id: string, start?: GateStart, options?: Waiting): Promise<GateGranted>;
+    finish(id: string, report: GateReport, options?: Waiting): Promise<GateAnswer>;
+    /** A pending or approved call will never start. */
+    withdraw(id: string, options?: Waiting & { readonly reason?: string }): Promise<GateAnswer>;
+  };
   /** Approvals that cover the next calls too. They are given with a decision. */
   readonly grants: {
     list(filters?: GrantFilters, options?: Waiting): Promise<Page<Grant>>;
@@ -178,6 +199,7 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
   const run = (runId: string) => `/runs/${encodeURIComponent(runId)}`;
   const interrupt = (interruptId: string) => `/interrupts/${encodeURIComponent(interruptId)}`;
   const grant = (grantId: string) => `/grants/${encodeURIComponent(grantId)}`;
+  const gate = (id: string) => `/gate/${encodeURIComponent(id)}`;
   const client: Client = {
     me: (ask) => connection.json('/me', ask),
     agents: async (ask) => (await connection.json<{ items: readonly AgentInfo[] }>('/agents', ask)).items,
@@ -257,6 +279,18 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
       release: async (interruptId, ask) => {
         await connection.json(`${interrupt(interruptId)}/hold`, { method: 'DELETE', ...ask });
       },
+    },
+    gate: {
+      ask: (body, ask) => connection.json('/gate', { method: 'POST', body, ...ask }),
+      get: (id, { wait, signal } = {}) => connection.json(gate(id), { query: { wait }, signal }),
+      start: (id, body = {}, ask = {}) => connection.json(`${gate(id)}/started`, { method: 'POST', body, ...ask }),
+      finish: (id, body, ask) => connection.json(`${gate(id)}/result`, { method: 'POST', body, ...ask }),
+      withdraw: (id, { reason, signal } = {}) =>
+        connection.json(`${gate(id)}/withdraw`, {
+          method: 'POST',
+          body: reason === undefined ? {} : { reason },
+          signal,
+        }),
     },
     grants: {
       list: (query, ask) => connection.json('/grants', { query, ...ask }),

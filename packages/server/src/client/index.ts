@@ -3,6 +3,7 @@
 export type { Insights } from '../insights/settled-requests.ts';
 export type { Absence, MyAbsence } from '../schemas/absence.ts';
 export type { DecisionOutcome } from '../schemas/decisions.ts';
+export type { GateAnswer, GateGranted } from '../schemas/gate.ts';
 export type { Grant, GrantInDetail } from '../schemas/grant.ts';
 export type { Hold, Interrupt } from '../schemas/interrupt.ts';
 export type { AgentInfo, Me } from '../schemas/person.ts';
@@ -20,6 +21,9 @@ export {
   type DecideMany,
   type DecideResult,
   type Decision,
+  type GateAsk,
+  type GateReport,
+  type GateStart,
   type GrantFilters,
   type InsightFilters,
   type InterruptFilters,

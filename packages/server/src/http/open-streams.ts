@@ -79,6 +79,16 @@ export class OpenStreams {
     return new Response(stream, { status, headers });
   }
 
+  /** Counts a request that waits, such as a long poll, until the returned function is called. Throws `too-many-streams`. */
+  hold(person: string): () => void {
+    this.checkRoom(person);
+    const end = () => undefined;
+    const held: OpenStream = { person, isLimited: false, stillKnown: undefined, lifetime: undefined, end };
+    this.#open.add(held);
+    this.#options.measures.stream(1);
+    return () => this.#ended(held);
+  }
+
   #ended(held: OpenStream): void {
     if (!this.#open.delete(held)) return;
     clearTimeout(held.lifetime);

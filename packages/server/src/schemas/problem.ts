@@ -1,5 +1,6 @@
 // Schema of errors.
 import { z } from '@hono/zod-openapi';
+import { GateShape } from './gate.ts';
 
 export const ProblemShape = z
   .object({
@@ -13,6 +14,7 @@ export const ProblemShape = z
       .optional()
       .openapi({ description: 'The faults of a decision: `path` leads into the edited input or the answer.' }),
     settlement: z.unknown().optional().openapi({ description: 'With `already-decided`: who decided what, and when.' }),
+    gate: GateShape.optional().openapi({ description: 'With `start-refused`: the call as it is now.' }),
     hold: z
       .object({ by: z.string(), until: z.number() })
       .optional()

@@ -47,6 +47,7 @@ test('a decision with a session cookie from another origin is refused', async ()
         '/api/v1/chat/teller',
         { id: run.id, decisions: [{ interruptId: run.interrupts[0].id, decision: { type: 'approve' } }] },
       ],
+      ['POST', '/api/v1/gate', { tool: 'deploy', input: {}, key: 'k' }],
       ['POST', '/api/v1/agui/teller', { threadId: run.id, runId: 'r', messages: [] }],
       ['POST', '/logout', undefined],
     ] as const) {

@@ -43,10 +43,15 @@ async function fuzz(store: Store, count: number): Promise<void> {
     for (const prompt of ['pay bob 500', 'ask what?', 'look', 'fail']) runs.push(await begin(ask, server.ai, prompt));
     const interruptId = runs.flatMap(({ interrupts }) => interrupts.map(({ id }: any) => id));
     const runId = runs.map(({ id }) => id);
+    const { body: call } = await ask('POST', '/api/v1/gate', { tool: 'deploy', input: 1, key: 'k' });
     return {
       runId,
       chatId: runId,
-      id: [...runId, 'a-chat', 'another.chat'],
+      tool: ['deploy', 'pay'],
+      wait: [0, 1],
+      schema: [{ type: 'object' }, { type: 'integer' }, { items: 1 }, { $ref: '#' }],
+      outputSchema: [{ type: 'string' }],
+      id: [call.runId, call.id, ...runId, 'a-chat', 'another.chat'],
       interruptId,
       agent: ['teller', 'parrot'],
       prompt: ['pay bob 500', 'ask when?', 'look', 'a\u0000b \ud800 \u202e'],
@@ -110,8 +115,8 @@ async function fuzz(store: Store, count: number): Promise<void> {
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
 }
 
-/** What arbitrary input cannot do: use the id of a grant, a browser's passkey or its push service, or a notice that was sent. */
-const NEEDS_MORE = /\/grants\/\{|passkeys|challenge|push|notices\/re/;
+/** What arbitrary input cannot do: use the id of a grant or the token of a start, a browser's passkey or its push service, or a notice that was sent. */
+const NEEDS_MORE = /\/grants\/\{|passkeys|challenge|push|notices\/re|gate\/\{id\}\/(started|result)/;
 
 function isCutOff(error: Error): boolean {
   return (

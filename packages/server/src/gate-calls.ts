@@ -1,0 +1,58 @@
+// Calls of programs outside: asked for by a person, each under a key of theirs.
+import {
+  ConflictError,
+  type Context,
+  type Countersign,
+  type Gate,
+  type GateResult,
+  type ToolDescription,
+} from 'countersign';
+import { defined } from './defined.ts';
+
+/** A call to ask for, with what its caller says about it. Times are in seconds. */
+export type AskedCall = Pick<
+  ToolDescription,
+  'description' | 'title' | 'risk' | 'reversibility' | 'policy' | 'notice'
+> & {
+  readonly tool: string;
+  readonly input: unknown;
+  readonly key: string;
+  readonly labels?: readonly string[];
+  readonly schema?: { readonly [keyword: string]: unknown };
+  readonly outputSchema?: { readonly [keyword: string]: unknown };
+  readonly expiresIn?: number | string;
+};
+
+type Undefined<T> = { readonly [name in keyof T]: T[name] | undefined };
+
+/** Asks for the call, or finds it: the same key of the same person and tool asks once. Nothing runs here. */
+export async function askForCall(
+  ai: Countersign,
+  by: { readonly id: string; readonly context?: Context },
+  asked: Undefined<AskedCall>,
+): Promise<GateResult> {
+  const { tool: name = '', input, key = '', schema, outputSchema, expiresIn, ...rest } = asked;
+  const description = defined({
+    name,
+    ...rest,
+    inputSchema: schema,
+    outputSchema,
+    expiresIn: typeof expiresIn === 'number' ? expiresIn * 1_000 : expiresIn,
+  });
+  const gate = ai.gate(description as ToolDescription);
+  try {
+    // The ids of people have no control characters, so no key of one person is a key of another.
+    return await gate.request(input, {
+      key: `${by.id}\n${key}`,
+      by: by.id,
+      ...(by.context && { context: by.context }),
+    });
+  } catch (error) {
+    if (!(error instanceof ConflictError && error.code === 'gate-conflict')) throw error;
+    const message = `The key ${JSON.stringify(key)} was used for a call of ${name} with another input. Nothing was asked.`;
+    throw new ConflictError('gate-conflict', { ...error.details, key }, message);
+  }
+}
+
+/** For reading, starting and reporting calls by the ids of their runs. The record says which tool a call is of. */
+export const recordedCalls = (ai: Countersign): Gate => ai.gate({ name: 'recorded' });

@@ -1,0 +1,149 @@
+// Schemas of the gate: calls of programs outside, and their results.
+import { z } from '@hono/zod-openapi';
+import { REVERSIBILITIES, RISKS } from './interrupt.ts';
+import { nameShape, wholeNumber } from './page.ts';
+
+/** The longest that a request of this API waits, in seconds: below the idle timeouts of most proxies. */
+export const LONGEST_WAIT_S = 60;
+const DAY_S = 86_400;
+
+/** Presence counts: null is a value. */
+const json = z
+  .any()
+  .refine((value) => value !== undefined, 'is missing')
+  .openapi({ description: 'Any JSON.' });
+
+/** Not empty: `{}` says nothing. */
+const schemaShape = z.record(z.string(), z.unknown()).refine((schema) => refusedKeyword(schema) === undefined, {
+  error: ({ input }) => `must not use ${refusedKeyword(input)}: the server checks values with it. Write the schema out`,
+});
+
+export const GateAskShape = z
+  .strictObject({
+    tool: z
+      .string()
+      .regex(/^[\w-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" or "-"')
+      .openapi({ description: 'What would be done, such as `deploy`. Rules and grants go by it.' }),
+    input: json.openapi({ description: 'Exactly what would be done: any JSON. A person decides about it.' }),
+    key: z
+      .string()
+      .regex(/^[^\p{Cc}\p{Cs}]{1,500}$/u, 'must be 1 to 500 characters, without control characters')
+      .openapi({ description: 'Identifies the call among those of the caller and the tool: the same key asks once.' }),
+    title: z.string().min(1).max(200).optional().openapi({ description: 'What would happen, in one line.' }),
+    description: z.string().max(2_000).optional(),
+    risk: z.enum(RISKS).optional(),
+    reversibility: z.enum(REVERSIBILITIES).optional(),
+    labels: z.array(nameShape).max(20).optional(),
+    policy: nameShape.optional().openapi({
+      description: 'The name of a policy that the server defines. Nobody can decide the request if it does not.',
+    }),
+    schema: schemaShape.optional().openapi({
+      description:
+        'JSON Schema of the input, for edits. `$ref`, `$dynamicRef`, `pattern` and `patternProperties` are refused.',
+    }),
+    outputSchema: schemaShape
+      .optional()
+      .openapi({ description: 'JSON Schema of the output, for results that a person enters.' }),
+    expiresIn: z
+      .union([
+        z
+          .int()
+          .min(1)
+          .max(DAY_S * 3_650),
+        z.string().regex(/^\d{1,6}[smhd]$/, 'must be like 30s, 10m, 4h or 2d'),
+      ])
+      .optional()
+      .openapi({ description: 'In seconds, or as in `4h`. Then the request is rejected.' }),
+    notice: z.literal('title-only').optional().openapi({ description: 'Notices show the title and a link, no input.' }),
+    wait: z.int().min(0).max(LONGEST_WAIT_S).optional().openapi({
+      description: 'How many seconds to wait while the call is pending or started; 0 by default.',
+    }),
+  })
+  .openapi('GateAsk');
+
+export const GATE_STATUSES = ['pending', 'approved', 'started', 'done', 'failed', 'rejected', 'doubt'] as const;
+
+export const GateShape = z
+  .object({
+    status: z.enum(GATE_STATUSES).openapi({
+      description:
+        '`pending`: a person has not decided. `approved`: it may be started. `started`: the start was granted, and no result ' +
+        'was reported yet. `done`, `failed`: reported. `rejected`: rejected, withdrawn or expired; it will never start. ' +
+        '`doubt`: started, and its outcome is unknown; a person is asked.',
+    }),
+    runId: z.string().openapi({ description: 'Names the call in the other routes.' }),
+    id: z.string().optional().openapi({ description: 'The request that a person has to decide: `pending`, `doubt`.' }),
+    input: z.unknown().optional().openapi({ description: 'What may run: a person may have edited it.' }),
+    output: z.unknown().optional().openapi({ description: '`done`: what was reported.' }),
+    reason: z.string().optional().openapi({ description: '`rejected`: why.' }),
+    error: z.string().optional().openapi({ description: '`failed`: what went wrong.' }),
+    mayHaveActed: z.boolean().optional().openapi({ description: '`failed`: it may have taken effect.' }),
+    until: z.number().optional().openapi({ description: '`started`: when its lease ends, in milliseconds.' }),
+    url: z.string().openapi({ description: 'The page of the request, or of the call.' }),
+  })
+  .openapi('Gate');
+
+/** A call of a program outside. */
+export type GateAnswer = Readonly<z.infer<typeof GateShape>>;
+
+export const GateQueryShape = z.strictObject({
+  wait: wholeNumber(0, LONGEST_WAIT_S, {
+    description: 'How many seconds to wait while the call is pending or started.',
+    default: 0,
+  }).optional(),
+});
+
+const tokenShape = z.string().regex(/^[\x21-\x7e]{8,200}$/, 'must be 8 to 200 visible ASCII characters');
+
+export const GateStartShape = z
+  .strictObject({
+    lease: z.int().min(1).max(DAY_S).optional().openapi({
+      description: 'How many seconds the program may take to report; 600 by default. Then the call is in doubt.',
+    }),
+    token: tokenShape.optional().openapi({
+      description:
+        'A secret of the program, such as a UUID: the same token gets the same answer again. Random by default.',
+    }),
+  })
+  .openapi('GateStart');
+
+export const GateGrantedShape = z
+  .object({
+    runId: z.string(),
+    token: z.string().openapi({ description: 'For the report.' }),
+    input: z.unknown().openapi({ description: 'Do exactly this.' }),
+    until: z.number().openapi({ description: 'Report before, in milliseconds.' }),
+  })
+  .openapi('GateGranted');
+
+/** A granted start. */
+export type GateGranted = Readonly<z.infer<typeof GateGrantedShape>>;
+
+export const GateReportShape = z
+  .union([
+    z.strictObject({ token: tokenShape, output: json }),
+    z.strictObject({
+      token: tokenShape,
+      error: z.string().min(1).max(10_000),
+      notPerformed: z.boolean().optional().openapi({ description: 'Nothing was done.' }),
+    }),
+  ])
+  .openapi('GateReport');
+
+const REFUSED = new Set(['$ref', '$dynamicRef', '$recursiveRef', 'pattern', 'patternProperties']);
+/** Their keys are names of properties. */
+const MAPS = new Set(['properties', '$defs', 'definitions', 'dependentSchemas', 'dependencies']);
+const VALUES = new Set(['enum', 'const', 'default', 'examples']);
+
+/** References and patterns can make a small schema take very long to check, and callers choose it. */
+function refusedKeyword(schema: unknown, isMap = false): string | undefined {
+  if (typeof schema !== 'object' || schema === null) return undefined;
+  for (const [key, value] of Object.entries(schema)) {
+    const isKeyword = !isMap && !Array.isArray(schema);
+    if (isKeyword && REFUSED.has(key)) return key;
+    if (isKeyword && VALUES.has(key)) continue;
+    const found = refusedKeyword(value, isKeyword && MAPS.has(key));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
