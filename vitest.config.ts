@@ -43,6 +43,7 @@ export default defineConfig({
       { find: /^countersign\/ai-sdk$/, replacement: source('ai-sdk/index.ts') },
       { find: /^countersign\/forms$/, replacement: source('core/form.ts') },
       { find: /^countersign\/mcp$/, replacement: source('mcp/index.ts') },
+      { find: /^countersign\/langgraph$/, replacement: source('frameworks/langgraph/index.ts') },
       { find: /^countersign\/postgres$/, replacement: source('stores/postgres/postgres.ts') },
       { find: /^countersign\/sqlite$/, replacement: source('stores/sqlite/sqlite.ts') },
       { find: /^countersign\/store$/, replacement: source('store.ts') },

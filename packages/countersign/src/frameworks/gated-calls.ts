@@ -3,8 +3,8 @@ import { UsageError } from '../core/errors.ts';
 import { anything, aString, checkOptions, type OptionKind, type OptionTable } from '../core/options.ts';
 import type { Countersign } from '../countersign.ts';
 import type { ToolConfig } from '../loop/tool/definition.ts';
+import type { SchemaInput } from '../loop/tool/schema.ts';
 import { tool } from '../loop/tool/tool.ts';
-import type { JsonSchema } from '../models/model.ts';
 import { describedTool } from '../runs/gates/described-tool.ts';
 import { type Gate, type GateBody, type GateResult, gateText } from '../runs/gates/gate.ts';
 
@@ -51,7 +51,8 @@ export type GateToolsOptions = {
 export type FrameworkTool = {
   readonly name: string;
   readonly description?: string | undefined;
-  readonly inputSchema?: JsonSchema | undefined;
+  /** Its body gets the input as this schema parses it. */
+  readonly inputSchema?: SchemaInput | undefined;
 };
 
 /** The calls of the tools of one conversation. */
@@ -79,28 +80,28 @@ export class GatedCalls {
   }
 
   /** Asks for the call, or finds it. With `run` an approved call runs, at most once. */
-  ask(tool: string, callId: string, input: unknown, run?: GateBody): Promise<GateResult> {
+  ask(tool: string, callId: string, input: unknown, run?: GateBody, scope?: string): Promise<GateResult> {
     const { by } = this.#options;
     return this.#gate(tool).request(input, {
-      key: this.key(callId),
+      key: this.key(callId, scope),
       ...(by !== undefined && { by }),
       ...(run && { run }),
     });
   }
 
   /** Withdraws the question about a call, because the conversation went on without it. */
-  async withdraw(tool: string, callId: string, reason: string): Promise<GateResult> {
-    return this.#gate(tool).withdraw(this.key(callId), { reason });
+  async withdraw(tool: string, callId: string, reason: string, scope?: string): Promise<GateResult> {
+    return this.#gate(tool).withdraw(this.key(callId, scope), { reason });
   }
 
-  /** The key of a call: the conversation that the server chose, and the id of the call. */
-  key(callId: string): string {
-    if (typeof callId === 'string' && callId !== '') return JSON.stringify([this.#options.scope, callId]);
-    throw new UsageError(
-      'invalid-options',
-      { callId },
-      'The framework gave no id for this call, so it cannot be gated.',
-    );
+  /**
+   * The key of a call: the conversation that the server chose, and the id of the call. `scope` is for tools that several
+   * conversations share.
+   */
+  key(callId: string, scope = this.#options.scope): string {
+    if (!aScope.fits(scope)) throw cannotGate({ scope }, 'Its `scope` is not a string');
+    if (!aScope.fits(callId)) throw cannotGate({ callId }, 'The framework gave no id for it');
+    return JSON.stringify([scope, callId]);
   }
 
   #gate(tool: string): Gate {
@@ -118,9 +119,12 @@ export function outputOrText(tool: string, result: GateResult): unknown {
 /** The body comes with each call, from the framework. */
 function gated({ name, description = '', inputSchema }: FrameworkTool, asks: AskConfig = {}) {
   const { body } = describedTool({ name });
-  const schema = inputSchema && { inputJsonSchema: inputSchema };
+  const schema = inputSchema && { inputSchema };
   return tool({ name, description, ...schema, ...asks, needsApproval: asks.needsApproval ?? true }, body as never);
 }
+
+const cannotGate = (ids: { readonly [name: string]: unknown }, why: string): UsageError =>
+  new UsageError('invalid-options', ids, `This call cannot be gated: ${why}. Nothing was asked.`);
 
 const aScope: OptionKind = {
   is: 'a string that is not empty',
