@@ -1,7 +1,7 @@
 // POST /agui/{agent}: runs an agent for AG-UI clients. The run is a chat in the store, so everything the chat promises holds.
 import { z } from '@hono/zod-openapi';
-import { UsageError } from 'countersign';
-import type { LoadedChat } from 'countersign/ui';
+import { type ErrorCode, UsageError } from 'countersign';
+import type { HttpProblem, LoadedChat } from 'countersign/ui';
 import { createChats } from '../api/chats.ts';
 import { unknownAgent } from '../api/run-answer.ts';
 import type { Services } from '../api/services.ts';
@@ -27,8 +27,9 @@ export function agUiEndpoints(services: Services) {
       load: async (): Promise<LoadedChat> => {
         const answer = await look('');
         if (answer.ok) return (await answer.json()) as LoadedChat;
-        if (!run) return { id: chatId, status: 'done', version: 0, messages: [] };
-        throw unknownThread(chatId);
+        if (answer.status === 404 && !run) return { id: chatId, status: 'done', version: 0, messages: [] };
+        const { code, status, detail } = (await answer.json()) as HttpProblem;
+        throw new UsageError(code as ErrorCode, { status, runId: chatId }, detail);
       },
       stream: () => look('/stream'),
       post: (messages: readonly { readonly role: string }[]) =>
