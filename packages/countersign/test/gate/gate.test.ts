@@ -169,6 +169,7 @@ test('waiting ends with the decision, or at its time', async () => {
   const { ai, gate } = openProcess();
   const id = pendingId(await gate.request(ACME, { key: 'k' }));
   expect(await gate.wait(id, { timeout: 30 })).toMatchObject({ status: 'pending' });
+  expect(await gate.run(ACME, { key: 'k', timeout: 30 })).toMatchObject({ status: 'pending' });
   const waiting = gate.wait(id);
   await ai.runs.decide(id, 'approve');
   expect(await waiting).toMatchObject({ status: 'approved' });

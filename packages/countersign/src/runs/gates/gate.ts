@@ -137,7 +137,7 @@ export class Gate<Input = any, Output = any> {
     const until = timeout === undefined ? undefined : performance.now() + timeout;
     for (;;) {
       const result = await this.request(input, { ...options, run: options.run || true });
-      const left = until === undefined ? undefined : Math.max(0, until - performance.now());
+      const left = until === undefined ? undefined : Math.max(0, Math.ceil(until - performance.now()));
       if (result.status !== 'pending' || left === 0) return result;
       await this.wait(result.id, { ...(left !== undefined && { timeout: left }), ...(signal && { signal }) });
     }
