@@ -1,6 +1,6 @@
 // The front door: what authors of applications use. Authors of a store use `countersign/store`.
 export { z } from 'zod';
-export type { Condition } from './core/condition.ts';
+export { type Condition, meets } from './core/condition.ts';
 export type { Resume } from './core/decide.ts';
 export {
   ConflictError,
