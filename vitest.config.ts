@@ -44,6 +44,8 @@ export default defineConfig({
       { find: /^countersign\/forms$/, replacement: source('core/form.ts') },
       { find: /^countersign\/mcp$/, replacement: source('mcp/index.ts') },
       { find: /^countersign\/langgraph$/, replacement: source('frameworks/langgraph/index.ts') },
+      { find: /^countersign\/genkit$/, replacement: source('frameworks/genkit/index.ts') },
+      { find: /^countersign\/openai-agents$/, replacement: source('frameworks/openai-agents/index.ts') },
       { find: /^countersign\/postgres$/, replacement: source('stores/postgres/postgres.ts') },
       { find: /^countersign\/sqlite$/, replacement: source('stores/sqlite/sqlite.ts') },
       { find: /^countersign\/store$/, replacement: source('store.ts') },

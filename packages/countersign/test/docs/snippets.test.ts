@@ -60,6 +60,8 @@ const CONFIG = {
       'countersign/ai-sdk': [join(root, 'packages/countersign/src/ai-sdk/index.ts')],
       'countersign/forms': [join(root, 'packages/countersign/src/core/form.ts')],
       'countersign/mcp': [join(root, 'packages/countersign/src/mcp/index.ts')],
+      'countersign/genkit': [join(root, 'packages/countersign/src/frameworks/genkit/index.ts')],
+      'countersign/openai-agents': [join(root, 'packages/countersign/src/frameworks/openai-agents/index.ts')],
       'countersign/postgres': [join(root, 'packages/countersign/src/stores/postgres/postgres.ts')],
       'countersign/sqlite': [join(root, 'packages/countersign/src/stores/sqlite/sqlite.ts')],
       'countersign/store': [join(root, 'packages/countersign/src/store.ts')],
