@@ -9,7 +9,7 @@ import { campaignSize } from '../campaign-size.ts';
 import { decisionIn, isPending, live, newWorld, toolOf, type World } from './random-chat.ts';
 import { callsIn, isGated } from './random-tools.ts';
 
-const { COUNTERSIGN_SEEDS = campaignSize(60, 600), COUNTERSIGN_FIRST_SEED = '1' } = process.env;
+const { COUNTERSIGN_SEEDS = campaignSize(30, 600), COUNTERSIGN_FIRST_SEED = '1' } = process.env;
 const SEEDS = Array.from({ length: Number(COUNTERSIGN_SEEDS) }, (_, index) => Number(COUNTERSIGN_FIRST_SEED) + index);
 
 export function onlyShownCallsRun(): void {

@@ -16,8 +16,8 @@ const seeds = (usually: number): readonly number[] =>
   Array.from({ length: Number(COUNTERSIGN_SEEDS ?? usually) }, (_, index) => Number(COUNTERSIGN_FIRST_SEED) + index);
 
 describe('a random history of a stored chat duplicates and loses nothing', () => {
-  test.each(seeds(campaignSize(40, 600)))('in memory (seed %i)', (seed) => check(seed, (now) => memoryStore({ now })));
-  test.each(seeds(campaignSize(10, 150)))('in SQLite (seed %i)', (seed) =>
+  test.each(seeds(campaignSize(25, 600)))('in memory (seed %i)', (seed) => check(seed, (now) => memoryStore({ now })));
+  test.each(seeds(campaignSize(6, 150)))('in SQLite (seed %i)', (seed) =>
     check(seed, (now) => sqliteStore({ path: ':memory:', now })),
   );
 });

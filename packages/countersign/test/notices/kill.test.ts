@@ -16,7 +16,7 @@ import { testServer } from '../stores/postgres-server.ts';
 import { openDesk, PEOPLE } from './desk.ts';
 import type { Receipt } from './receiver-child.ts';
 
-const KILLS = campaignSize(15, 300);
+const KILLS = campaignSize(10, 300);
 const AT_ONCE = 3;
 const SEED = 20_261_118;
 /** Killed processes leave leases, and refused notices wait for up to an hour. For the last process, time passes faster. */

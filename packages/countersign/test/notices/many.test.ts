@@ -12,7 +12,7 @@ import type { Drained, DrainingOptions } from './draining-child.ts';
 import type { Receipt } from './receiver-child.ts';
 
 /** A request is told to the shared channel and to two people. */
-const NOTICES = campaignSize(3_000, 100_200);
+const NOTICES = campaignSize(1_200, 100_200);
 const OF_A_RUN = 100;
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-many-'));

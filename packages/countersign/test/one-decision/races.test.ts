@@ -12,7 +12,7 @@ import { eventually } from '../eventually.ts';
 import { testServer } from '../stores/postgres-server.ts';
 
 const PROCESSES = 4;
-const ROUNDS = campaignSize(3, 10);
+const ROUNDS = campaignSize(2, 10);
 const APPROVE: DecisionInput = { type: 'approve' };
 const REJECT: DecisionInput = { type: 'reject', reason: 'no' };
 

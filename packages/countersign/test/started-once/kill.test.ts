@@ -8,7 +8,7 @@ import type { Place } from '../crash/bank.ts';
 import { campaign } from '../crash/campaign.ts';
 import { testServer } from '../stores/postgres-server.ts';
 
-const KILLS = campaignSize(24, 300);
+const KILLS = campaignSize(16, 300);
 const SEED = 20_260_101;
 
 const postgres = await testServer();

@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { ConflictError, type DecisionInput, type Json, type RunInterrupt } from 'countersign';
 import { describe, expect, test } from 'vitest';
+import { campaignSize } from '../campaign-size.ts';
 import { ask, call, type Define, LEASE_MS, script, tool, waiting, world } from '../sub-agents/kit.ts';
 
 type Random = () => number;
@@ -156,11 +157,11 @@ const seeds = (count: number) => Array.from({ length: count }, (_, index) => ind
 const END = { status: 'done', text: TEXT, ok: true, left: [], acted: Array(CALLS_THAT_ACT).fill(1) };
 
 describe('each call acts once', () => {
-  test.each(seeds(8))('in one process (seed %i)', async (seed) => {
+  test.each(seeds(campaignSize(5, 8)))('in one process (seed %i)', async (seed) => {
     expect(await history(seed, false)).toEqual(END);
   });
 
-  test.each(seeds(22))('in processes that die and stop (seed %i)', async (seed) => {
+  test.each(seeds(campaignSize(12, 60)))('in processes that die and stop (seed %i)', async (seed) => {
     expect(await history(seed, true)).toEqual(END);
   });
 });

@@ -9,7 +9,7 @@ import { temporaryFolder } from './folder.ts';
 import { testServer, withSetting } from './postgres-server.ts';
 import { race } from './race.ts';
 
-const RUNS = campaignSize(40, 120);
+const RUNS = campaignSize(20, 120);
 const PROCESSES = 4;
 const LEVEL = 'default_transaction_isolation';
 

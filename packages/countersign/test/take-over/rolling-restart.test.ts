@@ -11,7 +11,7 @@ import { inspect } from '../crash/campaign-check.ts';
 import { startChild } from '../crash/children.ts';
 import { testServer } from '../stores/postgres-server.ts';
 
-const RESTARTS = campaignSize(15, 48);
+const RESTARTS = campaignSize(8, 48);
 const AT_ONCE = 3;
 /** Longer than the test: a run that is not released stays claimed, and the test fails. */
 const LEASE_MS = 600_000;
