@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { KEYS } from './pty.ts';
-import { createWorkplace, PAY, workplaceForEach } from './workplace.ts';
+import { COMMAND_LINE, createWorkplace, PAY, workplaceForEach } from './workplace.ts';
 
 const place = workplaceForEach();
 
@@ -257,46 +257,53 @@ describe('dev', { timeout: TIMEOUT }, () => {
   });
 });
 
-describe('agents files', { timeout: TIMEOUT }, () => {
-  test.each([
-    [
-      'exports nothing useful',
-      'export const other = 1;',
-      /must export an instance as default or `ai`\. It exports: other/,
-    ],
-    ['has a syntax error', 'export default {;', /failed to load:[\s\S]*mine\.ts:1[\s\S]*SyntaxError/],
-    ['uses syntax that cannot be stripped', 'enum A { B }\nexport default A;', /mine\.ts:1\n[\s\S]*only strips types/],
-    [
-      'imports a missing name',
-      "import { none } from './agents.ts';\nexport default none;",
-      /mine\.ts failed to load:[\s\S]*mine\.ts:1[\s\S]*'none'[\s\S]*Fix the name/,
-    ],
-    ['imports a missing file', "import './none.ts';", /failed to load:[\s\S]*none\.ts[\s\S]*fix the path/],
-    ['throws', "throw new Error('no config');", /failed to load:\n +Error: no config\n +at .*mine\.ts:1/],
-    [
-      'has a misspelled policy',
-      'export const server = { mayDecides: () => false }; export default () => 5;',
-      /Invalid `server` options in mine\.ts: .*mayDecides/,
-    ],
-    ['returns something else', 'export default () => 5;', /exports a function that returns something else/],
-    [
-      'has no store',
-      "import { countersign } from 'countersign';\nexport const ai = countersign();",
-      /Runs live in a store/,
-    ],
-  ])('a file that %s is reported with its location', async (_name, text, message) => {
-    writeFileSync(place.path('mine.ts'), text);
-    const { code, stderr } = await place.spawned(['worker', 'mine.ts']);
-    expect(stderr).toMatch(message);
-    expect(code).toBe(1);
-  });
+/** Ends one command in the output of a process that runs several. */
+const END = '\0';
 
-  test('a mistake in an imported file names that file', async () => {
-    writeFileSync(place.path('mine.ts'), "export { default } from './part.ts';");
+/** Runs `countersign worker FILE` for each file in one process, and returns the exit codes and errors. None of them starts a worker. */
+async function loadEach(files: readonly string[]): Promise<readonly (readonly [code: number, errors: string])[]> {
+  const script = `const { runCommandLine } = await import(${JSON.stringify(COMMAND_LINE)});
+    for (const file of process.argv.slice(1)) {
+      const code = await runCommandLine(['worker', file]);
+      process.stderr.write(${JSON.stringify(END)} + code + ${JSON.stringify(END)});
+    }
+    process.exit();`;
+  const { stderr } = await place.run(process.execPath, ['--input-type=module', '--eval', script, ...files]);
+  const parts = stderr.split(END);
+  return files.map((_, index) => [Number(parts[2 * index + 1]), parts[2 * index] ?? '']);
+}
+
+describe('agents files', { timeout: TIMEOUT }, () => {
+  test('a file that cannot be used is reported with its location', async () => {
+    const faults: readonly (readonly [text: string, message: RegExp])[] = [
+      ['export const other = 1;', /must export an instance as default or `ai`\. It exports: other/],
+      ['export default {;', /failed to load:[\s\S]*mine\.ts:1[\s\S]*SyntaxError/],
+      // Syntax that cannot be stripped.
+      ['enum A { B }\nexport default A;', /mine\.ts:1\n[\s\S]*only strips types/],
+      [
+        "import { none } from './agents.ts';\nexport default none;",
+        /mine\.ts failed to load:[\s\S]*mine\.ts:1[\s\S]*'none'[\s\S]*Fix the name/,
+      ],
+      ["import './none.ts';", /failed to load:[\s\S]*none\.ts[\s\S]*fix the path/],
+      ["throw new Error('no config');", /failed to load:\n +Error: no config\n +at .*mine\.ts:1/],
+      [
+        'export const server = { mayDecides: () => false }; export default () => 5;',
+        /Invalid `server` options in \d-mine\.ts: .*mayDecides/,
+      ],
+      ['export default () => 5;', /exports a function that returns something else/],
+      // No store.
+      ["import { countersign } from 'countersign';\nexport const ai = countersign();", /Runs live in a store/],
+      // A mistake in an imported file names that file.
+      [
+        "export { default } from './part.ts';",
+        /^error: 9-mine\.ts failed to load:\n[\s\S]*part\.ts:1[\s\S]*SyntaxError/,
+      ],
+    ];
     writeFileSync(place.path('part.ts'), 'export default {;');
-    const { code, stderr } = await place.spawned(['worker', 'mine.ts']);
-    expect(stderr).toMatch(/^error: mine\.ts failed to load:\n[\s\S]*part\.ts:1[\s\S]*SyntaxError/);
-    expect(code).toBe(1);
+    for (const [index, [text]] of faults.entries()) writeFileSync(place.path(`${index}-mine.ts`), text);
+    const ended = await loadEach(faults.map((_, index) => `${index}-mine.ts`));
+    for (const [index, [text, message]] of faults.entries())
+      expect(ended[index], text).toEqual([1, expect.stringMatching(message)]);
   });
 
   test('a folder is refused', async () => {

@@ -10,6 +10,7 @@ import agents from './fixtures/agents.ts';
 import { inTerminal, plainEnvironment, type TerminalOptions, watchOutput } from './pty.ts';
 
 export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+export const COMMAND_LINE = join(import.meta.dirname, '../../src/cli/command-line.ts');
 export const FIXTURES = join(import.meta.dirname, 'fixtures');
 
 export type Finished = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
