@@ -394,8 +394,6 @@ test.for([
   ['is cut', 'before', 3, true],
   ['is cut', 'after', 3, true],
   ['ends', 'before', 3, false],
-  ['ends', 'after', 3, false],
-  ['ends', 'before', 4, false],
   ['ends', 'after', 4, false],
   ['ends', 'before', 5, false],
 ] as const)(
@@ -424,7 +422,7 @@ test.for([
   },
 );
 
-test.for([0, 1, 2, 3, 4])('a replay that ends too soon, after %i chunks, is requested again', async (chunks) => {
+test.for([0, 2, 4])('a replay that ends too soon, after %i chunks, is requested again', async (chunks) => {
   const passing = await withClock();
   const [first, second] = [card(), card({ id: 'run:2' })];
   await chat([first, second], { watch: true });

@@ -58,7 +58,11 @@ export async function openSite(api?: (request: IncomingMessage, response: Server
   return {
     async open() {
       for (const asked of untaken.splice(0)) asked.cut();
-      const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin' });
+      const context = await browser.newContext({
+        locale: 'en-GB',
+        timezoneId: 'Europe/Berlin',
+        reducedMotion: 'reduce',
+      });
       const page = await context.newPage();
       page.on('pageerror', (error) => {
         throw error;

@@ -26,7 +26,7 @@ type Violation = { readonly id: string; readonly nodes: readonly { readonly html
 /** The guards of a popup pass the focus on; a menu that is open stands outside the landmarks, and has the focus. */
 async function violations(page: Page, hasMenu = false): Promise<readonly string[]> {
   await page.evaluate(axe);
-  const options = { rules: { region: { enabled: !hasMenu } } };
+  const options = { rules: { region: { enabled: !hasMenu } }, selectors: false };
   const context = { include: [['html']], exclude: [['[data-base-ui-focus-guard]']] };
   const found = await page.evaluate<readonly Violation[]>(
     `axe.run(${JSON.stringify(context)}, ${JSON.stringify(options)}).then(({ violations }) => violations)`,
@@ -78,14 +78,14 @@ async function busyDesk(): Promise<{ readonly desk: Desk; readonly paths: readon
   };
 }
 
-// Both viewports and both colour schemes, once each: axe takes a second a page.
+// Both viewports and both colour schemes, once each: axe takes a second a page. On the phone, one page of each kind.
 test.for([
-  ['desktop, light', DESKTOP, 'light'],
-  ['phone, dark', PHONE, 'dark'],
-] as const)('every page is free of axe violations and overflow: %s', async ([, viewport, colorScheme]) => {
+  ['desktop, light', DESKTOP, 'light', []],
+  ['phone, dark', PHONE, 'dark', [2, 3, 7, 9]],
+] as const)('every page is free of axe violations and overflow: %s', async ([, viewport, colorScheme, similar]) => {
   const { desk, paths } = await busyDesk();
   const page = await browse(desk, 'ada', '/', { viewport, colorScheme });
-  for (const [path, heading] of paths) {
+  for (const [path, heading] of paths.filter((_, index) => !similar.some((skipped) => skipped === index))) {
     await page.goto(`${desk.url}${path}`);
     await page.getByRole('heading', { name: heading }).first().waitFor();
     expect([path, ...(await violations(page))]).toEqual([path]);

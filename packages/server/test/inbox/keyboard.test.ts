@@ -4,12 +4,15 @@ import { browse, card, list, openDesk, PATIENT, toast, withBrowser } from './des
 
 withBrowser();
 
+/** With animations, which may hold back the focus. */
+const MOVING = { reducedMotion: 'no-preference' } as const;
+
 test('three questions are decided with the keyboard alone', async () => {
   const desk = await openDesk();
   const first = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const second = await desk.start([['pay', { to: 'Lantern', amount: 600 }]]);
   const third = await desk.start([['pay', { to: 'Birch', amount: 700 }]]);
-  const page = await browse(desk, 'ada');
+  const page = await browse(desk, 'ada', '/', MOVING);
   await list(page).getByRole('link').nth(2).waitFor();
   const press = async (...keys: readonly string[]) => {
     for (const key of keys) await page.keyboard.press(key);
@@ -57,7 +60,7 @@ test('pressing Enter again after a decision decides nothing more', async () => {
     ['pay', { to: 'Northwind', amount: 500 }],
     ['pay', { to: 'Lantern', amount: 600 }],
   ]);
-  const page = await browse(desk, 'ada');
+  const page = await browse(desk, 'ada', '/', MOVING);
   await list(page).getByRole('link').nth(1).waitFor();
   await card(page).getByRole('button', { name: 'Approve' }).waitFor();
   await page.keyboard.press('a');
@@ -71,7 +74,7 @@ test('pressing Enter again after a decision decides nothing more', async () => {
 test('the keyboard reaches an answer, a hold, the search and the pages', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['choose', { question: 'Which size?', choices: ['Small', 'Large'] }]]);
-  const page = await browse(desk, 'ada');
+  const page = await browse(desk, 'ada', '/', MOVING);
   await list(page).getByRole('link').waitFor();
   await page.keyboard.press('/');
   const found = page.waitForResponse((response) => response.url().includes('search=which'));
@@ -111,7 +114,7 @@ test('the help lists the keys, and switches them off', async () => {
   const desk = await openDesk();
   await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   await desk.start([['pay', { to: 'Lantern', amount: 600 }]]);
-  const page = await browse(desk, 'ada');
+  const page = await browse(desk, 'ada', '/', MOVING);
   await card(page).getByText('Pay 500?').waitFor();
   await page.keyboard.press('?');
   const help = page.getByRole('dialog', { name: 'Help' });
