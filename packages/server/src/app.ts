@@ -3,6 +3,7 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import { type Countersign, UsageError } from 'countersign';
 import type { Context } from 'hono';
 import { Access } from './access.ts';
+import { agUiEndpoints } from './agui/endpoint.ts';
 import { documentOf } from './api/document.ts';
 import { apiEndpoints } from './api/endpoints.ts';
 import type { Services } from './api/services.ts';
@@ -159,6 +160,10 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
       });
   }
   hono.route(BASE, api);
+  // The same route without the version of the API, as AG-UI servers have it.
+  const agUi = new OpenAPIHono();
+  for (const endpoint of agUiEndpoints(services)) mountEndpoint(agUi, endpoint, { caller, streams, ...limits });
+  hono.route('/', agUi);
 
   mountHealth(hono, { ai, measures, metrics, caller, isRetired: () => isRetired });
   hono.get('/login', async (context) => {

@@ -28,7 +28,7 @@ async function client(
   config: Partial<HttpAgentConfig> = {},
 ): Promise<Client> {
   const headers = { authorization: `Bearer ${await server.tokenFor(person)}` };
-  const http = new HttpAgent({ url: `${server.url}/api/v1/agui/${agent}`, headers, threadId, ...config });
+  const http = new HttpAgent({ url: `${server.url}/agui/${agent}`, headers, threadId, ...config });
   return {
     agent: http,
     run: async (said, resume) => {
