@@ -42,6 +42,7 @@ export default defineConfig({
       { find: /^countersign$/, replacement: source('index.ts') },
       { find: /^countersign\/ai-sdk$/, replacement: source('ai-sdk/index.ts') },
       { find: /^countersign\/forms$/, replacement: source('core/form.ts') },
+      { find: /^countersign\/mastra$/, replacement: source('frameworks/mastra/index.ts') },
       { find: /^countersign\/mcp$/, replacement: source('mcp/index.ts') },
       { find: /^countersign\/langgraph$/, replacement: source('frameworks/langgraph/index.ts') },
       { find: /^countersign\/genkit$/, replacement: source('frameworks/genkit/index.ts') },

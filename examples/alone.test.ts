@@ -1,5 +1,6 @@
 // Every example runs by itself, on the built package, without a terminal.
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -14,6 +15,8 @@ test.each([
   ['prompt-file.ts', 'A party indoors, with cake at four.'],
   ['chat.ts', 'Model: You are welcome. We exchanged 5 messages.'],
   ['sub-agent.ts', 'Paid: $140 to the butcher'],
+  ['byo/langgraph/agent.ts', 'Paid 950 to ACME'],
+  ['byo/mastra/agent.ts', 'Paid 950 to ACME'],
   ['streaming.ts', 'It is lit. Enjoy your barbecue!'],
 ])('%s', { timeout: 120_000 }, async (file, last) => {
   const run = promisify(execFile)(process.execPath, [join(import.meta.dirname, file)]);
@@ -21,4 +24,9 @@ test.each([
   const { stdout, stderr } = await run;
   expect(stderr).toBe('');
   expect(stdout.trimEnd().split('\n').at(-1)).toContain(last);
+});
+
+test.each(['langgraph', 'mastra'])('the guide for %s shows its example', (framework) => {
+  const read = (path: string) => readFileSync(join(import.meta.dirname, path), 'utf8');
+  expect(read(`../docs/guides/${framework}.md`)).toContain(read(`byo/${framework}/agent.ts`).trimEnd());
 });
