@@ -145,10 +145,9 @@ test('Slack gets its answer while the store is slow; the decision and the form f
   const { press, told, local, card } = await shownRequest('pay bob 950', { server: { store } });
   const { promise, resolve } = Promise.withResolvers<void>();
   blocked = promise;
-  const started = performance.now();
+  // Both get an answer before the store answers.
   expect((await press('edit')).status).toBe(200);
   expect((await press('approve')).status).toBe(200);
-  expect(performance.now() - started).toBeLessThan(3_000);
   await expect.poll(() => JSON.stringify([...local.views.values()])).toContain('Loading');
   expect(local.remarks).toEqual([]);
   blocked = undefined;
