@@ -5,7 +5,7 @@ export type Identified = { readonly id: string };
 
 /**
  * The list after its first page was loaded again. What stood behind that page's last entry stays, so that entries which
- * moved down are not lost; what is gone from the page is gone. If the page shares nothing with the list, it is the list.
+ * moved down are not lost; items that are gone from the page are gone. If the page shares nothing with the list, it is the list.
  */
 export function refreshed<Item extends Identified>(known: Page<Item> | undefined, first: Page<Item>): Page<Item> {
   const last = first.items.at(-1);

@@ -1,6 +1,6 @@
 // The addresses of chats.
 
-/** Random; also where a page is not served over https, and `crypto.randomUUID` is missing. */
+/** Random, even if a page is not served over https and `crypto.randomUUID` is missing. */
 export function newChatId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(10));
   return `chat_${Array.from(bytes, (byte) => byte.toString(36).padStart(2, '0')).join('')}`;

@@ -1,4 +1,4 @@
-// The channels: what waits, and what they could not deliver, with a button to try it again.
+// The channels: pending notices, and failed deliveries with a button to retry them.
 import { VisibleText } from '@countersign/react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'wouter';

@@ -1,4 +1,4 @@
-// What the signed-in person wants to be told: by which channels, at which hours, and what comes together.
+// The notices that the signed-in person wants: by which channels, at which hours, and which are sent together.
 import { VisibleText } from '@countersign/react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';

@@ -38,12 +38,12 @@ export function useNotifications(me: Me | undefined): void {
   }, [isOn, data, me]);
 }
 
-/** The browser took its permission back, or does without: the list shows the request all the same. */
+/** The browser took its permission back, or has no notifications: the list still shows the request. */
 const ignore = () => undefined;
 
 type Known = { readonly ids: ReadonlySet<string>; readonly since: number };
 
-/** What is pending when the page opens is not new; neither is an older request that moved up into the list. */
+/** A request that is pending when the page opens is not new; neither is an older request that moved up into the list. */
 function compared(known: Known | undefined, items: readonly Interrupt[]): { next: Known; fresh: readonly Interrupt[] } {
   const since = Math.max(known?.since ?? 0, ...items.map(({ createdAt }) => createdAt ?? 0));
   const next = { ids: new Set([...(known?.ids ?? []), ...items.map(({ id }) => id)]), since };

@@ -15,7 +15,7 @@ export function worker(): Promise<ServiceWorkerRegistration> {
   return registered;
 }
 
-/** Opens what was clicked in this window. */
+/** Opens the clicked request in this window. */
 export function useWorker(navigate: (path: string) => void): void {
   useEffect(() => {
     if (!hasWorker) return;

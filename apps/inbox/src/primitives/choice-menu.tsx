@@ -6,7 +6,7 @@ import type { ReactNode } from 'react';
 export type Choice = { readonly value: string; readonly label: string };
 
 type ChoiceMenuProps = {
-  /** What is chosen, such as “Tool”. */
+  /** The name of the choice, such as “Tool”. */
   readonly label: string;
   readonly value: string;
   readonly choices: readonly Choice[];

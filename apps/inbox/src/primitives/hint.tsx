@@ -1,4 +1,4 @@
-// A tooltip with a name and the key for it. What it says is never needed to use the control.
+// A tooltip with a name and the key for it. Its text is never needed to use the control.
 import { Tooltip } from '@base-ui/react/tooltip';
 import type { ReactElement } from 'react';
 

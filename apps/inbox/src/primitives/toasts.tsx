@@ -14,7 +14,7 @@ const manager = Toast.createToastManager<Extra>();
 const SHOWN_MS = 6_000;
 const TROUBLE_SHOWN_MS = 12_000;
 
-/** `href` leads to what it is about. */
+/** `href` leads to its subject. */
 export function showToast(tone: Tone, text: string, href?: string): void {
   manager.add({
     title: text,

@@ -53,7 +53,7 @@ export type FormField = {
 /** A flat list of fields. With `single`, its only field is the whole value; otherwise each field is a property of an object. */
 export type Form = { readonly single: boolean; readonly fields: readonly FormField[] };
 
-/** What a person typed, by the name of the field. */
+/** The entered texts, by the name of the field. */
 export type FormStrings = { readonly [name: string]: string | undefined };
 
 /** Why a form cannot be read, and which field is meant. */
@@ -204,7 +204,7 @@ function textInput({ format, minLength, maxLength }: Schema, start: Json | undef
   };
 }
 
-/** A schema that may also be null is the other schema, with what stands beside it. */
+/** A schema that allows null becomes the other schema, with the properties beside it. */
 function withoutNull(given: Schema): { readonly schema: Schema; readonly nullable: boolean } {
   const { anyOf, oneOf, ...beside } = given;
   const types = Array.isArray(given.type) ? given.type.filter((type) => type !== 'null') : [];

@@ -32,7 +32,7 @@ const DATA_URL = /^data:([^,;]*)(?:;(?!base64,)[^,;]*)*(;base64)?,(.*)$/s;
 const base64 = (data: string | Uint8Array): string =>
   typeof data === 'string' ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64');
 
-/** A `%` that is not an escape stays as it is. */
+/** A `%` that is not an escape stays unchanged. */
 function percentDecoded(text: string): string {
   return text.replaceAll(/(?:%[\da-f]{2})+/gi, (escapes) => Buffer.from(escapes.replaceAll('%', ''), 'hex').toString());
 }

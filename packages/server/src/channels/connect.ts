@@ -1,4 +1,4 @@
-// Connects channels with the server: what they tell has links to its pages, and reaches only people who may read it.
+// Connects channels with the server: notices link to its pages, and go only to people with access to the request.
 import type { Recipient, RunInterrupt } from 'countersign';
 import type { Services } from '../api/services.ts';
 import { personById } from '../identity/person-by-id.ts';

@@ -1,4 +1,4 @@
-// Decision links: a page on which one person decides one request without signing in to the inbox. Looking changes nothing.
+// Decision links: pages where one person decides one request without signing in to the inbox. Looking changes nothing.
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { ConflictError, type DecisionInput, type Recipient, type RunInterrupt, UsageError } from 'countersign';
@@ -18,7 +18,7 @@ import { type Offer, offersOf } from './offers.ts';
 import { confirmPage, donePage, type LinkPage, nothingPage, reviewPage, signInPage } from './page.ts';
 import { createLinkTokens, type DecisionLink, type LinkTokens } from './token.ts';
 
-/** A request to the page of a link, and who is signed in there. */
+/** A request to the page of a link, and the signed-in person. */
 type Visit = { readonly request: Request; findCaller(): Promise<Caller | undefined> };
 
 export type DecisionLinks = {

@@ -18,7 +18,7 @@ import { lineHtml, valueHtml } from './value-html.ts';
 /** What every page of an open link shows. */
 export type LinkPage = Offers & {
   readonly card: Interrupt;
-  /** The person whom the link was sent to, who decides. */
+  /** The recipient of the link. This person decides. */
   readonly person: Person;
   readonly channel: string;
   readonly format: Format;
@@ -36,7 +36,7 @@ type Refused = Partial<Draft> & {
   readonly status: number;
 };
 
-/** The request with a form for each decision; with `refused`, what was entered and what is wrong with it. */
+/** The request with a form for each decision; with `refused`, the entered values and their problems. */
 export function reviewPage(page: LinkPage, refused?: Refused): Response {
   const { card, offers, elsewhere, isShown } = page;
   const body = [
@@ -83,7 +83,7 @@ ${isSettled && result.drill ? '<p>It was a drill, a request to reject: nothing w
   return answer(page, isSettled ? DONE[offer.verb] : 'Your vote is recorded', body);
 }
 
-/** The title says what was asked for, which is not what runs after an edit. */
+/** The title names the proposed call. After an edit, another call runs. */
 const asked = ({ verb }: Offer, { title, tool }: Interrupt): string =>
   `<p class="doing">${verb === 'edit' ? 'Asked for: ' : ''}<strong>${lineHtml(title ?? tool)}</strong></p>`;
 

@@ -63,7 +63,7 @@ export const INTERRUPT_OPTIONS: OptionTable<InterruptOptions> = {
   onReject: oneOf('resume'),
 };
 
-/** Returns what is wrong with the answer that a body asks for. */
+/** Returns the problem with the answer that a body asks for. */
 export function answerProblem({ answerSchema, onReject }: InterruptOptions): string | undefined {
   if (answerSchema === undefined) return onReject === undefined ? undefined : 'it has onReject, but no answerSchema';
   try {

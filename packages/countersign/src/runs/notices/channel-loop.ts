@@ -39,7 +39,7 @@ export class ChannelLoop {
     this.#passes = new Repeating(() => this.#pass(), options.onError);
   }
 
-  /** Delivers what is due. */
+  /** Delivers due notices. */
   wake(): void {
     if (!this.#isStopping) this.#passes.wake();
   }

@@ -1,4 +1,4 @@
-// Makes a notice for a channel from the question as it is now.
+// Makes a notice for a channel from the current question.
 
 import { isObject, type Json } from '../../core/json.ts';
 import type { QuestionNotice } from '../../core/notice.ts';

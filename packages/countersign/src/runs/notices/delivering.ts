@@ -61,7 +61,7 @@ export class Deliverer {
     for (const one of ready) await this.#send(one, stopping);
   }
 
-  /** Leases the entry and finds out what is due. Undefined if nothing is, or if another process works on it. */
+  /** Leases the entry and returns the due notices. Undefined if none is due, or if another process works on it. */
   async #prepare(hint: Hint, stopping: AbortSignal): Promise<Ready | undefined> {
     const { hints } = this.#outcomes;
     const held = await this.#hold(hint);
@@ -74,7 +74,7 @@ export class Deliverer {
     try {
       const card = interruptView(record);
       const remindAt = hint.person === null ? nextReminderOf(card, this.#options.now()) : undefined;
-      // First, so that people are reminded whatever becomes of what is due now.
+      // First, so that people are reminded even if the notices that are due now fail.
       if (remindAt !== undefined)
         await hints.put({ dueAt: remindAt, requestId: card.id, person: null, cause: REMINDER });
       const isPersonal = this.#channel.audience === 'person';
@@ -105,7 +105,7 @@ export class Deliverer {
     const notices = noticesOf(card, this.#options.now());
     const missing = undelivered(notices, entry);
     const over = notices.some(isOver);
-    // While it is open, people may join: by a role, a policy that was applied again, or because it is not assigned any more.
+    // While it is open, people may join: by a role, a policy that was applied again, or because it is no longer assigned.
     const asked = over ? missing.filter(() => this.#channel.all) : [...new Set([...notices.slice(0, 1), ...missing])];
     const known = entry.recipients ?? [];
     const recipients = () => Promise.all(asked.map((notice) => recipientsOf(notice, card, this.#options)));

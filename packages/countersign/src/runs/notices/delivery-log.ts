@@ -1,4 +1,4 @@
-// The log of deliveries: what was delivered to whom, and what failed. For people; nothing depends on it. Kept for a week.
+// The log of deliveries: notices, their recipients, and failures. For people; nothing depends on it. Kept for a week.
 import { randomUUID } from 'node:crypto';
 import type { Json } from '../../core/json.ts';
 import type { NoticeType } from '../../core/notice.ts';

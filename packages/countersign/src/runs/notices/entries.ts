@@ -17,7 +17,7 @@ export type Entry = {
   readonly requestId: string;
   /** Null for the request as a whole. */
   readonly person: string | null;
-  /** The notices that were delivered, or that need not be any more. */
+  /** The notices that were delivered or are no longer needed. */
   readonly delivered: readonly { readonly key: string; readonly at: number }[];
   /** A notice was sent, or may have been before a process died: then people learn here that the request is over. */
   readonly sent?: true;
@@ -40,7 +40,7 @@ export type Entry = {
   readonly hinting?: true;
 };
 
-/** An entry as it was read; `version` is 0 if it does not exist yet. */
+/** An entry as read; `version` is 0 if it does not exist yet. */
 export type Kept = { readonly entry: Entry; readonly version: number };
 
 export const entryKey = (requestId: string, person: string | null): string =>

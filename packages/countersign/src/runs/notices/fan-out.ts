@@ -46,7 +46,7 @@ export class FanOut {
     for (let isMore = true; isMore && !isStopping(); ) {
       const taken = await store.takeUntold(BATCH, LEASE_MS);
       if (taken.length === 0) return;
-      // Read after the take: a channel that is registered later announces what is pending then.
+      // Read after the take: a channel that is registered later announces the requests that are pending then.
       const channels = await this.#registry.list(now());
       await Promise.all(
         taken.map(async ({ interrupt, news }) => {
@@ -88,7 +88,7 @@ export class FanOut {
     cause: string,
   ): Promise<void> {
     const { store, now } = this.#options;
-    // A rebuilt list marks old requests again, and the entries that say what was told of them are gone.
+    // A rebuilt list marks old requests again, and the entries of their sent notices are gone.
     if (settledAt !== null && settledAt < now() - KEPT_MS) return;
     const asked = channels.filter(({ since }) => settledAt === null || settledAt >= since);
     const hint = { dueAt: now(), requestId: id, person: null, cause };

@@ -9,7 +9,7 @@ export type Hint = {
   readonly key: string;
   readonly dueAt: number;
   readonly requestId: string;
-  /** Null for the request as a whole: on a shared channel, or until it is known who is told. */
+  /** Null for the request as a whole: on a shared channel, or until the recipients are known. */
   readonly person: string | null;
   /** What caused it. Hints of different causes have different keys: removing one never removes another. */
   readonly cause: string;

@@ -49,7 +49,7 @@ export class Outbox {
     this.#loops = new Map(channels.map((channel) => [channel.name, this.#loopOf(channel)]));
   }
 
-  /** Begins to deliver what is due, without waiting for it. Every append wakes the worker, so this skips most looks. */
+  /** Begins to deliver due notices, without waiting for it. Every append wakes the worker, so this skips most looks. */
   async look(): Promise<void> {
     const now = performance.now();
     if (this.#isStopping || now < this.#lookAgainAt) return;

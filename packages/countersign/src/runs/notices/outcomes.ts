@@ -1,4 +1,4 @@
-// Records what became of a hint: finished, postponed, failed, given up. Each is written in an order in which a crash loses nothing:
+// Records the outcome of a hint: finished, postponed, failed, given up. The order of the writes survives every crash:
 // the hints that replace this one come first, then the entry, then the hint is removed.
 import { messageOf } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
@@ -11,7 +11,7 @@ import { Entries, type Entry, KEPT_MS, type Kept } from './entries.ts';
 import { type Hint, Hints } from './hints.ts';
 import type { Plan } from './plan.ts';
 
-/** A hint whose entry this process has leased, with what is due. */
+/** A hint whose entry this process has leased, with the due notices. */
 export type Leased = { readonly hint: Hint; readonly held: Kept; readonly plan: Plan };
 
 /** `notice`: the one that failed; absent if it failed before it was known what to tell. */
@@ -69,7 +69,7 @@ export class Outcomes {
     if (await this.entries.release(held, held.entry)) await this.hints.remove(hint);
   }
 
-  /** A notice was sent: earlier failures do not count any more. */
+  /** A notice was sent: earlier failures no longer count. */
   async revive({ requestId, person, attempts, dead }: Entry): Promise<void> {
     if (attempts > 0 || dead) await this.#dead.remove(requestId, person);
   }

@@ -1,4 +1,4 @@
-// Which notices of a request are due where, and which need not be sent any more. Pure: the same question and entry, the same plan.
+// Which notices of a request are due where, and which are no longer needed. Pure: the same question and entry, the same plan.
 import type { Interrupt } from '../../core/event.ts';
 import { waitOf } from '../../core/messages/turn-messages.ts';
 import type { NoticeType, QuestionNotice } from '../../core/notice.ts';
@@ -28,7 +28,7 @@ export function planFor(notices: readonly QuestionNotice[], entry: Entry, all: b
   const missing = undelivered(notices, entry);
   if (all) return { send: missing, skip: [] };
   const over = missing.find(isOver);
-  // Nobody needs to hear of a request that is over, except to correct what they heard.
+  // A request that is over is announced only to correct an earlier notice.
   if (over) return { send: entry.sent ? [over] : [], skip: missing.filter((notice) => notice !== over) };
   const send = missing.filter((notice) => !isOutdated(notice, missing));
   return { send, skip: missing.filter((notice) => !send.includes(notice)) };

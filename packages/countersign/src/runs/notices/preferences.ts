@@ -66,7 +66,7 @@ async function endOfQuiet(
   { from, until, timeZone }: NonNullable<NoticePreferences['quiet']>,
   now: number,
 ): Promise<number | undefined> {
-  // Loaded only where someone has quiet hours, because the calendar is large.
+  // Loaded only if someone has quiet hours, because the calendar is large.
   const { Temporal } = await import('temporal-polyfill');
   const local = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone);
   const time = local.toPlainTime().toString().slice(0, 5);

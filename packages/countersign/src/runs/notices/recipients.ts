@@ -39,7 +39,7 @@ export async function recipientsOf(
         return { person: delegate, key: notice.key, why: 'delegate', onBehalfOf: person };
       }),
   );
-  // A delegate who is asked themselves is told as such.
+  // A delegate who is asked directly gets the notice as an approver.
   const told = new Map<string, Told>();
   for (const one of present.toSorted((a, b) => Number(a.why === 'delegate') - Number(b.why === 'delegate')))
     if (!told.has(one.person) && stillConcerns(notice, card, one.person, one.onBehalfOf)) told.set(one.person, one);

@@ -1,4 +1,4 @@
-// The store contract: a question that changed goes to one caller, and comes again until people were told. Stores may lack this.
+// The store contract: a question that changed goes to one caller, and comes again until people were notified. Optional.
 import { deepStrictEqual } from 'node:assert/strict';
 import type { Store } from '../../runs/port/store.ts';
 import {

@@ -1,4 +1,4 @@
-// The content of one mail: a section for each request, and why the person gets it. What is too large becomes a sentence.
+// The content of one mail: a section for each request, and why the person gets it. A large section becomes a sentence.
 import type { Block, Section } from './section.ts';
 
 export type Letter = {
@@ -9,7 +9,7 @@ export type Letter = {
   readonly heading: string;
   readonly sections: readonly Section[];
   readonly footer: readonly string[];
-  /** Stands in place of what is too large. */
+  /** Replaces a section that is too large. */
   readonly tooLarge: string;
 };
 

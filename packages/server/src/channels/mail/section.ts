@@ -5,7 +5,7 @@ import { momentText, type Reading } from './moment.ts';
 import type { MailTexts } from './texts.ts';
 import { factRow, oneLine, type Row, rowsOf } from './value-rows.ts';
 
-/** The person who reads the mail, and how. */
+/** The reader of the mail, and how they read it. */
 export type Reader = { readonly recipient: Recipient; readonly reading: Reading; readonly texts: MailTexts };
 
 /** What a colour means. The words beside it say the same. */
@@ -157,7 +157,7 @@ function voteRow({ by, onBehalfOf, type, at, isEdit }: CardVote, texts: MailText
   return { depth: 1, name: oneLine(by ?? '?'), text: texts.vote(did, when, oneLine(onBehalfOf ?? '')) };
 }
 
-/** What was decided. The request itself is in the first mail of the thread. */
+/** The decision. The request itself is in the first mail of the thread. */
 function decisionBlocks({ decision }: InterruptCard, texts: MailTexts): readonly Block[] {
   if (!decision) return [];
   const { reason = '', note, ...said } = decision;

@@ -29,7 +29,7 @@ export const ENGLISH = {
     cancel: 'Expired, cancelled automatically',
   },
   withdrawn: 'Withdrawn',
-  /** `by` is empty if nobody is recorded. */
+  /** `by` is empty if no person is recorded. */
   outcome: (outcome: string, by: string, when: string) => `${outcome}${by === '' ? '' : ` by ${by}`} at ${when}`,
   risk: { low: 'Low risk', medium: 'Medium risk', high: 'High risk' },
   reversibility: {

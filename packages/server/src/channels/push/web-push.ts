@@ -86,7 +86,7 @@ export function webPush(options: WebPushOptions): PushChannel {
           if (!(await send(device, notice, signal))) await subscriptions().remove(person, device.endpoint);
         }),
       );
-      // Someone who was told in one browser is not told there again because another one failed.
+      // A browser that got the notification does not get it again because another one failed.
       const failed = sent.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
       if (failed && !sent.some(({ status }) => status === 'fulfilled')) throw failed.reason;
     },

@@ -1,4 +1,4 @@
-// Parts of messages and views in Slack's Block Kit. Texts of others are escaped: they mention nobody and link nowhere.
+// Parts of messages and views in Slack's Block Kit. Texts of others are escaped, so they contain no mentions and no links.
 import type { Json } from 'countersign';
 import { visibleText } from '../../cli/print/visible-text.ts';
 
@@ -13,7 +13,7 @@ const MOST_IN_HEADER = 150;
 export const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** Shown as it is, without styles, links and emoji codes. */
+/** Shown literally, without styles, links and emoji codes. */
 export const plain = (text: string): Block => ({
   type: 'plain_text',
   text: escaped(visibleText(text)) || ' ',
@@ -44,7 +44,7 @@ export type Press = {
   readonly style?: 'primary' | 'danger';
 };
 
-/** `value` comes back when somebody presses it. */
+/** Slack returns `value` when a user presses the button. */
 export const button = ({ id, label, style }: Press, value: string): Block => ({
   type: 'button',
   action_id: id,

@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 /** Slack asks for this window. */
 const WINDOW_MS = 5 * 60 * 1_000;
 const MOST_BYTES = 1_000_000;
-/** More signatures are not remembered. A decision that arrives twice is recorded once all the same. */
+/** More signatures are not remembered. A decision that arrives twice is still recorded once. */
 const MOST_REMEMBERED = 10_000;
 
 export type Checked = { readonly body: string } | { readonly status: 401 | 405 | 413 };
@@ -37,7 +37,7 @@ function isSigned(secret: string, timestamp: string, body: Buffer, signature: st
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Entries are in the order in which they were made. A signature may be valid for twice the window, if Slack's clock is ahead. */
+/** Entries are in the order of their creation. A signature may be valid for twice the window, if Slack's clock is ahead. */
 function forgetOld(taken: Map<string, number>): void {
   for (const [signature, at] of taken) {
     if (taken.size < MOST_REMEMBERED && Date.now() - at <= 2 * WINDOW_MS) return;

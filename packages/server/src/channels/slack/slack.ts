@@ -60,7 +60,7 @@ export function slack(options: SlackOptions): ServerChannel {
     async update(notice, sent, { signal }) {
       const first = receiptIn(sent);
       if (!first) return;
-      // Somebody may have deleted the message. Then there is nothing to change.
+      // A user may have deleted the message. Then there is nothing to change.
       await unless(
         'message_not_found',
         whole(notice, (message) => api('chat.update', { ...first, ...QUIET, ...message }, signal)),

@@ -1,4 +1,4 @@
-// Tells one person something that nobody else sees.
+// Sends a text that only one person sees.
 import { escaped } from './blocks.ts';
 import { post, type WebApi } from './web-api.ts';
 
@@ -11,7 +11,7 @@ export type Place = {
   readonly responseUrl?: string;
 };
 
-/** What is said, with a link below it. */
+/** The text, with a link below it. */
 export type Remark = { readonly text: string; readonly url?: string };
 
 /** Throws if Slack takes it neither way. */

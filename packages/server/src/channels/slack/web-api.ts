@@ -23,7 +23,7 @@ export class SlackError extends DeliveryError {
   }
 }
 
-/** How long a call may take if nobody says otherwise. */
+/** How long a call may take by default. */
 const PATIENCE_MS = 10_000;
 
 export function webApi(token: string, base: string): WebApi {
@@ -70,7 +70,7 @@ const TOKEN = 'Set `token` to the bot token of the installed app (xoxb-…).';
 const CHANNEL = 'Check the id of the channel, and invite the app to it.';
 const PERSON = 'Check the Slack id of the person in the directory.';
 
-/** Errors that stay until somebody changes the set-up. */
+/** Errors that stay until an administrator changes the set-up. */
 const HELP: Readonly<Record<string, string>> = {
   invalid_auth: TOKEN,
   not_authed: TOKEN,

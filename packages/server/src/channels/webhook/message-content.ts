@@ -1,4 +1,4 @@
-// What a message about a request says, for chats and alerts that are no channels of their own.
+// What a message about a request says, for chats and alerts that have no separate channel.
 import type { Json, Notice } from 'countersign';
 import { interruptCard } from 'countersign/ui';
 import { clip } from '../../cli/print/text-width.ts';

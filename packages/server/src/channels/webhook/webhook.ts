@@ -90,7 +90,7 @@ export function webhook(options: WebhookOptions): ServerChannel {
 /** A sample that is opened and closed leaves nothing open at the receiver. */
 const SAMPLES = ['opened', 'withdrawn'] as const;
 
-/** Has a type of its own, so that no receiver acts on it. */
+/** Has its own type, so that no receiver acts on it. */
 const testEvent = () => ({ type: 'webhook.test', version: 1, timestamp: new Date().toISOString(), data: {} });
 
 const isUrl = (value: unknown): boolean =>
@@ -124,7 +124,7 @@ function areHeaders(value: unknown): boolean {
     }
     return true;
   } catch {
-    // Node says what is wrong with the value, which may be a secret.
+    // Node's message contains the value, which may be a secret.
     return false;
   }
 }

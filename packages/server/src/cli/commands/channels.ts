@@ -1,4 +1,4 @@
-// `countersign channels list|check|test|failed|retry`: where people are told about requests, and what could not be delivered.
+// `countersign channels list|check|test|failed|retry`: the channels for notices about requests, and failed deliveries.
 import { Command } from 'commander';
 import type { ServerChannel } from '../../channels/server-channel.ts';
 import { defined } from '../../defined.ts';

@@ -1,4 +1,4 @@
-// `countersign watch`: prints new requests, rings, and prints what was decided.
+// `countersign watch`: prints new requests, rings, and prints decisions.
 import type { Command } from 'commander';
 import { defined } from '../../defined.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
@@ -87,7 +87,7 @@ async function follow(
       },
     );
   const lost = () => `Lost connection to ${visibleLine(backend.where)} at ${shortTime(Date.now())}. Retrying …`;
-  // After a new connection, the stream of changes says so, and `look` finds what came meanwhile.
+  // After a new connection, the stream of changes says so, and `look` finds the requests that came meanwhile.
   const stop = backend.watch(
     () => void look(),
     (isConnected) => say(isConnected ? undefined : lost()),

@@ -19,7 +19,7 @@ export async function checkLocally(options: StoreOptions): Promise<readonly Chec
   return [check('node', 'ok', `Node ${process.versions.node}`), agents, ...store, checkKeys(), ...(await channels)];
 }
 
-/** One check for each channel. Nobody is told anything. */
+/** One check for each channel. Sends no notice. */
 async function checkChannels(named: string | undefined): Promise<readonly Check[]> {
   // A file that fails to load has its own check.
   const channels = await configuredChannels(named).catch(() => []);

@@ -1,8 +1,8 @@
-// What is new since the last look: requests that were opened, and those among the known ones that are over.
+// News since the last look: requests that were opened, and known ones that are over.
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 
 export type News = {
-  /** Reads what is pending now, which is not new. Resolves with the number of requests, such as `3` or `200+`. */
+  /** Reads the pending requests, which are not new. Resolves with the number of requests, such as `3` or `200+`. */
   begin(): Promise<string>;
   /** New requests, oldest first, then those that are over. */
   next(): Promise<readonly Card[]>;
@@ -57,7 +57,7 @@ export function createNews(backend: Backend, query: CardQuery, isWanted: (card: 
       return `${items.filter(isWanted).length}${cursor === null ? '' : '+'}`;
     },
     next() {
-      // One look at a time, so that nothing is told twice.
+      // One look at a time, so that nothing is printed twice.
       const found = last.then(look);
       last = found.catch(() => undefined);
       return found;
