@@ -11,9 +11,11 @@ import { addDev } from './commands/dev.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addEvidence } from './commands/evidence.ts';
 import { addGrants } from './commands/grants.ts';
+import { addHook } from './commands/hook.ts';
 import { addInbox } from './commands/inbox.ts';
 import { addInit } from './commands/init.ts';
 import { addLink } from './commands/link.ts';
+import { addMcp } from './commands/mcp.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { type Action, completeOptions, examplesOf, withExamples } from './commands/options.ts';
 import { addPasskeys } from './commands/passkeys.ts';
@@ -84,7 +86,7 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
     ['countersign inbox', 'decide pending requests in the terminal'],
   ).addHelpText('after', GENERAL_HELP);
   program.commandsGroup('Run:');
-  for (const add of [addInit, addDev, addServe, addWorker]) add(program, action);
+  for (const add of [addInit, addDev, addServe, addWorker, addMcp, addHook]) add(program, action);
   program.commandsGroup('Decide:');
   for (const add of [addInbox, addWatch, addDecide, addApprove, addReject, addAssign, addAway, addGrants])
     add(program, action);

@@ -35,6 +35,8 @@ export type AgentsExport = {
   readonly file: string;
   /** The options for `countersign serve` that it exports as `server`. */
   readonly server: AppOptions;
+  /** The rules for `countersign mcp gate` that it exports as `mcp`. They are not checked. */
+  readonly mcp: unknown;
 } & (
   | { readonly kind: 'instance'; readonly ai: Countersign }
   | { readonly kind: 'function'; make(environment: AgentsEnvironment): Promise<Countersign> }
@@ -66,7 +68,11 @@ export function findAgentsFile(named: string | undefined): string | undefined {
  * Loads the agents, and applies what a `countersign.config` file beside them says. That file may also export the agents itself; if
  * it exports only settings, the agents are in `agents.ts` beside it.
  */
-export async function loadAgentsFile(file: string): Promise<AgentsExport> {
+export async function loadAgentsFile(
+  file: string,
+  /** Makes an instance without agents, for a file that has only settings. */
+  orElse?: (environment: AgentsEnvironment) => Countersign,
+): Promise<AgentsExport> {
   const exported = await load(file);
   const found = agentsIn(file, exported);
   if (found) {
@@ -77,6 +83,10 @@ export async function loadAgentsFile(file: string): Promise<AgentsExport> {
   const loaded = agentsFile === undefined ? undefined : await load(agentsFile);
   const agents = loaded && agentsIn(agentsFile ?? '', loaded);
   if (agents) return governed(agents, [loaded, exported]);
+  if (orElse && agentsFile === undefined && SETTINGS.some((name) => exported[name] !== undefined)) {
+    const make = async (environment: AgentsEnvironment) => orElse(environment);
+    return governed({ file, server: {}, mcp: undefined, kind: 'function', make }, [exported]);
+  }
   const names = Object.keys(exported)
     .filter((name) => name !== 'file')
     .join(', ');
@@ -87,7 +97,7 @@ export async function loadAgentsFile(file: string): Promise<AgentsExport> {
 /** What a file exports. The settings of a `defineConfig` that is its default count as exports. */
 type Exported = Readonly<Record<string, unknown>> & { readonly file: string };
 
-const SETTINGS: readonly (keyof Config)[] = ['policies', 'rules', 'server', 'channels'];
+const SETTINGS: readonly (keyof Config)[] = ['policies', 'rules', 'server', 'channels', 'mcp'];
 
 async function load(file: string): Promise<Exported> {
   loadEsModules();
@@ -103,11 +113,11 @@ async function load(file: string): Promise<Exported> {
 
 /** Undefined if the file exports no agents. */
 function agentsIn(file: string, exported: Exported): AgentsExport | undefined {
-  const server = {};
+  const settings = { server: {}, mcp: undefined };
   for (const value of [exported.default, exported.ai]) {
-    if (isInstance(value)) return { file, server, kind: 'instance', ai: value };
+    if (isInstance(value)) return { file, ...settings, kind: 'instance', ai: value };
     if (typeof value === 'function')
-      return { file, server, kind: 'function', make: (environment) => make(file, value, environment) };
+      return { file, ...settings, kind: 'function', make: (environment) => make(file, value, environment) };
   }
   return undefined;
 }
@@ -116,7 +126,8 @@ function agentsIn(file: string, exported: Exported): AgentsExport | undefined {
 function governed(agents: AgentsExport, files: readonly Exported[]): AgentsExport {
   const rules = files.flatMap(rulesIn);
   const server = Object.assign({}, ...files.map(serverOptions));
-  const found = { ...agents, server };
+  const mcp = files.findLast((exported) => exported.mcp !== undefined)?.mcp;
+  const found = { ...agents, server, mcp };
   if (found.kind === 'instance') {
     applyFileRules(found.ai, rules);
     return found;

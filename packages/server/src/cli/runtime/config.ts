@@ -1,6 +1,7 @@
 // The type of `countersign.config.ts`.
 import type { PolicyConfig, Rule } from 'countersign';
 import type { ServerChannel } from '../../channels/server-channel.ts';
+import type { McpRules } from '../../mcp-gate/rules.ts';
 import type { AppOptions } from '../../options.ts';
 
 /** The settings of a project, which `countersign serve`, `dev` and `worker` apply to the agents in `agents.ts` beside them. */
@@ -13,6 +14,8 @@ export type Config = {
   readonly channels?: readonly ServerChannel[];
   /** Options of the server. */
   readonly server?: AppOptions;
+  /** The rules of `countersign mcp gate`. */
+  readonly mcp?: McpRules;
 };
 
 /**

@@ -60,7 +60,7 @@ async function openBackend(options: BackendOptions, needs: { readonly agents: bo
     if (given !== undefined) throw usageFailure(`--${given} does not work with a server: the token says who you are.`);
     return serverBackend(url, serverToken(options));
   }
-  const person = options.by || process.env.USER || process.env.LOGNAME || userInfo().username;
+  const person = personOf(options);
   const roles = options.role ?? [];
   const loaded = options.store !== undefined && !needs.agents ? undefined : await loadAgents(options.agents);
   if (loaded?.kind === 'instance' && options.store === undefined)
@@ -71,6 +71,35 @@ async function openBackend(options: BackendOptions, needs: { readonly agents: bo
   const definitionsOnly = { store, ...(await loadStandIn()), env: process.env };
   const ai = loaded?.kind === 'function' ? await loaded.make(definitionsOnly) : countersign({ store });
   return storeBackend({ ai, where: shownAddress(address), person, roles, store, close: () => store.close() });
+}
+
+const personOf = ({ by }: BackendOptions): string =>
+  by || process.env.USER || process.env.LOGNAME || userInfo().username;
+
+export type OpenedGate = {
+  readonly ai: Countersign;
+  /** The person at this machine, or the one that the options name. */
+  readonly by: string;
+  readonly where: string;
+  /** What a `countersign.config` file exports as `mcp`, and the name of the file. */
+  readonly mcp: { readonly rules: unknown; readonly file: string } | undefined;
+  close(): Promise<void>;
+};
+
+/** Opens the store for calls of programs outside, with the policies of the agents file if there is one. Nothing is driven here. */
+export async function openGate(options: BackendOptions): Promise<OpenedGate> {
+  const file = options.store !== undefined && options.agents === undefined ? undefined : findAgentsFile(options.agents);
+  const loaded = file === undefined ? undefined : await loadAgentsFile(file, ({ store }) => countersign({ store }));
+  const mcp = loaded?.mcp === undefined ? undefined : { rules: loaded.mcp, file: shownPath(loaded.file) };
+  const by = personOf(options);
+  if (loaded?.kind === 'instance' && options.store === undefined)
+    return { ai: loaded.ai, by, where: storeOf(loaded), mcp, close: async () => {} };
+  const address = storeAddress(options);
+  const store = await openStore(address, 'make');
+  const definitionsOnly = { store, ...(await loadStandIn()), env: process.env };
+  const ai = loaded?.kind === 'function' ? await loaded.make(definitionsOnly) : countersign({ store });
+  void ai.runs;
+  return { ai, by, where: shownAddress(address), mcp, close: () => store.close() };
 }
 
 const SLOW_MS = 5_000;

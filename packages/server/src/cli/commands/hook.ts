@@ -1,0 +1,57 @@
+// `countersign hook`: lets a coding agent ask before it runs a tool.
+import type { Command } from 'commander';
+import { EXIT, type ExitCode, failureOf } from '../failure.ts';
+import type { Output } from '../print/output.ts';
+import { type PermitCommandOptions, rulesOf, withPermits } from './mcp.ts';
+import { type Action, withExamples } from './options.ts';
+import { readValue } from './value.ts';
+
+type HookCommandOptions = PermitCommandOptions & { readonly rules?: string; readonly defer?: boolean };
+
+export function addHook(program: Command, action: Action): void {
+  const command = program
+    .command('hook')
+    .summary('a hook for coding agents: ask before a tool runs')
+    .description(
+      [
+        'Reads an event of Claude Code or Codex from standard input and prints the answer: PreToolUse and PermissionRequest ask a person, PostToolUse and PostToolUseFailure record the end.',
+        'An allowed call without an end is in doubt after --lease. Exit code 2 blocks the call: every failure ends with it.',
+      ].join('\n\n'),
+    )
+    .option('--rules <file>', 'which tools ask: JSON, or a module (default: all that the agent sends here)')
+    .option('--defer', 'while a request is pending, end the turn of Claude Code instead of denying the call')
+    .action(action(hook));
+  withExamples(
+    withPermits(command, 50),
+    ['countersign hook --wait 3500 < event.json', 'answer one event'],
+    ['countersign hook --rules agent-rules.json', 'ask only for some tools'],
+  );
+}
+
+async function hook(output: Output, options: HookCommandOptions): Promise<ExitCode | undefined> {
+  // Standard output belongs to the answer.
+  console.log = console.error;
+  try {
+    const text = await readValue('The event', '-');
+    const [{ openGate }, { answerHook }] = await Promise.all([
+      import('../runtime/opening.ts'),
+      import('../../coding-agents/hook.ts'),
+    ]);
+    const opened = await openGate(options);
+    try {
+      const { ai, by } = opened;
+      const { wait, lease, defer = false } = options;
+      const rules = await rulesOf(options.rules, undefined);
+      const times = { waitMs: 1_000 * wait, leaseMs: 1_000 * lease };
+      const answer = await answerHook(text, { ai, by, rules, defer, ...times });
+      if (answer !== undefined) process.stdout.write(`${JSON.stringify(answer)}\n`);
+    } finally {
+      await opened.close();
+    }
+    return undefined;
+  } catch (error) {
+    const failed = failureOf(error);
+    output.failure(failed.saying(`The call is blocked, because asking failed: ${failed.message}`));
+    return EXIT.usage;
+  }
+}

@@ -1,0 +1,93 @@
+// The hook of coding agents: one event as JSON in, one answer as JSON out. Claude Code and Codex send nearly the same events.
+import { z } from '@hono/zod-openapi';
+import type { Countersign } from 'countersign';
+import { type McpRules, ruleFor } from '../mcp-gate/rules.ts';
+import { type AgentCall, type Permit, permit, report } from './permits.ts';
+
+const Event = z.looseObject({
+  hook_event_name: z.string(),
+  session_id: z.string().min(1),
+  tool_name: z.string().min(1).optional(),
+  tool_input: z.json().optional(),
+  tool_use_id: z.string().min(1).optional(),
+  /** Only Codex sends it. */
+  turn_id: z.string().optional(),
+  tool_response: z.json().optional(),
+  error: z.string().optional(),
+});
+
+export type HookOptions = {
+  readonly ai: Countersign;
+  readonly by: string;
+  readonly rules: McpRules;
+  readonly waitMs: number;
+  readonly leaseMs: number;
+  /** Ends the turn of the agent while the request is pending, instead of denying the call. */
+  readonly defer: boolean;
+};
+
+/** The answer to an event; undefined if there is none. Throws if the event is not one that an agent sends. */
+export async function answerHook(text: string, options: HookOptions): Promise<object | undefined> {
+  const event = Event.parse(JSON.parse(text));
+  const {
+    hook_event_name: name,
+    tool_name: tool,
+    session_id: session,
+    tool_use_id: id,
+    tool_input: input = {},
+  } = event;
+  if (tool === undefined) throw new Error(`The event ${name} has no tool_name.`);
+  const call: AgentCall = { tool, input, session, id };
+  switch (name) {
+    case 'PreToolUse':
+    case 'PermissionRequest':
+      return ask(name, call, event.turn_id !== undefined, options);
+    case 'PostToolUse':
+      await report(options.ai, call, { output: event.tool_response ?? null });
+      return undefined;
+    case 'PostToolUseFailure':
+      await report(options.ai, call, { error: event.error ?? 'It failed.' });
+      return undefined;
+    default:
+      throw new Error(`The event ${name} is not one that this hook answers.`);
+  }
+}
+
+/** A call that a rule allows is left to the permissions of the agent. */
+async function ask(
+  name: 'PreToolUse' | 'PermissionRequest',
+  call: AgentCall,
+  isCodex: boolean,
+  { rules, defer, ...options }: HookOptions,
+): Promise<object | undefined> {
+  const rule = ruleFor(rules, { name: call.tool }, call.input);
+  if (rule.action === 'allow') return undefined;
+  const given: Permit =
+    rule.action === 'deny'
+      ? { allowed: false, isPending: false, text: `${call.tool} was not run: ${rule.reason ?? 'a rule denies it.'}` }
+      : await permit(call, { ...options, reportsEnd: true, takesEdits: !isCodex });
+  return name === 'PreToolUse' ? preToolUse(given, isCodex, defer) : permissionRequest(given, isCodex);
+}
+
+function preToolUse(given: Permit, isCodex: boolean, defer: boolean): object {
+  const answer = (fields: object) => ({ hookSpecificOutput: { hookEventName: 'PreToolUse', ...fields } });
+  if (!given.allowed) {
+    const permissionDecision = given.isPending && defer && !isCodex ? 'defer' : 'deny';
+    return answer({ permissionDecision, permissionDecisionReason: given.text });
+  }
+  // Not every version of Codex takes an allow. An empty answer lets the call go on.
+  if (isCodex) return {};
+  return answer({
+    permissionDecision: 'allow',
+    permissionDecisionReason: 'A person approved this call.',
+    updatedInput: given.input,
+  });
+}
+
+/** Codex refuses an answer with another input. */
+function permissionRequest(given: Permit, isCodex: boolean): object {
+  const decision = given.allowed
+    ? { behavior: 'allow', ...(isCodex ? {} : { updatedInput: given.input }) }
+    : { behavior: 'deny', message: given.text };
+  return { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } };
+}

@@ -1,0 +1,128 @@
+// Permits for the calls of coding agents: a person decides, the agent runs the call, and is allowed to at most once.
+import { randomUUID } from 'node:crypto';
+import { type Countersign, type Gate, gateText } from 'countersign';
+import { hashOf } from '../mcp-gate/hash-of.ts';
+import { UnclaimedCalls } from '../mcp-gate/unclaimed-calls.ts';
+
+/** A call that an agent wants to make. */
+export type AgentCall = {
+  readonly tool: string;
+  readonly input: unknown;
+  /** The conversation of the agent. */
+  readonly session: string;
+  /** The id of the call, if the agent says it. The same id is the same call. */
+  readonly id?: string | undefined;
+};
+
+export type Permit =
+  /** The agent may run it now, with this input. */
+  | { readonly allowed: true; readonly input: unknown }
+  /** It may not, now or ever: the text says why. */
+  | { readonly allowed: false; readonly text: string; readonly isPending: boolean };
+
+export type PermitOptions = {
+  readonly ai: Countersign;
+  readonly by: string;
+  readonly waitMs: number;
+  /** How long the agent may run the call. After that its outcome is unknown. */
+  readonly leaseMs: number;
+  /** Whether the agent reports how calls ended. If not, the record says only that the call was allowed. */
+  readonly reportsEnd: boolean;
+  /** Whether the agent can run another input than its own. */
+  readonly takesEdits?: boolean;
+};
+
+type Granted = { readonly tool: string; readonly key: string; readonly token: string };
+
+const COLLECTION = 'coding-agent-calls';
+const DAY_MS = 86_400_000;
+const MOST_CHARACTERS = 50_000;
+
+/** Asks, waits, and grants the start at most once: asked again about a call that was allowed, it refuses. */
+export async function permit(call: AgentCall, options: PermitOptions): Promise<Permit> {
+  const { ai, by, waitMs, leaseMs, reportsEnd, takesEdits = true } = options;
+  const gate = gateOf(ai, call.tool);
+  const unclaimed = new UnclaimedCalls(ai.runs.notes);
+  const identity = hashOf([call.session, call.tool, call.input]);
+  const claim = await unclaimed.take(
+    identity,
+    () => `agent:${call.id === undefined ? randomUUID() : hashOf([call.session, call.id])}`,
+  );
+  const { key } = claim;
+  const refused = (text: string, isPending = false): Permit => ({ allowed: false, text, isPending });
+  const result = await decided(gate, call.input, { key, by }, waitMs);
+  if (result.status === 'pending') {
+    await claim.release();
+    return refused(gateText(call.tool, result), true);
+  }
+  await claim.answered();
+  if (result.status === 'started')
+    return refused(`${call.tool} was allowed before. It may have run. Do not repeat it.`);
+  if (result.status === 'done')
+    return refused(`${call.tool} has run already, with this result: ${shortened(result.output)}`);
+  if (result.status !== 'approved') return refused(gateText(call.tool, result));
+  const isEdited = hashOf(result.input) !== hashOf(call.input);
+  if (isEdited && !takesEdits)
+    return refused(
+      `${call.tool} was not run: a person changed its input. Call it with ${JSON.stringify(result.input)}`,
+    );
+  const token = randomUUID();
+  const start = await gate.start(key, { token, lease: leaseMs });
+  if (start.status !== 'granted') return refused(`${call.tool} was allowed before. It may have run. Do not repeat it.`);
+  if (!reportsEnd)
+    await gate.finish(key, token, { output: 'Allowed. The coding agent runs it; its result is not recorded.' });
+  else
+    for (const name of namesOf({ ...call, input: start.input }))
+      await remember(ai, name, { tool: call.tool, key, token });
+  return { allowed: true, input: start.input };
+}
+
+/** Records how an allowed call ended. False if it was not allowed here. */
+export async function report(
+  ai: Countersign,
+  call: AgentCall,
+  end: { readonly output: unknown } | { readonly error: string },
+): Promise<boolean> {
+  for (const name of namesOf(call)) {
+    const note = await ai.runs.notes.get(COLLECTION, name);
+    if (!note) continue;
+    const { tool, key, token } = note.value as Granted;
+    const given = 'output' in end ? { output: kept(end.output) } : { error: end.error.slice(0, MOST_CHARACTERS) };
+    await gateOf(ai, tool).finish(key, token, given);
+    for (const known of namesOf(call)) await ai.runs.notes.remove(COLLECTION, known);
+    return true;
+  }
+  return false;
+}
+
+async function decided(gate: Gate, input: unknown, { key, by }: { key: string; by: string }, waitMs: number) {
+  const until = performance.now() + waitMs;
+  let result = await gate.request(input, { key, by });
+  while (result.status === 'pending') {
+    const left = Math.ceil(until - performance.now());
+    if (left <= 0) break;
+    result = await gate.wait(result.id, { timeout: left });
+  }
+  return result;
+}
+
+/** The names under which the start is kept: the id of the call, and for agents that do not say it, the call itself. */
+const namesOf = ({ session, id, tool, input }: AgentCall): readonly string[] => [
+  ...(id === undefined ? [] : [hashOf(['id', session, id])]),
+  hashOf(['call', session, tool, input]),
+];
+
+const remember = (ai: Countersign, name: string, granted: Granted) =>
+  ai.runs.notes.put(COLLECTION, name, granted, { expiresAt: Date.now() + DAY_MS });
+
+/** Tools of agents have names such as `Bash`, `apply_patch` or `mcp__server__tool`. */
+function gateOf(ai: Countersign, tool: string): Gate {
+  const name = /^[\w-]{1,128}$/.test(tool) ? tool : `${tool.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${hashOf(tool)}`;
+  return ai.gate({ name, title: tool, description: 'A call of a coding agent.' });
+}
+
+/** The end of a call without what is too long to keep. */
+const kept = (output: unknown): unknown =>
+  (JSON.stringify(output)?.length ?? 0) <= MOST_CHARACTERS ? (output ?? null) : { shortened: shortened(output) };
+
+const shortened = (output: unknown): string => (JSON.stringify(output) ?? '').slice(0, MOST_CHARACTERS);

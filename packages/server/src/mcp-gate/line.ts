@@ -1,0 +1,25 @@
+// The connection of one call: to its client, and to the MCP server behind the gateway.
+import type { Params, RpcResponse } from './messages.ts';
+import type { McpTool } from './rules.ts';
+
+export type Line = {
+  /** Identifies the client across connections. */
+  readonly principal: string;
+  /** Whom the call is made for, as people see it. */
+  readonly by: string;
+  /** Aborted with `CANCELLED` if the client cancels the call, and with `CLOSED` if it is gone. */
+  readonly signal: AbortSignal;
+  /** What the server says about the tool; undefined if it does not list it. */
+  tool(name: string): Promise<McpTool | undefined>;
+  /** Sends the call as the client sent it. */
+  pass(): void | Promise<void>;
+  /** Sends the call with these parameters, and resolves with the response. Rejects if there will be none. */
+  send(params: Params): Promise<RpcResponse>;
+  /** Tells the client that its call waits, if it wants to know. */
+  tick(): void;
+  /** Answers the client. Resolves once the answer is sent. */
+  deliver(response: RpcResponse): Promise<void>;
+};
+
+export const CANCELLED = 'the client cancelled the call';
+export const CLOSED = 'the client is gone';

@@ -1,0 +1,54 @@
+// The calls whose answer did not reach their client. The same call of the same client continues one of them instead of asking again.
+import type { Notes } from 'countersign/store';
+
+/** A call that this process answers. */
+export type Claim = {
+  readonly key: string;
+  /** Keeps others from continuing the call while its client waits for an answer. */
+  renew(): Promise<void>;
+  /** The client has the answer: the same call is a new one. */
+  answered(): Promise<void>;
+  /** The client stopped waiting: the same call continues this one. */
+  release(): Promise<void>;
+};
+
+/** A client that does not come back for so long has lost its call. Longer than one leg. */
+const HELD_MS = 90_000;
+const DAY_MS = 86_400_000;
+const COLLECTION = 'mcp-gate-calls';
+
+export class UnclaimedCalls {
+  readonly #notes: Notes;
+
+  constructor(notes: Notes) {
+    this.#notes = notes;
+  }
+
+  /** Continues a call that nobody waits for. `call` identifies the client, the tool and the arguments. */
+  async take(call: string, newKey: () => string): Promise<Claim> {
+    const { items } = await this.#notes.list(COLLECTION, { after: `${call}.`, limit: 20 });
+    for (const { key: name, value, version } of items) {
+      if (!name.startsWith(`${call}.`)) break;
+      if (Number(value) > Date.now()) continue;
+      if (await this.#hold(name, Date.now() + HELD_MS, version)) return this.claim(call, name.slice(call.length + 1));
+    }
+    const claim = this.claim(call, newKey());
+    await claim.renew();
+    return claim;
+  }
+
+  claim(call: string, key: string): Claim {
+    const name = `${call}.${key}`;
+    return {
+      key,
+      renew: async () => void (await this.#hold(name, Date.now() + HELD_MS)),
+      answered: async () => void (await this.#notes.remove(COLLECTION, name)),
+      release: async () => void (await this.#hold(name, 0)),
+    };
+  }
+
+  #hold(name: string, until: number, version?: number): Promise<boolean> {
+    const options = { expiresAt: Date.now() + DAY_MS, ...(version !== undefined && { version }) };
+    return this.#notes.put(COLLECTION, name, until, options);
+  }
+}

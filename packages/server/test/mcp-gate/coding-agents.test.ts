@@ -1,0 +1,198 @@
+// The hook and the permission tool of coding agents, with events in the shapes of their documentation.
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { countersign, memoryStore } from 'countersign';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answerHook, type HookOptions } from '../../src/coding-agents/hook.ts';
+import { createWorkplace, MAIN, type Workplace } from '../cli/workplace.ts';
+
+const SESSION = { session_id: 'abc123', transcript_path: '/tmp/t.jsonl', cwd: '/work', permission_mode: 'default' };
+const BASH = { tool_name: 'Bash', tool_input: { command: 'npm test', description: 'Runs the tests' } };
+const pre = (id: string, more: object = {}) =>
+  JSON.stringify({ ...SESSION, hook_event_name: 'PreToolUse', ...BASH, tool_use_id: id, ...more });
+const post = (id: string) =>
+  JSON.stringify({
+    ...SESSION,
+    hook_event_name: 'PostToolUse',
+    ...BASH,
+    tool_use_id: id,
+    tool_response: { stdout: 'ok', stderr: '', interrupted: false },
+  });
+
+function openHook(more: Partial<HookOptions> = {}) {
+  const ai = countersign({ store: memoryStore() });
+  const options = { ai, by: 'ada', rules: {}, waitMs: 5_000, leaseMs: 60_000, defer: false, ...more };
+  const request = async () => {
+    await expect.poll(async () => (await ai.runs.interrupts()).items.length).toBeGreaterThan(0);
+    const [found] = (await ai.runs.interrupts()).items;
+    return { id: found?.id ?? '', runId: found?.runId ?? '', tool: found?.tool };
+  };
+  return { ai, request, hook: (event: string) => answerHook(event, options) };
+}
+
+const allow = (updatedInput: unknown) => ({
+  hookSpecificOutput: {
+    hookEventName: 'PreToolUse',
+    permissionDecision: 'allow',
+    permissionDecisionReason: 'A person approved this call.',
+    updatedInput,
+  },
+});
+const denied = (reason: unknown) => ({
+  hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: reason },
+});
+
+describe('the hook', () => {
+  test('an approved call is allowed once, and its end is recorded', async () => {
+    const { ai, hook, request } = openHook();
+    const asked = hook(pre('toolu_1'));
+    const { id, runId, tool } = await request();
+    expect(tool).toBe('Bash');
+    await ai.runs.decide(id, 'approve', { by: 'bea' });
+    expect(await asked).toEqual(allow(BASH.tool_input));
+    expect(await hook(pre('toolu_1'))).toEqual(denied(expect.stringContaining('Do not repeat it')));
+    expect(await hook(post('toolu_1'))).toBeUndefined();
+    expect(await ai.runs.get(runId)).toMatchObject({ status: 'done' });
+    expect(await hook(post('toolu_of_another'))).toBeUndefined();
+  });
+
+  test('a rejected call is denied with the reason, an edited one runs with the edit', async () => {
+    const { ai, hook, request } = openHook();
+    const rejected = hook(pre('toolu_1'));
+    await ai.runs.decide((await request()).id, { type: 'reject', reason: 'use pnpm' });
+    expect(await rejected).toEqual(denied('Bash was not run: use pnpm'));
+    const edited = hook(pre('toolu_2'));
+    await ai.runs.decide((await request()).id, { type: 'approve', edit: { command: 'pnpm test' } });
+    expect(await edited).toEqual(allow({ command: 'pnpm test' }));
+  });
+
+  test('a pending call is denied or deferred, and the next try continues its question', async () => {
+    const { ai, hook, request } = openHook({ waitMs: 50, defer: true });
+    const waiting = (await hook(pre('toolu_1'))) as { hookSpecificOutput: object };
+    expect(waiting.hookSpecificOutput).toMatchObject({ permissionDecision: 'defer' });
+    await ai.runs.decide((await request()).id, 'approve');
+    expect(await hook(pre('toolu_2'))).toEqual(allow(BASH.tool_input));
+    expect((await ai.runs.list()).items).toHaveLength(1);
+  });
+
+  test('an allowed call without an end is in doubt after its lease', async () => {
+    const { ai, hook, request } = openHook({ leaseMs: 100 });
+    const asked = hook(pre('toolu_1'));
+    const { id, runId } = await request();
+    await ai.runs.decide(id, 'approve');
+    await asked;
+    await expect
+      .poll(async () => (await ai.gate({ name: 'Bash' }).read(runId)).status, { timeout: 5_000 })
+      .toBe('doubt');
+  });
+
+  test('a failed call is recorded as failed', async () => {
+    const { ai, hook, request } = openHook();
+    const asked = hook(pre('toolu_1'));
+    const { id, runId } = await request();
+    await ai.runs.decide(id, 'approve');
+    await asked;
+    await hook(post('toolu_1').replace('"PostToolUse"', '"PostToolUseFailure","error":"exit code 1"'));
+    expect(await ai.gate({ name: 'Bash' }).read(runId)).toMatchObject({ status: 'failed' });
+  });
+
+  test('a grant lets the same command run again without a question', async () => {
+    const { ai, hook, request } = openHook();
+    const asked = hook(pre('toolu_1'));
+    const { id } = await request();
+    const where = [{ field: 'command', equals: 'npm test' }];
+    const grant = { where, uses: 5, expiresAt: Date.now() + 60_000 };
+    await ai.runs.decide(id, 'approve', { by: 'bea', grant: grant as never });
+    await asked;
+    expect(await hook(pre('toolu_2'))).toEqual(allow(BASH.tool_input));
+    const other = hook(pre('toolu_3', { tool_input: { command: 'npm test; rm -rf /' } }));
+    await ai.runs.decide((await request()).id, 'reject');
+    expect(await other).toEqual(denied(expect.any(String)));
+  });
+
+  test('Codex gets no input back, and PermissionRequest its own shape', async () => {
+    const { ai, hook, request } = openHook();
+    const { tool_name, tool_input } = BASH;
+    const event = { ...SESSION, hook_event_name: 'PermissionRequest', turn_id: 't1', tool_name, tool_input };
+    const asked = hook(JSON.stringify(event));
+    await ai.runs.decide((await request()).id, 'approve');
+    const decision = { behavior: 'allow' };
+    expect(await asked).toEqual({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } });
+    const codex = hook(pre('call_1', { turn_id: 't1' }));
+    await ai.runs.decide((await request()).id, { type: 'approve', edit: { command: 'ls' } });
+    expect(await codex).toEqual(denied(expect.stringContaining('a person changed its input')));
+  });
+
+  test('rules leave harmless tools to the agent, and deny others', async () => {
+    const rules = {
+      rules: [
+        { tool: 'Read', action: 'allow' as const },
+        { tool: 'Web*', action: 'deny' as const },
+      ],
+    };
+    const { hook } = openHook({ rules });
+    expect(await hook(pre('1', { tool_name: 'Read', tool_input: {} }))).toBeUndefined();
+    expect(await hook(pre('2', { tool_name: 'WebFetch' }))).toEqual(denied('WebFetch was not run: a rule denies it.'));
+  });
+});
+
+describe('the commands', { timeout: 60_000 }, () => {
+  let place: Workplace;
+  beforeAll(() => {
+    place = createWorkplace();
+  });
+  afterAll(() => place.close());
+
+  test('a failure of the hook blocks the call', async () => {
+    for (const input of ['', '{', '{"hook_event_name":"PreToolUse","session_id":"s"}']) {
+      const { code, stdout, stderr } = await place.spawned(['hook'], {}, input);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain('The call is blocked');
+    }
+    const noStore = await place.spawned(['hook', '--store', 'nowhere'], {}, pre('toolu_1'));
+    expect(noStore).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  test('the hook waits, says that the call waits, and leaves the request in the inbox', async () => {
+    const { code, stdout } = await place.spawned(['hook', '--wait', '1'], {}, pre('toolu_1'));
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual(denied(expect.stringContaining('waits for a person')));
+    const [request] = (await place.json('inbox', '--list')).items;
+    expect(request).toMatchObject({ tool: 'Bash', agent: 'gate' });
+    await place.json('decide', request.id, '--approve', '--by', 'bea');
+    const again = await place.spawned(['hook', '--wait', '5'], {}, pre('toolu_2'));
+    expect(JSON.parse(again.stdout)).toEqual(allow(BASH.tool_input));
+  });
+
+  test('the permission tool answers with the recorded input', async () => {
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [MAIN, 'mcp', 'permission', '--wait', '20'],
+      cwd: place.folder,
+      env: { ...process.env } as Record<string, string>,
+      stderr: 'ignore',
+    });
+    const client = new Client({ name: 'claude', version: '1' });
+    await client.connect(transport);
+    const input = { file_path: '/work/a.ts', content: 'x' };
+    const asking = client.callTool({
+      name: 'approve',
+      arguments: { tool_name: 'Write', input, tool_use_id: 'toolu_9' },
+    });
+    let request: { id: string } | undefined;
+    await expect
+      .poll(
+        async () => {
+          [request] = (await place.json('inbox', '--list')).items;
+          return request;
+        },
+        { timeout: 20_000 },
+      )
+      .toBeDefined();
+    await place.json('decide', request?.id ?? '', '--approve', '--by', 'bea');
+    const { content } = (await asking) as { content: { text: string }[] };
+    expect(content).toHaveLength(1);
+    expect(JSON.parse(content[0]?.text ?? '')).toEqual({ behavior: 'allow', updatedInput: input });
+    await client.close();
+  });
+});
