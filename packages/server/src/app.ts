@@ -27,6 +27,7 @@ import { HoldWatch } from './live/hold-watch.ts';
 import { Hub } from './live/hub.ts';
 import { createRunEvents } from './live/run-events.ts';
 import { createLog, type Log } from './log.ts';
+import { mountMcp } from './mcp/mount.ts';
 import { type AppOptions, AppOptionsShape } from './options.ts';
 import { CARD_STYLE, CARD_STYLESHEET } from './pages/card-page.ts';
 import { DOCS_STYLE, docsPage } from './pages/docs.ts';
@@ -181,6 +182,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
 
   const links = options.links === false ? undefined : decisionLinks(services, { ...options, links: options.links });
   if (links) mountDecisionLinks(hono, links, { findCaller, maxBodyBytes: limits.maxBodyBytes });
+  mountMcp(hono, services, options, { caller, maxBodyBytes: limits.maxBodyBytes });
   connectChannels(services, options, links?.make);
   mountChannels(hono, services, options);
   const inbox = createInbox(options.inboxDir, basePath);

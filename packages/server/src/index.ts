@@ -24,6 +24,7 @@ export type { Identified, Person, Reach, Scope } from './identity/person.ts';
 export { createToken, listTokens, type NewToken, revokeToken, type TokenRecord } from './identity/tokens.ts';
 export type { LinkOptions } from './links/link-options.ts';
 export { jsonLines, type LogEntry, type LogLevel, type LogSink } from './log.ts';
+export type { McpOptions } from './mcp/own-requests.ts';
 export type { AppOptions } from './options.ts';
 export type { Hold, Interrupt } from './schemas/interrupt.ts';
 export type { WebhookEvent } from './schemas/webhook.ts';

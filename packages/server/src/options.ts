@@ -6,6 +6,7 @@ import type { Identify } from './identity/identify.ts';
 import type { Identified } from './identity/person.ts';
 import type { LinkOptions } from './links/link-options.ts';
 import type { LogSink } from './log.ts';
+import type { McpOptions } from './mcp/own-requests.ts';
 
 /** The options of `createApp`. */
 export type AppOptions = Policies & {
@@ -26,6 +27,8 @@ export type AppOptions = Policies & {
    * kept in the store.
    */
   readonly linkSecret?: string | readonly string[];
+  /** The inbox as an MCP server at `/mcp`, for clients that people use. False for none. */
+  readonly mcp?: McpOptions | false;
   /** The address that browsers use, such as `https://approvals.example.com`. With https, cookies are `Secure`. */
   readonly publicUrl?: string;
   /** The path that the app is mounted at, such as `/approvals`; the root by default. */
@@ -69,6 +72,7 @@ export const AppOptionsShape = optionsOf<AppOptions>({
   channels: option(areChannels, 'must be an array of channels with different names: letters, digits and dashes'),
   links: option(areLinkOptions, 'must be false or { lifetimeMs, requireSignIn }, with a lifetime above 0'),
   linkSecret: option(areSecrets, 'must be a string of at least 32 characters, or an array of such strings'),
+  mcp: option(areMcpOptions, 'must be false or { allowOwnRequests: true or false }'),
   publicUrl: aString,
   basePath: option((value) => /^(\/[\w-]+)*$/.test(String(value)), 'must be a path such as /approvals'),
   hosts: option((value) => value === 'loopback' || isStrings(value), 'must be "loopback" or an array of strings'),
@@ -106,6 +110,12 @@ function areLinkOptions(value: unknown): boolean {
   const { lifetimeMs = 1, requireSignIn = false } = value as LinkOptions;
   const areKnown = Object.keys(value).every((name) => LINK_OPTIONS.includes(name));
   return areKnown && typeof requireSignIn === 'boolean' && typeof lifetimeMs === 'number' && lifetimeMs > 0;
+}
+
+function areMcpOptions(value: unknown): boolean {
+  if (value === false) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).every(([name, given]) => name === 'allowOwnRequests' && typeof given === 'boolean');
 }
 
 function areSecrets(value: unknown): boolean {

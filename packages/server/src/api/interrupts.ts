@@ -1,6 +1,7 @@
 // Requests to people: list, read, hold.
 import { z } from '@hono/zod-openapi';
-import { type RunInterrupt, UsageError } from 'countersign';
+import { type InterruptListOptions, type RunInterrupt, UsageError } from 'countersign';
+import type { Page } from 'countersign/store';
 import { keptPage } from '../access.ts';
 import { defined } from '../defined.ts';
 import { holdsOf, releaseHold, takeHold } from '../holds.ts';
@@ -21,6 +22,27 @@ import type { Services } from './services.ts';
 const params = z.object({ interruptId: interruptIdShape });
 const tag = 'Requests';
 const HoldAnswer = z.object({ hold: HoldShape.nullable() });
+
+/** A page of the requests that this person can see; the pending ones unless the filters say otherwise. */
+export async function listRequests(
+  { ai: { runs }, access }: Pick<Services, 'ai' | 'access'>,
+  { cursor, limit, ...filters }: { readonly cursor?: string | undefined; readonly limit: number } & Filters,
+  person: Person,
+): Promise<Page<Interrupt>> {
+  const own = await access.ownOnly(person, 'interrupts');
+  const selected = { settled: false, ...filters, ...defined({ startedBy: own ?? filters.startedBy }) };
+  return keptPage(
+    (page) => runs.interrupts({ ...selected, ...page }),
+    { cursor, limit },
+    async (items: readonly RunInterrupt[]) => {
+      const pending = items.filter(({ settledAt }) => settledAt === null).map(({ id }) => id);
+      const holds = await holdsOf(runs.notes, pending);
+      return Promise.all(items.map((item) => access.seen(item, person, holds.get(item.id) ?? null)));
+    },
+  );
+}
+
+type Filters = Omit<InterruptListOptions, 'cursor' | 'limit'>;
 
 export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {
   const { runs } = ai;
@@ -47,22 +69,9 @@ export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {
       query: InterruptQueryShape,
       answers: { 200: { description: 'A page of requests.', shape: pageOf(InterruptShape) } },
       handle: async ({ query: { cursor, limit = 50, status, mine, ...filters }, person }) => {
-        const only = (await access.ownOnly(person, 'interrupts')) ?? (mine === '1' ? person.id : undefined);
         const settled = status === undefined ? filters.outcome !== undefined : status === 'settled';
-        const selected = defined({ ...filters, settled, startedBy: only });
-        return json(
-          await keptPage(
-            (page) => runs.interrupts({ ...selected, ...page }),
-            { cursor, limit },
-            async (items: readonly RunInterrupt[]) => {
-              const holds = await holdsOf(
-                runs.notes,
-                items.filter(({ settledAt }) => settledAt === null).map(({ id }) => id),
-              );
-              return Promise.all(items.map((item) => access.seen(item, person, holds.get(item.id) ?? null)));
-            },
-          ),
-        );
+        const selected = defined({ ...filters, settled, startedBy: mine === '1' ? person.id : undefined });
+        return json(await listRequests({ ai, access }, { cursor, limit, ...selected }, person));
       },
     }),
     endpoint({

@@ -29,17 +29,21 @@ const TOKEN = /^([\w-]{1,4000})\.([\w-]{43})$/;
 const PURPOSE = 'countersign decision link 1';
 
 /** The first secret signs, all of them are accepted. Without any, one is made and kept in the store for all processes. */
-export function createLinkTokens(notes: Notes, given: string | readonly string[] = []): LinkTokens {
+export function createSecrets(notes: Notes, given: string | readonly string[] = []): () => Promise<readonly string[]> {
   const named = [given].flat();
   let kept: Promise<string> | undefined;
-  async function secrets(): Promise<readonly string[]> {
+  return async () => {
     if (named.length > 0) return named;
     kept ??= keptSecret(notes).catch((error: unknown) => {
       kept = undefined;
       throw error;
     });
     return [await kept];
-  }
+  };
+}
+
+export function createLinkTokens(notes: Notes, given?: string | readonly string[]): LinkTokens {
+  const secrets = createSecrets(notes, given);
   return {
     async sign({ interruptId: i, person: p, digest: d, expiresAt: e, channel: c, locale: l, timeZone: z }) {
       const payload = Buffer.from(JSON.stringify({ i, p, d, e, c, l, z } satisfies Unsure<Payload>)).toString(

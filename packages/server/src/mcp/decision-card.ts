@@ -1,0 +1,51 @@
+// The card of a request and the decision on it as plain text, whole and inert, for the person who confirms it.
+import { stripVTControlCharacters } from 'node:util';
+import { cardLines } from '../cli/inbox/card-text.ts';
+import { valueLines } from '../cli/print/value-text.ts';
+import { visibleText } from '../cli/print/visible-text.ts';
+import type { Interrupt } from '../schemas/interrupt.ts';
+
+/** What the model says that the person decides. */
+export type Wanted = {
+  readonly decision: 'approve' | 'reject' | 'edit' | 'answer';
+  readonly reason?: string | undefined;
+  readonly input?: unknown;
+  readonly answer?: unknown;
+  readonly note?: string | undefined;
+};
+
+const COLUMNS = 100;
+/** Longer requests are not confirmed here: clients may shorten a long message. */
+const MOST_CHARACTERS = 8_000;
+const MOST_LEVELS = 8;
+
+/** The text that a person confirms; undefined if it is too long or too deeply nested to be shown whole. */
+export function decisionCard(card: Interrupt, wanted: Wanted): string | undefined {
+  const shown = [card.input, card.payload, card.preview, card.earlierPreview, wanted.input, wanted.answer];
+  if (shown.some((value) => levels(value) > MOST_LEVELS)) return undefined;
+  const text = [
+    HEADLINES[wanted.decision],
+    '',
+    ...cardLines(card, COLUMNS, Date.now()),
+    ...(wanted.decision === 'edit'
+      ? ['', 'It runs with this input instead:', ...valueLines(wanted.input, COLUMNS)]
+      : []),
+    ...(wanted.decision === 'answer' ? ['', 'The answer:', ...valueLines(wanted.answer, COLUMNS)] : []),
+    ...(wanted.reason === undefined ? [] : ['', `Reason: ${visibleText(wanted.reason)}`]),
+    ...(wanted.note === undefined ? [] : ['', `Note: ${visibleText(wanted.note)}`]),
+  ].join('\n');
+  const plain = stripVTControlCharacters(text);
+  return plain.length > MOST_CHARACTERS ? undefined : plain;
+}
+
+export const HEADLINES: Readonly<Record<Wanted['decision'], string>> = {
+  approve: 'Approve this request?',
+  reject: 'Reject this request?',
+  edit: 'Approve this request with another input?',
+  answer: 'Answer this request?',
+};
+
+function levels(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Object.values(value).reduce((most: number, inner) => Math.max(most, levels(inner)), 0);
+}
