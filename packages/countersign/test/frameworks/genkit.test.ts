@@ -2,7 +2,9 @@
 import { countersign } from 'countersign';
 import { gateTools } from 'countersign/genkit';
 import { sqliteStore } from 'countersign/sqlite';
-import { expect, test } from 'vitest';
+import { z } from 'genkit/beta';
+import { tool as multipart } from 'genkit/tool';
+import { expect, expectTypeOf, test } from 'vitest';
 import { type AppOptions, ONE_CALL, type Payment, payingApp, type ScriptedCall } from './genkit-agent.ts';
 
 const ACME: Payment = { to: 'ACME', amount: 950 };
@@ -97,6 +99,39 @@ test('arguments that do not fit are a result for the model, and nobody is asked'
   const { app, asked, paid } = openProcess([{ input: { to: 'ACME' } }]);
   expect((await app().generate({ prompt: 'Pay.' })).text).toContain('does not fit the schema of pay');
   expect([await asked(), paid]).toEqual([[], []]);
+});
+
+test('a tool asks only if its function says so; other tools run as before, and content of a multipart tool is kept', async () => {
+  const { ai, app, asked } = openProcess();
+  const { app: other } = app();
+  const ran: string[] = [];
+  const named = (name: string) =>
+    other.dynamicTool(
+      { name, description: 'Looks.', inputSchema: z.object({}), outputSchema: z.string() },
+      async () => {
+        ran.push(name);
+        return name;
+      },
+    );
+  const picture = multipart({ name: 'picture', description: 'Draws.', multipart: true }, async () => {
+    ran.push('picture');
+    return { output: 0, content: [{ text: 'a picture' }] };
+  });
+  const tools = [named('look'), named('free'), picture as never] as const;
+  const asks = { look: { needsApproval: () => false }, picture: { needsApproval: () => false } };
+  const gated = gateTools(tools, { ai, scope: 's', approve: ['look', 'picture'], asks });
+  expectTypeOf(gated.tools[0]).toEqualTypeOf<(typeof tools)[0]>();
+  const model = other.defineModel({ name: 'three' }, async ({ messages }) => {
+    const isOver = messages.at(-1)?.role === 'tool';
+    const calls = ['look', 'free', 'picture'].map((name) => ({ toolRequest: { name, input: {} } }));
+    return { message: { role: 'model', content: isOver ? [{ text: 'Done.' }] : calls }, finishReason: 'stop' };
+  });
+  const response = await other.generate({ model, prompt: 'Go.', ...gated });
+  const results = response.messages.flatMap(({ content }) =>
+    content.flatMap(({ toolResponse: it }) => (it ? [it] : [])),
+  );
+  expect(results.find(({ name }) => name === 'picture')).toMatchObject({ output: 0, content: [{ text: 'a picture' }] });
+  expect([response.text, ran.toSorted(), await asked()]).toEqual(['Done.', ['free', 'look', 'picture'], []]);
 });
 
 test('without the middleware the tools refuse; without the gate the body runs', async () => {

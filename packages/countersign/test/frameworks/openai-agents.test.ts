@@ -1,9 +1,9 @@
 // The gate in front of the tools of the OpenAI Agents SDK, with its real loop and its saved state; and the SDK without it.
-import { type Agent, RunState } from '@openai/agents';
-import { countersign } from 'countersign';
+import { type Agent, RunState, tool } from '@openai/agents';
+import { countersign, NotPerformed, z } from 'countersign';
 import { approveDecided, gateTools } from 'countersign/openai-agents';
 import { sqliteStore } from 'countersign/sqlite';
-import { expect, test } from 'vitest';
+import { expect, expectTypeOf, test } from 'vitest';
 import { type AgentOptions, ONE_CALL, type Payment, payingAgent, runner, type ScriptedCall } from './openai-agent.ts';
 
 const ACME: Payment = { to: 'ACME', amount: 950 };
@@ -105,6 +105,34 @@ test('arguments that do not fit are a result for the model, and nobody is asked'
   const { agent, asked, paid } = openProcess([{ id: 'call_1', input: { to: 'ACME' } }]);
   expect((await runner.run(agent(), 'Pay.')).finalOutput).toContain('does not fit the schema of pay');
   expect([await asked(), paid]).toEqual([[], []]);
+});
+
+test('arguments that are not JSON pause the framework, and are a result for the model when it goes on', async () => {
+  const { agent, asked, paid } = openProcess([{ id: 'call_1', input: '{"to":' }]);
+  const saved = await paused(agent());
+  expect((await resumed(agent(), saved)).finalOutput).toContain('try again with valid JSON');
+  expect([await asked(), paid]).toEqual([[], []]);
+});
+
+test('a tool asks only if its function says so, and its failure is recorded', async () => {
+  const { ai, asked } = openProcess();
+  let tries = 0;
+  const failing = tool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters: z.object({ to: z.string(), amount: z.number() }),
+    errorFunction: null,
+    execute: async (): Promise<string> => {
+      tries += 1;
+      throw new NotPerformed('no funds');
+    },
+  });
+  const asks = { pay: { needsApproval: ({ amount }: Payment) => amount > 1000 } };
+  const gated = gateTools([failing], { ai, scope: 's', asks });
+  expectTypeOf(gated).toEqualTypeOf<[typeof failing]>();
+  const agent = payingAgent({ pay: () => 'never' }).clone({ tools: gated });
+  for (let time = 0; time < 2; time += 1) expect((await runner.run(agent, 'Pay.')).finalOutput).toContain('no funds');
+  expect([await asked(), tries]).toEqual([[], 1]);
 });
 
 test('two resumes at the same moment run the call once; without the gate they run it twice', async () => {

@@ -47,9 +47,21 @@ export async function approveDecided(state: RunState<any, any>): Promise<void> {
   }
 }
 
-function isWaiting(given: AgentTool, { rawItem }: RunToolApprovalItem): Promise<boolean> {
+/** The framework pauses for arguments that are not JSON without asking the tool. No person is asked: the model gets an error. */
+async function isWaiting(given: AgentTool, { rawItem }: RunToolApprovalItem): Promise<boolean> {
   const { callId, arguments: args = '' } = rawItem as { readonly callId?: string; readonly arguments?: string };
-  return given.needsApproval(undefined as never, JSON.parse(args), callId);
+  const input = inputIn(args);
+  return input !== undefined && (await given.needsApproval(undefined as never, input, callId));
+}
+
+/** Undefined if the arguments are not JSON. */
+function inputIn(args: string): unknown {
+  try {
+    return JSON.parse(args);
+  } catch {
+    // A mistake of the model.
+    return undefined;
+  }
 }
 
 const GATED = new WeakSet<AgentTool>();
@@ -63,7 +75,8 @@ type Details = Parameters<Invoke>[2];
 function gated(given: AgentTool, calls: GatedCalls): AgentTool {
   const { name } = given;
   const invoke: Invoke = async (runContext, args, details) => {
-    const input = JSON.parse(args);
+    const input = inputIn(args);
+    if (input === undefined) return `The arguments of ${name} are not JSON. It was not run.`;
     const body = (approved: unknown) => {
       const isEdited = !sameJson(approved as never, input);
       return given.invoke(
