@@ -10,6 +10,7 @@ import { addApprove, addReject } from './commands/decide-many.ts';
 import { addDev } from './commands/dev.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addEvidence } from './commands/evidence.ts';
+import { addGate } from './commands/gate.ts';
 import { addGrants } from './commands/grants.ts';
 import { addHook } from './commands/hook.ts';
 import { addInbox } from './commands/inbox.ts';
@@ -34,7 +35,9 @@ import { createOutput } from './print/output.ts';
 
 /** Runs one command line. Never throws. */
 export async function runCommandLine(args: readonly string[]): Promise<ExitCode> {
-  const output = createOutput(args.includes('--json'));
+  // What follows -- is for another program.
+  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
+  const output = createOutput(own.includes('--json'));
   let exitCode: ExitCode = EXIT.ok;
   let help = '';
   const action: Action =
@@ -86,7 +89,7 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
     ['countersign inbox', 'decide pending requests in the terminal'],
   ).addHelpText('after', GENERAL_HELP);
   program.commandsGroup('Run:');
-  for (const add of [addInit, addDev, addServe, addWorker, addMcp, addHook]) add(program, action);
+  for (const add of [addInit, addDev, addServe, addWorker, addGate, addMcp, addHook]) add(program, action);
   program.commandsGroup('Decide:');
   for (const add of [addInbox, addWatch, addDecide, addApprove, addReject, addAssign, addAway, addGrants])
     add(program, action);

@@ -23,6 +23,7 @@ const COMMANDS = [
   'dev',
   'serve',
   'worker',
+  'gate',
   'mcp',
   'mcp gate',
   'mcp permission',

@@ -8,10 +8,11 @@ import type {
   RunListOptions,
 } from 'countersign';
 import type { Page, StoredEvent } from 'countersign/store';
-import type { Absent, InsightFilters } from '../../client/client.ts';
+import type { Absent, GateAsk, GateReport, GateStart, InsightFilters } from '../../client/client.ts';
 import type { Insights } from '../../insights/settled-requests.ts';
 import type { Absence } from '../../schemas/absence.ts';
 import type { DecideItem, DecisionOutcome } from '../../schemas/decisions.ts';
+import type { GateAnswer, GateGranted } from '../../schemas/gate.ts';
 import type { Grant, GrantInDetail } from '../../schemas/grant.ts';
 import type { Hold, Interrupt } from '../../schemas/interrupt.ts';
 import type { ChannelStatus, DeadLetter } from '../../schemas/notices.ts';
@@ -32,6 +33,9 @@ export type CardQuery = Pick<
 export type RunsQuery = Pick<RunListOptions, 'status' | 'agent' | 'startedBy' | 'cursor' | 'limit'>;
 
 export type DecideOptions = { readonly digest?: string; readonly note?: string; readonly grant?: GrantRequest };
+
+/** A call of a program outside. On a store it has no page. */
+export type GateCall = Omit<GateAnswer, 'url'> & { readonly url?: string };
 
 type OnConnection = (isConnected: boolean) => void;
 
@@ -81,6 +85,13 @@ export interface Backend {
       readonly limit?: number;
     }): Promise<Page<DeadLetter>>;
     retry(letter: Pick<DeadLetter, 'channel' | 'id'>): Promise<boolean>;
+  };
+  /** Calls of programs outside. `start` resolves with the call if the start is not granted. */
+  readonly gate: {
+    ask(call: GateAsk): Promise<GateCall>;
+    get(runId: string, options: { readonly wait: number }): Promise<GateCall>;
+    start(runId: string, start: GateStart): Promise<GateGranted | GateCall>;
+    finish(runId: string, report: GateReport): Promise<GateCall>;
   };
   /** How people decide. */
   insights(filters: InsightFilters): Promise<Insights>;

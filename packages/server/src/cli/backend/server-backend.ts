@@ -75,6 +75,19 @@ export async function serverBackend(url: string, token: string | undefined): Pro
       dead: (query) => call(client.notices.dead(query)),
       retry: (letter) => call(client.notices.retry(letter)),
     },
+    gate: {
+      ask: (asked) => call(client.gate.ask(asked)),
+      get: (runId, options) => call(client.gate.get(runId, options)),
+      start: (runId, start) =>
+        call(
+          client.gate.start(runId, start).catch((error: unknown) => {
+            const refused = error instanceof ApiError ? error.problem?.gate : undefined;
+            if (refused) return refused;
+            throw error;
+          }),
+        ),
+      finish: (runId, report) => call(client.gate.finish(runId, report)),
+    },
     insights: (filters) => call(client.insights(filters)),
     watch(changed, onConnection = () => {}) {
       const stop = new AbortController();

@@ -4,6 +4,7 @@ import {
   countersign,
   type DecisionInput,
   evidenceText,
+  type GateReport,
   type RunInterrupt,
   tool,
   UsageError,
@@ -14,6 +15,8 @@ import { interruptCard, misfitOf } from 'countersign/ui';
 import { summaryOf } from '../../api/run-answer.ts';
 import { runTitles } from '../../api/run-titles.ts';
 import { createWaitsFor } from '../../api/waits-for.ts';
+import { defined } from '../../defined.ts';
+import { askForCall, recordedCalls } from '../../gate-calls.ts';
 import { holdsOf, releaseHold, removeHold, takeHold } from '../../holds.ts';
 import { insightsOf, readSettled } from '../../insights/settled-requests.ts';
 import { refusedOutcome } from '../../refused-outcome.ts';
@@ -135,6 +138,17 @@ export function storeBackend({ ai, where, person, roles, store, close }: StoreBa
         return { items: items.map((letter) => ({ ...letter, types: [...letter.types] })), cursor };
       },
       retry: ({ channel, id }) => ai.notices.retry(channel, id),
+    },
+    gate: {
+      ask: (asked) => askForCall(ai, { id: person }, asked),
+      get: (runId, { wait }) => recordedCalls(ai).wait(runId, { timeout: wait * 1_000 }),
+      start: async (runId, { lease, token }) => {
+        const start = await recordedCalls(ai).start(runId, defined({ lease: lease && lease * 1_000, token }));
+        if (start.status !== 'granted') return start;
+        const { status: _granted, ...granted } = start;
+        return granted;
+      },
+      finish: (runId, { token, ...report }) => recordedCalls(ai).finish(runId, token, report as GateReport),
     },
     insights: (filters) => insightsOf((period) => readSettled(ai, period), filters),
     grants: (query) => ai.grants.list(query),
