@@ -2,7 +2,7 @@
 import type { Stopped } from 'countersign';
 import { jsonLines, type LogSink } from '../../log.ts';
 import { type RunningServer, serve } from '../../serve.ts';
-import { DEFAULT_URL } from '../commands/link.ts';
+import { DEFAULT_URL } from '../commands/operations/link.ts';
 import type { AddressOptions, StoreOptions } from '../commands/options.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
 import type { Output } from '../print/output.ts';

@@ -1,10 +1,10 @@
 // `countersign passkeys list|reset <person>`: for operators, when a person has lost all passkeys.
 import { Command } from 'commander';
 import { Passkeys } from 'countersign';
-import { timeText } from '../print/moment.ts';
-import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
-import { type Action, type StoreOptions, withExamples, withStore } from './options.ts';
+import { timeText } from '../../print/moment.ts';
+import type { Output } from '../../print/output.ts';
+import { visibleLine } from '../../print/visible-text.ts';
+import { type Action, type StoreOptions, withExamples, withStore } from '../options.ts';
 
 export function addPasskeys(program: Command, action: Action): void {
   const passkeys = program
@@ -58,6 +58,6 @@ async function resetAll(output: Output, person: string, options: StoreOptions): 
 }
 
 async function withPasskeys(options: StoreOptions, work: (passkeys: Passkeys) => Promise<void>): Promise<undefined> {
-  const { useNotes } = await import('../runtime/opening.ts');
+  const { useNotes } = await import('../../runtime/opening.ts');
   return useNotes(options, 'existing', (notes) => work(new Passkeys(notes, async () => Date.now())));
 }

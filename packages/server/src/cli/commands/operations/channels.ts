@@ -1,12 +1,12 @@
 // `countersign channels list|check|test|failed|retry`: the channels for notices about requests, and failed deliveries.
 import { Command } from 'commander';
-import type { ServerChannel } from '../../channels/server-channel.ts';
-import { defined } from '../../defined.ts';
-import { CommandFailure, EXIT, type ExitCode, usageFailure } from '../failure.ts';
-import { timeText } from '../print/moment.ts';
-import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
-import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from './options.ts';
+import type { ServerChannel } from '../../../channels/server-channel.ts';
+import { defined } from '../../../defined.ts';
+import { CommandFailure, EXIT, type ExitCode, usageFailure } from '../../failure.ts';
+import { timeText } from '../../print/moment.ts';
+import type { Output } from '../../print/output.ts';
+import { visibleLine } from '../../print/visible-text.ts';
+import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from '../options.ts';
 
 export function addChannels(program: Command, action: Action): void {
   const channels = program
@@ -56,7 +56,7 @@ export function addChannels(program: Command, action: Action): void {
 }
 
 async function listChannels(output: Output, options: BackendOptions) {
-  const { useBackend } = await import('../runtime/opening.ts');
+  const { useBackend } = await import('../../runtime/opening.ts');
   return useBackend(options, { agents: false }, async (backend) => {
     const items = await backend.notices.channels();
     if (output.json) return output.document({ items });
@@ -94,7 +94,7 @@ async function testChannel(
 }
 
 async function configuredChannel(name: string, agents: string | undefined): Promise<ServerChannel> {
-  const { configuredChannels } = await import('../runtime/configured-channels.ts');
+  const { configuredChannels } = await import('../../runtime/configured-channels.ts');
   const channels = await configuredChannels(agents);
   const found = channels.find((channel) => channel.name === name);
   if (found) return found;
@@ -107,7 +107,7 @@ async function configuredChannel(name: string, agents: string | undefined): Prom
 type FailedOptions = BackendOptions & { readonly channel?: string };
 
 async function listFailed(output: Output, { channel, limit, cursor, ...options }: FailedOptions & PageOptions) {
-  const { useBackend } = await import('../runtime/opening.ts');
+  const { useBackend } = await import('../../runtime/opening.ts');
   return useBackend(options, { agents: false }, async (backend) => {
     const page = await backend.notices.dead(defined({ channel, limit, cursor }));
     if (output.json) return output.document(page);
@@ -131,8 +131,8 @@ async function retryFailed(
   { channel, all, ...options }: FailedOptions & { readonly all?: boolean },
 ) {
   if ((id === undefined) === (all !== true)) throw usageFailure('Name one notice, or pass --all.');
-  const { useBackend } = await import('../runtime/opening.ts');
-  const { allItems } = await import('../../all-items.ts');
+  const { useBackend } = await import('../../runtime/opening.ts');
+  const { allItems } = await import('../../../all-items.ts');
   return useBackend(options, { agents: false }, async ({ notices }) => {
     const letters = await allItems(({ cursor }) => notices.dead(defined({ channel, cursor, limit: 200 })));
     const wanted = letters.filter((letter) => all === true || letter.id === id);

@@ -1,11 +1,11 @@
 // `countersign dev`: serves your agents on this machine and reloads when a file changes.
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
-import { type ExitCode, failureOf } from '../failure.ts';
-import type { Output } from '../print/output.ts';
-import type { ServingMessage } from '../runtime/reloading.ts';
-import type { Serving } from '../runtime/serving.ts';
-import { survivingLostOutput } from '../runtime/stopping.ts';
+import { type ExitCode, failureOf } from '../../failure.ts';
+import type { Output } from '../../print/output.ts';
+import type { ServingMessage } from '../../runtime/reloading.ts';
+import type { Serving } from '../../runtime/serving.ts';
+import { survivingLostOutput } from '../../runtime/stopping.ts';
 import {
   type Action,
   type AddressOptions,
@@ -13,7 +13,7 @@ import {
   withAddress,
   withExamples,
   withStore,
-} from './options.ts';
+} from '../options.ts';
 
 type DevOptions = AddressOptions & StoreOptions;
 
@@ -30,7 +30,7 @@ export function addDev(program: Command, action: Action): void {
     .action(
       action(
         survivingLostOutput(async (output, file: string | undefined, options: DevOptions) => {
-          const { DEV_ROLE } = await import('../runtime/reloading.ts');
+          const { DEV_ROLE } = await import('../../runtime/reloading.ts');
           const role = process.env[DEV_ROLE];
           return role === undefined ? watch(output, file, options) : serveOnce(output, file, options, role === 'first');
         }),
@@ -46,12 +46,12 @@ export function addDev(program: Command, action: Action): void {
 
 /** The parent process: watches files and restarts the server. */
 async function watch(output: Output, file: string | undefined, options: DevOptions): Promise<ExitCode> {
-  const { findAgentsFile } = await import('../runtime/agents-file.ts');
+  const { findAgentsFile } = await import('../../runtime/agents-file.ts');
   const path = findAgentsFile(file ?? options.agents);
   const folders = [process.cwd(), ...(path === undefined ? [] : [dirname(path)])];
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const tell = (text: string) => output.note(output.style('dim', text));
-  const { keepServing } = await import('../runtime/reloading.ts');
+  const { keepServing } = await import('../../runtime/reloading.ts');
   return (await keepServing(command, { folders, tell })) as ExitCode;
 }
 
@@ -77,13 +77,13 @@ async function serveOnce(
   isFirst: boolean,
 ): Promise<ExitCode | undefined> {
   const stopping = toldToStop();
-  const { DEV_PORT } = await import('../runtime/reloading.ts');
-  const { trackLoadedFiles } = await import('../runtime/module-hooks.ts');
+  const { DEV_PORT } = await import('../../runtime/reloading.ts');
+  const { trackLoadedFiles } = await import('../../runtime/module-hooks.ts');
   const loaded = trackLoadedFiles();
   const port = process.env[DEV_PORT];
   let serving: Serving;
   try {
-    const { startServing } = await import('../runtime/serving.ts');
+    const { startServing } = await import('../../runtime/serving.ts');
     const address = port === undefined ? options : { ...options, port: Number(port) };
     const onLoginUrl = (url: string) => printLink('Here is a new link to sign in.', url, output);
     serving = await startServing(address, file, output, { dev: true, worker: true, graceMs: 1_000, onLoginUrl });
@@ -101,7 +101,7 @@ async function serveOnce(
 }
 
 async function greet({ opened, server }: Serving, isFirst: boolean, output: Output): Promise<void> {
-  const { agentsText, standInText } = await import('../runtime/serving.ts');
+  const { agentsText, standInText } = await import('../../runtime/serving.ts');
   const { style } = output;
   if (output.json) {
     const { url, port, loginUrl } = server;

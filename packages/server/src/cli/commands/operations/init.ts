@@ -3,9 +3,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
-import type { Output } from '../print/output.ts';
-import { type Action, withExamples } from './options.ts';
+import { CommandFailure, EXIT, usageFailure } from '../../failure.ts';
+import type { Output } from '../../print/output.ts';
+import { type Action, withExamples } from '../options.ts';
 
 const DEFAULT_FILE = 'agents.ts';
 
@@ -25,7 +25,7 @@ export function addInit(program: Command, action: Action): void {
 }
 
 async function init(output: Output, named: string | undefined): Promise<undefined> {
-  const { findAgentsFile, shownPath } = await import('../runtime/agents-file.ts');
+  const { findAgentsFile, shownPath } = await import('../../runtime/agents-file.ts');
   const { readTemplateFile } = await import('create-countersign');
   const path = resolve(named ?? DEFAULT_FILE);
   const file = shownPath(path);

@@ -1,9 +1,9 @@
 // `countersign link <person>`: a one-time link that signs a person in to a running server.
 import type { Command } from 'commander';
-import { defined } from '../../defined.ts';
-import { usageFailure } from '../failure.ts';
-import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
+import { defined } from '../../../defined.ts';
+import { usageFailure } from '../../failure.ts';
+import type { Output } from '../../print/output.ts';
+import { visibleLine } from '../../print/visible-text.ts';
 import {
   type Action,
   DEFAULT_PORT,
@@ -14,7 +14,7 @@ import {
   withExamples,
   withRights,
   withStore,
-} from './options.ts';
+} from '../options.ts';
 
 type LinkOptions = StoreOptions & RightsOptions & { readonly publicUrl?: string };
 
@@ -42,13 +42,13 @@ export function addLink(program: Command, action: Action): void {
 }
 
 async function createLink(output: Output, person: string, options: LinkOptions): Promise<undefined> {
-  const { isPersonId, personOf } = await import('../../identity/person.ts');
-  const { createLoginToken, loginPath } = await import('../../identity/sessions.ts');
+  const { isPersonId, personOf } = await import('../../../identity/person.ts');
+  const { createLoginToken, loginPath } = await import('../../../identity/sessions.ts');
   if (!isPersonId(person)) throw usageFailure('A person id has 1 to 200 characters.', 'Example: countersign link ann');
   const { all } = options;
   const given = defined({ scopes: options.scopes, roles: options.role });
   const identified = { id: person, ...given, reach: all ? ('all' as const) : ('own' as const) };
-  const { useNotes } = await import('../runtime/opening.ts');
+  const { useNotes } = await import('../../runtime/opening.ts');
   return useNotes(options, 'existing', async (notes, { publicUrl, basePath = '' }) => {
     const token = await createLoginToken(notes, identified);
     const address = (options.publicUrl ?? publicUrl ?? DEFAULT_URL).replace(/\/$/, '');

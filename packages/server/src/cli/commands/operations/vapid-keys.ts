@@ -1,7 +1,7 @@
 // `countersign vapid-keys`: a new pair of keys for browser notifications.
 import type { Command } from 'commander';
-import type { Output } from '../print/output.ts';
-import { type Action, withExamples } from './options.ts';
+import type { Output } from '../../print/output.ts';
+import { type Action, withExamples } from '../options.ts';
 
 export function addVapidKeys(program: Command, action: Action): void {
   const command = program

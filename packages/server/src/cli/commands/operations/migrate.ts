@@ -1,9 +1,9 @@
 // `countersign migrate`: brings the tables up to date, or checks beforehand that paused runs can resume.
 import type { Command } from 'commander';
-import { EXIT, type ExitCode } from '../failure.ts';
-import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
-import { type Action, type StoreOptions, withExamples, withStore } from './options.ts';
+import { EXIT, type ExitCode } from '../../failure.ts';
+import type { Output } from '../../print/output.ts';
+import { visibleLine } from '../../print/visible-text.ts';
+import { type Action, type StoreOptions, withExamples, withStore } from '../options.ts';
 
 type MigrateOptions = StoreOptions & { readonly dryRun?: boolean };
 
@@ -27,7 +27,7 @@ export function addMigrate(program: Command, action: Action): void {
 }
 
 async function migrate(output: Output, options: MigrateOptions): Promise<undefined> {
-  const { openBareStore } = await import('../runtime/opening.ts');
+  const { openBareStore } = await import('../../runtime/opening.ts');
   const { store, where } = await openBareStore(options, 'make');
   try {
     await store.migrate();
@@ -40,8 +40,8 @@ async function migrate(output: Output, options: MigrateOptions): Promise<undefin
 }
 
 async function dryRun(output: Output, options: MigrateOptions): Promise<ExitCode> {
-  const { openAgents } = await import('../runtime/opening.ts');
-  const { checkPausedRuns } = await import('../runtime/paused-runs.ts');
+  const { openAgents } = await import('../../runtime/opening.ts');
+  const { checkPausedRuns } = await import('../../runtime/paused-runs.ts');
   const { ai, where, close } = await openAgents(options, undefined, output, { opening: 'existing' });
   try {
     const runs = await checkPausedRuns(ai);

@@ -1,12 +1,12 @@
 // `countersign tokens create|list|revoke`: API tokens, stored as hashes.
 import { Command } from 'commander';
 import type { Notes } from 'countersign/store';
-import { defined } from '../../defined.ts';
-import type { TokenRecord } from '../../identity/tokens.ts';
-import { CommandFailure, EXIT } from '../failure.ts';
-import { timeText } from '../print/moment.ts';
-import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
+import { defined } from '../../../defined.ts';
+import type { TokenRecord } from '../../../identity/tokens.ts';
+import { CommandFailure, EXIT } from '../../failure.ts';
+import { timeText } from '../../print/moment.ts';
+import type { Output } from '../../print/output.ts';
+import { visibleLine } from '../../print/visible-text.ts';
 import {
   type Action,
   type RightsOptions,
@@ -16,7 +16,7 @@ import {
   withExamples,
   withRights,
   withStore,
-} from './options.ts';
+} from '../options.ts';
 
 type CreateOptions = StoreOptions & RightsOptions & { readonly label?: string; readonly expiresIn?: number };
 
@@ -119,9 +119,9 @@ function revokeOne(output: Output, idOrToken: string, options: StoreOptions): Pr
 async function withNotes(
   options: StoreOptions,
   opening: 'make' | 'existing',
-  work: (notes: Notes, tokens: typeof import('../../identity/tokens.ts')) => Promise<void>,
+  work: (notes: Notes, tokens: typeof import('../../../identity/tokens.ts')) => Promise<void>,
 ): Promise<undefined> {
-  const { useNotes } = await import('../runtime/opening.ts');
-  const tokens = await import('../../identity/tokens.ts');
+  const { useNotes } = await import('../../runtime/opening.ts');
+  const tokens = await import('../../../identity/tokens.ts');
   return useNotes(options, opening, (notes) => work(notes, tokens));
 }

@@ -1,11 +1,11 @@
 // `countersign doctor`: checks everything a run needs, one line per check, with a fix for each failure.
 import type { Command } from 'commander';
-import { EXIT, type ExitCode } from '../failure.ts';
-import type { Output } from '../print/output.ts';
-import { wrap } from '../print/text-width.ts';
-import { visibleLine } from '../print/visible-text.ts';
-import type { Check } from '../runtime/server-checks.ts';
-import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
+import { EXIT, type ExitCode } from '../../failure.ts';
+import type { Output } from '../../print/output.ts';
+import { wrap } from '../../print/text-width.ts';
+import { visibleLine } from '../../print/visible-text.ts';
+import type { Check } from '../../runtime/server-checks.ts';
+import { type Action, type BackendOptions, withBackend, withExamples } from '../options.ts';
 
 export function addDoctor(program: Command, action: Action): void {
   const command = program
@@ -21,12 +21,12 @@ export function addDoctor(program: Command, action: Action): void {
 }
 
 async function diagnose(output: Output, options: BackendOptions): Promise<ExitCode> {
-  const { serverUrl, serverToken } = await import('../runtime/opening.ts');
+  const { serverUrl, serverToken } = await import('../../runtime/opening.ts');
   const url = serverUrl(options);
   const checks =
     url === undefined
-      ? await (await import('../runtime/local-checks.ts')).checkLocally(options)
-      : await (await import('../runtime/server-checks.ts')).checkServer(url, serverToken(options));
+      ? await (await import('../../runtime/local-checks.ts')).checkLocally(options)
+      : await (await import('../../runtime/server-checks.ts')).checkServer(url, serverToken(options));
   const isOk = checks.every(({ status }) => status !== 'fail');
   if (output.json) output.document({ ok: isOk, checks });
   else for (const line of checkLines(checks, output)) output.line(line);

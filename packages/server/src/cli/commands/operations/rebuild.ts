@@ -1,8 +1,8 @@
 // `countersign rebuild`: completes the copy that lists come from, in a store that keeps one.
 import type { Command } from 'commander';
-import { usageFailure } from '../failure.ts';
-import type { Output } from '../print/output.ts';
-import { type Action, type StoreOptions, withExamples, withStore } from './options.ts';
+import { usageFailure } from '../../failure.ts';
+import type { Output } from '../../print/output.ts';
+import { type Action, type StoreOptions, withExamples, withStore } from '../options.ts';
 
 export function addRebuild(program: Command, action: Action): void {
   const command = program
@@ -19,7 +19,7 @@ export function addRebuild(program: Command, action: Action): void {
 }
 
 async function rebuild(output: Output, options: StoreOptions): Promise<undefined> {
-  const { openAgents } = await import('../runtime/opening.ts');
+  const { openAgents } = await import('../../runtime/opening.ts');
   const { ai, where, close } = await openAgents(options, undefined, output, { opening: 'existing' });
   try {
     const { projection } = ai.runs.store;

@@ -1,9 +1,9 @@
 // `countersign serve`: the API, the inbox and a worker, for production.
 import type { Command } from 'commander';
-import { EXIT, type ExitCode, usageFailure } from '../failure.ts';
-import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
-import { STOPPING, stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
+import { EXIT, type ExitCode, usageFailure } from '../../failure.ts';
+import type { Output } from '../../print/output.ts';
+import { visibleLine } from '../../print/visible-text.ts';
+import { STOPPING, stopSignal, survivingLostOutput } from '../../runtime/stopping.ts';
 import {
   type Action,
   type AddressOptions,
@@ -11,7 +11,7 @@ import {
   withAddress,
   withExamples,
   withStore,
-} from './options.ts';
+} from '../options.ts';
 
 type ServeOptions = AddressOptions &
   StoreOptions & { readonly login?: string; readonly worker: boolean; readonly logInputs?: boolean };
@@ -47,10 +47,10 @@ async function serveAgents(
   options: ServeOptions,
 ): Promise<ExitCode | undefined> {
   const { login, worker, logInputs } = options;
-  const { isPersonId } = await import('../../identity/person.ts');
+  const { isPersonId } = await import('../../../identity/person.ts');
   if (login !== undefined && !isPersonId(login))
     throw usageFailure('--login needs a person id of 1 to 200 characters.', 'Example: --login alice');
-  const { agentsText, signInLines, standInText, startServing } = await import('../runtime/serving.ts');
+  const { agentsText, signInLines, standInText, startServing } = await import('../../runtime/serving.ts');
   const { opened, server, stop } = await startServing(options, file, output, {
     dev: false,
     worker,

@@ -1,13 +1,13 @@
 // `countersign worker`: drives the runs of a store, without a server.
 import type { Command } from 'commander';
 import type { Countersign } from 'countersign';
-import type { AppOptions } from '../../options.ts';
-import { unrecordedText } from '../../unrecorded.ts';
-import { EXIT, type ExitCode, failureOf } from '../failure.ts';
-import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
-import { STOPPING, stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
-import { type Action, type StoreOptions, wholeNumber, withExamples, withStore } from './options.ts';
+import type { AppOptions } from '../../../options.ts';
+import { unrecordedText } from '../../../unrecorded.ts';
+import { EXIT, type ExitCode, failureOf } from '../../failure.ts';
+import type { Output } from '../../print/output.ts';
+import { visibleLine } from '../../print/visible-text.ts';
+import { STOPPING, stopSignal, survivingLostOutput } from '../../runtime/stopping.ts';
+import { type Action, type StoreOptions, wholeNumber, withExamples, withStore } from '../options.ts';
 
 type WorkerOptions = StoreOptions & {
   readonly concurrency: number;
@@ -38,7 +38,7 @@ export function addWorker(program: Command, action: Action): void {
 }
 
 async function work(output: Output, file: string | undefined, options: WorkerOptions): Promise<ExitCode | undefined> {
-  const { openAgents } = await import('../runtime/opening.ts');
+  const { openAgents } = await import('../../runtime/opening.ts');
   const { ai, where, server, close } = await openAgents(options, file, output);
   const health = await healthOf(ai, server, options).catch(async (error: unknown) => {
     await close();
@@ -76,8 +76,8 @@ async function work(output: Output, file: string | undefined, options: WorkerOpt
 /** Metrics are served where the agents file opens them to everyone: a worker knows no users. */
 async function healthOf(ai: Countersign, { metrics }: AppOptions, { healthPort: port, host }: WorkerOptions) {
   if (port === undefined) return undefined;
-  const { serveHealth } = await import('../../telemetry/health-server.ts');
-  const { cannotListen } = await import('../runtime/serving.ts');
+  const { serveHealth } = await import('../../../telemetry/health-server.ts');
+  const { cannotListen } = await import('../../runtime/serving.ts');
   return serveHealth(ai, { port, hostname: host, metrics: metrics === 'open' ? 'open' : 'off' }).catch(
     (error: unknown) => {
       throw cannotListen(error, host, port);
