@@ -57,6 +57,7 @@ const CHECKS = [
   ['Public interface (api.md)', script('api-report.mjs')],
   ['Generated docs: errors', script('docs-errors.mjs')],
   ['Generated docs: the HTTP API', script('docs-api.mjs')],
+  ['Programs of other frameworks', script('byo-programs.mjs')],
 ];
 
 const total = { passed: 0, failed: 0, skipped: 0 };

@@ -103,7 +103,7 @@ const HELP = `Usage: npm create countersign [folder] -- [options]
 Creates a project in which tool calls wait for a person. It works without an API key.
 
 Options:
-  -t, --template <name>     ${TEMPLATES.map(({ name, about }) => `${name.padEnd(8)}${about}`).join('\n                            ')}
+  -t, --template <name>     ${TEMPLATES.map(({ name, about }) => `${name.padEnd(15)}${about}`).join('\n                            ')}
   -y, --yes                 ask nothing: template server, folder ${DEFAULT_FOLDER}
   --package-manager <name>  ${PACKAGE_MANAGERS.join(', ')} (default: the one that runs this)
   --no-install              write the files only

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A project that can be created. */
-export type TemplateName = 'server' | 'nextjs' | 'gate';
+export type TemplateName = 'server' | 'nextjs' | 'gate' | 'openai-agents' | 'langgraph' | 'mastra' | 'genkit';
 
 /** Every template, with a line for the prompt and for the help, and the script that starts it. */
 export const TEMPLATES: readonly {
@@ -14,6 +14,10 @@ export const TEMPLATES: readonly {
   { name: 'server', about: 'an agent, served with a chat and an inbox', script: 'dev' },
   { name: 'nextjs', about: 'a Next.js chat whose tools wait for approval', script: 'dev' },
   { name: 'gate', about: 'a gate around streamText of the AI SDK', script: 'start' },
+  { name: 'openai-agents', about: 'a gate for tools of the OpenAI Agents SDK', script: 'start' },
+  { name: 'langgraph', about: 'a gate for tools of LangGraph and LangChain', script: 'start' },
+  { name: 'mastra', about: 'a gate for tools of Mastra', script: 'start' },
+  { name: 'genkit', about: 'a gate for tools of Genkit', script: 'start' },
 ];
 
 export const isTemplateName = (name: string): name is TemplateName => TEMPLATES.some((known) => known.name === name);

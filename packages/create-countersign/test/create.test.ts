@@ -34,6 +34,10 @@ test.each([
   ['server', 'agents.ts', 'npm run dev'],
   ['nextjs', 'app/api/chat/[[...path]]/route.ts', 'npm run dev'],
   ['gate', 'route.ts', 'npm start'],
+  ['openai-agents', 'agent.ts', 'npm start'],
+  ['langgraph', 'agent.ts', 'npm start'],
+  ['mastra', 'agent.ts', 'npm start'],
+  ['genkit', 'agent.ts', 'npm start'],
 ])('writes the template %s and says what comes next', async (template, file, start) => {
   const { code, stdout, stderr } = await create(['My App', '--template', template, '--no-install']);
   expect(stderr).toBe('');
@@ -90,7 +94,11 @@ test('the current folder and a folder with only .git are fine', async () => {
 });
 
 test.each([
-  [['app', '--template', 'vue'], 2, 'Unknown template vue. Templates: server, nextjs, gate.'],
+  [
+    ['app', '--template', 'vue'],
+    2,
+    'Unknown template vue. Templates: server, nextjs, gate, openai-agents, langgraph, mastra, genkit.',
+  ],
   [['app', '--yes', '--package-manager', 'apt'], 2, 'Unknown package manager apt. Known: npm, pnpm, yarn, bun.'],
   [['app', '--colour'], 2, "Unknown option '--colour'. See --help."],
   [['one', 'two', '--yes'], 2, 'Expected one folder, got 2: one two'],
@@ -113,6 +121,6 @@ test('a failed installation says where the project is', async () => {
 });
 
 test('--help and --version', async () => {
-  expect((await create(['--help'])).stdout).toMatch(/--template <name> {5}server {2}an agent/);
+  expect((await create(['--help'])).stdout).toMatch(/--template <name> {5}server {9}an agent/);
   expect((await create(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });

@@ -1,8 +1,9 @@
 // Agents and workflows of Mastra behind the gate, and the same faults without it.
-import { createStep, createWorkflow } from '@mastra/core/workflows';
+
 import { Mastra } from '@mastra/core/mastra';
 import { InMemoryStore } from '@mastra/core/storage';
 import { createTool } from '@mastra/core/tools';
+import { createStep, createWorkflow } from '@mastra/core/workflows';
 import { type Countersign, countersign, z } from 'countersign';
 import { gateTools } from 'countersign/mastra';
 import { sqliteStore } from 'countersign/sqlite';

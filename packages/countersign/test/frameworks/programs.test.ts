@@ -29,3 +29,10 @@ test.each(['openai-agents', 'genkit'])('%s: the program pauses, and pays once af
   expect(text.split('\n').length).toBeLessThan(60);
   expect(readFileSync(join(root, 'docs/guides', `${name}.md`), 'utf8')).toContain(text);
 });
+
+test('ai-sdk: the program pauses, and continues after the call was approved elsewhere', () => {
+  const program = join(root, 'examples/byo/ai-sdk/agent.ts');
+  const { stdout, stderr, status } = spawnSync(process.execPath, [program], { encoding: 'utf8' });
+  expect(status, stderr).toBe(0);
+  expect(stdout).toBe('Waiting: pay {"to":"ACME","amount":950}\nPaid 950 to ACME.\n');
+});

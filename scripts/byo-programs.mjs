@@ -1,0 +1,55 @@
+// The programs of examples/byo, where else they are shown: as templates of create-countersign, and as the tabs of a page.
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeOrCompare } from './generated.mjs';
+
+const root = join(import.meta.dirname, '..');
+const command = 'npm run programs';
+const FRAMEWORKS = [
+  ['ai-sdk', 'AI SDK'],
+  ['openai-agents', 'OpenAI Agents'],
+  ['langgraph', 'LangGraph'],
+  ['mastra', 'Mastra'],
+  ['genkit', 'Genkit'],
+];
+
+// The AI SDK has a template of its own: `gate`.
+for (const [name] of FRAMEWORKS) if (name !== 'ai-sdk') writeTemplate(name);
+writePage();
+
+/** The example with the settings of a project. Links to the repository have no target there. */
+function writeTemplate(name) {
+  const example = join(root, 'examples/byo', name);
+  const template = join(root, 'packages/create-countersign/templates', name);
+  const settings = join(root, 'packages/create-countersign/templates/gate');
+  for (const file of globSync('*.{ts,md}', { cwd: example }).sort()) {
+    const text = readFileSync(join(example, file), 'utf8');
+    const alone = file.endsWith('.md') ? text.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1') : text;
+    writeOrCompare(join(template, file), alone, command);
+  }
+  const manifest = JSON.parse(readFileSync(join(example, 'package.json'), 'utf8'));
+  const { scripts, dependencies } = manifest;
+  const whole = {
+    name: `countersign-${name}`,
+    private: true,
+    type: 'module',
+    engines: { node: '>=22.18' },
+    scripts: { ...scripts, typecheck: 'tsc' },
+    dependencies,
+    devDependencies: { '@types/node': '^24.0.0', typescript: '^7.0.2' },
+  };
+  writeOrCompare(join(template, 'package.json'), `${JSON.stringify(whole, null, 2)}\n`, command);
+  for (const file of ['tsconfig.json', '_gitignore'])
+    writeOrCompare(join(template, file), readFileSync(join(settings, file), 'utf8'), command);
+}
+
+/** One tab per framework, each the whole program. */
+function writePage() {
+  const path = join(root, 'docs/guides/bring-your-own-agent.md');
+  const [before, rest] = readFileSync(path, 'utf8').split('<!-- programs -->\n');
+  const after = rest.slice(rest.indexOf('<!-- end -->'));
+  const tabs = FRAMEWORKS.map(([name, title]) => `<<< ../../examples/byo/${name}/agent.ts [${title}]\n`);
+  const links = FRAMEWORKS.map(([name, title]) => `[${title}](../../examples/byo/${name})`).join(', ');
+  const text = `::: code-group\n\n${tabs.join('\n')}\n:::\n\nEach is a folder with its own install: ${links}.\n`;
+  writeOrCompare(path, `${before}<!-- programs -->\n\n${text}\n${after}`, command);
+}
