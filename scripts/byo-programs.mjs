@@ -5,6 +5,11 @@ import { writeOrCompare } from './generated.mjs';
 
 const root = join(import.meta.dirname, '..');
 const command = 'npm run programs';
+/** Over HTTP, in other languages. */
+const SCRIPTS = [
+  ['gate/python/gate.py', 'Python'],
+  ['gate/shell/deploy.sh', 'Shell'],
+];
 const FRAMEWORKS = [
   ['ai-sdk', 'AI SDK'],
   ['openai-agents', 'OpenAI Agents'],
@@ -48,8 +53,9 @@ function writePage() {
   const path = join(root, 'docs/guides/bring-your-own-agent.md');
   const [before, rest] = readFileSync(path, 'utf8').split('<!-- programs -->\n');
   const after = rest.slice(rest.indexOf('<!-- end -->'));
-  const tabs = FRAMEWORKS.map(([name, title]) => `<<< ../../examples/byo/${name}/agent.ts [${title}]\n`);
-  const links = FRAMEWORKS.map(([name, title]) => `[${title}](../../examples/byo/${name})`).join(', ');
-  const text = `::: code-group\n\n${tabs.join('\n')}\n:::\n\nEach is a folder with its own install: ${links}.\n`;
+  const programs = [...FRAMEWORKS.map(([name, title]) => [`byo/${name}/agent.ts`, title]), ...SCRIPTS];
+  const tabs = programs.map(([file, title]) => `<<< ../../examples/${file} [${title}]\n`);
+  const links = programs.map(([file, title]) => `[${title}](../../examples/${file})`).join(',\n');
+  const text = `::: code-group\n\n${tabs.join('\n')}\n:::\n\nEach is a whole program that our tests run, in a folder with its own install: ${links}.\n`;
   writeOrCompare(path, `${before}<!-- programs -->\n\n${text}\n${after}`, command);
 }
