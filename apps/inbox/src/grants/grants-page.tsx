@@ -7,6 +7,7 @@ import { PageHeader } from '../frame/page-header.tsx';
 import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { Ago } from '../live/time.tsx';
 import { ChoiceMenu } from '../primitives/choice-menu.tsx';
+import { LoadMore } from '../primitives/load-more.tsx';
 import { GrantMark, STATUSES } from './grant-status.tsx';
 import { conditionText, type Grant } from './wire.ts';
 
@@ -46,11 +47,7 @@ export default function GrantsPage() {
             ))}
           </ul>
         )}
-        {list.hasMore && (
-          <button type="button" className="button m-3 shrink-0 self-center" onClick={list.loadMore}>
-            {list.isLoadingMore ? 'Loading…' : 'Load more'}
-          </button>
-        )}
+        <LoadMore list={list} className="m-3 shrink-0 self-center" />
       </div>
     </>
   );

@@ -15,6 +15,7 @@ import { SelectionBar } from '../many/selection-bar.tsx';
 import { Together } from '../many/together.tsx';
 import { isWide } from '../many/use-is-wide.ts';
 import { canSelect, type Selection, useSelection } from '../many/use-selection.ts';
+import { LoadMore } from '../primitives/load-more.tsx';
 import { press } from './card-keys.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { addressOf, type ListStatus, queryFor, useFilters } from './filters.ts';
@@ -138,11 +139,7 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
                   />
                 ))}
               </ul>
-              {list.hasMore && (
-                <button type="button" className="button m-3 shrink-0" onClick={list.loadMore}>
-                  {list.isLoadingMore ? 'Loading…' : 'Load more'}
-                </button>
-              )}
+              <LoadMore list={list} className="m-3 shrink-0" />
             </>
           )}
         </div>

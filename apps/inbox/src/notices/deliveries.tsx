@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import { useGrowingList } from '../api/growing-list.ts';
 import { Loading, Trouble } from '../frame/placeholders.tsx';
 import { Ago } from '../live/time.tsx';
+import { LoadMore } from '../primitives/load-more.tsx';
 import { type Delivery, TYPES } from './wire.ts';
 
 const OUTCOMES: Readonly<Record<Delivery['outcome'], { readonly text: string; readonly isBad?: true }>> = {
@@ -33,11 +34,7 @@ export function Deliveries() {
           ))}
         </ul>
       )}
-      {list.hasMore && (
-        <button type="button" className="button self-center" onClick={list.loadMore}>
-          {list.isLoadingMore ? 'Loading…' : 'Load more'}
-        </button>
-      )}
+      <LoadMore list={list} className="self-center" />
     </section>
   );
 }

@@ -12,6 +12,7 @@ import { SearchField } from '../inbox/filter-bar.tsx';
 import { useNow } from '../live/now.ts';
 import { Ago, duration } from '../live/time.tsx';
 import { ChoiceMenu, named } from '../primitives/choice-menu.tsx';
+import { LoadMore } from '../primitives/load-more.tsx';
 import { isOver, STATUS_NAMES, StatusMark } from './run-status.tsx';
 import { Tokens } from './tokens.tsx';
 
@@ -98,11 +99,7 @@ export default function RunsPage() {
         ) : (
           <RunTable runs={found} />
         )}
-        {list.hasMore && (
-          <button type="button" className="button m-3 shrink-0 self-center" onClick={list.loadMore}>
-            {list.isLoadingMore ? 'Loading…' : 'Load more'}
-          </button>
-        )}
+        <LoadMore list={list} className="m-3 shrink-0 self-center" />
       </div>
     </>
   );
