@@ -50,7 +50,8 @@ export async function permit(call: AgentCall, options: PermitOptions): Promise<P
   );
   const { key } = claim;
   const refused = (text: string, isPending = false): Permit => ({ allowed: false, text, isPending });
-  const result = await decided(gate, call.input, { key, by }, waitMs);
+  await claim.keep();
+  const result = await decided(gate, call.input, { key, by }, waitMs).finally(claim.pause);
   if (result.status === 'pending') {
     await claim.release();
     return refused(gateText(call.tool, result), true);

@@ -15,6 +15,8 @@ export type Line = {
   pass(): void | Promise<void>;
   /** Sends the call with these parameters, and resolves with the response. Rejects if there will be none. */
   send(params: Params): Promise<RpcResponse>;
+  /** Shows a form in the client, and resolves with its answer. Undefined if the client cannot show one. */
+  readonly elicit?: ((params: Params) => Promise<unknown>) | undefined;
   /** Tells the client that its call waits, if it wants to know. */
   tick(): void;
   /** Answers the client. Resolves once the answer is sent. */

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Countersign, type Gate, type GateResult, gateText, type ToolDescription } from 'countersign';
 import { defined } from '../defined.ts';
+import { decideFrom, decisionForm, showsForms } from './client-decision.ts';
 import { hashOf } from './hash-of.ts';
 import { CANCELLED, type Line } from './line.ts';
 import {
@@ -28,6 +29,8 @@ export type McpGateOptions = {
   readonly rules?: McpRules;
   /** How long a call waits for a decision before its client gets an answer. Clients time out after 60 seconds by default. */
   readonly holdMs?: number;
+  /** Lets the user of the client decide in the client. Its model may be able to answer in their place. */
+  readonly decideInClient?: boolean;
   readonly onError?: (error: unknown) => void;
 };
 
@@ -47,6 +50,8 @@ type Leg = {
   readonly digest: string;
   /** The first leg of a client that can come back. */
   readonly isFirst: boolean;
+  /** The client was asked to decide. */
+  readonly isAsked: boolean;
 };
 
 export class McpGate {
@@ -104,7 +109,7 @@ export class McpGate {
     const rest = { request, line, tool: tool.name, input, digest, gate: ai.gate(descriptionOf(name, tool, rule)) };
     if (!isModern(request) || sealed === undefined) {
       const claim = await this.#unclaimed.take(identity, () => `mcp:${randomUUID()}`);
-      return { ...rest, claim, isFirst: true };
+      return { ...rest, claim, isFirst: true, isAsked: false };
     }
     const state = typeof sealed === 'string' ? await this.#states.open(sealed, line.principal) : undefined;
     if (!state) return failure(request, INVALID_PARAMS, 'Invalid or expired requestState');
@@ -115,17 +120,14 @@ export class McpGate {
         'The requestState is that of a call with other arguments. Nothing was run.',
       );
     const claim = this.#unclaimed.claim(identity, state.key);
-    await claim.renew();
-    return { ...rest, claim, isFirst: false };
+    return { ...rest, claim, isFirst: false, isAsked: state.asked === true };
   }
 
   async #answer(leg: Leg): Promise<void> {
     const { claim, line } = leg;
-    const timer = setInterval(() => {
-      line.tick();
-      claim.renew().catch(() => undefined);
-    }, TICK_MS);
+    const timer = setInterval(() => line.tick(), TICK_MS);
     try {
+      await claim.keep();
       const response = await this.#respond(leg);
       if (line.signal.aborted) return await this.#abandon(leg);
       await line.deliver(response);
@@ -136,6 +138,7 @@ export class McpGate {
       await this.#abandon(leg);
     } finally {
       clearInterval(timer);
+      await claim.pause();
     }
   }
 
@@ -154,6 +157,7 @@ export class McpGate {
     if (!this.#running.has(claim.key)) {
       const first = await gate.request(input, { key: claim.key, by }).catch(asInvalid);
       if (typeof first === 'string') return refusal(request, first);
+      if (first.status === 'pending') await this.#askClient(leg, first.id);
       const result = await waited(gate, first, this.#holdMs(leg), signal);
       if (result.status === 'pending') return this.#waits(leg, result);
       if (result.status !== 'approved') return responseOf(leg, result);
@@ -167,6 +171,20 @@ export class McpGate {
     if (ended.status === 'failed' && call.response?.error)
       return { jsonrpc: '2.0', id: request.id, error: call.response.error };
     return responseOf(leg, ended as GateResult);
+  }
+
+  /** Takes the decision of the client, if the operator allows it. An older client is asked now, a newer one in the answer. */
+  async #askClient(leg: Leg, id: string): Promise<void> {
+    const { ai, decideInClient = false, onError } = this.#options;
+    const { request, line, tool, input } = leg;
+    if (!decideInClient) return;
+    if (isModern(request)) {
+      const { inputResponses } = request.params ?? {};
+      if (leg.isAsked && isRecord(inputResponses)) await decideFrom(ai, id, line.by, inputResponses.decision);
+      return;
+    }
+    const asked = line.elicit?.(decisionForm(tool, input));
+    asked?.then((answer) => decideFrom(ai, id, line.by, answer)).catch((error: unknown) => onError?.(error));
   }
 
   /** A client that can come back gets its state at once. One that hears of progress waits without end. */
@@ -196,15 +214,21 @@ export class McpGate {
 
   async #waits(leg: Leg, result: GateResult): Promise<RpcResponse & { readonly waits: true }> {
     const { request, tool } = leg;
-    if (isModern(request)) return this.#asks(leg, { resultType: 'input_required' });
+    if (isModern(request)) {
+      const asks = this.#options.decideInClient && !leg.isAsked && showsForms(request) && result.status === 'pending';
+      const decision = { method: 'elicitation/create', params: decisionForm(tool, leg.input) };
+      return this.#asks(leg, { resultType: 'input_required', ...(asks && { inputRequests: { decision } }) });
+    }
     const id = 'id' in result ? ` (${result.id})` : '';
     const text = `${tool} waits for a person's approval${id}. It was not run. Call it again with the same arguments to continue waiting.`;
     return { ...refusal(request, text), waits: true };
   }
 
   /** The client repeats the call with our state. The state of the server stays here. */
-  async #asks({ request, claim, digest, line }: Leg, result: Params): Promise<RpcResponse & { readonly waits: true }> {
-    const requestState = await this.#states.seal({ key: claim.key, digest }, line.principal);
+  async #asks(leg: Leg, result: Params): Promise<RpcResponse & { readonly waits: true }> {
+    const { request, claim, digest, line } = leg;
+    const asked = leg.isAsked || 'inputRequests' in result;
+    const requestState = await this.#states.seal({ key: claim.key, digest, ...(asked && { asked }) }, line.principal);
     return { jsonrpc: '2.0', id: request.id, result: { ...result, requestState }, waits: true };
   }
 }
@@ -234,7 +258,11 @@ function responseOf({ request, tool, input }: Leg, result: GateResult): RpcRespo
   const isEdited = hashOf(result.input) !== hashOf(input);
   const note = { type: 'text', text: `A person changed the arguments before it ran: ${JSON.stringify(result.input)}` };
   const content = [...((found.content as readonly unknown[]) ?? []), ...(isEdited ? [note] : [])];
-  return { jsonrpc: '2.0', id: request.id, result: { ...found, content } };
+  return {
+    jsonrpc: '2.0',
+    id: request.id,
+    result: { ...(isModern(request) && { resultType: 'complete' }), ...found, content },
+  };
 }
 
 /** The result of a call in doubt, as a person entered it. */
@@ -268,7 +296,7 @@ function descriptionOf(server: string, tool: McpTool, rule: McpRule): ToolDescri
 }
 
 /** The tool in the record. Grants and rules go by it, so tools of two servers never share a name. */
-export function recordedName(server: string, tool: string): string {
+function recordedName(server: string, tool: string): string {
   const name = `mcp__${server}__${tool}`;
   if (/^[\w-]{1,128}$/.test(name)) return name;
   return `${name.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${hashOf(name)}`;

@@ -3,6 +3,7 @@ import type { Line } from './line.ts';
 import { CANCELLED, CLOSED } from './line.ts';
 import type { McpGate } from './mcp-gate.ts';
 import {
+  isRecord,
   isRequest,
   isResponse,
   isToolCall,
@@ -67,6 +68,9 @@ class Relay {
   /** How much progress the client was told about waiting calls. The server counts from there. */
   readonly #told = new Map<RequestId, number>();
   readonly #handling = new Set<Promise<void>>();
+  /** Forms that the client shows, by our ids. */
+  readonly #forms = new Map<RequestId, (answer: unknown) => void>();
+  #showsForms = false;
   #tools: Promise<ReadonlyMap<string, McpTool>> | undefined;
   #ownId = 0;
   #isLost = false;
@@ -101,6 +105,11 @@ class Relay {
 
   #fromClient(message: RpcMessage): void {
     if (isToolCall(message)) return this.#handle(message);
+    if (isResponse(message) && this.#forms.has(message.id)) return this.#forms.get(message.id)?.(message.result);
+    if (isRequest(message) && message.method === 'initialize') {
+      const { capabilities } = message.params ?? {};
+      this.#showsForms = isRecord(capabilities) && isRecord(capabilities.elicitation);
+    }
     if (!isRequest(message) && !isResponse(message) && message.method === 'notifications/cancelled') {
       const { requestId } = message.params ?? {};
       const call = this.#calls.get(requestId as RequestId);
@@ -151,6 +160,7 @@ class Relay {
       signal,
       tool: async (name) => (await this.#list(request)).get(name),
       pass: () => this.#toServer(request),
+      ...(this.#showsForms && { elicit: (params: Params) => this.#elicit(params) }),
       send: (params) => this.#send({ ...request, params }, signal),
       tick: () => {
         if (token === undefined) return;
@@ -162,6 +172,14 @@ class Relay {
       deliver: ({ jsonrpc, id, result, error }) =>
         client.send(error ? { jsonrpc, id, error } : { jsonrpc, id, result }),
     };
+  }
+
+  #elicit({ mode: _mode, ...params }: Params): Promise<unknown> {
+    const id = `countersign-${++this.#ownId}`;
+    const answer = Promise.withResolvers<unknown>();
+    this.#forms.set(id, answer.resolve);
+    this.#toClient({ jsonrpc: '2.0', id, method: 'elicitation/create', params });
+    return answer.promise.finally(() => this.#forms.delete(id));
   }
 
   /** Sends a request whose response is not passed on. A cancelled one has a moment to report its result. */

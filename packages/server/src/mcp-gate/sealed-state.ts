@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Notes } from 'countersign/store';
 
-/** `digest` is that of the tool and its arguments. */
-export type CallState = { readonly key: string; readonly digest: string };
+/** `digest` is that of the tool and its arguments. `asked`: the client was asked to decide. */
+export type CallState = { readonly key: string; readonly digest: string; readonly asked?: boolean };
 
 export type SealedState = {
   seal(state: CallState, principal: string): Promise<string>;

@@ -4,8 +4,10 @@ import type { Notes } from 'countersign/store';
 /** A call that this process answers. */
 export type Claim = {
   readonly key: string;
-  /** Keeps others from continuing the call while its client waits for an answer. */
-  renew(): Promise<void>;
+  /** Keeps others from continuing the call, until one of the others is called. */
+  keep(): Promise<void>;
+  /** The client comes back for the answer soon. */
+  pause(): Promise<void>;
   /** The client has the answer: the same call is a new one. */
   answered(): Promise<void>;
   /** The client stopped waiting: the same call continues this one. */
@@ -14,6 +16,7 @@ export type Claim = {
 
 /** A client that does not come back for so long has lost its call. Longer than one leg. */
 const HELD_MS = 90_000;
+const RENEW_MS = 15_000;
 const DAY_MS = 86_400_000;
 const COLLECTION = 'mcp-gate-calls';
 
@@ -32,18 +35,36 @@ export class UnclaimedCalls {
       if (Number(value) > Date.now()) continue;
       if (await this.#hold(name, Date.now() + HELD_MS, version)) return this.claim(call, name.slice(call.length + 1));
     }
-    const claim = this.claim(call, newKey());
-    await claim.renew();
-    return claim;
+    return this.claim(call, newKey());
   }
 
   claim(call: string, key: string): Claim {
     const name = `${call}.${key}`;
+    let timer: NodeJS.Timeout | undefined;
+    let renewal: Promise<unknown> = Promise.resolve();
+    const renew = () => this.#hold(name, Date.now() + HELD_MS);
+    // A renewal that comes late would bring an answered call back.
+    const pause = async () => {
+      clearInterval(timer);
+      await renewal;
+    };
     return {
       key,
-      renew: async () => void (await this.#hold(name, Date.now() + HELD_MS)),
-      answered: async () => void (await this.#notes.remove(COLLECTION, name)),
-      release: async () => void (await this.#hold(name, 0)),
+      keep: async () => {
+        await renew();
+        timer = setInterval(() => {
+          renewal = renew().catch(() => undefined);
+        }, RENEW_MS).unref();
+      },
+      pause,
+      answered: async () => {
+        await pause();
+        await this.#notes.remove(COLLECTION, name);
+      },
+      release: async () => {
+        await pause();
+        await this.#hold(name, 0);
+      },
     };
   }
 

@@ -1,12 +1,10 @@
 // An MCP server of the protocol 2026-07-28: a tool that writes a line per call, one that asks its client first, a slow one.
-import { appendFileSync, existsSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 
-const [, , ledger = '/dev/null'] = process.argv;
-
-export function createServer(): McpServer {
+export function createServer(ledger: string): McpServer {
   const server = new McpServer({ name: 'bank', version: '1.0.0' }, { capabilities: { tools: {} } });
   const inputSchema = z.object({ to: z.string() });
   const write = (line: string) => {
@@ -33,4 +31,5 @@ export function createServer(): McpServer {
   return server;
 }
 
-if (process.argv[1] !== undefined && existsSync(process.argv[1])) serveStdio(createServer);
+const [, program, file = ''] = process.argv;
+if (program === import.meta.filename) serveStdio(() => createServer(file));

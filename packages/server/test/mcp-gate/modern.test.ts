@@ -98,6 +98,43 @@ test('a question of the server reaches the client, and its answer the server, un
   expect((await place.ai.runs.interrupts()).items).toEqual([]);
 });
 
+test('where the operator allows it, the user decides in the client: decline rejects, cancel leaves the request open', async () => {
+  const { client } = await open('1', '--decide-in-client');
+  const answers = [
+    { action: 'accept', content: { approve: true } },
+    { action: 'decline' },
+    { action: 'cancel' },
+  ] as const;
+  const asked: string[] = [];
+  client.setRequestHandler('elicitation/create', async ({ params }) => {
+    asked.push(params.message);
+    return answers[asked.length - 1] as never;
+  });
+  expect(await client.callTool({ name: 'pay', arguments: { to: 'Hugo' } })).toMatchObject({
+    content: [{ text: 'paid Hugo' }],
+  });
+  expect(asked[0]).toContain('"to": "Hugo"');
+  expect(await client.callTool({ name: 'pay', arguments: { to: 'Ida' } })).toMatchObject({ isError: true });
+  const cancelled = client.callTool({ name: 'pay', arguments: { to: 'Jan' } });
+  await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(3);
+  await approve();
+  expect(await cancelled).toMatchObject({ content: [{ text: 'paid Jan' }] });
+  expect(['Hugo', 'Ida', 'Jan'].map(paid)).toEqual([1, 0, 1]);
+  const [settled] = (await place.ai.runs.interrupts({ settled: true, search: 'Hugo' })).items;
+  expect(settled?.settlement).toMatchObject({ channel: 'mcp' });
+  await client.close();
+});
+
+test('an older client shows the form, too', async () => {
+  const { client } = await place.legacy([MODERN, ledger], [...NAME, '--decide-in-client'], { elicitation: {} });
+  const { ElicitRequestSchema } = await import('@modelcontextprotocol/sdk/types.js');
+  client.setRequestHandler(ElicitRequestSchema, async () => ({ action: 'accept', content: { approve: true } }));
+  expect(await client.callTool({ name: 'pay', arguments: { to: 'Kai' } })).toMatchObject({
+    content: [{ text: 'paid Kai' }],
+  });
+  expect(paid('Kai')).toBe(1);
+});
+
 test('a gateway that is killed between the call and its result leaves a doubt, and never sends the call again', async () => {
   const killed = await open();
   const first = await leg(killed.client, 'hang', 'Fox');

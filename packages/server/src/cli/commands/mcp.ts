@@ -3,19 +3,24 @@ import { readFileSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
+import type { McpGate } from '../../mcp-gate/mcp-gate.ts';
 import type { McpRules } from '../../mcp-gate/rules.ts';
 import { CommandFailure, EXIT, failureOf, usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import type { OpenedGate } from '../runtime/opening.ts';
 import { stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
-import { type Action, type StoreOptions, wholeNumber, withExamples, withStore } from './options.ts';
+import { type Action, httpUrl, type StoreOptions, wholeNumber, withExamples, withStore } from './options.ts';
 
 type GateOptions = StoreOptions & {
   readonly name?: string;
   readonly rules?: string;
   readonly by?: string;
+  readonly url?: string;
+  readonly listen?: number;
+  readonly host: string;
   readonly hold: number;
+  readonly decideInClient?: boolean;
 };
 
 export function addMcp(program: Command, action: Action): void {
@@ -23,6 +28,7 @@ export function addMcp(program: Command, action: Action): void {
     .command('mcp')
     .summary('put a gate before MCP servers, and ask for coding agents')
     .description('Model Context Protocol: a gate before the tools of any MCP server.');
+  withExamples(mcp, ['countersign mcp gate -- npx -y some-mcp-server', 'ask before each call of a tool']);
   const gate = mcp
     .command('gate [command...]')
     .summary('run an MCP server behind a gate')
@@ -35,12 +41,17 @@ export function addMcp(program: Command, action: Action): void {
     .option('--rules <file>', 'which tools ask: JSON, or a module (default: `mcp` in countersign.config.ts)')
     .option('--name <name>', 'name of the MCP server in the inbox (default: from the command)', serverName)
     .option('--by <person>', 'whom the calls are made for (default: $USER)')
+    .option('--url <url>', 'the MCP server to stand before, instead of a command; with --listen', httpUrl)
+    .option('--listen <port>', 'serve Streamable HTTP on this port; 0 picks a free one', wholeNumber(0, 65_535))
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--decide-in-client', 'let the user of the client decide there, too; off by default')
     .option('--hold <seconds>', 'how long a call waits before its client gets an answer', wholeNumber(1, 3_600), 50)
     .action(action(survivingLostOutput(gateServer)));
   withExamples(
     withStore(gate),
     ['countersign mcp gate -- npx -y @modelcontextprotocol/server-filesystem /data', 'ask before each call of a tool'],
     ['countersign mcp gate --rules mcp-rules.json -- node server.js', 'ask before those that the rules name'],
+    ['countersign mcp gate --url https://example.com/mcp --listen 4000', 'before an MCP server on the network'],
   );
   const permission = mcp
     .command('permission')
@@ -85,35 +96,68 @@ const serverName = (name: string): string => {
 };
 
 async function gateServer(output: Output, words: readonly string[], options: GateOptions): Promise<undefined> {
-  const [command, ...args] = words;
-  if (command === undefined)
-    throw usageFailure('Missing the MCP server to start.', 'Example: countersign mcp gate -- npx -y some-mcp-server');
+  const { url, listen } = options;
+  if ((url === undefined) === (words.length === 0))
+    throw usageFailure(
+      'Name the MCP server: a command after --, or --url.',
+      'Example: countersign mcp gate -- npx -y some-mcp-server',
+    );
+  if ((url === undefined) !== (listen === undefined)) throw usageFailure('--url and --listen work together.');
   // Standard output belongs to the protocol.
   console.log = console.error;
   const { openGate } = await import('../runtime/opening.ts');
-  const opened = await openGate(options);
+  const { url: _upstream, ...own } = options;
+  const opened = await openGate(own);
   try {
-    const [{ McpGate }, { relay }, { nameOfCommand }] = await Promise.all([
+    const [{ McpGate }, { nameOfCommand, nameOfUrl }] = await Promise.all([
       import('../../mcp-gate/mcp-gate.ts'),
-      import('../../mcp-gate/relay.ts'),
       import('../../mcp-gate/server-name.ts'),
     ]);
-    const name = options.name ?? nameOfCommand(words);
+    const name = options.name ?? (url === undefined ? nameOfCommand(words) : nameOfUrl(url));
     const onError = (error: unknown) =>
       output.note(`${output.style('red', 'error')}: ${visibleLine(failureOf(error).message)}`);
     const rules = await rulesOf(options.rules, opened.mcp);
-    const gate = await McpGate.open({ ai: opened.ai, name, rules, holdMs: 1_000 * options.hold, onError });
-    const { client, server } = await stdioConnections(command, args);
-    client.onerror = onError;
-    server.onerror = onError;
-    const stop = new AbortController();
-    void stopSignal().then(() => stop.abort());
-    output.note(`Gate before ${name}, on ${opened.where}.`);
-    await relay({ client, server, gate, principal: opened.by, by: opened.by, stop: stop.signal });
+    const { decideInClient = false, hold } = options;
+    const gate = await McpGate.open({ ai: opened.ai, name, rules, holdMs: 1_000 * hold, decideInClient, onError });
+    const say = (where: string) => output.note(`Gate before ${name}${where}, on ${opened.where}.`);
+    const front = { gate, by: opened.by, onError, say, stop: stopSignal() };
+    if (url === undefined) await overStdio(words, front);
+    else await overHttp({ url, host: options.host, port: listen ?? 0 }, front);
   } finally {
     await opened.close();
   }
   return undefined;
+}
+
+type Front = {
+  readonly gate: McpGate;
+  readonly by: string;
+  readonly onError: (error: unknown) => void;
+  readonly say: (where: string) => void;
+  readonly stop: Promise<unknown>;
+};
+
+async function overStdio([command = '', ...args]: readonly string[], { gate, by, onError, say, stop }: Front) {
+  const { relay } = await import('../../mcp-gate/relay.ts');
+  const { client, server } = await stdioConnections(command, args);
+  client.onerror = onError;
+  server.onerror = onError;
+  const stopping = new AbortController();
+  void stop.then(() => stopping.abort());
+  say('');
+  await relay({ client, server, gate, principal: by, by, stop: stopping.signal });
+}
+
+async function overHttp(at: { readonly url: string; readonly host: string; readonly port: number }, front: Front) {
+  const { serveProxy } = await import('../../mcp-gate/serve-proxy.ts');
+  const { cannotListen } = await import('../runtime/serving.ts');
+  const served = await serveProxy({ ...at, gate: front.gate, by: front.by }).catch((error: unknown) => {
+    throw cannotListen(error, at.host, at.port);
+  });
+  front.say(` at ${served.url}`);
+  await front.stop;
+  await served.close();
+  await front.gate.close();
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;
