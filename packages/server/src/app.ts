@@ -97,6 +97,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     log,
     addressOf: (request) => publicAddress ?? new URL(request.url),
     basePath,
+    mcp: options.mcp ?? {},
     keepAliveMs: options.keepAliveMs ?? 15_000,
     model: options.model ?? { name: 'unnamed', demo: false },
   };

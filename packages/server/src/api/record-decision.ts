@@ -6,12 +6,13 @@ import { misfitOf } from 'countersign/ui';
 import { defined } from '../defined.ts';
 import { removeHold } from '../holds.ts';
 import type { Person } from '../identity/person.ts';
+import { refuseOwnRequests } from '../mcp/own-requests.ts';
 import type { DecideShape } from '../schemas/decision.ts';
 import type { Interrupt } from '../schemas/interrupt.ts';
 import type { Services } from './services.ts';
 
 /** The channels that a caller of the API can name. Others are the names of channels such as `mail`. */
-export const CHANNELS = ['api', 'inbox', 'chat', 'cli'] as const;
+export const CHANNELS = ['api', 'inbox', 'chat', 'cli', 'mcp'] as const;
 
 /** The person, the channel, and the address of this server, where a passkey must have signed. */
 export type Decider = { readonly person: Person; readonly channel: string; readonly address: URL };
@@ -34,11 +35,12 @@ export async function decidableRequest(
 }
 
 export async function recordDecision(
-  { ai, access, holds }: Pick<Services, 'ai' | 'access' | 'holds'>,
+  { ai, access, holds, mcp }: Pick<Services, 'ai' | 'access' | 'holds' | 'mcp'>,
   seen: Interrupt,
   { person, channel, address }: Decider,
   { decision, digest, note, grant, signature, onBehalfOf, seenForMs }: Asked,
 ): Promise<DecideResult> {
+  if (channel === 'mcp') refuseOwnRequests(seen, person, mcp);
   // Tools get the context of the person who started the run, never that of another approver.
   const context = seen.startedBy === person.id ? person.context : undefined;
   const decided = await ai.runs.decide(seen.id, decision as DecisionInput, {

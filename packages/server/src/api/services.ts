@@ -6,6 +6,7 @@ import type { HoldWatch } from '../live/hold-watch.ts';
 import type { Hub } from '../live/hub.ts';
 import type { createRunEvents } from '../live/run-events.ts';
 import type { Log } from '../log.ts';
+import type { McpOptions } from '../mcp/own-requests.ts';
 
 export type Services = {
   readonly ai: Countersign;
@@ -19,6 +20,8 @@ export type Services = {
   readonly addressOf: (request: Request) => URL;
   /** The path below which the server is mounted; empty if it is not. */
   readonly basePath: string;
+  /** Who may decide through MCP; false for nobody. */
+  readonly mcp: McpOptions | false;
   /** How often an idle stream sends a comment. */
   readonly keepAliveMs: number;
   /** The model in use, which `/me` shows. */

@@ -4,7 +4,7 @@ import { type ReceivedEvent, readServerEvents } from './server-events.ts';
 
 export type ConnectionOptions = {
   readonly token?: string;
-  readonly channel?: 'api' | 'inbox' | 'chat' | 'cli';
+  readonly channel?: 'api' | 'inbox' | 'chat' | 'cli' | 'mcp';
   readonly fetch?: typeof fetch;
 };
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
 import { McpServer } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { overStdio } from '../mcp/over-stdio.ts';
 import { type PermitOptions, permit } from './permits.ts';
 
 const Input = z.object({
@@ -46,11 +46,7 @@ export function servePermissions(options: Omit<PermitOptions, 'reportsEnd'>, sto
     });
     return server;
   };
-  return new Promise((resolve) => {
-    const handle = serveStdio(create);
-    process.stdin.once('end', resolve).once('close', resolve);
-    void stop.then(() => handle.close()).then(() => resolve());
-  });
+  return overStdio(create, stop);
 }
 
 const answer = (behavior: object) => ({ content: [{ type: 'text' as const, text: JSON.stringify(behavior) }] });

@@ -1,9 +1,9 @@
 // The route of the inbox as an MCP server. The MCP packages are loaded with the first request.
 import { createHash } from 'node:crypto';
-import { type DecisionInput, UsageError } from 'countersign';
+import { CountersignError, type DecisionInput, UsageError } from 'countersign';
 import type { Context, Hono } from 'hono';
 import { listRequests } from '../api/interrupts.ts';
-import { decidableRequest, recordDecision } from '../api/record-decision.ts';
+import { recordDecision } from '../api/record-decision.ts';
 import type { Services } from '../api/services.ts';
 import { requireScope } from '../http/endpoint.ts';
 import type { Caller } from '../identity/identify.ts';
@@ -11,7 +11,7 @@ import type { Person } from '../identity/person.ts';
 import { createSecrets } from '../links/token.ts';
 import type { AppOptions } from '../options.ts';
 import type { InboxPort } from './inbox-server.ts';
-import { type McpOptions, refuseOwnRequests } from './own-requests.ts';
+import { refuseOwnRequests } from './own-requests.ts';
 
 /** What the server of one request is told. */
 type Known = { readonly person: Person; readonly address: URL };
@@ -24,11 +24,10 @@ type Mounting = {
 export function mountMcp(
   hono: Pick<Hono, 'all'>,
   services: Services,
-  options: Pick<AppOptions, 'basePath' | 'linkSecret' | 'mcp'>,
+  options: Pick<AppOptions, 'basePath' | 'linkSecret'>,
   { caller, maxBodyBytes }: Mounting,
 ): void {
-  if (options.mcp === false) return;
-  const rules: McpOptions = options.mcp ?? {};
+  if (services.mcp === false) return;
   const secrets = createSecrets(services.ai.runs.notes, options.linkSecret);
 
   function portFor(person: Person, address: URL): InboxPort {
@@ -37,10 +36,7 @@ export function mountMcp(
       person: person.id,
       list: (query) => listRequests(services, query, person),
       read: (id) => services.access.interrupt(id, person),
-      check: async (card, decision) => {
-        refuseOwnRequests(card, person, rules);
-        await decidableRequest(services, card.id, person, { decision: decision as never });
-      },
+      check: (card) => refuseOwnRequests(card, person, services.mcp),
       decide: (card, decision: DecisionInput, note) =>
         recordDecision(
           services,
@@ -53,7 +49,11 @@ export function mountMcp(
           },
         ),
       linkTo: (id) => `${page}${encodeURIComponent(id)}`,
-      onError: (error) => services.log('error', 'mcp', { error }),
+      explain: (error) => {
+        if (error instanceof CountersignError) return error.message;
+        services.log('error', 'mcp', { error });
+        return undefined;
+      },
     };
   }
 

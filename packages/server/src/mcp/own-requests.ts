@@ -15,11 +15,12 @@ export type McpOptions = {
 /** Throws `not-allowed` if this caller may not decide this request through MCP, whatever their other rights. */
 export function refuseOwnRequests(
   { id: interruptId, startedBy }: Pick<Interrupt, 'id' | 'startedBy'>,
-  person: Person,
-  { allowOwnRequests = false }: McpOptions,
+  person: Pick<Person, 'id' | 'scopes'>,
+  rules: McpOptions | false,
 ): void {
-  if (allowOwnRequests) return;
   const refused = (why: string) => new UsageError('not-allowed', { status: 403, interruptId }, why);
+  if (rules === false) throw refused('Deciding through MCP is turned off here.');
+  if (rules.allowOwnRequests) return;
   if (person.scopes.includes('start'))
     throw refused(
       'This token may start runs, so it cannot decide through MCP. Use one with the scopes read and decide.',

@@ -27,6 +27,7 @@ const COMMANDS = [
   'mcp',
   'mcp gate',
   'mcp permission',
+  'mcp inbox',
   'hook',
   'inbox',
   'watch',

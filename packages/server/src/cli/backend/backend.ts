@@ -37,6 +37,9 @@ export type DecideOptions = { readonly digest?: string; readonly note?: string; 
 /** A call of a program outside. On a store it has no page. */
 export type GateCall = Omit<GateAnswer, 'url'> & { readonly url?: string };
 
+/** The channel of the decisions that a command makes. */
+export type DecidesAs = 'cli' | 'mcp';
+
 type OnConnection = (isConnected: boolean) => void;
 
 export interface Backend {

@@ -3,14 +3,14 @@ import type { DecideResult, DecisionInput } from 'countersign';
 import { allItems } from '../../all-items.ts';
 import { ApiError, type Client, createClient, type Decide, type Decision } from '../../client/index.ts';
 import { failureOf } from '../failure.ts';
-import type { Backend } from './backend.ts';
+import type { Backend, DecidesAs } from './backend.ts';
 import { unansweredDecision, unreachableFailure } from './unreachable.ts';
 import { watchedFetch } from './watched-fetch.ts';
 
-export async function serverBackend(url: string, token: string | undefined): Promise<Backend> {
+export async function serverBackend(url: string, token: string | undefined, channel: DecidesAs): Promise<Backend> {
   const watchers = new Set<(isConnected: boolean) => void>();
   const client = createClient(url, {
-    channel: 'cli',
+    channel,
     fetch: watchedFetch((isConnected) => {
       for (const onConnection of watchers) onConnection(isConnected);
     }),

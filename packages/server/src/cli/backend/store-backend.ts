@@ -19,16 +19,20 @@ import { defined } from '../../defined.ts';
 import { askForCall, recordedCalls } from '../../gate-calls.ts';
 import { holdsOf, releaseHold, removeHold, takeHold } from '../../holds.ts';
 import { insightsOf, readSettled } from '../../insights/settled-requests.ts';
+import { type McpOptions, refuseOwnRequests } from '../../mcp/own-requests.ts';
 import { refusedOutcome } from '../../refused-outcome.ts';
 import type { DecisionOutcome } from '../../schemas/decisions.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
-import type { Backend, Card } from './backend.ts';
+import type { Backend, Card, DecidesAs } from './backend.ts';
 
 export type StoreBackendOptions = {
   readonly ai: Countersign;
   readonly where: string;
   readonly person: string;
   readonly roles: readonly string[];
+  readonly channel: DecidesAs;
+  /** Who may decide through MCP. */
+  readonly mcp: McpOptions | false;
   /** For runs of agents that `ai` does not define; undefined if `ai` has its own store. */
   readonly store?: Store;
   readonly close: () => Promise<void>;
@@ -36,7 +40,8 @@ export type StoreBackendOptions = {
 
 const POLL_EVERY_MS = 1_000;
 
-export function storeBackend({ ai, where, person, roles, store, close }: StoreBackendOptions): Backend {
+export function storeBackend(options: StoreBackendOptions): Backend {
+  const { ai, where, person, roles, channel, mcp, store, close } = options;
   const { runs } = ai;
   const titlesOf = runTitles(runs.store);
   const waitsForOf = createWaitsFor(runs);
@@ -60,6 +65,7 @@ export function storeBackend({ ai, where, person, roles, store, close }: StoreBa
   };
   const decide: Backend['decide'] = async (interruptId, decision, options = {}) => {
     const interrupt = await runs.interrupt(interruptId);
+    if (channel === 'mcp') refuseOwnRequests(interrupt, { id: person, scopes: ['read', 'decide'] }, mcp);
     const deciding = ai.agents.has(interrupt.agent)
       ? ai
       : withPlaceholderTool(cardOf(interrupt, null), decision, store);
@@ -67,7 +73,7 @@ export function storeBackend({ ai, where, person, roles, store, close }: StoreBa
       ...options,
       by: person,
       roles,
-      channel: 'cli',
+      channel,
       drive: false,
     });
     // The decision is recorded; a hold that remains expires.

@@ -1,4 +1,4 @@
-// `countersign mcp`: a gate before any MCP server, and the permission tool of coding agents.
+// `countersign mcp`: a gate before any MCP server, the permission tool of coding agents, and the inbox for MCP clients.
 import { readFileSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,6 +10,7 @@ import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import type { OpenedGate } from '../runtime/opening.ts';
 import { stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
+import { addMcpInbox } from './mcp-inbox.ts';
 import { type Action, httpUrl, type StoreOptions, wholeNumber, withExamples, withStore } from './options.ts';
 
 type GateOptions = StoreOptions & {
@@ -26,8 +27,8 @@ type GateOptions = StoreOptions & {
 export function addMcp(program: Command, action: Action): void {
   const mcp = program
     .command('mcp')
-    .summary('put a gate before MCP servers, and ask for coding agents')
-    .description('Model Context Protocol: a gate before the tools of any MCP server.');
+    .summary('put a gate before MCP servers, ask for coding agents, decide in clients')
+    .description('Model Context Protocol: a gate before the tools of any MCP server, and the inbox as an MCP server.');
   withExamples(mcp, ['countersign mcp gate -- npx -y some-mcp-server', 'ask before each call of a tool']);
   const gate = mcp
     .command('gate [command...]')
@@ -62,6 +63,7 @@ export function addMcp(program: Command, action: Action): void {
     'countersign mcp permission',
     'as a server in the settings of the agent',
   ]);
+  addMcpInbox(mcp, action);
 }
 
 export type PermitCommandOptions = StoreOptions & {

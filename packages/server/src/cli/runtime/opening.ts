@@ -5,7 +5,7 @@ import type { Notes, Store } from 'countersign/store';
 import { demoAgents } from '../../demo/agents.ts';
 import { isStandInChosen, standIn as loadStandIn, modelFromEnvironment } from '../../demo/environment.ts';
 import type { AppOptions } from '../../options.ts';
-import type { Backend } from '../backend/backend.ts';
+import type { Backend, DecidesAs } from '../backend/backend.ts';
 import { serverBackend } from '../backend/server-backend.ts';
 import { storeBackend } from '../backend/store-backend.ts';
 import type { BackendOptions, StoreOptions } from '../commands/options.ts';
@@ -38,10 +38,13 @@ export function serverUrl({ url, store, agents }: BackendOptions): string | unde
 
 export const serverToken = ({ token }: BackendOptions): string | undefined => token ?? process.env.COUNTERSIGN_TOKEN;
 
-/** Opens a backend while `work` runs. `agents`: whether decisions are validated against the tools in the user's file. */
+/** `agents`: whether decisions are validated against the tools in the user's file. `channel`: `cli` unless given. */
+type Needs = { readonly agents: boolean; readonly channel?: DecidesAs };
+
+/** Opens a backend while `work` runs. */
 export async function useBackend(
   options: BackendOptions,
-  needs: { readonly agents: boolean },
+  needs: Needs,
   work: (backend: Backend) => Promise<void>,
 ): Promise<undefined> {
   const backend = await openBackend(options, needs);
@@ -53,24 +56,24 @@ export async function useBackend(
   }
 }
 
-async function openBackend(options: BackendOptions, needs: { readonly agents: boolean }): Promise<Backend> {
+async function openBackend(options: BackendOptions, { agents, channel = 'cli' }: Needs): Promise<Backend> {
   const url = serverUrl(options);
   if (url !== undefined) {
     const given = (['by', 'role'] as const).find((name) => options[name] !== undefined);
     if (given !== undefined) throw usageFailure(`--${given} does not work with a server: the token says who you are.`);
-    return serverBackend(url, serverToken(options));
+    return serverBackend(url, serverToken(options), channel);
   }
   const person = personOf(options);
-  const roles = options.role ?? [];
-  const loaded = options.store !== undefined && !needs.agents ? undefined : await loadAgents(options.agents);
+  const loaded = options.store !== undefined && !agents ? undefined : await loadAgents(options.agents);
+  const decider = { person, roles: options.role ?? [], channel, mcp: loaded?.server.mcp ?? {} };
   if (loaded?.kind === 'instance' && options.store === undefined)
-    return storeBackend({ ai: loaded.ai, where: storeOf(loaded), person, roles, close: async () => {} });
+    return storeBackend({ ...decider, ai: loaded.ai, where: storeOf(loaded), close: async () => {} });
   const address = storeAddress(options);
   const store = await openStore(address, 'existing');
   // Nothing is driven here, so a missing model must not keep people from reading and deciding.
   const definitionsOnly = { store, ...(await loadStandIn()), env: process.env };
   const ai = loaded?.kind === 'function' ? await loaded.make(definitionsOnly) : countersign({ store });
-  return storeBackend({ ai, where: shownAddress(address), person, roles, store, close: () => store.close() });
+  return storeBackend({ ...decider, ai, where: shownAddress(address), store, close: () => store.close() });
 }
 
 const personOf = ({ by }: BackendOptions): string =>
