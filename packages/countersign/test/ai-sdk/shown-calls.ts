@@ -88,7 +88,7 @@ async function wrongRecords({ store, effects, shown }: World): Promise<string[]>
   for (const { id: runId } of (await runs.list({ limit: 200 })).items) {
     if (!(await runs.verify(runId)).ok) problems.push(`The record of ${runId} is not sound`);
     const events = await runs.recorded(runId);
-    const { call } = (events[0] as any).messages[0].content[0].data;
+    const { call } = (events[0] as any).messages[0].metadata.opening;
     const decisions = events.flatMap((event) => (event.type === 'decision-made' ? [event.decision.type] : []));
     if (decisions.length > 1) problems.push(`${call.id} was decided more than once: ${decisions}`);
     if (!effects.some(({ id }) => id === call.id)) continue;
