@@ -84,9 +84,8 @@ export default defineConfig({
     ],
     globalSetup: ['scripts/test-servers.mjs'],
     sequence: { sequencer: TestOrder },
-    // More than twice the cores of the smallest machine: many tests wait for a browser, a process or a lease, and four workers
-    // leave a quarter of two cores idle.
-    maxWorkers: 5,
+    // Twice the cores of the smallest machine: many tests wait for a browser, a process or a lease.
+    maxWorkers: 4,
     // Timeouts are for tests that hang, not for a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
