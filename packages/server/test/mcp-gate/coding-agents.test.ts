@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answerHook, type HookOptions } from '../../src/coding-agents/hook.ts';
 import { createWorkplace, MAIN, type Workplace } from '../cli/workplace.ts';
 
-const SESSION = { session_id: 'abc123', transcript_path: '/tmp/t.jsonl', cwd: '/work', permission_mode: 'default' };
+const SESSION = { session_id: 'abc123', transcript_path: 'transcript.jsonl', cwd: '/project', permission_mode: 'default' };
 const BASH = { tool_name: 'Bash', tool_input: { command: 'npm test', description: 'Runs the tests' } };
 const pre = (id: string, more: object = {}) =>
   JSON.stringify({ ...SESSION, hook_event_name: 'PreToolUse', ...BASH, tool_use_id: id, ...more });
@@ -174,7 +174,7 @@ describe('the commands', { timeout: 60_000 }, () => {
     });
     const client = new Client({ name: 'claude', version: '1' });
     await client.connect(transport);
-    const input = { file_path: '/work/a.ts', content: 'x' };
+    const input = { file_path: '/project/a.ts', content: 'x' };
     const asking = client.callTool({
       name: 'approve',
       arguments: { tool_name: 'Write', input, tool_use_id: 'toolu_9' },
