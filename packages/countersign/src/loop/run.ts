@@ -18,8 +18,8 @@ type MaybePromise<T> = T | Promise<T>;
 export type Caller = {
   /** Runs instead of the body of the tool. */
   readonly body?: (input: any, ctx: ToolContext) => unknown;
-  /** The body runs outside of this process: `onGranted` gets the input once the start is recorded. */
-  readonly host?: HostStart & { readonly onGranted: (input: unknown) => void };
+  /** The body runs outside of this process: only its start is recorded. */
+  readonly host?: HostStart;
 };
 
 export type Driver = {

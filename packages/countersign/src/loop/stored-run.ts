@@ -22,13 +22,13 @@ export class StoredRun extends Run {
 
   /** The body must not run before its start is durable. */
   override start(tool: ToolDefinition, call: Call, driver: Driver): Promise<boolean> {
-    const { until, start: token } = driver.caller?.host ?? {};
+    const { host } = driver.caller ?? {};
     const start = event({
       type: 'call-started',
       callId: call.id,
       ...(tool.innerTools && { inside: true as const }),
       ...(tool.commits && { commits: true as const }),
-      ...(until !== undefined && token !== undefined && { host: { until, start: token } }),
+      ...(host && { host }),
     });
     this.record(start);
     return this.#isStarted(start, tool, driver);

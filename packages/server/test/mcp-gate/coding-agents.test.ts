@@ -6,7 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answerHook, type HookOptions } from '../../src/coding-agents/hook.ts';
 import { createWorkplace, MAIN, type Workplace } from '../cli/workplace.ts';
 
-const SESSION = { session_id: 'abc123', transcript_path: 'transcript.jsonl', cwd: '/project', permission_mode: 'default' };
+const SESSION = {
+  session_id: 'abc123',
+  transcript_path: 'transcript.jsonl',
+  cwd: '/project',
+  permission_mode: 'default',
+};
 const BASH = { tool_name: 'Bash', tool_input: { command: 'npm test', description: 'Runs the tests' } };
 const pre = (id: string, more: object = {}) =>
   JSON.stringify({ ...SESSION, hook_event_name: 'PreToolUse', ...BASH, tool_use_id: id, ...more });

@@ -29,7 +29,7 @@ export async function runBody(
   const isStarted = starting instanceof Promise ? await starting : starting;
   const call = isStarted === true ? run.begun(ready) : undefined;
   if (!call) return;
-  if (caller.host) return caller.host.onGranted(input);
+  if (caller.host) return;
   // Before the body, which may change its copy.
   const boundInput = copyOf(input);
   try {

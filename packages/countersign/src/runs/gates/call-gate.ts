@@ -1,5 +1,4 @@
 // The runs of one call each, for programs outside: asked for, decided and recorded by the engine, run by their callers.
-import { hash as digest } from 'node:crypto';
 import { type Call, callOf } from '../../core/call.ts';
 import { ProviderError, UsageError } from '../../core/errors.ts';
 import { event, type Result } from '../../core/event.ts';
@@ -16,7 +15,7 @@ import type { Model } from '../../models/model.ts';
 import { changesOf } from '../driving/changes.ts';
 import type { Drives } from '../driving/driving.ts';
 import type { AgentPort } from '../driving/open-run.ts';
-import { chainStart, checkChain, linkAll } from '../port/chain.ts';
+import { chainStart, checkChain, linkAll, shortHash } from '../port/chain.ts';
 import { readRun } from '../port/read-run.ts';
 import { checkRunId, checkStarter, unknownRun } from '../port/run-id.ts';
 import { refuseLarge } from '../port/run-limit.ts';
@@ -159,8 +158,8 @@ export class CallGate {
     options: CallOptions = {},
   ): Promise<{ readonly input: Json; readonly until: number } | undefined> {
     await this.#drives.time.tell();
-    const start = tokenHash(token);
-    const host = { until: this.#drives.clock() + leaseMs, start, onGranted: () => undefined };
+    const start = shortHash(token);
+    const host = { until: this.#drives.clock() + leaseMs, start };
     const { status, edited } = await this.settled(runId, { ...options, caller: { host } });
     // The same token again: the answer to the first request was lost.
     if (status.at !== 'approved' || status.host?.start !== start) return undefined;
@@ -175,7 +174,7 @@ export class CallGate {
   ): Promise<CallRecord> {
     const loaded = await this.#load(runId);
     if (!loaded) throw unknownRun(runId);
-    const start = tokenHash(token);
+    const start = shortHash(token);
     const at = loaded.events.findLastIndex((told) => told.type === 'call-started' && told.host?.start === start);
     const started = loaded.events[at];
     if (started?.type !== 'call-started') throw notGranted(runId);
@@ -284,8 +283,6 @@ function recordOf({ run, events }: LoadedRun): CallRecord | undefined {
   const edited = editedInput(events);
   return { run, opening, tool, ref, input, edited: edited === undefined ? input : edited, status: callStatus(events) };
 }
-
-const tokenHash = (token: string): string => digest('sha256', token, 'base64url').slice(0, 22);
 
 const notGranted = (runId: string): UsageError =>
   new UsageError(
