@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PACKAGES, PACKED, pack } from './pack.mjs';
+import { PACKAGES, PACKED, packAll, packReports } from './pack.mjs';
 import { run, tool } from './run.mjs';
 
 /** Files that every tarball must contain, and more for some. */
@@ -23,13 +23,14 @@ const ALSO_WANTED = {
 const given = process.env[PACKED];
 const folder = given ?? mkdtempSync(join(tmpdir(), 'countersign-pack-'));
 try {
-  for (const name of PACKAGES) checkPackage(name, [...WANTED, ...(ALSO_WANTED[name] ?? [])]);
+  if (!given) packAll(folder);
+  const reports = packReports(folder);
+  for (const name of PACKAGES) checkPackage(name, reports[name], [...WANTED, ...(ALSO_WANTED[name] ?? [])]);
 } finally {
   if (!given) rmSync(folder, { recursive: true });
 }
 
-function checkPackage(name, wanted) {
-  const { filename, files, size } = pack(name, folder);
+function checkPackage(name, { filename, files, size }, wanted) {
   console.log(`${filename}: ${files.length} files, ${Math.round(size / 1024)} kB`);
 
   const paths = files.map((file) => file.path);

@@ -1,5 +1,5 @@
 // Starts the tools of this repo: on the Node that runs this script, never on another one that is on the PATH.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
@@ -19,6 +19,18 @@ export function run(command, args, { cwd = root, show = false } = {}) {
     stdout: result.stdout ?? '',
     output: `${result.stdout ?? ''}${result.stderr ?? ''}`,
   };
+}
+
+/** Runs a command to its end while others run. Resolves with its exit code; without `show`, with its output as well. */
+export function runBeside(command, args, { show = false } = {}) {
+  const stdio = show ? 'inherit' : ['ignore', 'pipe', 'pipe'];
+  const child = spawn(command, args, { cwd: root, env: { ...process.env, PATH }, stdio });
+  const output = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => output.push(data));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code: code ?? 1, output: Buffer.concat(output).toString() }));
+  });
 }
 
 /** The command line of a tool that is installed here. */

@@ -1,11 +1,11 @@
-// The test command: every check, one after the other, each with a heading. All of them run even if one fails.
+// The test command: every check, each with a heading. All of them run even if one fails.
 // The last line sums them up: the tests of vitest, and each other check as one.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { PACKED } from './pack.mjs';
-import { root, run, tool } from './run.mjs';
+import { root, runBeside, tool } from './run.mjs';
 import { STRAYS_FILE } from './strays.mjs';
 
 const script = (name) => [process.execPath, join(import.meta.dirname, name)];
@@ -22,26 +22,27 @@ process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules/.cache/countersign-c
 const MOST_NAMED = 20;
 const NO_REPORT = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] };
 
-const CHECKS = [
+/** One after the other: what the rest needs. Packing builds every package into an empty folder, so it comes before the build. */
+const FIRST = [
   ['Lockfile', script('check-lock.mjs')],
-  ['Format, lint and import cycles', [...biome, 'check', '--error-on-warnings']],
+  ['Packed packages', script('pack-all.mjs')],
   ['Build and types, tests included', [...tool('typescript', 'tsc'), '-b']],
-  ['Boundaries hold', script('check-boundaries.mjs')],
-  ['Unused files, exports and dependencies', tool('knip')],
   ['Chromium and PostgreSQL', script('prepare-tests.mjs')],
+];
+const TESTS = [
+  'Tests',
   [
-    'Tests',
-    [
-      ...tool('vitest'),
-      'run',
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${vitestReport}`,
-      `--reporter=${join(import.meta.dirname, 'strays.mjs')}`,
-    ],
-    (code) => countTests(code, vitestReport, readOr(strays, [`vitest wrote no report, and ended with ${code}`])),
+    ...tool('vitest'),
+    'run',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${vitestReport}`,
+    `--reporter=${join(import.meta.dirname, 'strays.mjs')}`,
   ],
-  ['Published packages', script('check-package.mjs')],
+  (code) => countTests(code, vitestReport, readOr(strays, [`vitest wrote no report, and ended with ${code}`])),
+];
+/** Beside the tests, one after the other: many tests wait for a browser, a process or a lease, and leave a core free. */
+const BESIDE = [
   [
     'Installed packages',
     [
@@ -54,6 +55,10 @@ const CHECKS = [
     ],
     (code) => countTests(code, packedReport, []),
   ],
+  ['Format, lint and import cycles', [...biome, 'check', '--error-on-warnings']],
+  ['Boundaries hold', script('check-boundaries.mjs')],
+  ['Unused files, exports and dependencies', tool('knip')],
+  ['Published packages', script('check-package.mjs')],
   ['Public interface (api.md)', script('api-report.mjs')],
   ['Generated docs: errors', script('docs-errors.mjs')],
   ['Generated docs: the HTTP API', script('docs-api.mjs')],
@@ -63,16 +68,9 @@ const CHECKS = [
 const total = { passed: 0, failed: 0, skipped: 0 };
 const summary = [];
 try {
-  for (const [index, [title, [command, ...args], count = countOne]] of CHECKS.entries()) {
-    console.log(`\n=== ${index + 1}/${CHECKS.length} ${title}\n`);
-    const startedAt = performance.now();
-    const { code } = run(command, args, { show: true });
-    const counted = count(code);
-    for (const key of Object.keys(total)) total[key] += counted[key];
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    summary.push(`${counted.failed > 0 ? 'FAILED' : 'ok    '}  ${title} (${seconds} s)`);
-    for (const failure of counted.failures ?? []) summary.push(`          ${failure}`);
-  }
+  for (const check of FIRST) await perform(check, true);
+  // The output of a check beside the tests appears once it has ended.
+  await Promise.all([perform(TESTS, true), performAll(BESIDE)]);
 } finally {
   rmSync(scratch, { recursive: true });
 }
@@ -81,6 +79,22 @@ console.log(`\n=== Summary\n\n${summary.join('\n')}\n`);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed > 0 ? 1 : 0;
+
+async function performAll(checks) {
+  for (const check of checks) await perform(check, false);
+}
+
+async function perform([title, [command, ...args], count = countOne], show) {
+  if (show) console.log(`\n=== ${title}\n`);
+  const startedAt = performance.now();
+  const { code, output } = await runBeside(command, args, { show });
+  if (!show) console.log(`\n=== ${title}\n\n${output}`);
+  const counted = count(code);
+  for (const key of Object.keys(total)) total[key] += counted[key];
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  summary.push(`${counted.failed > 0 ? 'FAILED' : 'ok    '}  ${title} (${seconds} s)`);
+  for (const failure of counted.failures ?? []) summary.push(`          ${failure}`);
+}
 
 function countOne(code) {
   return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
