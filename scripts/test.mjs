@@ -1,12 +1,12 @@
 // The test command: every check, each with a heading. All of them run even if one fails.
 // The last line sums them up: the tests of vitest, and each other check as one.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
+import { join } from 'node:path';
 import { PACKED } from './pack.mjs';
 import { root, runBeside, tool } from './run.mjs';
 import { STRAYS_FILE } from './strays.mjs';
+import { countTests, readOr } from './test-report.mjs';
 
 const script = (name) => [process.execPath, join(import.meta.dirname, name)];
 const biome = tool('@biomejs/biome', 'biome');
@@ -19,8 +19,6 @@ process.env[PACKED] = join(scratch, 'packed');
 process.env.COUNTERSIGN_SHARED_SERVERS = '1';
 // Every process of every check finds compiled code here. The packed tests start npm and the command line dozens of times.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules/.cache/countersign-compiled');
-const MOST_NAMED = 20;
-const NO_REPORT = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] };
 
 /** One after the other: what the rest needs. Packing builds every package into an empty folder, so it comes before the build. */
 const FIRST = [
@@ -98,46 +96,4 @@ async function perform([title, [command, ...args], count = countOne], show) {
 
 function countOne(code) {
   return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
-}
-
-// A test file that cannot be loaded fails without a failed test, and so do an error that belongs to no test and a run that
-// finds no tests: each counts as one.
-function countTests(code, file, stray) {
-  const report = readOr(file, NO_REPORT);
-  const broken = report.testResults.filter(
-    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
-  );
-  const failed = report.numFailedTests + broken.length + stray.length;
-  return {
-    passed: report.numPassedTests,
-    failed: code !== 0 ? Math.max(failed, 1) : failed,
-    skipped: report.numPendingTests + report.numTodoTests,
-    failures: [...namesOf(report), ...stray.slice(0, MOST_NAMED).map(inShort)],
-  };
-}
-
-// Names the failed tests with a short reason, because the full output may be far above or cut off.
-function namesOf(report) {
-  const named = report.testResults.flatMap((file) => {
-    const path = relative(process.cwd(), file.name);
-    const tests = file.assertionResults.filter((test) => test.status === 'failed');
-    if (tests.length === 0) return file.status === 'failed' ? [`${path}: ${inShort(file.message)}`] : [];
-    return tests.map((test) => `${path} > ${test.fullName}: ${inShort(test.failureMessages.join(' '))}`);
-  });
-  const more = named.length - MOST_NAMED;
-  return more > 0 ? [...named.slice(0, MOST_NAMED), `and ${more} more`] : named;
-}
-
-function inShort(message) {
-  const line = stripVTControlCharacters(message ?? '').replace(/\s+/g, ' ');
-  return line.length > 500 ? `${line.slice(0, 500)}…` : line;
-}
-
-// Without a report, vitest stopped before it could write one, and its exit code says so.
-function readOr(file, otherwise) {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return otherwise;
-  }
 }
