@@ -36,7 +36,7 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     const tellAt = append.at === undefined ? now : clock();
     for (const row of opened) prepare(OPEN).get(1, tellAt, startedBy, ...OPENED.map((column) => row[column]));
     for (const row of settled) prepare(SETTLE).get(tellAt, now, ...SETTLED.map((column) => row[column]), row.id);
-    for (const { id, progress, next_at } of progressed) prepare(PROGRESS).get(progress, id, next_at, tellAt);
+    for (const { id, progress, next_at } of progressed) prepare(PROGRESS).get({ id, progress, next_at, tellAt });
     return { claimed: append.claim !== undefined && token === append.claim.token };
   };
 }
@@ -83,8 +83,8 @@ const SETTLED: readonly (keyof EncodedAppend['settled'][number])[] = ['settlemen
 const SETTLE = `UPDATE countersign_interrupt SET ${untoldSince('?')}, settled_at = ?,
   ${SETTLED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 
-const PROGRESS = `UPDATE countersign_interrupt SET progress = ?1, ${nextReminder('?3')}, ${untoldSince('?4')}
-  WHERE id = ?2`;
+const PROGRESS = `UPDATE countersign_interrupt SET progress = :progress, ${nextReminder(':next_at')}, ${untoldSince(':tellAt')}
+  WHERE id = :id`;
 
 function insertion(table: string, columns: readonly string[]): string {
   return `INSERT INTO countersign_${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;

@@ -37,6 +37,8 @@ export class SqliteConnection {
   /** The open file, its log and its locks; empty for a database in memory. */
   #places: readonly FilePlace[] = [];
   #statements = new Map<string, StatementSync>();
+  /** The connection with an open transaction. SQLite's own answer is not in Node before 22.16. */
+  #inTransaction: DatabaseSync | undefined;
   #migrated: Promise<void> | undefined;
   /** The connection whose tables are up to date. */
   #upToDate: DatabaseSync | undefined;
@@ -74,7 +76,7 @@ export class SqliteConnection {
   readAtOnce<T>(job: Job<T>): Promise<T> {
     return this.read((prepare) => {
       // A write that waits for its turn may have begun one.
-      if (this.#open().isTransaction) return job(prepare);
+      if (this.#open() === this.#inTransaction) return job(prepare);
       prepare('BEGIN').get();
       try {
         return job(prepare);
@@ -235,6 +237,8 @@ export class SqliteConnection {
         // SQLite has already rolled back, as it does when the disk is full.
       }
       throw error;
+    } finally {
+      this.#inTransaction = undefined;
     }
   }
 
@@ -244,6 +248,7 @@ export class SqliteConnection {
       const begin = this.#prepare('BEGIN IMMEDIATE');
       this.#checkPlaces();
       begin.get();
+      this.#inTransaction = this.#database;
       return undefined;
     });
   }

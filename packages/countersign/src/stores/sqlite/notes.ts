@@ -19,7 +19,7 @@ export class SqliteNotes implements NoteRows {
 
   async put(collection: string, key: string, { value, version, expiresAt }: NewNote): Promise<boolean> {
     return this.#connection.write(
-      (prepare) => prepare(PUT).get(collection, key, value, expiresAt, version, this.#now()) !== undefined,
+      (prepare) => prepare(PUT).get({ collection, key, value, expiresAt, version, now: this.#now() }) !== undefined,
     );
   }
 
@@ -47,9 +47,9 @@ const GET = `SELECT ${NOTE} FROM countersign_note
 const LIST = `SELECT ${NOTE} FROM countersign_note WHERE collection = ? AND key > ? AND ${LIVE} ORDER BY key LIMIT ?`;
 
 /** Replaces the old row, whose number is never used again. */
-const PUT = `INSERT OR REPLACE INTO countersign_note (collection, key, value, expires_at) SELECT ?1, ?2, ?3, ?4
-  WHERE ?5 IS NULL OR ?5 = coalesce((
-    SELECT version FROM countersign_note WHERE collection = ?1 AND key = ?2 AND (expires_at IS NULL OR expires_at > ?6)
+const PUT = `INSERT OR REPLACE INTO countersign_note (collection, key, value, expires_at) SELECT :collection, :key, :value, :expiresAt
+  WHERE :version IS NULL OR :version = coalesce((
+    SELECT version FROM countersign_note WHERE collection = :collection AND key = :key AND (expires_at IS NULL OR expires_at > :now)
   ), 0) RETURNING version`;
 
 const REMOVE = `DELETE FROM countersign_note WHERE collection = ? AND key = ? AND ${LIVE} RETURNING version`;

@@ -107,7 +107,7 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
       if (!isStorable(runId)) return undefined;
       const row = await connection.write((prepare) => {
         const now = clock();
-        const claimed = prepare(SQL.claim).get(token, now + Math.ceil(leaseMs), runId, now);
+        const claimed = prepare(SQL.claim).get({ token, until: now + Math.ceil(leaseMs), runId, now });
         return claimed && readRun(runId, 0, MOST_PAGE_EVENTS)(prepare);
       });
       return row && loadedOf(row, 0, MOST_PAGE_EVENTS);
@@ -122,28 +122,30 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
 
     async due(limit, agents) {
       const names = agents === undefined ? null : JSON.stringify(agents);
-      const rows = await connection.read((prepare) => prepare(SQL.due).all(clock(), names, limit));
+      const rows = await connection.read((prepare) => prepare(SQL.due).all({ now: clock(), agents: names, limit }));
       return rows.map(({ id }) => String(id));
     },
 
     async queue() {
-      const rows = await rowsOf<QueueRow>({ text: SQL.queue, values: [clock()] });
-      return rows.map(queueOf);
+      const rows = await connection.read((prepare) => prepare(SQL.queue).all({ now: clock() }));
+      return (rows as unknown as readonly QueueRow[]).map(queueOf);
     },
 
     async takeReminders(limit, leaseMs) {
       // Asked first, because a write locks the file for others.
-      const due = await connection.read((prepare) => prepare(SQL.dueReminders).get(clock(), 1));
+      const due = await connection.read((prepare) => prepare(SQL.dueReminders).get({ now: clock(), limit: 1 }));
       if (due === undefined) return [];
       const rows = await connection.write((prepare) =>
-        prepare(SQL.takeReminders).all(clock(), limit, Math.ceil(leaseMs)),
+        prepare(SQL.takeReminders).all({ now: clock(), limit, leaseMs: Math.ceil(leaseMs) }),
       );
       return remindersOf(rows as unknown as readonly ReminderRow[]);
     },
 
     async reminded(interruptId, nextAt = null, remindAt = null) {
       checkReminders(nextAt, remindAt);
-      await connection.write((prepare) => prepare(SQL.reminded).get(clock(), interruptId, nextAt, remindAt));
+      await connection.write((prepare) =>
+        prepare(SQL.reminded).get({ now: clock(), id: interruptId, nextAt, remindAt }),
+      );
     },
 
     async takeUntold(limit, leaseMs) {
@@ -153,7 +155,7 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
       const rows = await connection.write((prepare) => {
         const now = clock();
         const longest = prepare(SQL.untold).all(now, limit);
-        return longest.map(({ seq }) => prepare(SQL.takeUntold).get(now, Number(seq), Math.ceil(leaseMs)));
+        return longest.map(({ seq }) => prepare(SQL.takeUntold).get(now, Math.ceil(leaseMs), Number(seq)));
       });
       return untoldOf(rows as unknown as readonly UntoldRow[]);
     },

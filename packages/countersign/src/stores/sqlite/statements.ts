@@ -1,4 +1,5 @@
-// The statements of the SQLite store, except `append` and notes.
+// The statements of the SQLite store, except `append` and notes. Values that occur twice have names: Node before 22.20 and
+// 24.8 does not bind numbered parameters (`?1`).
 import { MOST_DOUBLINGS } from '../rules/due.ts';
 import type { Dialect } from '../sql/list-query.ts';
 import {
@@ -30,8 +31,8 @@ export const SQLITE_DIALECT: Dialect = {
 
 /** The reminders that can be taken now, the longest due first. */
 const DUE_REMINDERS = `SELECT seq FROM countersign_interrupt
-  WHERE ${REMINDER_IS_OPEN} AND ${REMINDER_DUE_AT} <= ?1 AND (expires_at IS NULL OR expires_at > ?1)
-  ORDER BY ${REMINDER_DUE_AT} LIMIT ?2`;
+  WHERE ${REMINDER_IS_OPEN} AND ${REMINDER_DUE_AT} <= :now AND (expires_at IS NULL OR expires_at > :now)
+  ORDER BY ${REMINDER_DUE_AT} LIMIT :limit`;
 
 /** How many rows of events one statement reads. Not a parameter: SQLite compiles a statement again when its limit is bound. */
 export const EVENTS_AT_ONCE = 64;
@@ -42,23 +43,23 @@ export const SQL = {
   run: `SELECT ${RUN_COLUMNS.join(', ')} FROM countersign_run WHERE id = ? AND ${EXISTS}`,
   events: `SELECT version, events FROM countersign_event WHERE run_seq = ? AND version > ? ORDER BY version
     LIMIT ${EVENTS_AT_ONCE}`,
-  claim: `UPDATE countersign_run SET claim_token = ?1, claim_until = ?2
-    WHERE id = ?3 AND ${EXISTS} AND (claim_token = ?1 OR ${isFree('?4')}) RETURNING seq`,
+  claim: `UPDATE countersign_run SET claim_token = :token, claim_until = :until
+    WHERE id = :runId AND ${EXISTS} AND (claim_token = :token OR ${isFree(':now')}) RETURNING seq`,
   renew: 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim_token = ? RETURNING seq',
   release: 'UPDATE countersign_run SET claim_token = NULL, claim_until = NULL WHERE id = ? AND claim_token = ?',
   due: `SELECT id FROM countersign_run
-    WHERE due_at <= ?1 AND ${isFree('?1')} AND (?2 IS NULL OR agent IN (SELECT value FROM json_each(?2)))
-    ORDER BY due_at LIMIT ?3`,
-  queue: queueSql('countersign_run', '?1', (value) => value),
+    WHERE due_at <= :now AND ${isFree(':now')} AND (:agents IS NULL OR agent IN (SELECT value FROM json_each(:agents)))
+    ORDER BY due_at LIMIT :limit`,
+  queue: queueSql('countersign_run', ':now', (value) => value),
   dueReminders: DUE_REMINDERS,
   takeReminders: `UPDATE countersign_interrupt SET reminder_attempts = ${ATTEMPTS} + 1,
-      reminder_due_at = ?1 + ?3 * (1 << min(${ATTEMPTS}, ${MOST_DOUBLINGS}))
+      reminder_due_at = :now + :leaseMs * (1 << min(${ATTEMPTS}, ${MOST_DOUBLINGS}))
     WHERE seq IN (${DUE_REMINDERS})
     RETURNING ${INTERRUPT_COLUMNS.join(', ')}, reminder_attempts AS attempt`,
-  reminded: `UPDATE countersign_interrupt SET ${nextReminder('?3', '?1')}
-    WHERE id = ?2 AND ${REMINDER_IS_OPEN} AND (?4 IS NULL OR remind_at = ?4)`,
-  untold: 'SELECT seq FROM countersign_interrupt WHERE tell_at <= ?1 ORDER BY tell_at LIMIT ?2',
-  takeUntold: `UPDATE countersign_interrupt SET ${takenUntold('?1', '?3', 'min')} WHERE seq = ?2
+  reminded: `UPDATE countersign_interrupt SET ${nextReminder(':nextAt', ':now')}
+    WHERE id = :id AND ${REMINDER_IS_OPEN} AND (:remindAt IS NULL OR remind_at = :remindAt)`,
+  untold: 'SELECT seq FROM countersign_interrupt WHERE tell_at <= ? ORDER BY tell_at LIMIT ?',
+  takeUntold: `UPDATE countersign_interrupt SET ${takenUntold('?', '?', 'min')} WHERE seq = ?
     RETURNING ${INTERRUPT_COLUMNS.join(', ')}, news`,
   told: toldSql('countersign_interrupt', '?', '?'),
   interrupt: `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_interrupt WHERE id = ?`,
