@@ -65,8 +65,13 @@ test('the model of the environment is the one named, or the one with a key, or t
   expect(await named({ GOOGLE_GENERATIVE_AI_API_KEY: 'k' })).toBe('google/gemini-2.5-flash');
   await expect(named({ COUNTERSIGN_MODEL: 'gpt-5' })).rejects.toThrow(/provider and a model/);
   await expect(named({ COUNTERSIGN_MODEL: 'acme/x' })).rejects.toThrow(/known are openai, anthropic, google/);
-  const missing = modelFromEnvironment({ OPENAI_API_KEY: 'k' }, () => Promise.reject(new Error('no')));
+  const notInstalled = () => Promise.reject(new Error('no'));
+  const missing = modelFromEnvironment({ COUNTERSIGN_MODEL: 'openai/gpt-5' }, notInstalled);
   await expect(missing).rejects.toThrow('npm install @ai-sdk/openai');
+  const keyed = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' };
+  expect(await modelFromEnvironment(keyed, notInstalled)).toMatchObject({ demo: true, missing: '@ai-sdk/openai' });
+  const onlyAnthropic = (name: string) => (name === '@ai-sdk/openai' ? notInstalled() : load(name));
+  expect((await modelFromEnvironment(keyed, onlyAnthropic)).name).toBe('anthropic/claude-sonnet-4-5');
 });
 
 test('the providers of the environment load without a network request', async () => {

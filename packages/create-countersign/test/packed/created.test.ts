@@ -45,9 +45,12 @@ test.each(TEMPLATES)('the project %s type-checks and passes its tests', (templat
 
 test('the project server starts: its link signs in, and its inbox and agent are served', async () => {
   const command = inModules('@countersign/server/bin/countersign.js');
-  const { found, stop } = await startUntil([command, 'dev', '--port', '0'], inProject('server'), /http:\S+login\S+/);
+  // The keys of a developer, who has installed no provider.
+  const keys = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k', GOOGLE_GENERATIVE_AI_API_KEY: 'k' };
+  const wanted = /npm install @ai-sdk\/openai[^]*(http:\S+login\S+)/;
+  const { found, stop } = await startUntil([command, 'dev', '--port', '0'], inProject('server'), wanted, keys);
   try {
-    const [link] = found;
+    const [, link = ''] = found;
     const signedIn = await fetch(link, { redirect: 'manual' });
     const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
     const get = async (path: string) => (await fetch(new URL(path, link), { headers: { cookie } })).text();

@@ -10,6 +10,8 @@ export type ChosenModel = {
   readonly name: string;
   /** Whether it is the stand-in model, which only picks tools by words. */
   readonly demo: boolean;
+  /** The package to install, if the environment has a key and the stand-in replies because its package is missing. */
+  readonly missing?: string;
 };
 
 /** The providers that the environment can choose, with the key that each needs. */
@@ -29,18 +31,12 @@ export async function standIn(): Promise<ChosenModel> {
   return { model: standInModel({ wordMs: WORD_MS }), providers: {}, name: STAND_IN, demo: true };
 }
 
-/** Whether the environment names no model but the stand-in, and has no key. */
-export function isStandInChosen(environment: Environment = process.env): boolean {
-  const named = environment.COUNTERSIGN_MODEL;
-  return named === STAND_IN || (!named && !PROVIDERS.some(({ key }) => environment[key]));
-}
-
 type Environment = Readonly<Record<string, string | undefined>>;
 type Load = (name: string) => Promise<Readonly<Record<string, unknown>>>;
 
 /**
- * The model of `COUNTERSIGN_MODEL` (such as `openai/gpt-5`, or `stand-in`), or of the provider whose key is set, or the
- * stand-in model. Providers are looked up when they are needed; none is a dependency.
+ * The model of `COUNTERSIGN_MODEL` (such as `openai/gpt-5`, or `stand-in`), or of the first provider whose key is set and
+ * whose package is installed, or the stand-in model. Providers are looked up when they are needed; none is a dependency.
  * @example
  * const { model, providers, name, demo } = await modelFromEnvironment();
  * const ai = countersign({ model, providers, store });
@@ -50,9 +46,22 @@ export async function modelFromEnvironment(
   environment: Environment = process.env,
   load: Load = (name) => import(name),
 ): Promise<ChosenModel> {
-  if (isStandInChosen(environment)) return standIn();
-  const keyed = PROVIDERS.find(({ key }) => environment[key]);
-  const model = environment.COUNTERSIGN_MODEL || `${keyed?.name}/${keyed?.model}`;
+  const model = environment.COUNTERSIGN_MODEL;
+  if (model === STAND_IN) return standIn();
+  return model ? namedModel(model, load) : keyedModel(environment, load);
+}
+
+/** A key says nothing about this program: without the package of its provider, the stand-in replies. */
+async function keyedModel(environment: Environment, load: Load): Promise<ChosenModel> {
+  const keyed = PROVIDERS.filter(({ key }) => environment[key]);
+  for (const { name, model } of keyed) {
+    const chosen = await namedModel(`${name}/${model}`, load).catch(() => undefined);
+    if (chosen !== undefined) return chosen;
+  }
+  return { ...(await standIn()), ...(keyed[0] && { missing: keyed[0].package }) };
+}
+
+async function namedModel(model: string, load: Load): Promise<ChosenModel> {
   const provider = PROVIDERS.find(({ name }) => model.startsWith(`${name}/`));
   if (!provider) {
     const known = PROVIDERS.map(({ name }) => name).join(', ');

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { type Countersign, countersign } from 'countersign';
 import type { Notes, Store } from 'countersign/store';
 import { demoAgents } from '../../demo/agents.ts';
-import { isStandInChosen, standIn as loadStandIn, modelFromEnvironment } from '../../demo/environment.ts';
+import { type ChosenModel, standIn as loadStandIn, modelFromEnvironment, STAND_IN } from '../../demo/environment.ts';
 import type { AppOptions } from '../../options.ts';
 import type { Backend, DecidesAs } from '../backend/backend.ts';
 import { serverBackend } from '../backend/server-backend.ts';
@@ -23,7 +23,7 @@ export type OpenedAgents = {
   /** The server options that the file exports. */
   readonly server: AppOptions;
   /** The model from the environment, or the stand-in, if the agents use it. */
-  readonly model: { readonly name: string; readonly demo: boolean } | undefined;
+  readonly model: Pick<ChosenModel, 'name' | 'demo' | 'missing'> | undefined;
   close(): Promise<void>;
 };
 
@@ -144,7 +144,7 @@ async function openAgentsOf(file: string | undefined, options: StoreOptions, ope
   }
   const address = storeAddress(options);
   const store = await openStore(address, opening);
-  const { model, providers, name, demo } = await modelFromEnvironment();
+  const { model, providers, ...shown } = await modelFromEnvironment();
   let isModelUsed = false;
   const environment: AgentsEnvironment = {
     store,
@@ -158,14 +158,15 @@ async function openAgentsOf(file: string | undefined, options: StoreOptions, ope
   const ai = loaded ? await loaded.make(environment) : demoOn(environment);
   void ai.runs;
   const where = shownAddress(address);
-  return { ai, where, file, server, model: isModelUsed ? { name, demo } : undefined, close: () => store.close() };
+  return { ai, where, file, server, model: isModelUsed ? shown : undefined, close: () => store.close() };
 }
 
 /** The file may use a copy of the library that does not know `useDefaultModel`. */
 async function standInFor(ai: Countersign): Promise<OpenedAgents['model']> {
-  if (!isStandInChosen() || typeof ai.useDefaultModel !== 'function') return undefined;
-  const { model, name, demo } = await loadStandIn();
-  return ai.useDefaultModel(model) ? { name, demo } : undefined;
+  if (typeof ai.useDefaultModel !== 'function' || (process.env.COUNTERSIGN_MODEL || STAND_IN) !== STAND_IN)
+    return undefined;
+  const { model, providers: _, ...shown } = await modelFromEnvironment();
+  return shown.demo && ai.useDefaultModel(model) ? shown : undefined;
 }
 
 function demoOn({ store, model, providers }: AgentsEnvironment): Countersign {

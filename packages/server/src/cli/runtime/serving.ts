@@ -38,7 +38,7 @@ export async function startServing(
       port,
       hostname,
       ...(publicUrl !== undefined && { publicUrl }),
-      ...(model && { model }),
+      ...(model && { model: { name: model.name, demo: model.demo } }),
       ...(worker ? {} : { worker: false as const }),
       ...serving,
       log: opened.server.log ?? logFor(output, serving.dev),
@@ -61,7 +61,11 @@ export async function startServing(
 /** Says that the model is a stand-in, if it is. */
 export function standInText({ model }: OpenedAgents): string | undefined {
   if (!model?.demo) return undefined;
-  return 'No API key is set, so a stand-in replies: it picks tools by the words of your message. Set COUNTERSIGN_MODEL and a key to use a real model.';
+  const [why, advice] =
+    model.missing === undefined
+      ? ['No API key is set', 'Set COUNTERSIGN_MODEL and a key to use a real model.']
+      : [`${model.missing} is not installed`, `To use the model of your API key: npm install ${model.missing}`];
+  return `${why}, so a stand-in replies: it picks tools by the words of your message. ${advice}`;
 }
 
 /** As in `assistant from agents.ts`. */
