@@ -3,8 +3,12 @@
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 if (major < 22 || (major === 22 && minor < 18)) {
-  process.stderr.write(`error: countersign needs Node 22.18 or later; this is ${process.versions.node}.\n`);
-  process.exit(1);
+  const advice = 'Install Node 24 (https://nodejs.org, or `nvm install 24`).';
+  process.stderr.write(
+    `error: countersign needs Node 22.18 or later; this is Node ${process.versions.node}. ${advice}\n`,
+  );
+  // Coding agents run a call if its hook ends with 1.
+  process.exit(2);
 }
 
 // A reader that stops early, as in `countersign runs | head`, is not a failure.

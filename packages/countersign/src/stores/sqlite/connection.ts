@@ -1,9 +1,10 @@
 // The connection to one SQLite file. Jobs that are queued at the same time share one transaction.
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, ProviderError } from '../../core/errors.ts';
 import { isBusy, isOfFile, mayBeRepaired, movedFile, sqliteFailure, twoNames } from './failure.ts';
 import { type FilePlace, isSamePlace, otherNameOf, placesOf } from './file.ts';
+import { openDatabase } from './node-sqlite.ts';
 import { isMigratedSqlite, migrateSqlite } from './schema.ts';
 
 export type SqliteOptions = { readonly path: string; readonly now: () => number; readonly busyTimeoutMs: number };
@@ -126,7 +127,7 @@ export class SqliteConnection {
     if (this.#closed) throw closedError(path);
     const otherName = otherNameOf(path);
     if (otherName !== undefined) throw twoNames(path, otherName);
-    const database = new DatabaseSync(path);
+    const database = openDatabase(path);
     try {
       database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
       if (database.prepare('PRAGMA journal_mode').get()?.journal_mode !== 'wal')
