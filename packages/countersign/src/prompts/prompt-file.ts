@@ -1,5 +1,5 @@
 // A .prompt file: front matter that says what the prompt needs, then its template.
-import { z } from 'zod';
+import { isObject } from '../core/json.ts';
 import type { GenerateOptions } from '../loop/options.ts';
 import type { PlacedTemplate, PromptDefinition } from './definition.ts';
 import { splitSource } from './front-matter.ts';
@@ -15,29 +15,27 @@ export type PromptFileOptions = {
   readonly partials?: ReadonlyMap<string, PlacedTemplate>;
 };
 
-/** A key without a value counts as left out. */
-const optional = <Schema extends z.ZodType>(schema: Schema) =>
-  schema.nullish().transform((value) => value ?? undefined);
+type Rule = { readonly fits: (value: unknown) => boolean; readonly must: string };
 
-const aMapping = z.record(z.string(), z.unknown(), 'must be made of keys and values');
+const isString = (value: unknown): boolean => typeof value === 'string';
+const aMapping: Rule = { fits: isObject, must: 'be made of keys and values' };
 
-const FRONT_MATTER = z.object(
-  {
-    model: optional(z.string('must be the name of a model')),
-    tools: optional(z.array(z.string('must be the name of a tool'), 'must be a list of names, such as [askQuestion]')),
-    config: optional(aMapping),
-    toolChoice: optional(
-      z.union(
-        [z.enum(['auto', 'none', 'required']), z.object({ tool: z.string() })],
-        'must be auto, none, required or `tool: name`',
-      ),
-    ),
-    maxTurns: optional(z.int('must be a whole number above 0').min(1, 'must be a whole number above 0')),
-    input: optional(aMapping),
-    output: optional(aMapping),
+/**
+ * Checked without zod: its modules import each other in a circle, and esbuild breaks such a circle if code that is loaded later,
+ * as this is, shares it with code that is not.
+ */
+const FRONT_MATTER: Readonly<Record<string, Rule>> = {
+  model: { fits: isString, must: 'be the name of a model' },
+  tools: { fits: Array.isArray, must: 'be a list of names, such as [askQuestion]' },
+  config: aMapping,
+  toolChoice: {
+    fits: (value) => (isObject(value) ? isString(value.tool) : ['auto', 'none', 'required'].includes(String(value))),
+    must: 'be auto, none, required or `tool: name`',
   },
-  'must consist of keys and values, such as `model: openai/gpt-5`',
-);
+  maxTurns: { fits: (value) => Number.isSafeInteger(value) && Number(value) > 0, must: 'be a whole number above 0' },
+  input: aMapping,
+  output: aMapping,
+};
 
 /**
  * Reads the text of a .prompt file. Other keys are ignored, and so are `name` and `variant`: the name of the file decides.
@@ -49,13 +47,13 @@ export async function parsePrompt(
 ): Promise<PromptDefinition> {
   const place = { prompt: name, file };
   const { values, placeOf, template, templateLine } = await splitSource(text, place);
-  const checked = FRONT_MATTER.safeParse(values);
-  if (!checked.success) {
-    const { path = [], message } = checked.error.issues[0] ?? {};
+  const broken = firstFault(values);
+  if (broken !== undefined) {
+    const { path, must } = broken;
     const what = path.length === 0 ? 'The front matter' : `\`${path.join('.')}\``;
-    throw invalidPrompt(placeOf(path), `${what} ${message}.`);
+    throw invalidPrompt(placeOf(path), `${what} must ${must}.`);
   }
-  const { input, output, ...options } = checked.data;
+  const { input, output, ...options } = knownValues(values as Record<string, unknown>);
   const outputSchema = await readSchema(output?.schema, placeOf(['output', 'schema']));
   await checkTemplate(template, { ...place, line: templateLine });
   return {
@@ -68,3 +66,25 @@ export async function parsePrompt(
     source: { file, line: templateLine },
   };
 }
+
+type Fault = { readonly path: readonly PropertyKey[]; readonly must: string };
+
+function firstFault(values: unknown): Fault | undefined {
+  if (!isObject(values)) return { path: [], must: 'consist of keys and values, such as `model: openai/gpt-5`' };
+  const known = knownValues(values);
+  for (const [key, { fits, must }] of Object.entries(FRONT_MATTER))
+    if (known[key] !== undefined && !fits(known[key])) return { path: [key], must };
+  const tool = ((known.tools ?? []) as readonly unknown[]).findIndex((name) => !isString(name));
+  return tool < 0 ? undefined : { path: ['tools', tool], must: 'be the name of a tool' };
+}
+
+/** A key without a value counts as left out. */
+function knownValues(values: Readonly<Record<string, unknown>>): KnownValues {
+  const given = Object.keys(FRONT_MATTER).map((key) => [key, values[key] ?? undefined]);
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+}
+
+type KnownValues = Readonly<Record<string, unknown>> & {
+  readonly input?: Readonly<Record<string, unknown>>;
+  readonly output?: Readonly<Record<string, unknown>>;
+};
