@@ -293,7 +293,7 @@ export class Countersign<C extends Context = Context> {
     const calls = this.callGate(options.name ?? GATE);
     const isTool = typeof tool === 'function';
     if (isTool) this.#checkPolicyOf(tool.definition);
-    return new Gate(calls, this.runs, isTool ? tool.definition : tool);
+    return new Gate(calls, isTool ? tool.definition : tool);
   }
 
   /**

@@ -64,6 +64,7 @@ export type { ToolDescription } from './runs/gates/described-tool.ts';
 export {
   type Gate,
   type GateBody,
+  type GateCallId,
   type GateOptions,
   type GateReport,
   type GateRequestOptions,

@@ -1,6 +1,10 @@
 // The gate over HTTP: asked once per key, decided by people, started once, reported with the token.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ApiError, createClient } from '@countersign/server/client';
-import { expect, test } from 'vitest';
+import { sqliteStore } from 'countersign/sqlite';
+import { expect, onTestFinished, test } from 'vitest';
 import { type Ask, startServer, type TestServer } from './server.ts';
 
 const DEPLOY = { tool: 'deploy', input: { to: 'production' }, key: 'build-7' };
@@ -75,6 +79,16 @@ test('the same key with another input is a conflict, and keys of people are thei
   expect((await ci('GET', `${GATE}/${own.runId}`)).body).toMatchObject({ status: 'pending' });
 });
 
+test('a key that looks like the id of a call is a key of its own', async () => {
+  const server = await startServer();
+  const ci = await server.as('ci');
+  const runId = await approvedCall(server, ci);
+  const { body } = await ci('POST', GATE, { ...DEPLOY, key: runId });
+  expect(body).toMatchObject({ status: 'pending' });
+  expect(body.runId).not.toBe(runId);
+  expect((await ci('GET', `${GATE}/build-7`)).body).toMatchObject({ code: 'unknown-run', status: 404 });
+});
+
 test('people who may decide a call cannot start it, and asking needs the scope start', async () => {
   const policy = { quorum: [{ of: { people: ['boss'] }, count: 1 }] };
   const server = await startServer({ instance: { rules: [{ tool: 'deploy', policy }] } });
@@ -114,6 +128,25 @@ test('a rejected or withdrawn call never starts, and a failure is recorded', asy
     await ci('POST', `${GATE}/${runId}/started`, { token });
     const failed = await ci('POST', `${GATE}/${runId}/result`, { token, ...report });
     expect(failed.body).toMatchObject({ status: 'failed', mayHaveActed, error: expect.stringContaining(report.error) });
+  }
+});
+
+test('withdrawals and starts at once on two servers: a granted start is reported, a withdrawn call never starts', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-gate-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const open = () => startServer({ store: sqliteStore(join(folder, 'calls.db')) });
+  const [one, two] = [await open(), await open()];
+  const [ci, other] = [await one.as('ci'), await two.as('ci')];
+  for (let round = 0; round < 20; round++) {
+    const runId = await approvedCall(one, ci, `build-${round}`);
+    const start = () => ci('POST', `${GATE}/${runId}/started`, { token: `token-of-${round}` });
+    const withdraw = () => other('POST', `${GATE}/${runId}/withdraw`);
+    const cancel = () => other('POST', `/api/v1/runs/${runId}/cancel`, {});
+    const [started] = await Promise.all([start(), withdraw(), cancel()]);
+    const { body } = await other('POST', `${GATE}/${runId}/result`, { token: `token-of-${round}`, output: round });
+    if (started.status === 200) expect(body).toMatchObject({ status: 'done', output: round });
+    else expect([started.body.gate.status, body.code]).toEqual(['rejected', 'not-granted']);
+    expect((await ci('GET', `${GATE}/${runId}`)).body.status).toBe(started.status === 200 ? 'done' : 'rejected');
   }
 });
 

@@ -83,8 +83,8 @@ export class RecordedCalls {
     }
   }
 
-  async cancel(runId: string, reason: string): Promise<void> {
-    await this.#calls.runs.cancel(runId, { reason });
+  async withdraw(runId: string, reason: string): Promise<void> {
+    await this.#calls.gate.withdraw(runId, { reason });
   }
 
   /** The call once nothing happens to it by itself: it was asked about, or its deadline has decided. */

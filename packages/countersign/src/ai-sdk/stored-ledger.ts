@@ -145,7 +145,7 @@ export class StoredLedger implements Ledger {
         if (status.isStarted || !claimed.isOver) return (await this.#calls.drive(runId)) ?? found;
         // The AI SDK refused the approved call, for example by a rule of the app. It was reported as over, so it must not
         // run later.
-        await this.#calls.cancel(runId, REFUSED_SINCE);
+        await this.#calls.withdraw(runId, REFUSED_SINCE);
         return (await this.#calls.read(runId)) ?? found;
       }
       case 'settled':

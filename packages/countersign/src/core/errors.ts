@@ -41,6 +41,8 @@ export const ERROR_CODES = {
     'No start of the call was granted with this token. Ask for the start first, and report with its token.',
   'start-refused':
     'The start of the call was not granted: it is not approved, or another program has it. `gate` says how the call is.',
+  'call-started':
+    'A program outside has started the call, so its run cannot be cancelled. Wait for its result, or answer the request about its outcome.',
   'run-not-ended': 'The run has not ended, or a worker is driving it. Cancel it, or wait until it ends.',
   'wait-timeout':
     'The run neither paused nor ended within `timeoutMs`. `details.pending` and `details.driver` say what it waits for; decide, start a worker, or wait longer.',

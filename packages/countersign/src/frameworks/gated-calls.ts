@@ -91,7 +91,7 @@ export class GatedCalls {
 
   /** Withdraws the question about a call, because the conversation went on without it. */
   async withdraw(tool: string, callId: string, reason: string, scope?: string): Promise<GateResult> {
-    return this.#gate(tool).withdraw(this.key(callId, scope), { reason });
+    return this.#gate(tool).withdraw({ key: this.key(callId, scope) }, { reason });
   }
 
   /**

@@ -218,7 +218,10 @@ export class Runs<C extends Context = Context> {
     return speak(this.#drives, runId, say, options);
   }
 
-  /** Cancels a run that has not ended, or that failed. Running tools are aborted, pending questions withdrawn. */
+  /**
+   * Cancels a run that has not ended, or that failed. Running tools are aborted, pending questions withdrawn. Throws `call-started` if
+   * a program outside has started its call.
+   */
   async cancel(runId: string, options: CancelOptions = {}): Promise<RunView> {
     checkOptions('`cancel`', options, CANCEL_OPTIONS);
     await this.#drives.time.tell();

@@ -53,8 +53,8 @@ if (import.meta.main) {
     const key = `k${random.below(options.keys)}`;
     if (key.endsWith('5') || key.endsWith('6')) {
       const asked = await gate.request(inputOf(key), { key });
-      const start = asked.status === 'approved' ? await gate.start(key, { lease: LEASE_MS }) : asked;
-      if (start.status === 'granted') await gate.finish(key, start.token, { output: pay(key, start.input) });
+      const start = asked.status === 'approved' ? await gate.start({ key }, { lease: LEASE_MS }) : asked;
+      if (start.status === 'granted') await gate.finish({ key }, start.token, { output: pay(key, start.input) });
     } else await gate.request(inputOf(key), { key, run: (input) => pay(key, input) });
     await delay(random.below(5));
   }

@@ -66,8 +66,8 @@ test('an edited call runs with the edit, a rejected one never', async () => {
   const one = gate.run(ACME, { key: 'one' });
   const two = gate.run(ACME, { key: 'two' });
   await expect.poll(async () => (await ai.runs.interrupts()).items).toHaveLength(2);
-  await ai.runs.decide(pendingId(await gate.read('one')), { type: 'approve', edit: edited });
-  await ai.runs.decide(pendingId(await gate.read('two')), { type: 'reject', reason: 'too much' });
+  await ai.runs.decide(pendingId(await gate.read({ key: 'one' })), { type: 'approve', edit: edited });
+  await ai.runs.decide(pendingId(await gate.read({ key: 'two' })), { type: 'reject', reason: 'too much' });
   expect(await one).toMatchObject({ status: 'done', input: edited });
   expect(await two).toMatchObject({ status: 'rejected', reason: 'too much' });
   expect(await gate.request(ACME, { key: 'two', run: true })).toMatchObject({ status: 'rejected' });
@@ -175,7 +175,24 @@ test('waiting ends with the decision, or at its time', async () => {
   expect(await waiting).toMatchObject({ status: 'approved' });
   // A decision between `request` and `wait` is not missed.
   expect(await gate.wait(id)).toMatchObject({ status: 'approved' });
-  await expect(gate.wait('never asked')).rejects.toMatchObject({ code: 'unknown-run' });
+  await expect(gate.wait({ key: 'never asked' })).rejects.toMatchObject({ code: 'unknown-run' });
+});
+
+test('a key that looks like an id does not reach another call, and an id is never read as a key', async () => {
+  const { ai, gate } = openProcess();
+  const { runId } = await gate.request(ACME, { key: 'k' });
+  await ai.runs.decide(pendingId(await gate.read(runId)), 'approve');
+  for (const key of [runId, `${runId}:1`]) {
+    const own = pendingId(await gate.request({ to: 'Eve', amount: 1 }, { key }));
+    expect(await gate.read({ key })).toMatchObject({ id: own });
+    expect(await gate.wait({ key }, { timeout: 1 })).toMatchObject({ id: own });
+    expect(await gate.start({ key })).toMatchObject({ id: own });
+    await expect(gate.finish({ key }, 't', { output: 1 })).rejects.toMatchObject({ code: 'not-granted' });
+    expect(await gate.withdraw({ key })).toMatchObject({ status: 'rejected' });
+  }
+  expect(await gate.read({ key: 'k' })).toMatchObject({ status: 'approved', runId });
+  for (const call of ['k', '', 7, null, { key: '' }, {}] as never[])
+    await expect(gate.read(call)).rejects.toMatchObject({ code: 'invalid-options' });
 });
 
 test('policies, rules and grants apply', async () => {

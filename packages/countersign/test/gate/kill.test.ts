@@ -84,7 +84,7 @@ async function survives(name: string, place: Place): Promise<void> {
     for (;;) {
       const result = await gate.request(inputOf(key), { key, run: run(key) });
       if (result.status !== 'pending' && result.status !== 'doubt' && result.status !== 'started') return result;
-      await gate.wait(key, { timeout: 1_000 });
+      await gate.wait({ key }, { timeout: 1_000 });
     }
   }
 

@@ -68,10 +68,10 @@ export async function permit(call: AgentCall, options: PermitOptions): Promise<P
       `${call.tool} was not run: a person changed its input. Call it with ${JSON.stringify(result.input)}`,
     );
   const token = randomUUID();
-  const start = await gate.start(key, { token, lease: leaseMs });
+  const start = await gate.start({ key }, { token, lease: leaseMs });
   if (start.status !== 'granted') return refused(`${call.tool} was allowed before. It may have run. Do not repeat it.`);
   if (!reportsEnd)
-    await gate.finish(key, token, { output: 'Allowed. The coding agent runs it; its result is not recorded.' });
+    await gate.finish({ key }, token, { output: 'Allowed. The coding agent runs it; its result is not recorded.' });
   else
     for (const name of namesOf({ ...call, input: start.input }))
       await remember(ai, name, { tool: call.tool, key, token });
@@ -89,7 +89,7 @@ export async function report(
     if (!note) continue;
     const { tool, key, token } = note.value as Granted;
     const given = 'output' in end ? { output: kept(end.output) } : { error: end.error.slice(0, MOST_CHARACTERS) };
-    await gateOf(ai, tool).finish(key, token, given);
+    await gateOf(ai, tool).finish({ key }, token, given);
     for (const known of namesOf(call)) await ai.runs.notes.remove(COLLECTION, known);
     return true;
   }

@@ -145,7 +145,7 @@ export class McpGate {
   /** The client no longer waits. A question that it cancelled is withdrawn; others stay open, for the same call to continue. */
   async #abandon({ line, gate, claim }: Leg): Promise<void> {
     if (line.signal.reason !== CANCELLED) return claim.release();
-    await gate.withdraw(claim.key, { reason: CANCELLED });
+    await gate.withdraw({ key: claim.key }, { reason: CANCELLED });
     await claim.answered();
   }
 

@@ -12,6 +12,7 @@ import type { Caller, Driver } from '../../loop/run.ts';
 import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
 import { unlessAborted } from '../../models/abort.ts';
 import type { Model } from '../../models/model.ts';
+import { cancelled } from '../cancelling.ts';
 import { changesOf } from '../driving/changes.ts';
 import type { Drives } from '../driving/driving.ts';
 import type { AgentPort } from '../driving/open-run.ts';
@@ -21,6 +22,7 @@ import { checkRunId, checkStarter, unknownRun } from '../port/run-id.ts';
 import { refuseLarge } from '../port/run-limit.ts';
 import type { LoadedRun, RunRecord } from '../port/store.ts';
 import { errorIn } from '../questions/view.ts';
+import type { CancelOptions } from '../run-options.ts';
 import { type CallStatus, callStatus, editedInput } from './call-status.ts';
 import { describedTool, descriptionIn, gatedTool, type Opening } from './described-tool.ts';
 
@@ -190,6 +192,17 @@ export class CallGate {
     return this.settled(runId);
   }
 
+  /** Withdraws the call unless it was started: the version that is read here must be the one that the withdrawal is recorded on. */
+  async withdraw(runId: string, options: CancelOptions): Promise<CallRecord> {
+    for (;;) {
+      await this.settled(runId);
+      const loaded = await this.#load(runId);
+      if (!loaded) throw unknownRun(runId);
+      const isOver = mayHaveStarted(callStatus(loaded.events)) || (await cancelled(this.#drives, loaded, options));
+      if (isOver) return this.settled(runId);
+    }
+  }
+
   #rests({ status, run }: CallRecord, { caller }: CallOptions): boolean {
     switch (status.at) {
       case 'begun':
@@ -221,6 +234,11 @@ export class CallGate {
       changes.stop();
     }
   }
+}
+
+function mayHaveStarted(status: CallStatus): boolean {
+  if (status.at === 'approved') return status.isStarted;
+  return status.at === 'settled' || (status.at === 'stuck' && status.isDoubt);
 }
 
 /** Another process or a person does the next thing. */

@@ -16,8 +16,8 @@ import { bodyResult, failed, failedInBody } from '../../loop/call/result.ts';
 import type { Caller } from '../../loop/run.ts';
 import type { Context, ToolContext, ToolDefinition } from '../../loop/tool/definition.ts';
 import { shortHash } from '../port/chain.ts';
-import { interruptKey, runIdOf } from '../questions/card.ts';
-import type { Runs } from '../runs.ts';
+import { interruptKey } from '../questions/card.ts';
+import { CANCEL_OPTIONS, type CancelOptions } from '../run-options.ts';
 import type { CallGate, CallRecord } from './call-gate.ts';
 import { describedTool, type ToolDescription } from './described-tool.ts';
 
@@ -48,6 +48,9 @@ export type GateOptions = {
   /** The agent name of its runs, as people see it in the inbox; `gate` by default. Keys are unique within it. */
   readonly name?: string;
 };
+
+/** A call that was asked for: the id of its request or of its run, or its key. A string is never read as a key. */
+export type GateCallId = string | { readonly key: string };
 
 /** What runs instead of the body of the tool. */
 export type GateBody<Input = any, Output = any> = (input: Input, ctx: ToolContext) => Output | Promise<Output>;
@@ -101,13 +104,11 @@ const DAY_MS = 86_400_000;
  */
 export class Gate<Input = any, Output = any> {
   readonly #calls: CallGate;
-  readonly #runs: Runs<any>;
   readonly #tool: ToolDefinition;
   readonly #description: ToolDescription | undefined;
 
-  constructor(calls: CallGate, runs: Runs<any>, tool: ToolDefinition | ToolDescription) {
+  constructor(calls: CallGate, tool: ToolDefinition | ToolDescription) {
     this.#calls = calls;
-    this.#runs = runs;
     const isDefined = 'asks' in tool;
     this.#description = isDefined ? undefined : tool;
     this.#tool = isDefined ? tool : describedTool(tool);
@@ -143,36 +144,33 @@ export class Gate<Input = any, Output = any> {
     }
   }
 
-  /** Resolves once the call changes, or at once if it may run or is over. `id` is that of a request, of its run, or a key. */
-  async wait(id: string, options: GateWaitOptions = {}): Promise<GateResult<Output, Input>> {
+  /** Resolves once the call changes, or at once if it may run or is over. */
+  async wait(call: GateCallId, options: GateWaitOptions = {}): Promise<GateResult<Output, Input>> {
     checkOptions('`wait`', options, WAIT_OPTIONS);
     const { timeout, signal } = options;
     const waiting = { ...(timeout !== undefined && { timeoutMs: timeout }), ...(signal && { signal }) };
-    return this.#result(await this.#calls.waited(this.#find(id), waiting));
+    return this.#result(await this.#calls.waited(this.#find(call), waiting));
   }
 
   /** The call as it is now. Throws `unknown-run` if it was never asked for. */
-  async read(id: string): Promise<GateResult<Output, Input>> {
-    return this.#result(await this.#calls.settled(this.#find(id)));
+  async read(call: GateCallId): Promise<GateResult<Output, Input>> {
+    return this.#result(await this.#calls.settled(this.#find(call)));
   }
 
-  /** Withdraws the call: a pending question is closed, and an approved call will not run. What has run stays. */
-  async withdraw(
-    id: string,
-    options: { readonly by?: string; readonly reason?: string } = {},
-  ): Promise<GateResult<Output, Input>> {
-    const runId = this.#find(id);
-    const { status } = await this.#calls.settled(runId);
-    const mayRun = status.at === 'waiting' || (status.at === 'approved' && !status.isStarted);
-    if (mayRun) await this.#runs.cancel(runId, options);
-    return this.read(runId);
+  /** Withdraws the call: a pending question is closed, and an approved call will not run. A call that has started stays as it is. */
+  async withdraw(call: GateCallId, options: CancelOptions = {}): Promise<GateResult<Output, Input>> {
+    checkOptions('`withdraw`', options, CANCEL_OPTIONS);
+    return this.#result(await this.#calls.withdraw(this.#find(call), options));
   }
 
   /** Grants the start of an approved call, once. The caller runs it and reports the result with `finish` until the lease ends. */
-  async start(id: string, options: GateStartOptions = {}): Promise<GrantedStart<Input> | GateResult<Output, Input>> {
+  async start(
+    call: GateCallId,
+    options: GateStartOptions = {},
+  ): Promise<GrantedStart<Input> | GateResult<Output, Input>> {
     checkOptions('`start`', options, START_OPTIONS);
     const { lease = TEN_MINUTES_MS, token = randomUUID() } = options;
-    const runId = this.#find(id);
+    const runId = this.#find(call);
     const granted = await this.#calls.grantStart(runId, token, Math.min(lease, DAY_MS));
     return granted
       ? { status: 'granted', runId, token, ...(granted as { input: Input; until: number }) }
@@ -180,9 +178,9 @@ export class Gate<Input = any, Output = any> {
   }
 
   /** Reports the result of a granted start. The same report again changes nothing. */
-  async finish(id: string, token: string, report: GateReport): Promise<GateResult<Output, Input>> {
-    const runId = this.#find(id);
-    return this.#result(await this.#calls.report(runId, token, (tool, call) => resultIn(report, tool, call)));
+  async finish(call: GateCallId, token: string, report: GateReport): Promise<GateResult<Output, Input>> {
+    const runId = this.#find(call);
+    return this.#result(await this.#calls.report(runId, token, (tool, started) => resultIn(report, tool, started)));
   }
 
   /** The id of the run of a key. */
@@ -190,11 +188,12 @@ export class Gate<Input = any, Output = any> {
     return `gate.${shortHash(JSON.stringify([this.#calls.name, this.#tool.name, key]))}`;
   }
 
-  #find(id: string): string {
-    if (typeof id !== 'string' || id === '')
-      throw new UsageError('invalid-options', { id }, 'The id must be a string.');
-    const runId = id.includes(':') ? runIdOf(id) : id;
-    return /^gate\.[\w-]{22}$/.test(runId) ? runId : this.runId(id);
+  #find(call: GateCallId): string {
+    if (typeof call === 'object' && call !== null && aKey.fits(call.key)) return this.runId(call.key);
+    const [runId = ''] = typeof call === 'string' ? call.split(':') : [];
+    if (/^gate\.[\w-]{22}$/.test(runId)) return runId;
+    const message = `${JSON.stringify(call)} is not the id of a call. Pass \`{ key }\` to find a call by its key.`;
+    throw new UsageError('invalid-options', { call }, message);
   }
 
   #json(input: unknown): Json {
