@@ -72,7 +72,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
 /** `renewLink` prints a fresh sign-in link for the developer, when one no longer works. */
 export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLink: RenewLink | undefined): App {
   checkOptions('createApp', AppOptionsShape, options);
-  const { basePath = '', publicUrl } = options;
+  const { basePath = '', publicUrl, maxStreams = 2_000 } = options;
   const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl);
   const hub = new Hub(ai.runs);
   const measures = new Measures();
@@ -80,8 +80,8 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
   const origins = [...(options.allowedOrigins ?? []), ...(publicAddress ? [publicAddress.origin] : [])];
   const streams = new OpenStreams({
     measures,
-    limit: options.maxStreams ?? 2_000,
-    limitPerPerson: options.maxStreamsPerPerson ?? 200,
+    limit: maxStreams,
+    limitPerPerson: Math.min(options.maxStreamsPerPerson ?? Math.min(200, Math.ceil(maxStreams / 2)), maxStreams),
     checkMs: options.streamCheckMs ?? 30_000,
     lifetimeMs: options.streamLifetimeMs ?? 3_600_000,
     closed: hub.closed,
@@ -168,12 +168,15 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
   hono.route('/', agUi);
 
   mountHealth(hono, { ai, measures, metrics, caller, isRetired: () => isRetired });
+  const signIn = async (context: Context): Promise<Response> =>
+    login(signingIn, cookieFor(context), context.req.raw, await findCaller(context));
   hono.get('/login', async (context) => {
     // A HEAD request must not use up a sign-in link.
     if (context.req.method === 'HEAD' && context.req.query('token') !== undefined)
       throw methodNotAllowed('HEAD', ['GET']);
-    return login(signingIn, cookieFor(context), new URL(context.req.url), () => findCaller(context));
+    return signIn(context);
   });
+  hono.post('/login', signIn);
   hono.get('/logout', async (context) => logoutPage(signingIn, await findCaller(context)));
   hono.post('/logout', async (context) => {
     const signedIn = await findCaller(context);

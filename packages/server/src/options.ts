@@ -59,7 +59,7 @@ export type AppOptions = Policies & {
   readonly streamCheckMs?: number;
   /** How many streams may be open at once; 2,000 by default. */
   readonly maxStreams?: number;
-  /** How many of them one person may have open; 200 by default. */
+  /** How many of them one person may have open; 200 by default, and at most half of `maxStreams`. */
   readonly maxStreamsPerPerson?: number;
 };
 

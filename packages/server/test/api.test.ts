@@ -257,15 +257,20 @@ test('a key that came with one decision is refused with another, and decides not
   for (const prompt of ['pay bob 500', 'pay eve 900']) await ai.agents.get('teller')?.start(prompt, { by: 'ann' });
   await ai.runs.settled();
   const [first, second] = (await ai.runs.interrupts({ order: 'oldest' })).items.map(({ id }) => id);
-  const decide = (id: string | undefined, type: string) =>
-    ann('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type } }, { 'idempotency-key': 'k-1' });
+  const decide = (id: string | undefined, type: string, more: object = {}) =>
+    ann('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type }, ...more }, { 'idempotency-key': 'k-1' });
   expect((await decide(first, 'approve')).status).toBe(200);
-  expect((await decide(first, 'approve')).status).toBe(200);
-  for (const [id, type] of [
-    [second, 'approve'],
-    [first, 'reject'],
+  expect((await decide(first, 'approve', { seenForMs: 5 })).status).toBe(200);
+  const response = { clientDataJSON: 'YQ', authenticatorData: 'YQ', signature: 'YQ' };
+  const assertion = { id: 'k', rawId: 'k', type: 'public-key', response, clientExtensionResults: {} };
+  for (const [id, type, more] of [
+    [second, 'approve', {}],
+    [first, 'reject', {}],
+    [first, 'approve', { onBehalfOf: 'zoe' }],
+    [first, 'approve', { signature: { response: assertion } }],
+    [first, 'approve', { note: 'Fine.' }],
   ] as const)
-    expect(await decide(id, type)).toMatchObject({ status: 422, body: { code: 'key-reused' } });
+    expect(await decide(id, type, more)).toMatchObject({ status: 422, body: { code: 'key-reused' } });
   await ai.runs.settled();
   expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
 });

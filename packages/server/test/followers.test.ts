@@ -271,7 +271,7 @@ test('a client that leaves is removed at once', async () => {
 });
 
 test('no more streams than allowed are open', async () => {
-  const server = await startServer({ maxStreams: 3 });
+  const server = await startServer({ maxStreams: 3, maxStreamsPerPerson: 9 });
   const token = await server.tokenFor('ann');
   const ask = await server.as('ann');
   for (let open = 0; open < 3; open++) await follow(server, token, '/api/v1/changes');
@@ -282,23 +282,26 @@ test('no more streams than allowed are open', async () => {
   expect((await ask('GET', '/api/v1/me')).status).toBe(200);
 });
 
-test('one person cannot open all streams', async () => {
-  const server = await startServer({ maxStreams: 5, maxStreamsPerPerson: 2 });
-  const token = await server.tokenFor('ann');
-  const [ann, bob] = [await server.as('ann'), await server.tokenFor('bob')];
-  const streams = [];
-  for (let open = 0; open < 2; open++) streams.push(await follow(server, token, '/api/v1/changes'));
-  const refused = await ann('GET', '/api/v1/changes');
-  expect([refused.status, refused.body.code]).toEqual([429, 'too-many-streams']);
-  expect(refused.headers.get('retry-after')).toBe('5');
-  // A chat post is answered with a stream: it is refused before it starts anything.
-  const chat = { id: 'chat-1', messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hello' }] }] };
-  expect((await ann('POST', '/api/v1/chat/parrot', chat)).status).toBe(429);
-  expect((await server.ai.runs.list()).items).toEqual([]);
-  await follow(server, bob, '/api/v1/changes');
-  streams[0]?.leave();
-  await expect.poll(async () => (await ann('POST', '/api/v1/chat/parrot', chat)).status).toBe(200);
-});
+test.each([{ maxStreams: 5, maxStreamsPerPerson: 2 }, { maxStreams: 4 }])(
+  'one person cannot open all streams: %o',
+  async (limits) => {
+    const server = await startServer(limits);
+    const token = await server.tokenFor('ann');
+    const [ann, bob] = [await server.as('ann'), await server.tokenFor('bob')];
+    const streams = [];
+    for (let open = 0; open < 2; open++) streams.push(await follow(server, token, '/api/v1/changes'));
+    const refused = await ann('GET', '/api/v1/changes');
+    expect([refused.status, refused.body.code]).toEqual([429, 'too-many-streams']);
+    expect(refused.headers.get('retry-after')).toBe('5');
+    // A chat post is answered with a stream: it is refused before it starts anything.
+    const chat = { id: 'chat-1', messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hello' }] }] };
+    expect((await ann('POST', '/api/v1/chat/parrot', chat)).status).toBe(429);
+    expect((await server.ai.runs.list()).items).toEqual([]);
+    await follow(server, bob, '/api/v1/changes');
+    streams[0]?.leave();
+    await expect.poll(async () => (await ann('POST', '/api/v1/chat/parrot', chat)).status).toBe(200);
+  },
+);
 
 test('a stream ends when its token is revoked, its session ends, or the login no longer knows the person', async () => {
   const known = new Set(['eve']);

@@ -38,11 +38,32 @@ test('a spent link leads to the app while signed in', async () => {
   expect(printed).toEqual([]);
 });
 
-test('a link that works replaces the session', async () => {
-  const { go, link, server } = await open({ dev: true });
+test('a link of another person replaces the session only after a question', async () => {
+  const { go, link, server, url } = await open({ dev: true });
+  const idOf = async () => JSON.parse((await go('/api/v1/me')).text).id;
   await go(link);
-  await go(await server.app.loginPath({ id: 'ann' }));
-  expect(JSON.parse((await go('/api/v1/me')).text)).toMatchObject({ id: 'ann' });
+  const other = await server.app.loginPath({ id: 'ann', name: '<b>Ann' });
+  const page = await go(other);
+  expect(page).toMatchObject({ status: 200, text: expect.stringContaining('<bdi>&lt;b&gt;Ann</bdi>') });
+  expect(page.text).toContain('You are signed in as <bdi>Developer</bdi>');
+  expect(page.headers.get('set-cookie')).toBeNull();
+  expect((await go(other, { method: 'POST', headers: { origin: 'https://evil.example' } })).status).toBe(403);
+  expect(await idOf()).toBe('dev');
+  expect(page.text).toContain(`action="${other}"`);
+  expect(await go(other, { method: 'POST', headers: { origin: url } })).toMatchObject({ status: 303, location: '/' });
+  expect(await idOf()).toBe('ann');
+  expect(await go(await server.app.loginPath({ id: 'ann' }))).toMatchObject({ status: 303, location: '/' });
+});
+
+test('a link on a page of another site asks first, because the browser does not send the session cookie', async () => {
+  const { go, server } = await open();
+  const link = await server.app.loginPath({ id: 'ann' });
+  for (const site of ['cross-site', 'same-site']) {
+    const page = await go(link, { headers: { 'sec-fetch-site': site } });
+    expect(page).toMatchObject({ status: 200, text: expect.stringContaining('signs you in as <bdi>ann</bdi>') });
+    expect(page.headers.get('set-cookie')).toBeNull();
+  }
+  expect(await go(link, { headers: { 'sec-fetch-site': 'none' } })).toMatchObject({ status: 303, location: '/' });
 });
 
 test('a spent link leads to the app for people whom `identify` knows', async () => {

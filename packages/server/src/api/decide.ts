@@ -31,19 +31,13 @@ export function decideEndpoints(services: Services) {
       handle: async ({ params: { interruptId }, body, headers, person, request }) => {
         const { 'x-countersign-channel': channel, 'idempotency-key': key } = headers;
         const seen = await decidableRequest(services, interruptId, person, body);
-        const { decision, digest, note, grant } = body;
+        // A figure about the decision, not a part of it.
+        const { seenForMs: _viewed, ...asked } = body;
         if (key !== undefined)
           await remember(services.ai.runs.notes, {
             key,
             person: person.id,
-            asked: [
-              'decide',
-              interruptId,
-              decision as Json,
-              digest ?? null,
-              note ?? null,
-              ...(grant ? [grant as Json] : []),
-            ],
+            asked: ['decide', interruptId, asked as Json],
             kept: null,
           });
         return json(

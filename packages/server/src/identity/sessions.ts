@@ -32,6 +32,12 @@ export async function isLoginOpen(notes: Notes, token: string): Promise<boolean>
   return (await notes.get(LINKS, hashOf(token))) !== undefined;
 }
 
+/** The person whom the token signs in; undefined if it is invalid or expired. */
+export async function personOfLogin(notes: Notes, token: string): Promise<Person | undefined> {
+  const note = SECRET.test(token) ? await notes.get(LINKS, hashOf(token)) : undefined;
+  return note && personOf(note.value as Identified);
+}
+
 /** Uses up a sign-in token and returns the secret of a new session; undefined if the token is invalid or expired. */
 export async function takeLogin(notes: Notes, token: string): Promise<string | undefined> {
   if (!SECRET.test(token)) return undefined;

@@ -2,7 +2,16 @@
 import type { Notes } from 'countersign/store';
 import type { Caller } from '../identity/identify.ts';
 import type { RenewLink } from '../identity/link-renewal.ts';
-import { endSession, readCookie, type SessionCookie, setCookie, takeLogin } from '../identity/sessions.ts';
+import type { Person } from '../identity/person.ts';
+import {
+  endSession,
+  loginPath,
+  personOfLogin,
+  readCookie,
+  type SessionCookie,
+  setCookie,
+  takeLogin,
+} from '../identity/sessions.ts';
 import { cardPage } from './card-page.ts';
 import { escaped, htmlResponse } from './html.ts';
 
@@ -13,20 +22,46 @@ export type SigningIn = {
   readonly renewLink: RenewLink | undefined;
 };
 
-/** Uses up the link of `url` and starts a session. Without a link that works, people who are signed in go to the app. */
+/**
+ * Uses up the link of the request and starts a session. A link that would replace the session of another person is asked about first, on
+ * a page whose button posts. Without a link that works, people who are signed in go to the app.
+ */
 export async function login(
   signingIn: SigningIn,
   cookie: SessionCookie,
-  url: URL,
-  findCaller: () => Promise<Caller | undefined>,
+  request: Request,
+  caller: Caller | undefined,
 ): Promise<Response> {
   const { notes, basePath } = signingIn;
-  const token = url.searchParams.get('token');
+  const token = new URL(request.url).searchParams.get('token');
+  const person = token === null ? undefined : await personOfLogin(notes, token);
+  if (token !== null && person && mustAsk(request, caller, person))
+    return answer(switchPage(basePath, token, person, caller));
   const secret = token === null ? undefined : await takeLogin(notes, token);
   if (secret !== undefined) return goTo(`${basePath}/`, { 'set-cookie': setCookie(cookie, secret) });
-  if (await findCaller()) return goTo(`${basePath}/`);
+  if (caller) return goTo(`${basePath}/`);
   if (token === null) return answer(await signInPage(signingIn, 'Sign in to Countersign'));
   return answer(await signInPage(signingIn, 'This sign-in link no longer works'), 401);
+}
+
+/** A browser that follows a link of another site keeps the session cookie back, so somebody else may be signed in. */
+function mustAsk({ method, headers }: Request, caller: Caller | undefined, person: Person): boolean {
+  if (method === 'POST') return false;
+  const site = headers.get('sec-fetch-site');
+  return caller ? caller.person.id !== person.id : site === 'cross-site' || site === 'same-site';
+}
+
+function switchPage(basePath: string, token: string, { name, id }: Person, caller: Caller | undefined): string {
+  const now = caller && `You are signed in as <bdi>${escaped(caller.person.name || caller.person.id)}</bdi>. `;
+  return cardPage(
+    basePath,
+    'Sign in?',
+    `<p>${now ?? ''}This link signs you in as <bdi>${escaped(name || id)}</bdi>.</p>
+<div class="actions">
+<form method="post" action="${loginPath(basePath, token)}"><button class="button button-primary">Sign in</button></form>
+<a class="button" href="${basePath}/">Cancel</a>
+</div>`,
+  );
 }
 
 /** Asks whether to sign out, or says that it is done. */
