@@ -586,6 +586,7 @@ test('a drill is told after it was decided, and counted by itself', async () => 
   const { as, ai, paid } = await startServer();
   const [ann, root] = [await as('ann'), await as('root', { reach: 'all' })];
   const request = { agent: 'teller', tool: 'pay', input: { to: 'eve', amount: 900 }, prompt: 'pay eve 900', by: 'ann' };
+  const real = await begin(ann, ai, 'ask when?');
   for (const type of ['approve', 'reject']) {
     const { id } = await ai.runs.drill(request);
     await ai.runs.wait(id);
@@ -593,16 +594,22 @@ test('a drill is told after it was decided, and counted by itself', async () => 
     const [card] = run.body.interrupts;
     const path = `/api/v1/interrupts/${encodeURIComponent(card.id)}`;
     const before = [run.body, (await ann('GET', path)).body, (await ann('GET', '/api/v1/runs?agent=teller')).body];
-    expect(JSON.stringify([...before, (await ann('GET', `/api/v1/runs/${id}/events`)).body])).not.toContain('drill');
+    before.push((await ann('GET', `/api/v1/runs/${id}/events`)).body);
+    // The evidence of a run names its agent, so it is not for any run with a pending request, a drill or not.
+    const evidence = await ann('GET', `/api/v1/runs/${id}/evidence`);
+    expect(evidence).toMatchObject({ status: 409, body: { code: 'run-not-ended' } });
+    expect(await ann('GET', `/api/v1/runs/${real.id}/evidence`)).toMatchObject({ status: 409 });
+    expect(JSON.stringify([...before, evidence.body])).not.toContain('drill');
     expect(card).toMatchObject({ agent: 'teller', tool: 'pay', title: 'Pay 900 to eve', mayDecide: true });
     const decided = await ann('POST', `${path}/decide`, { decision: { type }, digest: card.digest });
     expect(decided.body).toMatchObject({ drill: true });
     await ai.runs.wait(id, { until: 'end' });
     expect((await ann('GET', path)).body).toMatchObject({ status: 'decided', drill: true });
     expect((await ann('GET', `/api/v1/runs/${id}`)).body).toMatchObject({ drill: true, agent: 'teller' });
+    expect((await ann('GET', `/api/v1/runs/${id}/evidence`)).body.run).toMatchObject({ agent: 'drill~teller' });
   }
   expect(paid).toEqual([]);
-  expect((await root('GET', '/api/v1/stats')).body).toMatchObject({ decided: 0, waiting: 0 });
+  expect((await root('GET', '/api/v1/stats')).body).toMatchObject({ decided: 0, waiting: 1 });
   expect((await root('GET', '/api/v1/insights')).body).toMatchObject({
     total: { requests: 0 },
     drills: { expired: 0, people: [{ name: 'ann', caught: 1, missed: 1 }] },

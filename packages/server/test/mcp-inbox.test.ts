@@ -148,10 +148,15 @@ test('a confirmation counts for this person, request and decision only', async (
       { name: 'decide_request', arguments: args as any, ...more },
       { allowInputRequired: true },
     ) as Promise<any>;
-  const { requestState, inputRequests } = await send({ id, decision: 'reject' });
+  const { requestState, inputRequests } = await send({ id, decision: 'reject', note: 'Too much.' });
   expect(Object.keys(inputRequests)).toEqual(['confirm']);
   const inputResponses = { confirm: accept() as unknown as Json };
-  expect(await send({ id, decision: 'approve' }, { requestState, inputResponses })).toMatchObject({ isError: true });
+  for (const changed of [
+    { decision: 'approve', note: 'Too much.' },
+    { decision: 'reject', note: 'Fine.' },
+    { decision: 'reject' },
+  ])
+    expect(await send({ id, ...changed }, { requestState, inputResponses })).toMatchObject({ isError: true });
   await expect(
     send({ id, decision: 'reject' }, { requestState: `${requestState}x`, inputResponses }),
   ).rejects.toThrow();
@@ -161,8 +166,9 @@ test('a confirmation counts for this person, request and decision only', async (
   const stolen = { name: 'decide_request', arguments: { id, decision: 'reject' }, requestState, inputResponses };
   await expect(other.client.callTool(stolen as never)).rejects.toThrow();
   expect((await server.ai.runs.interrupt(id)).settledAt).toBeNull();
-  expect(await send({ id, decision: 'reject' }, { requestState, inputResponses })).not.toHaveProperty('isError', true);
-  expect((await server.ai.runs.interrupt(id)).settledAt).not.toBeNull();
+  const confirmed = await send({ id, decision: 'reject', note: 'Too much.' }, { requestState, inputResponses });
+  expect(confirmed).not.toHaveProperty('isError', true);
+  expect(await outcome(server, id)).toMatchObject({ by: 'dora', note: 'Too much.' });
 });
 
 test('a request that is too large to be shown whole gets a link', async () => {

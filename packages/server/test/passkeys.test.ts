@@ -54,7 +54,7 @@ test('a second passkey is enrolled only if the first one confirms it', async () 
   expect(warnings.filter((message) => message.includes('Web Crypto'))).toEqual([]);
 });
 
-test('an API token cannot begin, complete or rename an enrolment', async () => {
+test('an API token cannot begin, complete or rename an enrolment, nor revoke a passkey', async () => {
   const { as, address, begin, names, enrol } = await open();
   const token = await as('ann');
   const refused = { status: 403, body: { code: 'not-allowed' } };
@@ -66,5 +66,6 @@ test('an API token cannot begin, complete or rename an enrolment', async () => {
   expect(await names()).toEqual([]);
   await enrol('Laptop', key);
   expect(await token('POST', `/api/v1/me/passkeys/${key.passkey.id}`, { name: 'Mine' })).toMatchObject(refused);
+  expect(await token('DELETE', `/api/v1/me/passkeys/${key.passkey.id}`)).toMatchObject(refused);
   expect(await names()).toEqual(['Laptop']);
 });

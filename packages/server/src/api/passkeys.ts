@@ -1,6 +1,6 @@
 // Passkeys of the caller: /me/passkeys, and the challenge that one of them signs for a decision.
 //
-// People enrol their own keys, signed in to a browser or by `identify`, never with an API token. The first key trusts
+// People enrol and revoke their own keys, signed in to a browser or by `identify`, never with an API token. The first key trusts
 // that sign-in. An earlier key confirms each later one, so that a stolen session cannot add its own. A person
 // without a usable key needs an operator (`countersign passkeys reset`), because revoking must not reopen the first enrolment.
 import { hash, randomBytes } from 'node:crypto';
@@ -127,12 +127,13 @@ export function passkeyEndpoints(services: Services) {
     endpoint({
       route: 'DELETE /me/passkeys/{passkeyId}',
       summary: 'Revoke a passkey',
-      description: 'It cannot sign new decisions. Its earlier signatures still verify.',
+      description: 'Not with an API token. It cannot sign new decisions. Its earlier signatures still verify.',
       tag,
       scope: 'decide',
       params,
       answers: { 200: { description: 'The keys.', shape: z.object({ items: z.array(PasskeyShape) }) } },
-      handle: async ({ person, params: { passkeyId } }) => {
+      handle: async ({ person, proof, params: { passkeyId } }) => {
+        refuseTokens(proof);
         await passkeys.revoke(person.id, passkeyId);
         return json({ items: (await passkeys.list(person.id)).map(infoOf) });
       },

@@ -3,13 +3,14 @@ import { z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
 import { isPushChannel, type PushChannel } from '../channels/push/web-push.ts';
 import { endpoint, json } from '../http/endpoint.ts';
+import { sessionCookie, sessionKeyOf } from '../identity/sessions.ts';
 import { PushShape, SubscriptionShape } from '../schemas/push.ts';
 import type { Services } from './services.ts';
 
 const tag = 'Notices';
 const answers = { 200: { description: 'How this server pushes.', shape: PushShape } };
 
-export function pushEndpoints({ ai }: Services) {
+export function pushEndpoints({ ai, addressOf }: Services) {
   const found = (): PushChannel | undefined => [...ai.notices.here.values()].find(isPushChannel);
   const needed = (): PushChannel => {
     const channel = found();
@@ -30,16 +31,20 @@ export function pushEndpoints({ ai }: Services) {
       route: 'POST /me/push',
       summary: 'Notify the caller in this browser',
       description:
-        'The body is the subscription that the browser made. A browser belongs to the person who subscribed last.',
+        'Not with an API token. The body is the subscription that the browser made. A browser belongs to the person who ' +
+        'subscribed last, until the session ends.',
       tag,
       scope: 'read',
       body: SubscriptionShape,
       answers,
       problems: [404],
-      handle: async ({ body, person }) => {
+      handle: async ({ body, person, proof, request }) => {
         const channel = needed();
+        if (proof === 'token') throw notByToken();
         channel.checkEndpoint(body.endpoint);
-        await channel.subscriptions().add(person.id, body);
+        const cookie = sessionCookie(addressOf(request));
+        const session = proof === 'session' ? sessionKeyOf(cookie, request.headers.get('cookie')) : undefined;
+        await channel.subscriptions().add(person.id, body, session);
         return about();
       },
     }),
@@ -57,4 +62,9 @@ export function pushEndpoints({ ai }: Services) {
       },
     }),
   ];
+}
+
+function notByToken(): UsageError {
+  const message = 'Pushes go to the browser of a person. Sign in with it to subscribe; an API token cannot.';
+  return new UsageError('not-allowed', { status: 403 }, message);
 }

@@ -1,6 +1,6 @@
 // Runs: list, read, cancel, resume, verify.
 import { z } from '@hono/zod-openapi';
-import { evidenceText, type ListedRun } from 'countersign';
+import { ConflictError, evidenceText, type ListedRun } from 'countersign';
 import { keptPage } from '../access.ts';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';
@@ -117,7 +117,7 @@ export function runEndpoints({ ai, access, log }: Services) {
       route: 'GET /runs/{runId}/evidence',
       summary: 'Get the evidence of a run',
       description:
-        'One document with the events, their chain, the cards as shown and the decisions. Keep its bytes as they are: `countersign verify` checks them without this server.',
+        'One document with the events, their chain, the cards as shown and the decisions. Keep its bytes as they are: `countersign verify` checks them without this server. A run that is running or has pending requests has no evidence yet.',
       tag,
       scope: 'read',
       params,
@@ -125,6 +125,9 @@ export function runEndpoints({ ai, access, log }: Services) {
       problems: [409],
       handle: async ({ params: { runId }, person }) => {
         await access.readable(runId, person);
+        // The record names the agent, and so a drill, which people must not recognize before they decide it.
+        const { status, pending } = await ai.runs.get(runId);
+        if (status === 'running' || pending.length > 0) throw notSettled(runId);
         const text = evidenceText(await ai.runs.evidence(runId));
         return new Response(text, {
           headers: {
@@ -136,6 +139,9 @@ export function runEndpoints({ ai, access, log }: Services) {
     }),
   ];
 }
+
+const notSettled = (runId: string): ConflictError =>
+  new ConflictError('run-not-ended', { runId }, `Run ${runId} is running or has pending requests. Decide them first.`);
 
 function contains({ id, title, waitsFor }: RunSummary, search: string): boolean {
   const words = search.toLowerCase();

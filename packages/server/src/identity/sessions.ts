@@ -56,6 +56,17 @@ export async function personOfSession(notes: Notes, secret: string): Promise<Per
   return note && personOf(note.value as Identified);
 }
 
+/** The key under which the session of these cookies is stored. */
+export function sessionKeyOf(cookie: SessionCookie, header: string | null): string | undefined {
+  const secret = readCookie(cookie, header);
+  return secret !== undefined && SECRET.test(secret) ? hashOf(secret) : undefined;
+}
+
+/** Which of these sessions have neither ended nor expired. */
+export async function openSessions(notes: Notes, keys: readonly string[]): Promise<ReadonlySet<string>> {
+  return new Set((await notes.getMany(SESSIONS, keys)).map(({ key }) => key));
+}
+
 export async function endSession(notes: Notes, secret: string): Promise<void> {
   if (SECRET.test(secret)) await notes.remove(SESSIONS, hashOf(secret));
 }

@@ -16,6 +16,7 @@ import type { DecideResult, DecisionInput } from 'countersign';
 import type { Page } from 'countersign/store';
 import { misfitOf } from 'countersign/ui';
 import { visibleJson } from '../cli/print/visible-text.ts';
+import { defined } from '../defined.ts';
 import type { Interrupt } from '../schemas/interrupt.ts';
 import { decisionCard, HEADLINES, type Wanted } from './decision-card.ts';
 
@@ -42,7 +43,12 @@ type Options = {
 };
 
 /** What the person was asked to confirm. */
-type Confirmed = { readonly id: string; readonly digest: string; readonly decision: DecisionInput };
+type Confirmed = {
+  readonly id: string;
+  readonly digest: string;
+  readonly decision: DecisionInput;
+  readonly note?: string;
+};
 
 const SECONDS_TO_CONFIRM = 3_600;
 
@@ -86,13 +92,14 @@ export function inboxServer(port: InboxPort, options: Options): McpServer {
     if (message === undefined) return failure(`This request cannot be decided in this client. ${elsewhere}`);
     if (!canAsk(server, ctx, options)) return failure(`This client cannot ask its user to confirm. ${elsewhere}`);
     const asked = ctx.mcpReq.requestState<Confirmed>();
-    const isSame = isDeepStrictEqual(asked, { id: card.id, digest: card.digest, decision });
+    const wish: Confirmed = { id: card.id, digest: card.digest, decision, ...defined({ note: wanted.note }) };
+    const isSame = isDeepStrictEqual(asked, wish);
     if (!isSame || ctx.mcpReq.inputResponses?.[CONFIRM] === undefined) {
       if (asked && !isSame)
         return failure(`The request or the decision has changed since it was confirmed. ${elsewhere}`);
       return inputRequired({
         inputRequests: { [CONFIRM]: inputRequired.elicit({ message, requestedSchema: confirmation(wanted) }) },
-        requestState: await codec.mint({ id: card.id, digest: card.digest, decision }, ctx),
+        requestState: await codec.mint(wish, ctx),
       });
     }
     const confirmed = acceptedContent<{ confirm: boolean }>(ctx.mcpReq.inputResponses, CONFIRM);

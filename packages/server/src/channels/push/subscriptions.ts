@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { Json } from 'countersign';
 import type { Notes } from 'countersign/store';
+import { defined } from '../../defined.ts';
+import { openSessions } from '../../identity/sessions.ts';
 
 /** What a browser gives for pushes to it. */
 export type Subscription = {
@@ -9,6 +11,8 @@ export type Subscription = {
   readonly endpoint: string;
   readonly keys: { readonly p256dh: string; readonly auth: string };
 };
+
+type Device = Subscription & { readonly session?: string };
 
 /** The subscriptions of a person. */
 const DEVICES = 'push-devices';
@@ -34,14 +38,24 @@ export class Subscriptions {
       all.map(({ endpoint }) => ownerKey(endpoint)),
     );
     const own = new Set(owners.filter(({ value }) => value === person).map(({ key }) => key));
-    return all.filter(({ endpoint }) => own.has(ownerKey(endpoint)));
+    const open = await openSessions(
+      this.#notes,
+      all.flatMap(({ session }) => session ?? []),
+    );
+    return all
+      .filter(({ endpoint, session }) => own.has(ownerKey(endpoint)) && (session === undefined || open.has(session)))
+      .map(({ session: _session, ...subscription }) => subscription);
   }
 
-  async add(person: string, { endpoint, keys: { p256dh, auth } }: Subscription): Promise<void> {
+  /** `session`: its pushes end with this session, if the person is signed in by one. */
+  async add(
+    person: string,
+    { endpoint, keys: { p256dh, auth } }: Subscription,
+    session: string | undefined,
+  ): Promise<void> {
     await this.#notes.put(OWNERS, ownerKey(endpoint), person);
-    await this.#change(person, (devices) =>
-      [...without(devices, endpoint), { endpoint, keys: { p256dh, auth } }].slice(-MOST_DEVICES),
-    );
+    const device = { endpoint, keys: { p256dh, auth }, ...defined({ session }) };
+    await this.#change(person, (devices) => [...without(devices, endpoint), device].slice(-MOST_DEVICES));
   }
 
   async remove(person: string, endpoint: string): Promise<void> {
@@ -50,7 +64,7 @@ export class Subscriptions {
     if (owner?.value === person) await this.#notes.remove(OWNERS, ownerKey(endpoint));
   }
 
-  async #change(person: string, changed: (devices: readonly Subscription[]) => readonly Subscription[]): Promise<void> {
+  async #change(person: string, changed: (devices: readonly Device[]) => readonly Device[]): Promise<void> {
     for (;;) {
       const note = await this.#notes.get(DEVICES, person);
       const devices = changed(devicesIn(note?.value));
@@ -59,9 +73,9 @@ export class Subscriptions {
   }
 }
 
-const without = (devices: readonly Subscription[], endpoint: string): readonly Subscription[] =>
+const without = (devices: readonly Device[], endpoint: string): readonly Device[] =>
   devices.filter((device) => device.endpoint !== endpoint);
 
 /** Only `add` writes these notes. */
-const devicesIn = (value: Json | undefined): readonly Subscription[] =>
-  Array.isArray(value) ? (value as unknown as readonly Subscription[]) : [];
+const devicesIn = (value: Json | undefined): readonly Device[] =>
+  Array.isArray(value) ? (value as unknown as readonly Device[]) : [];

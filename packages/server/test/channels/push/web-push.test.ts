@@ -2,7 +2,7 @@
 import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, verify } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createApp, webPush } from '@countersign/server';
+import { createApp, createToken, webPush } from '@countersign/server';
 import { expect, onTestFinished, test } from 'vitest';
 import library from 'web-push';
 import { noticedRequest } from '../notice.ts';
@@ -126,6 +126,33 @@ test('a browser that is gone is forgotten, and so is one that unsubscribed or ch
   expect([await devices('ann'), service.pushes.length]).toEqual([[], 1]);
   await ask('DELETE', { user: 'ben', query: `?endpoint=${encodeURIComponent(desk.subscription.endpoint)}` });
   expect(await devices('ben')).toEqual([]);
+});
+
+test('a subscription ends with its session, and an API token leaves none behind', async () => {
+  const { ai } = await noticedRequest();
+  const channel = webPush({ vapid, allow: ['127.0.0.1'] });
+  const origin = 'https://approvals.example.com';
+  const app = createApp(ai, { channels: [channel], publicUrl: origin });
+  onTestFinished(() => app.close());
+  const { subscription } = browser('https://127.0.0.1/ann');
+  const send = (method: string, path: string, headers: Record<string, string> = {}, body?: object) =>
+    app.fetch(
+      new Request(`${origin}${path}`, {
+        method,
+        headers: { origin, 'content-type': 'application/json', ...headers },
+        ...(body && { body: JSON.stringify(body) }),
+      }),
+    );
+  const devices = async () => (await channel.subscriptions().of('ann')).map(({ endpoint }) => endpoint);
+  const { token } = await createToken(ai.runs.notes, { person: 'ann' });
+  const byToken = await send('POST', '/api/v1/me/push', { authorization: `Bearer ${token}` }, subscription);
+  expect([byToken.status, await devices()]).toEqual([403, []]);
+  const signedIn = await send('GET', await app.loginPath({ id: 'ann' }));
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+  expect((await send('POST', '/api/v1/me/push', { cookie }, subscription)).status).toBe(200);
+  expect(await devices()).toEqual([subscription.endpoint]);
+  expect((await send('POST', '/logout', { cookie })).status).toBe(204);
+  expect(await devices()).toEqual([]);
 });
 
 test('a push service that fails is tried again, and private addresses are refused', async () => {
