@@ -1,5 +1,6 @@
 // Deliveries: in order, retried with growing pauses, given up after half a day, and repeated by hand.
 import { memoryStore, ProviderError } from 'countersign';
+import type { Store } from 'countersign/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { desk, HOUR, keeping, MINUTE, notesIn, SECOND } from './kit.ts';
@@ -243,21 +244,56 @@ test('a worker that stops leaves unfinished deliveries to the next one, without 
   await second.stop();
 });
 
-test('while the store is away nothing is lost, and no attempt counts', async () => {
-  const kept = memoryStore();
-  let isAway = false;
+/** The store, with notes that fail while `isAway`. */
+function withAwayNotes(kept: Store, isAway: () => boolean): Store {
   const away = () => new ProviderError('store-failed', {}, 'The store is away.', { retryable: true });
   const notes = new Proxy(kept.notes, {
     get:
       (target, name) =>
       async (...given: unknown[]) => {
-        if (isAway) throw away();
+        if (isAway()) throw away();
         return (Reflect.get(target, name) as (...given: unknown[]) => unknown).apply(target, given);
       },
   });
+  return changedStore(kept, { notes });
+}
+
+test('a process that dies while it delivers is not a failure of the channel: the next failure waits half a minute', async () => {
+  const store = memoryStore();
+  const attempts: number[] = [];
+  const dead = new Set<number>();
+  let isBroken = false;
+  const workers = [];
+  for (let process = 0; process < 4; process += 1) {
+    // Three processes record nothing from the moment that they deliver: as if they had crashed then.
+    const { channel } = keeping('chat', {}, ({ attempt }) => {
+      if (dead.has(process)) return;
+      attempts.push(attempt);
+      if (process < 3) dead.add(process);
+      else if (!isBroken) {
+        isBroken = true;
+        throw new Error('the chat server is away');
+      }
+    });
+    const { ask, work } = desk({ store: withAwayNotes(store, () => dead.has(process)), channels: [channel] });
+    workers.push(work());
+    if (process === 0) await ask('run');
+    await pass(MINUTE);
+  }
+  // The last process failed after at most 30 seconds of its minute, and tried again after at most 36.
+  await pass(10 * SECOND);
+  expect(attempts).toEqual([1, 1, 1, 1, 2]);
+  const stopping = Promise.all(workers.map((worker) => worker.stop()));
+  await pass(6 * SECOND);
+  await stopping;
+});
+
+test('while the store is away nothing is lost, and no attempt counts', async () => {
+  const kept = memoryStore();
+  let isAway = false;
   const attempts: number[] = [];
   const { channel, told } = keeping('chat', {}, ({ attempt }) => void attempts.push(attempt));
-  const { ai, ask, work, errors } = desk({ store: changedStore(kept, { notes }), channels: [channel] });
+  const { ai, ask, work, errors } = desk({ store: withAwayNotes(kept, () => isAway), channels: [channel] });
   const worker = work();
   await pass(2 * SECOND);
   isAway = true;

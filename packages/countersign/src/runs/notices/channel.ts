@@ -62,7 +62,7 @@ export type Notice = {
   readonly to: readonly Recipient[];
   /** Null if no server with a public address sends the notice. */
   readonly links: NoticeLinks | null;
-  /** 1 at first; higher after a failure or a crash. */
+  /** 1 at first; higher after a failure. */
   readonly attempt: number;
 };
 

@@ -23,7 +23,7 @@ export type Entry = {
   readonly sent?: true;
   /** What the channel returned for the last notice. */
   readonly receipt?: Json;
-  /** How often the next notice failed, or its process died. */
+  /** How often the next notice failed. */
   readonly attempts: number;
   readonly lastError?: string;
   /** After a failure: a hint for this time exists, so that earlier hints need not be looked at. */
@@ -69,8 +69,8 @@ export class Entries {
   /** Takes the lease. Undefined if another process has it, or changed the entry since it was read. */
   async hold({ entry, version }: Kept, now: number, leaseMs: number): Promise<Kept | undefined> {
     if (entry.lease && entry.lease.until > now) return undefined;
-    // A process that held the lease and did not release it has died, perhaps because of this notice.
-    const died = entry.lease && ({ attempts: entry.attempts + 1, sent: true } as const);
+    // A process that held the lease and did not release it has died. That is not a failure of the channel, but the notice may be sent.
+    const died = entry.lease && ({ sent: true } as const);
     const lease = { until: now + leaseMs, token: this.#newToken() };
     return this.write({ entry, version }, { ...entry, ...died, lease });
   }
