@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, ProviderError } from '../../core/errors.ts';
 import { isBusy, isOfFile, mayBeRepaired, movedFile, sqliteFailure, twoNames } from './failure.ts';
-import { type FilePlace, isSamePlace, otherNameOf, placesOf } from './file.ts';
+import { createPrivate, type FilePlace, isSamePlace, otherNameOf, placesOf } from './file.ts';
 import { openDatabase } from './node-sqlite.ts';
 import { isMigratedSqlite, migrateSqlite } from './schema.ts';
 
@@ -127,6 +127,7 @@ export class SqliteConnection {
     if (this.#closed) throw closedError(path);
     const otherName = otherNameOf(path);
     if (otherName !== undefined) throw twoNames(path, otherName);
+    createPrivate(path);
     const database = openDatabase(path);
     try {
       database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);

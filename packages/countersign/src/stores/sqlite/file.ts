@@ -1,5 +1,5 @@
 // Recognizes the files of a database, to notice when one is deleted or replaced.
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs';
 
 export type FilePlace = { readonly path: string; readonly device: bigint; readonly inode: bigint };
 
@@ -35,6 +35,16 @@ export function otherNameOf(path: string): 'link' | 'mount' | undefined {
   } catch {
     // The file does not exist yet, or is not accessible: SQLite reports that itself.
     return undefined;
+  }
+}
+
+/** Creates a missing file, for its owner only. SQLite gives the log and the locks the same permissions. */
+export function createPrivate(path: string): void {
+  if (path === ':memory:' || path.startsWith('file:')) return;
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch {
+    // The file exists and keeps its permissions, or cannot be created: SQLite reports that itself.
   }
 }
 

@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest';
-import { shownAddress, storeFile } from './store-address.ts';
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openStore, shownAddress, storeFile } from './store-address.ts';
 
 test.each([
   ['postgres://ann:secret@host/db', 'postgres://ann:***@host/db'],
@@ -13,4 +16,24 @@ test.each([
 
 test.each(['', 'sqlite:', 'runs.sqlite', 'mysql://x', 'sqlite'])('“%s” is not a store address', (address) => {
   expect(() => storeFile(address)).toThrow(/Invalid store address/);
+});
+
+test('a new store is for its owner only, with its folder, and an existing file keeps its permissions', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-store-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+  const open = async (path: string) => {
+    const store = await openStore(`sqlite:${path}`, 'make');
+    onTestFinished(() => store.close());
+    await store.notes.put('c', 'k', 1);
+  };
+  const made = join(folder, '.countersign/runs.sqlite');
+  await open(made);
+  expect(modeOf(join(folder, '.countersign'))).toBe('700');
+  expect(['', '-wal', '-shm'].map((end) => modeOf(`${made}${end}`))).toEqual(['600', '600', '600']);
+  const own = join(folder, 'own.sqlite');
+  writeFileSync(own, '');
+  chmodSync(own, 0o640);
+  await open(own);
+  expect(modeOf(own)).toBe('640');
 });

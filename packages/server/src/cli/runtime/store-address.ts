@@ -22,7 +22,7 @@ export async function openStore(address: string, opening: Opening): Promise<Stor
     return postgresStore(parsed.url);
   }
   if (opening === 'existing' && !(await isStore(parsed.path))) throw noStoreYet(address);
-  if (!exists(parsed.path)) mkdirSync(dirname(parsed.path), { recursive: true });
+  if (!exists(parsed.path)) mkdirSync(dirname(parsed.path), { recursive: true, mode: 0o700 });
   const { sqliteStore } = await import('countersign/sqlite');
   return sqliteStore(parsed.path);
 }
