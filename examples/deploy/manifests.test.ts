@@ -54,6 +54,8 @@ describe('kubernetes.yaml', () => {
       'v1 Service approvals',
       'apps/v1 Deployment approvals-server',
       'apps/v1 Deployment approvals-worker',
+      'networking.k8s.io/v1 NetworkPolicy approvals',
+      'networking.k8s.io/v1 NetworkPolicy approvals-server',
       'policy/v1 PodDisruptionBudget approvals-server',
     ]);
   });
@@ -64,6 +66,29 @@ describe('kubernetes.yaml', () => {
     const [service, server] = manifests;
     expect(service?.spec.selector).toEqual(server && podOf(server).metadata.labels);
     expect(manifests.at(-1)?.spec.selector.matchLabels).toEqual(server && podOf(server).metadata.labels);
+  });
+
+  test('pods have no token of the cluster and few system calls, take requests only on the server, and reach only what they need', () => {
+    for (const { spec } of deployments.map(podOf)) {
+      expect(spec).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      for (const container of spec.containers)
+        expect(container).toMatchObject({
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        });
+    }
+    const [all, server] = manifests.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => spec as object);
+    expect(all).toMatchObject({
+      podSelector: { matchLabels: { app: 'approvals' } },
+      policyTypes: ['Ingress', 'Egress'],
+    });
+    expect(all).not.toHaveProperty('ingress');
+    expect(server).toMatchObject({
+      podSelector: { matchLabels: { app: 'approvals', part: 'server' } },
+      ingress: [{ from: [{ namespaceSelector: {} }], ports: [{ port: 'http' }] }],
+    });
   });
 
   test.each(deployments.map((deployment) => [deployment.metadata.name, podOf(deployment)] as const))(

@@ -1,4 +1,4 @@
-// The kill campaign on a cluster on this machine. Build first (`npm run build`).
+// The kill campaign on a cluster on this machine.
 //
 //   npm run campaigns:restate                         three nodes, every change on two of them, 200 kills
 //   npm run campaigns:restate -- --nodes 1 --kills 20

@@ -10,7 +10,7 @@ import type { DecideOptions } from './run-options.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** A directory of people, as far as the application has one. */
+/** A directory of people, as far as the application has one. Ids are compared byte for byte, so use one spelling per person. */
 export type People = {
   /** The roles of a person. They are added to those that the sign-in knows. */
   readonly rolesOf?: (person: string) => MaybePromise<readonly string[]>;

@@ -14,7 +14,7 @@ export type Reach = (typeof REACHES)[number];
 
 /** An identified caller. */
 export type Person = {
-  /** Recorded as `startedBy` and `by`. */
+  /** Recorded as `startedBy` and `by`. Compared byte for byte: `Ann@example.com` and `ann@example.com` are two people. */
   readonly id: string;
   readonly name: string | null;
   readonly scopes: readonly Scope[];
@@ -27,6 +27,7 @@ export type Person = {
 
 /** The result of an `identify` hook; all scopes and their own runs by default. */
 export type Identified = {
+  /** Compared byte for byte: return one spelling per person, such as an address in lower case. */
   readonly id: string;
   readonly name?: string | null;
   readonly scopes?: readonly Scope[];

@@ -24,7 +24,7 @@ type StoredToken = Omit<TokenRecord, 'roles'> & { readonly roles?: readonly stri
 
 /** The options of a new token. */
 export type NewToken = {
-  /** The person or program that uses it: recorded as `startedBy` and `by`. */
+  /** The person or program that uses it: recorded as `startedBy` and `by`. Compared byte for byte with other ids. */
   readonly person: string;
   /** Its purpose; the person by default. */
   readonly label?: string;
