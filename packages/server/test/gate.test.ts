@@ -195,6 +195,8 @@ test.each([
   ['a wait of an hour', { wait: 3_600 }],
   ['a schema with a pattern', { schema: { type: 'object', properties: { to: { pattern: '(a+)+$' } } } }],
   ['a schema with a reference', { schema: { $ref: '#' } }],
+  ['a schema with unique items', { schema: { uniqueItems: true } }],
+  ['a schema of 100,000 characters', { schema: { description: 'a'.repeat(100_000) } }],
   ['a schema that the input does not fit', { schema: { type: 'object', required: ['from'] } }],
   ['no schema', { schema: { to: 'string' } }],
 ])('%s is refused, and nothing is asked', async (_name, change) => {

@@ -26,6 +26,7 @@ import type { State } from '../core/state.ts';
 import { hasSubAgent, isSubAgentInDoubt } from '../core/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
 import type { Run } from './run.ts';
+import { limitedSchema } from './tool/data-schema.ts';
 import type { ToolDefinition } from './tool/definition.ts';
 import { asSchema } from './tool/schema.ts';
 
@@ -221,7 +222,12 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   const answerSchema = askedBy(call)?.answerSchema;
   if (decision.type === 'respond') {
     const what = `the answer to ${call.name} (${call.ref})`;
-    return misfits(answerSchema ? asSchema(answerSchema, what) : tool.output, decision.output, where, what);
+    return misfits(
+      answerSchema ? asSchema(limitedSchema(answerSchema) ?? answerSchema, what) : tool.output,
+      decision.output,
+      where,
+      what,
+    );
   }
   if (answerSchema) return [{ where, problem: `${call.name} (${call.ref}) asks for an answer; use respond` }];
   // Also if a tool has since replaced the question.

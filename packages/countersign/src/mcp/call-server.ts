@@ -2,6 +2,7 @@
 import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client';
 import { OutcomeUnknown } from '../core/errors.ts';
 import { isObject, type Json, sameJson } from '../core/json.ts';
+import { checkablePart } from '../loop/tool/data-schema.ts';
 import type { ToolContext } from '../loop/tool/definition.ts';
 import type { JsonSchema } from '../models/model.ts';
 import type { Answered, Connection, Reply, Sending } from './connection.ts';
@@ -75,7 +76,7 @@ class Answers {
     // After a doubt the last decision was about something else, and its value is not an answer to this.
     if (this.#isUsed || !sameJson(metadata.resolvedInterrupt, payload))
       interrupt(payload, {
-        answerSchema: isUrl ? FINISHED : (asked.requestedSchema as JsonSchema),
+        answerSchema: isUrl ? FINISHED : checkablePart(asked.requestedSchema as JsonSchema),
         onReject: 'resume',
       });
     this.#isUsed = true;

@@ -3,6 +3,7 @@ import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
 import { aFunction, anything, aTimerMs, checkOptions, type OptionTable, oneOf } from '../core/options.ts';
+import { describedSchema } from '../loop/tool/data-schema.ts';
 import type { Tool, ToolConfig } from '../loop/tool/definition.ts';
 import { tool } from '../loop/tool/tool.ts';
 import type { JsonSchema } from '../models/model.ts';
@@ -118,14 +119,26 @@ function toolOf(client: McpClient, described: ServerTool, options: McpToolsOptio
   return tool(
     {
       description: described.description ?? '',
-      inputJsonSchema: described.inputSchema as JsonSchema,
-      ...(described.outputSchema && { outputJsonSchema: described.outputSchema as JsonSchema }),
+      ...schemasOf(described),
       ...claims(described, options),
       ...defined(rest),
       name,
     },
     (input, ctx) => callServer(connection, { tool: described, timeoutMs }, input, ctx),
   );
+}
+
+/** The server checks its inputs itself; ours is a first check, so that people are not asked about calls that cannot run. */
+function schemasOf({ name, inputSchema, outputSchema }: ServerTool): Partial<ToolConfig> {
+  const [input, output] = [inputSchema as JsonSchema, outputSchema as JsonSchema | undefined];
+  return {
+    inputSchema: describedSchema(input, `the inputSchema of tool ${name}`),
+    inputJsonSchema: input,
+    ...(output && {
+      outputSchema: describedSchema(output, `the outputSchema of tool ${name}`),
+      outputJsonSchema: output,
+    }),
+  };
 }
 
 /** What follows from the options for all tools and from the annotations, as far as these are believed. */

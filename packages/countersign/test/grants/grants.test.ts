@@ -1,6 +1,7 @@
 // Grants: calls within one run without a question, and never more than it allows.
 import { memoryStore, type RunInterrupt } from 'countersign';
 import { describe, expect, test } from 'vitest';
+import { link, shortHash } from '../../src/runs/port/chain.ts';
 import { DAY_MS, grantIn, openPayer } from './kit.ts';
 
 const acme = (amount: number) => ({ to: 'ACME', amount });
@@ -264,4 +265,31 @@ test('a simulation counts what a grant would have let through, and a suggestion 
     budget: { field: 'amount', total: 401 },
   });
   expect(suggested.simulation).toMatchObject({ matching: 3, rejected: 1, edited: 0 });
+});
+
+test('the schema of a grant is checked last and in limited steps, and one that cannot be checked so is refused', async () => {
+  const store = memoryStore();
+  const { ai, start, give, request, questions } = openPayer(store);
+  const { id } = await start([acme(100)]);
+  const [question] = await questions(id);
+  for (const schema of [{ properties: { to: { pattern: '(A+)+$' } } }, { $ref: '#' }, { uniqueItems: true }])
+    await expect(
+      ai.runs.decide(question?.id ?? '', 'approve', { by: 'ben', grant: await request({ schema }) }),
+    ).rejects.toMatchObject({ code: 'invalid-grant', message: expect.stringContaining('must not use') });
+  await expect(ai.grants.simulate({ tool: 'pay', uses: 1, schema: { pattern: 'a' } })).rejects.toMatchObject({
+    code: 'invalid-grant',
+  });
+
+  // An earlier version recorded a grant with such a schema. It covers nothing.
+  const schema = { properties: { to: { maxLength: 4 } } };
+  const grant = await give({ schema });
+  const fitting = await start([acme(100)]);
+  expect(fitting.status).toBe('done');
+  const note = await store.notes.get('grants', grant.id);
+  const events = JSON.parse(JSON.stringify(note?.value)).events;
+  events[0].grant.schema = { properties: { to: { pattern: '^(A|A)*$' } } };
+  const hash = events.reduce(link, shortHash(JSON.stringify(['grant', grant.id])));
+  await store.notes.put('grants', grant.id, { events, hash });
+  expect((await ai.grants.get(grant.id)).schema).toEqual(events[0].grant.schema);
+  expect((await start([acme(100)])).status).toBe('waiting');
 });

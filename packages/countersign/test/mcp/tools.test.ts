@@ -210,3 +210,46 @@ test('write_file of the filesystem server writes once after the approval', async
     rmSync(folder, { recursive: true });
   }
 });
+
+test('the schemas of a server are judged as the server judges them, in limited steps', async () => {
+  const server = newServer();
+  const heard: unknown[] = [];
+  register(server, 'open', { inputSchema: z.object({ url: z.string(), waitMs: z.number().default(5) }) }, (input) => {
+    heard.push(input);
+    return { content: [{ type: 'text', text: 'opened' }] };
+  });
+  const client = await connected(server);
+  const { tools: listed } = await client.listTools();
+  const properties = {
+    url: { type: 'string', pattern: '^(a+)+$' },
+    waitMs: { type: 'number', default: 5 },
+    tags: { items: { $ref: '#/$defs/tag' }, uniqueItems: true },
+    many: { items: { anyOf: Array.from({ length: 1_500 }, (_, index) => ({ const: index })) } },
+  };
+  // Servers such as Playwright's list fields with a default as required.
+  const inputSchema = { type: 'object', properties, required: ['url', 'waitMs'] };
+  const list = async () => ({ tools: listed.map((tool) => ({ ...tool, inputSchema })) });
+  const [open] = await mcpTools(
+    new Proxy(client, { get: (own, key) => (key === 'listTools' ? list : bound(own, key)) }) as never,
+  );
+  if (!open) throw new Error('The server has no tool.');
+  expect(open.definition.spec().inputSchema).toEqual(inputSchema);
+  const tags = Array.from({ length: 5_000 }, (_, index) => ({ index }));
+  const input = { url: `${'a'.repeat(40)}!`, tags };
+  const { ai, start } = agentWith([open], { name: 'open', input });
+  const runId = await start();
+  expect((await pending(ai, runId)).input).toEqual(input);
+  await decide(ai, runId, 'approve');
+  expect(heard).toEqual([{ url: input.url, waitMs: 5 }]);
+
+  const slow = agentWith([open], {
+    name: 'open',
+    input: { url: 'a', many: Array.from({ length: 5_000 }, () => 1_499) },
+  });
+  expect(await results(slow.ai, await slow.start())).toEqual([expect.stringContaining('steps to check')]);
+});
+
+const bound = (own: Client, key: string | symbol): unknown => {
+  const value = Reflect.get(own, key, own);
+  return typeof value === 'function' ? value.bind(own) : value;
+};

@@ -1,6 +1,6 @@
 // Grants: list, read, revoke, simulate. People see the grants that they gave, and those of requests that they can see.
 import { z } from '@hono/zod-openapi';
-import { type GrantView, type SimulatedGrant, UsageError } from 'countersign';
+import { type GrantView, type RunInterrupt, type SimulatedGrant, UsageError } from 'countersign';
 import { keptPage } from '../access.ts';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';
@@ -19,7 +19,7 @@ import { pageOf } from '../schemas/page.ts';
 import type { Services } from './services.ts';
 
 export function grantEndpoints(services: Services) {
-  const { ai } = services;
+  const { ai, access } = services;
   const params = z.object({ grantId: grantIdShape });
   return [
     endpoint({
@@ -51,9 +51,11 @@ export function grantEndpoints(services: Services) {
       answers: { 200: { description: 'The figures and the suggestion.', shape: SimulatedShape } },
       problems: [422],
       handle: async ({ body: { tool, grant }, person }) => {
-        const among = async (id: string) => (await visible(services, id, person)) !== undefined;
-        const simulation = grant ? await ai.grants.simulate({ tool, ...grant } as SimulatedGrant, { among }) : null;
-        const { grant: suggestion } = await ai.grants.suggest(tool, { among });
+        const startedBy = await access.ownOnly(person, 'interrupts');
+        const among = async (request: RunInterrupt) => (await access.seen(request, person, null)) !== undefined;
+        const history = { among, ...defined({ startedBy }) };
+        const simulation = grant ? await ai.grants.simulate({ tool, ...grant } as SimulatedGrant, history) : null;
+        const { grant: suggestion } = await ai.grants.suggest(tool, history);
         return json({ simulation, suggestion });
       },
     }),

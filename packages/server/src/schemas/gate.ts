@@ -1,5 +1,6 @@
 // Schemas of the gate: calls of programs outside, and their results.
 import { z } from '@hono/zod-openapi';
+import { dataSchemaShape } from './data-schema.ts';
 import { REVERSIBILITIES, RISKS } from './interrupt.ts';
 import { nameShape, wholeNumber } from './page.ts';
 
@@ -12,11 +13,6 @@ const json = z
   .any()
   .refine((value) => value !== undefined, 'is missing')
   .openapi({ description: 'Any JSON.' });
-
-/** Not empty: `{}` says nothing. */
-const schemaShape = z.record(z.string(), z.unknown()).refine((schema) => refusedKeyword(schema) === undefined, {
-  error: ({ input }) => `must not use ${refusedKeyword(input)}: the server checks values with it. Write the schema out`,
-});
 
 export const GateAskShape = z
   .strictObject({
@@ -37,11 +33,12 @@ export const GateAskShape = z
     policy: nameShape.optional().openapi({
       description: 'The name of a policy that the server defines. Nobody can decide the request if it does not.',
     }),
-    schema: schemaShape.optional().openapi({
+    schema: dataSchemaShape.optional().openapi({
       description:
-        'JSON Schema of the input, for edits. `$ref`, `$dynamicRef`, `pattern` and `patternProperties` are refused.',
+        'JSON Schema of the input, for edits, of at most 64,000 characters. `$ref`, `pattern`, `patternProperties`, `uniqueItems` ' +
+        'and `unevaluated…` are refused: the server checks values with it, in limited steps.',
     }),
-    outputSchema: schemaShape
+    outputSchema: dataSchemaShape
       .optional()
       .openapi({ description: 'JSON Schema of the output, for results that a person enters.' }),
     expiresIn: z
@@ -129,21 +126,3 @@ export const GateReportShape = z
     }),
   ])
   .openapi('GateReport');
-
-const REFUSED = new Set(['$ref', '$dynamicRef', '$recursiveRef', 'pattern', 'patternProperties']);
-/** Their keys are names of properties. */
-const MAPS = new Set(['properties', '$defs', 'definitions', 'dependentSchemas', 'dependencies']);
-const VALUES = new Set(['enum', 'const', 'default', 'examples']);
-
-/** References and patterns can make a small schema take very long to check, and callers choose it. */
-function refusedKeyword(schema: unknown, isMap = false): string | undefined {
-  if (typeof schema !== 'object' || schema === null) return undefined;
-  for (const [key, value] of Object.entries(schema)) {
-    const isKeyword = !isMap && !Array.isArray(schema);
-    if (isKeyword && REFUSED.has(key)) return key;
-    if (isKeyword && VALUES.has(key)) continue;
-    const found = refusedKeyword(value, isKeyword && MAPS.has(key));
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}

@@ -1,6 +1,7 @@
 // Schemas of grants.
 import { z } from '@hono/zod-openapi';
 import type { GrantDetails, GrantSimulation, GrantView } from 'countersign';
+import { dataSchemaShape } from './data-schema.ts';
 import { nameShape, pageQuery } from './page.ts';
 
 const FieldShape = z.union([nameShape, z.array(nameShape).min(1).max(20)]);
@@ -22,7 +23,7 @@ const namesShape = z.array(nameShape).min(1).max(100).optional();
 
 const limits = {
   where: z.array(ConditionShape).max(50).optional(),
-  schema: z.record(z.string(), z.unknown()).optional().openapi({ description: 'A JSON Schema of the input.' }),
+  schema: dataSchemaShape.optional().openapi({ description: 'A JSON Schema of the input.' }),
   serves: z.strictObject({ people: namesShape, agents: namesShape }).optional().openapi({
     description: 'By default, only runs of the same agent that the same person started. Pass {} for all.',
   }),
@@ -84,6 +85,7 @@ const count = z.int().min(0);
 export const SimulationShape = z
   .object({
     requests: count,
+    more: z.boolean().openapi({ description: 'Older requests exist that were not looked at.' }),
     matching: count,
     letThrough: count,
     approved: count,

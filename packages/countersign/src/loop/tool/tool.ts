@@ -4,6 +4,7 @@ import { copyOf, defined, isObject } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
 import { askOptionsOf } from './ask-options.ts';
+import { limitedSchema } from './data-schema.ts';
 import { approve, cancel, type DecisionOptions, reject, requestOf, respond, restart } from './decisions.ts';
 import type { DirectCallOptions, InterruptConfig, Tool, ToolBody, ToolConfig, ToolDefinition } from './definition.ts';
 import { callDirectly } from './direct-call.ts';
@@ -78,7 +79,9 @@ export function makeTool<Input, Output>(definition: ToolDefinition): Tool<Input,
       isObject(asked) && (isObject(asked.toolRequest) ? asked.toolRequest.name : asked.tool) === name,
     respond: own((part, output: Output, options?: DecisionOptions) => {
       const { answerSchema } = part.metadata ?? {};
-      const schema = isObject(answerSchema) ? asSchema(answerSchema, `the answer to ${name}`) : definition.output;
+      const schema = isObject(answerSchema)
+        ? asSchema(limitedSchema(answerSchema) ?? answerSchema, `the answer to ${name}`)
+        : definition.output;
       checkFits(schema, output, `The answer to ${name}`, part);
       return respond(part, output, options);
     }),

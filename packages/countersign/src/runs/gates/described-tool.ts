@@ -1,6 +1,7 @@
 // The tool of a call from outside, as its caller described it. It has no body here: its caller runs it.
 import { NotPerformed } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
+import { describedSchema } from '../../loop/tool/data-schema.ts';
 import type { ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
 import { tool } from '../../loop/tool/tool.ts';
 import type { JsonSchema } from '../../models/model.ts';
@@ -15,9 +16,12 @@ export type ToolDescription = Pick<
   readonly title?: string;
   /** The name of a policy that is defined where the request is decided. */
   readonly policy?: string;
-  /** JSON Schema of the input, for edits. */
+  /**
+   * JSON Schema of the input, for edits. It is data: `$ref`, `pattern`, `patternProperties`, `uniqueItems` and `unevaluated…` are
+   * shown but not checked, a required field with a default is optional, and an input that takes too long to check does not fit.
+   */
   readonly inputSchema?: JsonSchema;
-  /** JSON Schema of the output, for results that a person enters. */
+  /** JSON Schema of the output, for results that a person enters; data, as is `inputSchema`. */
   readonly outputSchema?: JsonSchema;
 };
 
@@ -28,8 +32,14 @@ export function describedTool(description: ToolDescription): ToolDefinition {
       description: '',
       ...rest,
       needsApproval: policy === undefined ? true : { policy },
-      ...(inputSchema && { inputJsonSchema: inputSchema }),
-      ...(outputSchema && { outputJsonSchema: outputSchema }),
+      ...(inputSchema && {
+        inputSchema: describedSchema(inputSchema, `the inputSchema of tool ${rest.name}`),
+        inputJsonSchema: inputSchema,
+      }),
+      ...(outputSchema && {
+        outputSchema: describedSchema(outputSchema, `the outputSchema of tool ${rest.name}`),
+        outputJsonSchema: outputSchema,
+      }),
     },
     notHere(rest.name),
   ).definition;

@@ -6,6 +6,7 @@ import { type Grant, type GrantRequest, grantProblem, maximumOf } from '../../co
 import { isAmount } from '../../core/grant-maximum.ts';
 import { copyOf, isObject, type Json, sameJson } from '../../core/json.ts';
 import { isEdit, isFor, tally, type Vote, voteProblem } from '../../core/policy.ts';
+import { dataSchemaProblem } from '../../loop/tool/data-schema.ts';
 import { shortHash } from '../port/chain.ts';
 import { unknownInterrupt } from '../port/run-id.ts';
 import type { Store } from '../port/store.ts';
@@ -34,7 +35,7 @@ export async function prepareGrant(
   const now = await store.now();
   // A decision that is repeated may find its grant, which may have expired since then.
   const known = await new GrantRecords(store.notes).find(grantId(question));
-  if (!known) await checkLimits(question, edit === undefined ? question.input : edit, request, now);
+  if (!known) checkLimits(question, edit === undefined ? question.input : edit, request, now);
   const give = async (): Promise<GivenGrant> => {
     const { state } = await giveGrant(store, interruptId, request, { by, ...(roles && { roles }) }, now);
     const { id, tool, uses, expiresAt } = state.grant;
@@ -76,7 +77,7 @@ export async function giveGrant(
   const records = new GrantRecords(store.notes);
   const known = await records.find(id);
   if (!known) {
-    await checkLimits(question, decision.edit === undefined ? question.input : decision.edit, request, now);
+    checkLimits(question, decision.edit === undefined ? question.input : decision.edit, request, now);
     if (await records.make(grant, now)) return records.read(id);
   }
   const first = known ?? (await records.read(id));
@@ -109,13 +110,20 @@ function checkGiver(interruptId: string, by: string | null | undefined): asserts
   if (by === DEADLINE) throw invalid(interruptId, 'a deadline cannot give a grant');
 }
 
+/** The most characters of JSON of a grant: every later call of its tool reads it. */
+const LONGEST = 100_000;
+
 /** The grant is well-formed, within the maximum, and accepts the call that was approved. */
-async function checkLimits(question: RunInterrupt, input: Json, request: GrantRequest, now: number): Promise<void> {
+function checkLimits(question: RunInterrupt, input: Json, request: GrantRequest, now: number): void {
   const problem = grantProblem(request, maximumOf(question.policy ?? undefined), now);
   if (problem !== undefined) throw invalid(question.id, problem);
   const { where = [], schema, budget } = request;
+  const { length } = JSON.stringify(request);
+  if (length > LONGEST) throw invalid(question.id, `it has ${length} characters of JSON, and the limit is ${LONGEST}`);
+  const fault = schema && dataSchemaProblem(schema);
+  if (fault !== undefined) throw invalid(question.id, `its schema ${fault}`);
   if (meets(where, input) !== true) throw invalid(question.id, 'its conditions do not accept the call at hand');
-  if (!(await fits(schema, input))) throw invalid(question.id, 'its schema does not accept the call at hand');
+  if (!fits(schema, input)) throw invalid(question.id, 'its schema does not accept the call at hand');
   const amount = budget && fieldOf(input, budget.field);
   if (budget && !(isAmount(amount) && amount <= budget.total))
     throw invalid(question.id, 'its budget does not cover the call at hand');

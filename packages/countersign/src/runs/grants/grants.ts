@@ -12,6 +12,7 @@ import {
   oneOf,
   someStrings,
 } from '../../core/options.ts';
+import { dataSchemaProblem } from '../../loop/tool/data-schema.ts';
 import type { Page } from '../port/page.ts';
 import type { Store } from '../port/store.ts';
 import { type Giver, giveGrant } from './give.ts';
@@ -118,7 +119,8 @@ export class Grants {
     checkValue('tool', tool, aString);
     const now = await this.#store.now();
     const limits = { ...request, expiresAt: now + 1 };
-    const problem = grantProblem(limits, { uses: 1_000, expiresWithin: 1 }, now);
+    const fault = grantProblem(limits, { uses: 1_000, expiresWithin: 1 }, now);
+    const problem = fault ?? (request.schema && dataSchemaProblem(request.schema));
     if (problem !== undefined)
       throw new UsageError('invalid-grant', { tool }, `This grant cannot be given: ${problem}.`);
     return simulate(this.#store, { tool, ...request }, options);

@@ -2,20 +2,25 @@
 import type { Condition } from '../../core/condition.ts';
 import { foldGrant, type Grant, type GrantEvent, type GrantRequest, mayUse } from '../../core/grant.ts';
 import { isAmount } from '../../core/grant-maximum.ts';
-import { isObject, type Json, sameJson } from '../../core/json.ts';
+import { defined, isObject, type Json, sameJson } from '../../core/json.ts';
+import { Turn } from '../port/in-turns.ts';
 import { mapValid } from '../port/skip-invalid.ts';
 import type { Store } from '../port/store.ts';
 import { interruptView, type RunInterrupt } from '../questions/view.ts';
 import { fits } from './use.ts';
 
-/** How many settled requests of a tool are looked at, the newest first. */
+/** How many settled requests of a tool are looked at, the newest first, whether or not they count. */
 const MOST = 1_000;
-const PAGE = 200;
+const PAGE = 100;
+/** Requests with large inputs come in more pages, of about half a megabyte each. */
+const MOST_PAGES = 40;
 
 /** The requests of the past that the grant would have let run. */
 export type GrantSimulation = {
-  /** How many settled requests of the tool were looked at. */
+  /** How many settled requests of the tool count, among the newest 1,000, or fewer if they are large. */
   readonly requests: number;
+  /** Older ones exist that were not looked at. */
+  readonly more: boolean;
   /** How many of them meet its conditions. */
   readonly matching: number;
   /** How many would have run, in order, until its uses or its budget were taken. */
@@ -37,8 +42,14 @@ export type GrantSuggestion = {
 
 export type SimulatedGrant = Omit<GrantRequest, 'expiresAt'> & { readonly tool: string; readonly expiresAt?: number };
 
-/** `among` selects the requests that count, by their ids; all by default. */
-export type HistoryOptions = { readonly among?: (interruptId: string) => boolean | Promise<boolean> };
+/** `among` selects the requests that count; all by default. `startedBy`: only requests of runs that this person started. */
+export type HistoryOptions = {
+  readonly among?: (request: RunInterrupt) => boolean | Promise<boolean>;
+  readonly startedBy?: string;
+};
+
+/** The requests that count, oldest first. */
+type History = { readonly requests: readonly RunInterrupt[]; readonly more: boolean };
 
 /** Counts what the grant would have done. Its expiry does not count, because the past is over. */
 export async function simulate(
@@ -56,28 +67,33 @@ export async function suggest(
   now: number,
   options: HistoryOptions,
 ): Promise<GrantSuggestion> {
-  const requests = await settledRequests(store, tool, options);
-  const approved = requests.filter((request) => outcomeOf(request) === 'approved');
+  const history = await settledRequests(store, tool, options);
+  const approved = history.requests.filter((request) => outcomeOf(request) === 'approved');
   if (approved.length < 2) return { tool, grant: null, simulation: null };
   const grant = commonGrant(approved, now);
-  return { tool, grant, simulation: await replay(requests, tool, grant) };
+  return { tool, grant, simulation: await replay(history, tool, grant) };
 }
 
 async function settledRequests(
   store: Store,
   tool: string,
-  { among = () => true }: HistoryOptions,
-): Promise<readonly RunInterrupt[]> {
+  { among = () => true, startedBy }: HistoryOptions,
+): Promise<History> {
   const found: RunInterrupt[] = [];
-  for (let after: string | undefined; found.length < MOST; ) {
+  const turn = new Turn();
+  let after: string | undefined;
+  for (let looked = 0, pages = 0; looked < MOST && pages < MOST_PAGES; pages++) {
     const query = { tool, kind: 'approval', settled: true, order: 'newest', limit: PAGE } as const;
-    const { items, cursor } = await store.listInterrupts({ ...query, ...(after !== undefined && { after }) });
-    for (const request of mapValid(items, interruptView))
-      if (!request.drill && (await among(request.id))) found.push(request);
-    if (cursor === null) break;
+    const { items, cursor } = await store.listInterrupts({ ...query, ...defined({ after, startedBy }) });
+    for (const request of mapValid(items, interruptView)) {
+      if (turn.isLong) await turn.pass();
+      if (!request.drill && (await among(request))) found.push(request);
+    }
+    looked += items.length;
+    if (cursor === null) return { requests: found.toReversed(), more: false };
     after = cursor;
   }
-  return found.slice(0, MOST).toReversed();
+  return { requests: found.toReversed(), more: true };
 }
 
 type Outcome = 'approved' | 'edited' | 'rejected' | 'other';
@@ -91,7 +107,7 @@ function outcomeOf({ settlement }: RunInterrupt): Outcome {
 }
 
 async function replay(
-  requests: readonly RunInterrupt[],
+  { requests, more }: History,
   tool: string,
   { where = [], schema, serves = {}, uses, budget }: Omit<GrantRequest, 'expiresAt'>,
 ): Promise<GrantSimulation> {
@@ -102,13 +118,13 @@ async function replay(
   const events: GrantEvent[] = [made];
   const counts: Record<Outcome, number> = { approved: 0, edited: 0, rejected: 0, other: 0 };
   const otherwise: string[] = [];
+  const turn = new Turn();
   for (const request of requests) {
+    if (turn.isLong) await turn.pass();
     const { id: key, input, startedBy, agent } = request;
-    const fitsSchema = await fits(schema, input);
-    if (!fitsSchema) continue;
-    const call = { key, tool, input, startedBy, agent, fitsSchema, now: 0 };
+    const call = { key, tool, input, startedBy, agent, fitsSchema: true, now: 0 };
     const first = mayUse(foldGrant([made]), call);
-    if (!first.ok && !first.isFull) continue;
+    if ((!first.ok && !first.isFull) || !fits(schema, input)) continue;
     const outcome = outcomeOf(request);
     counts[outcome] += 1;
     if (outcome !== 'approved' && otherwise.length < MOST_SHOWN) otherwise.push(key);
@@ -118,27 +134,33 @@ async function replay(
   }
   const { other, ...decided } = counts;
   const matching = Object.values(decided).reduce((sum, count) => sum + count, other);
-  return { requests: requests.length, matching, letThrough: events.length - 1, ...decided, otherwise };
+  return { requests: requests.length, more, matching, letThrough: events.length - 1, ...decided, otherwise };
 }
 
 const MOST_SHOWN = 20;
+/** Of an input, for the suggestion. */
+const MOST_FIELDS = 50;
+const LONGEST_VALUE = 1_000;
+const isShort = (value: Json): boolean => JSON.stringify(value).length <= LONGEST_VALUE;
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /** Fields with one value, and the largest of each numeric field. The field with the largest sum becomes the budget. */
 function commonGrant(approved: readonly RunInterrupt[], now: number): GrantRequest {
   const inputs = approved.map(({ input }) => input).filter(isObject) as readonly { readonly [key: string]: Json }[];
   const [first = {}] = inputs;
-  const fields = Object.keys(first).filter((field) => inputs.every((input) => Object.hasOwn(input, field)));
+  const fields = Object.keys(first)
+    .slice(0, MOST_FIELDS)
+    .filter((field) => inputs.every((input) => Object.hasOwn(input, field)));
   const where: Condition[] = [];
   let budget: GrantRequest['budget'];
   for (const field of fields) {
     const values = inputs.map((input) => input[field] as Json);
     const [one = null] = values;
     if (values.every(isAmount)) {
-      where.push({ field, atLeast: 0, atMost: Math.max(...values) });
+      where.push({ field, atLeast: 0, atMost: values.reduce((most, value) => Math.max(most, value)) });
       const total = Math.ceil(values.reduce((sum, value) => sum + value, 0));
       if (isAmount(total) && total > (budget?.total ?? 0)) budget = { field, total };
-    } else if (values.every((value) => sameJson(value, one))) where.push({ field, equals: one });
+    } else if (isShort(one) && values.every((value) => sameJson(value, one))) where.push({ field, equals: one });
   }
   const uses = Math.min(approved.length, 100);
   return { where, serves: {}, uses, ...(budget && { budget }), expiresAt: now + WEEK_MS };

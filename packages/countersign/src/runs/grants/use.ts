@@ -2,7 +2,8 @@
 import { type GrantedCall, maximumOf, mayUse } from '../../core/grant.ts';
 import { defined, type Json } from '../../core/json.ts';
 import type { RunGrants } from '../../loop/sink.ts';
-import { asSchema } from '../../loop/tool/schema.ts';
+import { dataSchemaProblem, fitsLimited } from '../../loop/tool/data-schema.ts';
+import { Turn } from '../port/in-turns.ts';
 import type { NewRun, Store } from '../port/store.ts';
 import { reconcile, useKey } from './outcomes.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';
@@ -31,7 +32,9 @@ function inside(needs: Needs, records: GrantRecords, path: readonly string[]): R
       const key = useKey(runId, [...path, callId]);
       const call = { key, tool, input, startedBy, agent, policy };
       try {
+        const turn = new Turn();
         for (const record of inOrder(await withNext(records.open(tool)), key)) {
+          if (turn.isLong) await turn.pass();
           const used = await reserve(store, records, record, call, clock);
           if (used) return used;
         }
@@ -60,12 +63,13 @@ async function reserve(
   clock: () => number,
 ): Promise<{ readonly id: string; readonly amount?: number } | undefined> {
   const { id, schema } = read.state.grant;
-  const fitsSchema = await fits(schema, call.input);
   let isReconciled = false;
   for (let record = read; ; ) {
     const now = clock();
-    const verdict = mayUse(record.state, { ...call, fitsSchema, now });
+    // The schema comes last: it is the only check that can take long.
+    const verdict = mayUse(record.state, { ...call, fitsSchema: true, now });
     if (verdict.ok) {
+      if (!fits(schema, call.input)) return undefined;
       const { amount, isReserved } = verdict;
       const used = defined({ id, amount });
       if (isReserved) return used;
@@ -79,12 +83,8 @@ async function reserve(
   }
 }
 
-/** A schema that cannot be checked accepts nothing. */
-export async function fits(schema: { readonly [key: string]: unknown } | undefined, input: Json): Promise<boolean> {
+/** A schema that cannot be checked in limited steps accepts nothing. */
+export function fits(schema: { readonly [key: string]: unknown } | undefined, input: Json): boolean {
   if (schema === undefined) return true;
-  try {
-    return (await asSchema(schema, 'the schema of a grant').validate(input)).ok;
-  } catch {
-    return false;
-  }
+  return dataSchemaProblem(schema) === undefined && fitsLimited(schema, input);
 }
