@@ -139,8 +139,14 @@ export class Access {
   }
 
   async #questions(runId: string): Promise<readonly RunInterrupt[]> {
-    const both = [false, true].map((settled) => this.#ai.runs.interrupts({ runId, settled, limit: PAGE_SIZE }));
-    return (await Promise.all(both)).flatMap(({ items }) => items);
+    const found: RunInterrupt[] = [];
+    for (const settled of [false, true])
+      for (let cursor: string | null | undefined; cursor !== null && found.length < 2 * PAGE_SIZE; ) {
+        const page = await this.#ai.runs.interrupts({ runId, settled, limit: PAGE_SIZE, ...(cursor && { cursor }) });
+        found.push(...page.items);
+        cursor = page.cursor;
+      }
+    return found;
   }
 
   /** Reads a request for this person. Throws `unknown-interrupt` if it does not exist or they cannot see it. */
@@ -236,14 +242,17 @@ export async function keptPage<T, Kept>(
   let size = limit;
   for (let checked = 0; checked < MAX_CHECKED; ) {
     const room = limit - kept.length;
-    let [page, found] = await read(Math.max(size, room), from);
+    const asked = Math.max(size, room);
+    let [page, found] = await read(asked, from);
     // A cursor belongs to the last item of a page, so a page with too many items is read again at the right size.
     if (found.length > room) [page, found] = await read(room, from);
     // If few items pass, larger pages are read.
     size = Math.min(PAGE_SIZE, size * 2);
     checked += Math.max(1, page.items.length);
     kept.push(...found);
-    if (page.cursor === null || kept.length >= limit) return { items: kept, cursor: page.cursor };
+    // A page that is full before its limit has large items; more of them would make the response too large.
+    const isLarge = page.items.length < asked && kept.length > 0;
+    if (page.cursor === null || kept.length >= limit || isLarge) return { items: kept, cursor: page.cursor };
     from = page.cursor;
     // SQLite answers synchronously: this lets other requests run in between.
     await new Promise(setImmediate);

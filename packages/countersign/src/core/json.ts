@@ -88,6 +88,23 @@ export function isTooDeep(value: unknown): boolean {
   return false;
 }
 
+/** How many values a JSON from outside may have; a field of an object counts twice, for its name and its value. */
+export const MOST_VALUES = 20_000;
+
+/** True if it has more than `MOST_VALUES`. Each value is copied, hashed, stored and shown, so many small ones take long. */
+export function hasTooManyValues(json: Json): boolean {
+  const pending: Json[] = [json];
+  for (let count = 0; pending.length > 0; ) {
+    const value = pending.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const items: readonly Json[] = Object.values(value);
+    count += Array.isArray(value) ? items.length : 2 * items.length;
+    if (count > MOST_VALUES) return true;
+    for (const item of items) pending.push(item);
+  }
+  return false;
+}
+
 /** Copies JSON before it is handed to code that may change it. */
 export function copyOf<T>(value: T): T {
   const copy = toJson(value);

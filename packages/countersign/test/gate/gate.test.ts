@@ -288,3 +288,14 @@ test('a process that does not know the gate can decide its calls, and runs nothi
   expect(app.paid).toEqual([]);
   expect(await gate.request(ACME, { key: 'k', run: true })).toMatchObject({ status: 'done' });
 });
+
+test.each([
+  ['very many items', Array.from({ length: 150_000 }, (_, index) => index)],
+  ['very many fields', Object.fromEntries(Array.from({ length: 15_000 }, (_, index) => [`field ${index}`, index]))],
+  ['a very long text', 'x'.repeat(1_000_001)],
+])('an input of %s is refused, and leaves no run without a card', async (_what, input) => {
+  const store = memoryStore();
+  const asked = countersign({ store }).gate({ name: 'import' }).request(input, { key: 'one' });
+  await expect(asked).rejects.toMatchObject({ code: 'too-large', details: { status: 413, tool: 'import' } });
+  expect((await store.listRuns({ limit: 9 })).items).toEqual([]);
+});

@@ -87,3 +87,36 @@ test('a file of the first version gets the progress of interrupts and their mark
   await store.close();
   folder.remove();
 });
+
+test('a filter that few requests pass is answered in stretches, so that other work has its turn', async () => {
+  const store = sqliteStore({ path: ':memory:' });
+  const rare = new Set([0, 2_500, 2_501, 4_999]);
+  const opened = Array.from({ length: 5_000 }, (_, index) =>
+    interrupt(`i${index}`, 'run', { createdAt: index, tool: rare.has(index) ? 'rare' : 'common' }),
+  );
+  await store.append(creation('run', { status: 'waiting', opened }));
+  const found = async (order: 'newest' | 'oldest', limit: number) => {
+    const all: string[] = [];
+    for (let after: string | null | undefined; after !== null; ) {
+      const page = await store.listInterrupts({ tool: 'rare', order, limit, ...(after && { after }) });
+      for (const { id } of page.items) all.push(id);
+      after = page.cursor;
+    }
+    return all;
+  };
+  for (const limit of [1, 2, 3, 4, 9]) {
+    expect(await found('oldest', limit)).toEqual(['i0', 'i2500', 'i2501', 'i4999']);
+    expect(await found('newest', limit)).toEqual(['i4999', 'i2501', 'i2500', 'i0']);
+  }
+  let isDone = false;
+  const listing = store.listInterrupts({ tool: 'none', search: 'a b c', limit: 9 }).then(({ items }) => {
+    isDone = true;
+    return items;
+  });
+  let turns = 0;
+  for (; !isDone; turns += 1) await new Promise(setImmediate);
+  expect(await listing).toEqual([]);
+  // 500 rows at once, with three words.
+  expect(turns).toBeGreaterThanOrEqual(9);
+  await store.close();
+});

@@ -23,10 +23,11 @@ test('a body that is too large is refused before it is read', async () => {
   socket.destroy();
 });
 
-test('a body that is nested too deeply is refused by every route with a body', async () => {
+test('a body that is nested too deeply, or has too many values, is refused by every route with a body', async () => {
   const { as } = await startServer();
   const ask = await as('ann');
   const deep = `{"agent":"parrot","prompt":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+  const many = `{"agent":"parrot","prompt":[${'1,'.repeat(150_000)}1]}`;
   for (const path of [
     '/api/v1/runs',
     '/api/v1/runs/x/cancel',
@@ -34,8 +35,10 @@ test('a body that is nested too deeply is refused by every route with a body', a
     '/api/v1/interrupts/x:y/hold',
     '/api/v1/chat/parrot',
   ]) {
-    const { status, body } = await ask('POST', path, deep);
-    expect([status, body.code], path).toEqual([413, 'too-large']);
+    for (const large of [deep, many]) {
+      const { status, body } = await ask('POST', path, large);
+      expect([status, body.code], path).toEqual([413, 'too-large']);
+    }
   }
 });
 

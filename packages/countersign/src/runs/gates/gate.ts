@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import type { Result } from '../../core/event.ts';
-import { copyOf, type Json, sameJson, toJson } from '../../core/json.ts';
+import { copyOf, hasTooManyValues, type Json, MOST_VALUES, sameJson, toJson } from '../../core/json.ts';
 import {
   aContext,
   aSignal,
@@ -94,6 +94,8 @@ export type GrantedStart<Input = any> = {
 /** What a program outside reports: an output, or an error. `notPerformed`: nothing was done. */
 export type GateReport = { readonly output: unknown } | { readonly error: string; readonly notPerformed?: boolean };
 
+/** People decide about an input, and every list of requests shows it. */
+const LONGEST_INPUT = 1_000_000;
 const TEN_MINUTES_MS = 600_000;
 const DAY_MS = 86_400_000;
 
@@ -198,8 +200,14 @@ export class Gate<Input = any, Output = any> {
 
   #json(input: unknown): Json {
     const json = toJson(input);
-    if (json.ok) return json.value;
     const { name: tool } = this.#tool;
+    if (json.ok) {
+      const { length } = JSON.stringify(json.value);
+      if (length <= LONGEST_INPUT && !hasTooManyValues(json.value)) return json.value;
+      const limit = `${LONGEST_INPUT} characters of JSON and ${MOST_VALUES} values`;
+      const message = `The input of ${tool} is too large for a request: the limit is ${limit}. Nothing was asked.`;
+      throw new UsageError('too-large', { status: 413, tool }, message);
+    }
     throw new UsageError('not-json', { tool }, `The input of ${tool} is not JSON: ${json.problem}.`);
   }
 

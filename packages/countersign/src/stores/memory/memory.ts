@@ -46,7 +46,7 @@ type KeptRun = Place & {
 /** Runs in these statuses can be deleted. */
 const ENDED: ReadonlySet<RunStatus> = new Set(['done', 'cancelled']);
 
-type KeptInterrupt = Place & { readonly record: InterruptRecord; readonly searchText: string };
+type KeptInterrupt = Place & { readonly record: InterruptRecord; readonly searchText: string; readonly size: number };
 
 /** When a reminder is due next, and how often it was taken. */
 type KeptReminder = { readonly dueAt: number; readonly attempts: number };
@@ -62,9 +62,10 @@ function storeWith(clock: () => number): Store {
   /** How many runs and interrupts were created. Numbers are never used again. */
   let made = 0;
 
-  function open(record: InterruptRecord): void {
+  function open(opened: Omit<KeptInterrupt, keyof Place>): void {
     made += 1;
-    interrupts.set(record.id, { createdAt: record.createdAt, seq: made, record, searchText: searchTextOf(record) });
+    const { record } = opened;
+    interrupts.set(record.id, { createdAt: record.createdAt, seq: made, ...opened });
     if (record.remindAt !== null) reminders.set(record.id, { dueAt: record.remindAt, attempts: 0 });
     untold.mark(record.id);
   }
@@ -94,12 +95,15 @@ function storeWith(clock: () => number): Store {
       } as const;
       const refusal = refusalOf(append, stored, now);
       if (refusal) throw refusal;
-      // Once the JSON is copied, nothing can fail.
+      // Everything is prepared before anything is kept, so that a failure leaves no part of it behind.
       const { startedBy = null } = before?.record ?? append.create ?? {};
       const events = append.events.map((event) => JSON.stringify(event));
-      const opened = append.opened.map((interrupt) =>
-        copy({ ...interrupt, progress: interrupt.progress ?? null, startedBy, settledAt: null, settlement: null }),
-      );
+      const opened = append.opened.map((interrupt) => {
+        const progress = interrupt.progress ?? null;
+        const text = JSON.stringify({ ...interrupt, progress, startedBy, settledAt: null, settlement: null });
+        const record: InterruptRecord = JSON.parse(text);
+        return { record, searchText: searchTextOf(record), size: text.length };
+      });
       const settled = append.settled.map(({ id, settlement }) => ({ id, settlement: copy(settlement) }));
       const progressed = (append.progressed ?? []).map(copy);
       const record = copy(recordAfter(append, before?.record, now));
@@ -235,7 +239,7 @@ function storeWith(clock: () => number): Store {
 
     async listRuns(query) {
       const asked = [...runs.values()].filter(({ record }) => isAskedRun(record, query));
-      return makePage(inOrder(asked, query.order ?? 'newest', query), query, recordOf, (place) => place);
+      return makePage(inOrder(asked, query.order ?? 'newest', query), query, recordOf, placeOf, outcomeSize);
     },
 
     async listInterrupts(query) {
@@ -243,7 +247,7 @@ function storeWith(clock: () => number): Store {
       const asked = [...interrupts.values()].filter(
         ({ record, searchText }) => isAskedInterrupt(record, query) && words.every((word) => searchText.includes(word)),
       );
-      return makePage(inOrder(asked, query.order ?? 'oldest', query), query, recordOf, (place) => place);
+      return makePage(inOrder(asked, query.order ?? 'oldest', query), query, recordOf, placeOf, ({ size }) => size);
     },
 
     async interrupt(id) {
@@ -320,6 +324,9 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
     interrupt.createdAt > createdAfter
   );
 }
+
+const placeOf = (kept: Place): Place => kept;
+const outcomeSize = ({ record }: KeptRun): number => JSON.stringify(record.outcome).length;
 
 function recordOf<T>({ record }: { readonly record: T }): T {
   return copy(record);

@@ -50,6 +50,11 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
     value: (index) => `$${index}`,
     hasLabel: (label) => `${label} = ANY (i.labels)`,
     contains: (text, word) => `strpos(${text}, ${word}) > 0`,
+    // One row more than the page holds says that another page follows.
+    endAtSize: (page, order, size) => `SELECT * FROM (
+        SELECT p.*, sum(${size}) OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS size
+        FROM (${page}) p
+      ) sized WHERE coalesce(size, 0) < ${FULL_PAGE_SIZE} ORDER BY ${order}`,
     ofRun: (runId) => `${openedBy(`(SELECT seq FROM ${run} WHERE id = ${runId}) r`)} AND ${isOf(runId)}`,
   };
   return {

@@ -1,6 +1,6 @@
 // Pages of a list in the order of (createdAt, seq). The cursor is the place of the last item, opaque to callers.
 import { UsageError } from '../../core/errors.ts';
-import { MOST_PAGE_EVENTS, type Page } from '../../runs/port/page.ts';
+import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS, type Page } from '../../runs/port/page.ts';
 import { mapValid } from '../../runs/port/skip-invalid.ts';
 
 /** Where an item stands in a list. `seq` orders items of the same millisecond. */
@@ -29,17 +29,40 @@ export function readLimit(limit: number): number {
   );
 }
 
-/** `found` holds one more than `limit` if another page follows. Items at which `itemOf` throws are skipped with a warning. */
+/**
+ * `found` holds one more than fits on the page if another page follows. Items at which `itemOf` throws are skipped with a
+ * warning. `sizeOf` is the length of the JSON of an item.
+ */
 export function makePage<Found, T extends object>(
   found: readonly Found[],
-  { limit }: { readonly limit: number },
+  query: { readonly limit: number },
   itemOf: (found: Found) => T,
   placeOf: (found: Found) => Place,
+  sizeOf: (found: Found) => number,
 ): Page<T> {
-  const onPage = found.slice(0, limit);
+  const room = new PageRoom(query.limit);
+  const onPage = found.slice(0, found.findIndex((item) => !room.takes(sizeOf(item))) >>> 0);
   const last = onPage.at(-1);
-  const isLast = found.length <= limit || last === undefined;
+  const isLast = found.length === onPage.length || last === undefined;
   return { items: mapValid(onPage, itemOf), cursor: isLast ? null : writeCursor(placeOf(last)) };
+}
+
+/** What a page still takes: a number of items, until their JSON is large. */
+export class PageRoom {
+  #items: number;
+  #size = FULL_PAGE_SIZE;
+
+  constructor(limit: number) {
+    this.#items = limit;
+  }
+
+  /** Whether the next item, of this size, is on the page. */
+  takes(size: number): boolean {
+    if (this.#items === 0 || this.#size <= 0) return false;
+    this.#items -= 1;
+    this.#size -= size;
+    return true;
+  }
 }
 
 function writeCursor({ createdAt, seq }: Place): string {

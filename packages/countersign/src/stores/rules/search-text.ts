@@ -37,7 +37,9 @@ export function searchTextOf({
       const text = String(value).slice(0, LONGEST_TEXT);
       texts.push(text);
       length += text.length;
-    } else if (typeof value === 'object' && value !== null) pending.push(...Object.values(value).reverse());
+    } else if (typeof value === 'object' && value !== null)
+      // One by one: a list may have more items than a call takes arguments.
+      for (const item of Object.values(value).reverse()) pending.push(item);
   }
   return normalized(texts.join(' ').slice(0, LONGEST_TEXT));
 }

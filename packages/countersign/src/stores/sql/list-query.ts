@@ -1,6 +1,6 @@
 // The lists of runs and interrupts as SQL that both SQL stores understand: pages by key, read along one index.
 import type { InterruptOutcome, InterruptQuery, RunQuery } from '../../runs/port/store.ts';
-import { readPageRequest } from '../rules/page.ts';
+import { type Place, readPageRequest } from '../rules/page.ts';
 import { searchWords } from '../rules/search-text.ts';
 import { EXISTS } from './rows.ts';
 
@@ -19,13 +19,26 @@ export type Dialect = {
   readonly hasLabel: (label: string) => string;
   /** True if the text contains the word. */
   readonly contains: (text: string, word: string) => string;
+  /** Ends a page with the row that makes it large, where rows come all at once. `order`: of the columns of the page. */
+  readonly endAtSize?: (page: string, order: string, size: string) => string;
   /** True if the interrupt `i` belongs to the run, written so that only the run's interrupts are read. */
   readonly ofRun: (runId: string) => string;
 };
 
+/** How many rows a store looks at before other work of its process has its turn. A word of a search reads a long text in each. */
+export function rowsAtOnce(words: number): number {
+  return Math.max(MOST_AT_ONCE / 40, Math.floor(MOST_AT_ONCE / (1 + words)));
+}
+
+const MOST_AT_ONCE = 2_000;
+
+/** The rows of a list that are looked at in one statement: those after one place, up to another. */
+export type Stretch = { readonly after?: Place | undefined; readonly until?: Place | undefined };
+
 /** Selects one row more than the page holds, in the order of creation. */
-export function runsSql(query: RunQuery, dialect: Dialect): Sql {
-  const { after, limit } = readPageRequest(query);
+export function runsSql(query: RunQuery, dialect: Dialect, stretch: Stretch = {}): Sql {
+  const { after: start, limit } = readPageRequest(query);
+  const { after = start, until } = stretch;
   const values: (string | number)[] = [];
   const value = (item: string | number): string => dialect.value(values.push(item));
   const oldest = query.order === 'oldest';
@@ -35,14 +48,17 @@ export function runsSql(query: RunQuery, dialect: Dialect): Sql {
     if (wanted !== undefined) conditions.push(opaque(`r.${column} = ${value(wanted)}`));
   }
   if (after !== undefined) conditions.push(`r.seq ${oldest ? '>' : '<'} ${value(after.seq)}`);
+  if (until !== undefined) conditions.push(`r.seq ${oldest ? '<=' : '>='} ${value(until.seq)}`);
   const text = `SELECT ${dialect.runColumns} FROM ${dialect.runs} r WHERE ${conditions.join(' AND ')}
     ORDER BY r.seq ${oldest ? 'ASC' : 'DESC'} LIMIT ${value(limit + 1)}`;
-  return { text, values };
+  const order = `seq ${oldest ? 'ASC' : 'DESC'}`;
+  return { text: dialect.endAtSize?.(text, order, 'length(outcome)') ?? text, values };
 }
 
 /** Selects one row more than the page holds. */
-export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
-  const { after, limit } = readPageRequest(query);
+export function interruptsSql(query: InterruptQuery, dialect: Dialect, stretch: Stretch = {}): Sql {
+  const { after: start, limit } = readPageRequest(query);
+  const { after = start, until } = stretch;
   const direction = query.order === 'newest' ? 'DESC' : 'ASC';
   const values: (string | number)[] = [];
   const value = (item: string | number): string => dialect.value(values.push(item));
@@ -54,6 +70,10 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
   if (after !== undefined) {
     const place = `(${value(after.createdAt)}, ${value(after.seq)})`;
     conditions.push(`(i.created_at, i.seq) ${direction === 'DESC' ? '<' : '>'} ${place}`);
+  }
+  if (until !== undefined) {
+    const place = `(${value(until.createdAt)}, ${value(until.seq)})`;
+    conditions.push(`(i.created_at, i.seq) ${direction === 'DESC' ? '>=' : '<='} ${place}`);
   }
   for (const [column, wanted] of Object.entries({
     agent: query.agent,
@@ -73,7 +93,9 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
 
   const text = `SELECT ${dialect.interruptColumns} FROM ${dialect.interrupts} i WHERE ${conditions.join(' AND ')}
     ORDER BY i.created_at ${direction}, i.seq ${direction} LIMIT ${value(limit + 1)}`;
-  return { text, values };
+  const order = `created_at ${direction}, seq ${direction}`;
+  const size = 'length(card) + coalesce(length(settlement), 0) + coalesce(length(progress), 0)';
+  return { text: dialect.endAtSize?.(text, order, size) ?? text, values };
 }
 
 /**

@@ -18,7 +18,7 @@ import type {
   UntoldInterrupt,
 } from '../../runs/port/store.ts';
 import { MOST_DOUBLINGS } from '../rules/due.ts';
-import { makePage } from '../rules/page.ts';
+import { makePage, type Place } from '../rules/page.ts';
 import { readRow } from '../rules/read-row.ts';
 
 export type RunRow = {
@@ -194,12 +194,18 @@ export function interruptOf(row: InterruptRow): InterruptRecord {
 
 /** Runs are listed in the order of their numbers alone. */
 export function pageOfRuns(rows: readonly RunRow[], query: RunQuery): Page<RunRecord> {
-  return makePage(rows, query, runOf, ({ seq }) => ({ createdAt: 0, seq }));
+  return makePage(rows, query, runOf, runPlace, runSize);
 }
 
 export function pageOfInterrupts(rows: readonly InterruptRow[], query: InterruptQuery): Page<InterruptRecord> {
-  return makePage(rows, query, interruptOf, ({ created_at, seq }) => ({ createdAt: created_at, seq }));
+  return makePage(rows, query, interruptOf, interruptPlace, interruptSize);
 }
+
+export const runPlace = ({ seq }: RunRow): Place => ({ createdAt: 0, seq });
+export const runSize = ({ outcome }: RunRow): number => outcome.length;
+export const interruptPlace = ({ created_at, seq }: InterruptRow): Place => ({ createdAt: created_at, seq });
+export const interruptSize = ({ card, settlement, progress }: InterruptRow): number =>
+  card.length + (settlement?.length ?? 0) + (progress?.length ?? 0);
 
 /**
  * The run with at most `limit` events after the first `after`. The row has at most `limit` batches, and none of them is

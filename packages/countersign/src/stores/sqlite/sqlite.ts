@@ -8,7 +8,7 @@ import { readEventLimit } from '../rules/page.ts';
 import { checkAppend, checkReminders, isStorable } from '../rules/refusals.ts';
 import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type StopListening, type Watchers } from '../rules/watchers.ts';
-import { interruptsSql, runsSql, type Sql } from '../sql/list-query.ts';
+import type { Sql } from '../sql/list-query.ts';
 import {
   type CountRow,
   countsOf,
@@ -29,6 +29,7 @@ import {
 import { statsSql } from '../sql/stats-query.ts';
 import { sqliteAppend } from './append.ts';
 import { type Job, type Prepare, SqliteConnection } from './connection.ts';
+import { interruptRows, runRows } from './list-rows.ts';
 import { SqliteNotes } from './notes.ts';
 import { DELETIONS, EVENTS_AT_ONCE, SQL, SQLITE_DIALECT } from './statements.ts';
 
@@ -165,11 +166,11 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
     },
 
     async listRuns(query) {
-      return pageOfRuns(await rowsOf<RunRow>(runsSql(query, SQLITE_DIALECT)), query);
+      return pageOfRuns(await runRows(connection, query), query);
     },
 
     async listInterrupts(query) {
-      return pageOfInterrupts(await rowsOf<InterruptRow>(interruptsSql(query, SQLITE_DIALECT)), query);
+      return pageOfInterrupts(await interruptRows(connection, query), query);
     },
 
     async interrupt(id) {

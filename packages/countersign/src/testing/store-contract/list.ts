@@ -1,6 +1,7 @@
 // The store contract: lists come in pages, with each matching item once.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import type { Json } from '../../core/json.ts';
+import { FULL_PAGE_SIZE } from '../../runs/port/page.ts';
 import type { InterruptOutcome, InterruptQuery, RunQuery } from '../../runs/port/store.ts';
 import {
   addition,
@@ -44,6 +45,23 @@ export function listContract(check: Check): void {
     for (const [limit, pages] of [1, 2, 6, 7].map((size) => [size, Math.ceil(7 / size)])) {
       strictEqual((await pagesOf((after) => store.listInterrupts({ limit: limit ?? 1, ...after }))).length, pages);
     }
+  });
+
+  check('a page ends early with the item that makes it large', async ({ store }) => {
+    const large = card('x'.repeat(FULL_PAGE_SIZE / 2));
+    for (const id of ['a', 'b', 'c', 'd', 'e'])
+      await pausedRun(store, `run-${id}`, [interrupt(id, `run-${id}`, { card: large })]);
+    const pages = await pagesOf((after) => store.listInterrupts({ limit: 9, ...after }));
+    deepStrictEqual(
+      pages.map((page) => ids(page).join('')),
+      ['ab', 'cd', 'e'],
+    );
+  });
+
+  check('a card with very many values is kept and found', async ({ store }) => {
+    const values = Array.from({ length: 150_000 }, (_, index) => index % 10);
+    await pausedRun(store, 'run', [interrupt('many', 'run', { card: card(['word', values]) })]);
+    deepStrictEqual(await listed(store, { search: 'word' }), ['many']);
   });
 
   check('a list continues after its cursor, whatever happened to earlier items', async ({ store }) => {

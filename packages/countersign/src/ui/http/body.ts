@@ -1,5 +1,6 @@
 // Reads the body of a request, with limits on its size, depth and duration.
 import { UsageError } from '../../core/errors.ts';
+import { MOST_VALUES } from '../../core/json.ts';
 
 export type BodyLimits = {
   readonly maxBytes: number;
@@ -21,7 +22,7 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
   const encoding = request.headers.get('content-encoding') ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') throw invalid(415, 'The body must not be compressed.');
   const text = decode(await readBytes(request, limits));
-  refuseDeep(text);
+  refuseLarge(text);
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -71,9 +72,10 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Checked before parsing, which would use the stack. */
-function refuseDeep(text: string): void {
+/** Checked before parsing, which would use the stack, and before each value costs time. */
+function refuseLarge(text: string): void {
   let depth = 0;
+  let values = 0;
   let inString = false;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
@@ -90,9 +92,20 @@ function refuseDeep(text: string): void {
           `The body is nested deeper than ${MAX_DEPTH} levels.`,
         );
     } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth -= 1;
+    else if (code === COMMA || code === COLON) {
+      values += 1;
+      if (values > MOST_VALUES)
+        throw new UsageError(
+          'too-large',
+          { status: 413, maxValues: MOST_VALUES },
+          `The body has more than ${MOST_VALUES} values.`,
+        );
+    }
   }
 }
 
+const COMMA = 0x2c;
+const COLON = 0x3a;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN_BRACKET = 0x5b;

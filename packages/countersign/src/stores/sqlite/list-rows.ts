@@ -1,0 +1,86 @@
+// Reads the rows of a page in stretches: SQLite answers synchronously, and a filter may pass few rows of a long history.
+import { setImmediate } from 'node:timers/promises';
+import type { InterruptQuery, RunQuery } from '../../runs/port/store.ts';
+import { PageRoom, type Place, readPageRequest } from '../rules/page.ts';
+import { searchWords } from '../rules/search-text.ts';
+import { interruptsSql, rowsAtOnce, runsSql, type Sql, type Stretch } from '../sql/list-query.ts';
+import {
+  EXISTS,
+  type InterruptRow,
+  interruptPlace,
+  interruptSize,
+  type RunRow,
+  runPlace,
+  runSize,
+} from '../sql/rows.ts';
+import type { Job, SqliteConnection } from './connection.ts';
+import { SQLITE_DIALECT } from './statements.ts';
+
+/** One row more than the page holds, if another page follows. */
+export function runRows(connection: SqliteConnection, query: RunQuery): Promise<readonly RunRow[]> {
+  const isOldest = query.order === 'oldest';
+  const filtered = (stretch: Stretch) => runsSql(query, SQLITE_DIALECT, stretch);
+  const end = (after: Place | undefined): Sql => ({
+    text: `SELECT r.seq FROM countersign_run r WHERE r.${EXISTS}${after ? ` AND r.seq ${isOldest ? '>' : '<'} ?` : ''}
+      ORDER BY r.seq ${isOldest ? 'ASC' : 'DESC'} LIMIT 1 OFFSET ${rowsAtOnce(0) - 1}`,
+    values: after ? [after.seq] : [],
+  });
+  return rowsOf<RunRow>(connection, query, { filtered, end, placeOf: runPlace, sizeOf: runSize });
+}
+
+/** One row more than the page holds, if another page follows. */
+export function interruptRows(connection: SqliteConnection, query: InterruptQuery): Promise<readonly InterruptRow[]> {
+  const direction = query.order === 'newest' ? 'DESC' : 'ASC';
+  const filtered = (stretch: Stretch) => interruptsSql(query, SQLITE_DIALECT, stretch);
+  const state = query.settled === true ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
+  const atOnce = rowsAtOnce(searchWords(query.search).length);
+  const end = (after: Place | undefined): Sql => ({
+    text: `SELECT i.created_at, i.seq FROM countersign_interrupt i
+      WHERE ${state}${after ? ` AND (i.created_at, i.seq) ${direction === 'DESC' ? '<' : '>'} (?, ?)` : ''}
+      ORDER BY i.created_at ${direction}, i.seq ${direction} LIMIT 1 OFFSET ${atOnce - 1}`,
+    values: after ? [after.createdAt, after.seq] : [],
+  });
+  // The requests of one run are found by an index of their own.
+  const list = { filtered, placeOf: interruptPlace, sizeOf: interruptSize };
+  return rowsOf<InterruptRow>(connection, query, query.runId === undefined ? { ...list, end } : list);
+}
+
+type List<Row> = {
+  /** Selects the rows of a stretch that pass the filters. */
+  readonly filtered: (stretch: Stretch) => Sql;
+  /** Selects the last place of the stretch that begins after this place; nothing if the list ends before. Absent: one stretch. */
+  readonly end?: (after: Place | undefined) => Sql;
+  readonly placeOf: (row: Row) => Place;
+  readonly sizeOf: (row: Row) => number;
+};
+
+async function rowsOf<Row>(
+  connection: SqliteConnection,
+  query: { readonly after?: string; readonly limit: number },
+  { filtered, end, placeOf, sizeOf }: List<Row>,
+): Promise<readonly Row[]> {
+  let { after } = readPageRequest(query);
+  const rows: Row[] = [];
+  // It runs again if the file is busy, so it changes nothing.
+  const stretch: Job<{ readonly found: readonly Row[]; readonly until?: Place | undefined }> = (prepare) => {
+    const room = new PageRoom(query.limit);
+    for (const row of rows) room.takes(sizeOf(row));
+    const { text = '', values = [] } = end?.(after) ?? {};
+    const last = end && (prepare(text).get(...values) as Row | undefined);
+    const until = last && placeOf(last);
+    const { text: select, values: given } = filtered({ after, until });
+    const found: Row[] = [];
+    for (const row of prepare(select).iterate(...given) as IterableIterator<Row>) {
+      found.push(row);
+      if (!room.takes(sizeOf(row))) return { found };
+    }
+    return { found, until };
+  };
+  for (;;) {
+    const { found, until } = await connection.read(stretch);
+    for (const row of found) rows.push(row);
+    if (until === undefined) return rows;
+    after = until;
+    await setImmediate();
+  }
+}
