@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Countersign, type Gate, gateText } from 'countersign';
 import { hashOf } from '../mcp-gate/hash-of.ts';
-import { UnclaimedCalls } from '../mcp-gate/unclaimed-calls.ts';
+import { OpenCalls } from '../mcp-gate/open-calls.ts';
 
 /** A call that an agent wants to make. */
 export type AgentCall = {
@@ -32,7 +32,7 @@ export type PermitOptions = {
   readonly takesEdits?: boolean;
 };
 
-type Granted = { readonly tool: string; readonly key: string; readonly token: string };
+type Granted = { readonly tool: string; readonly key: string; readonly token: string; readonly call: string };
 
 const COLLECTION = 'coding-agent-calls';
 const DAY_MS = 86_400_000;
@@ -42,39 +42,43 @@ const MOST_CHARACTERS = 50_000;
 export async function permit(call: AgentCall, options: PermitOptions): Promise<Permit> {
   const { ai, by, waitMs, leaseMs, reportsEnd, takesEdits = true } = options;
   const gate = gateOf(ai, call.tool);
-  const unclaimed = new UnclaimedCalls(ai.runs.notes);
   const identity = hashOf([call.session, call.tool, call.input]);
-  const claim = await unclaimed.take(
-    identity,
-    () => `agent:${call.id === undefined ? randomUUID() : hashOf([call.session, call.id])}`,
-  );
-  const { key } = claim;
+  const ticket = await new OpenCalls(ai).take(identity, {
+    tool: recordedName(call.tool),
+    client: call.session,
+    newKey: () => `agent:${call.id === undefined ? randomUUID() : hashOf([call.session, call.id])}`,
+  });
+  const { key } = ticket;
   const refused = (text: string, isPending = false): Permit => ({ allowed: false, text, isPending });
-  await claim.keep();
-  const result = await decided(gate, call.input, { key, by }, waitMs).finally(claim.pause);
-  if (result.status === 'pending') {
-    await claim.release();
-    return refused(gateText(call.tool, result), true);
+  await ticket.keep();
+  const result = await decided(gate, call.input, { key, by }, waitMs).finally(ticket.pause);
+  if (result.status === 'pending' || result.status === 'doubt') {
+    await ticket.release();
+    return refused(gateText(call.tool, result), result.status === 'pending');
   }
-  await claim.answered();
+  if (result.status !== 'approved' && result.status !== 'started') await ticket.over();
   if (result.status === 'started')
     return refused(`${call.tool} was allowed before. It may have run. Do not repeat it.`);
   if (result.status === 'done')
     return refused(`${call.tool} has run already, with this result: ${shortened(result.output)}`);
   if (result.status !== 'approved') return refused(gateText(call.tool, result));
   const isEdited = hashOf(result.input) !== hashOf(call.input);
-  if (isEdited && !takesEdits)
+  if (isEdited && !takesEdits) {
+    await ticket.over();
     return refused(
       `${call.tool} was not run: a person changed its input. Call it with ${JSON.stringify(result.input)}`,
     );
+  }
   const token = randomUUID();
+  await ticket.sent(leaseMs);
   const start = await gate.start({ key }, { token, lease: leaseMs });
   if (start.status !== 'granted') return refused(`${call.tool} was allowed before. It may have run. Do not repeat it.`);
-  if (!reportsEnd)
+  if (!reportsEnd) {
     await gate.finish({ key }, token, { output: 'Allowed. The coding agent runs it; its result is not recorded.' });
-  else
+    await ticket.over();
+  } else
     for (const name of namesOf({ ...call, input: start.input }))
-      await remember(ai, name, { tool: call.tool, key, token });
+      await remember(ai, name, { tool: call.tool, key, token, call: identity });
   return { allowed: true, input: start.input };
 }
 
@@ -87,10 +91,11 @@ export async function report(
   for (const name of namesOf(call)) {
     const note = await ai.runs.notes.get(COLLECTION, name);
     if (!note) continue;
-    const { tool, key, token } = note.value as Granted;
+    const { tool, key, token, call: identity } = note.value as Granted;
     const given = 'output' in end ? { output: kept(end.output) } : { error: end.error.slice(0, MOST_CHARACTERS) };
     await gateOf(ai, tool).finish({ key }, token, given);
     for (const known of namesOf(call)) await ai.runs.notes.remove(COLLECTION, known);
+    await new OpenCalls(ai).end(identity, key);
     return true;
   }
   return false;
@@ -117,9 +122,11 @@ const remember = (ai: Countersign, name: string, granted: Granted) =>
   ai.runs.notes.put(COLLECTION, name, granted, { expiresAt: Date.now() + DAY_MS });
 
 /** Tools of agents have names such as `Bash`, `apply_patch` or `mcp__server__tool`. */
+const recordedName = (tool: string): string =>
+  /^[\w-]{1,128}$/.test(tool) ? tool : `${tool.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${hashOf(tool)}`;
+
 function gateOf(ai: Countersign, tool: string): Gate {
-  const name = /^[\w-]{1,128}$/.test(tool) ? tool : `${tool.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${hashOf(tool)}`;
-  return ai.gate({ name, title: tool, description: 'A call of a coding agent.' });
+  return ai.gate({ name: recordedName(tool), title: tool, description: 'A call of a coding agent.' });
 }
 
 /** The end of a call without what is too long to keep. */

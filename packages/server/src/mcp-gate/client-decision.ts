@@ -1,23 +1,33 @@
-// Deciding in the MCP client, where the operator allows it: a form in the client, and the decision in its answer.
+// Deciding in the MCP client, where the operator allows it: the whole card in a form, and a decision bound to exactly that card.
 import type { Countersign, DecisionInput } from 'countersign';
+import { interruptCard } from 'countersign/ui';
+import { decisionCard } from '../mcp/decision-card.ts';
 import { isRecord, metaOf, type Params, type RpcRequest } from './messages.ts';
 
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
-const MOST_CHARACTERS = 4_000;
 
-/** The form for a call, as the parameters of `elicitation/create`. */
-export function decisionForm(tool: string, input: Params): Params {
-  const shown = JSON.stringify(input, null, 2).slice(0, MOST_CHARACTERS);
-  return {
-    mode: 'form',
-    message: `Run ${tool} with these arguments?\n${shown}`,
-    requestedSchema: {
-      type: 'object',
-      properties: { approve: { type: 'boolean', title: 'Approve', default: false } },
-      required: ['approve'],
-    },
-  };
+/** A form as the parameters of `elicitation/create`. `digest` is that of the card; a form without it decides nothing. */
+export type DecisionForm = { readonly params: Params; readonly digest?: string };
+
+/** The form for a request. If its card does not fit, or the person may not decide it here, the form says so. */
+export async function decisionForm(ai: Countersign, id: string, by: string): Promise<DecisionForm> {
+  const interrupt = await ai.runs.interrupt(id);
+  const { runId, agent, startedBy } = interrupt;
+  const card = { ...interruptCard(interrupt, ai.agents.get(agent), true, by), runId, agent, startedBy, hold: null };
+  const mayDecide = card.mayDecide && !card.policy?.signed;
+  const message = mayDecide ? decisionCard(card, { decision: 'approve' }) : undefined;
+  if (message === undefined) return { params: formOf(`${ELSEWHERE} The request is ${id}.`, {}) };
+  return { params: formOf(message, APPROVE), digest: card.digest };
 }
+
+const ELSEWHERE = 'A request for approval cannot be decided in this client. It waits in the inbox.';
+const APPROVE = { approve: { type: 'boolean', title: 'Approve', default: false } };
+
+const formOf = (message: string, properties: Params): Params => ({
+  mode: 'form',
+  message,
+  requestedSchema: { type: 'object', properties, required: Object.keys(properties) },
+});
 
 /** Whether the client of a request since 2026-07-28 shows forms. */
 export function showsForms({ params }: RpcRequest): boolean {
@@ -25,14 +35,19 @@ export function showsForms({ params }: RpcRequest): boolean {
   return isRecord(capabilities) && isRecord(capabilities.elicitation);
 }
 
-/** Records the decision in an answer. Cancelling the form decides nothing. Somebody may have decided before. */
-export async function decideFrom(ai: Countersign, id: string, by: string, answer: unknown): Promise<void> {
-  const decision = decisionIn(answer);
-  if (!decision) return;
+/** Records the decision in an answer, if the card is still the one with this digest. Cancelling the form decides nothing. */
+export async function decideFrom(
+  ai: Countersign,
+  { id, by, digest }: { readonly id: string; readonly by: string; readonly digest: string | undefined },
+  answer: unknown,
+): Promise<void> {
+  const decision = digest === undefined ? undefined : decisionIn(answer);
+  if (!decision || digest === undefined) return;
   await ai.runs
-    .decide(id, decision, { by, channel: 'mcp', drive: false })
+    .decide(id, decision, { by, digest, channel: 'mcp', drive: false })
     .catch((error: { readonly code?: string }) => {
-      if (error.code !== 'already-decided') throw error;
+      // The request stays in the inbox.
+      if (error.code !== 'already-decided' && error.code !== 'outdated-card') throw error;
     });
 }
 

@@ -3,16 +3,18 @@ import type { Params, RpcResponse } from './messages.ts';
 import type { McpTool } from './rules.ts';
 
 export type Line = {
-  /** Identifies the client across connections. */
-  readonly principal: string;
+  /** Identifies the person. Doubts about their calls, and the sealed states of their calls, are theirs on every connection. */
+  readonly person: string;
+  /** Identifies the client; undefined if the next call of the same client cannot be recognised. */
+  readonly client: string | undefined;
   /** Whom the call is made for, as people see it. */
   readonly by: string;
   /** Aborted with `CANCELLED` if the client cancels the call, and with `CLOSED` if it is gone. */
   readonly signal: AbortSignal;
   /** What the server says about the tool; undefined if it does not list it. */
   tool(name: string): Promise<McpTool | undefined>;
-  /** Sends the call as the client sent it. */
-  pass(): void | Promise<void>;
+  /** Sends the call; the client gets the response. */
+  pass(): Promise<void>;
   /** Sends the call with these parameters, and resolves with the response. Rejects if there will be none. */
   send(params: Params): Promise<RpcResponse>;
   /** Shows a form in the client, and resolves with its answer. Undefined if the client cannot show one. */

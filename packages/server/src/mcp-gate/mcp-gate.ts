@@ -17,10 +17,10 @@ import {
   type RpcResponse,
   refusal,
 } from './messages.ts';
+import { OpenCalls, type Ticket } from './open-calls.ts';
 import { type McpRule, type McpRules, type McpTool, ruleFor } from './rules.ts';
 import { RunningCall } from './running-call.ts';
-import { type SealedState, sealedState } from './sealed-state.ts';
-import { type Claim, UnclaimedCalls } from './unclaimed-calls.ts';
+import { type CallState, type SealedState, sealedState } from './sealed-state.ts';
 
 export type McpGateOptions = {
   readonly ai: Countersign;
@@ -46,39 +46,44 @@ type Leg = {
   readonly gate: Gate;
   readonly tool: string;
   readonly input: Params;
-  readonly claim: Claim;
+  readonly ticket: Ticket;
   readonly digest: string;
   /** The first leg of a client that can come back. */
   readonly isFirst: boolean;
-  /** The client was asked to decide. */
-  readonly isAsked: boolean;
+  /** The form that the client was shown. */
+  readonly asked?: CallState['asked'];
 };
+
+/** A response, and what it makes of the call: it is over, an equal call continues it, or the client comes back with its state. */
+type Answer = { readonly response: RpcResponse; readonly next: 'over' | 'release' | 'pause' };
 
 export class McpGate {
   readonly #options: McpGateOptions;
   readonly #states: SealedState;
-  readonly #unclaimed: UnclaimedCalls;
+  readonly #calls: OpenCalls;
   readonly #running = new Map<string, { readonly call: RunningCall; readonly outcome: Promise<GateResult> }>();
 
   static async open(options: McpGateOptions): Promise<McpGate> {
-    return new McpGate(options, await sealedState(options.ai.runs.notes, options.name));
+    const gate = new McpGate(options, await sealedState(options.ai.runs.notes, options.name));
+    // It waits for the leases of processes that are gone.
+    gate.#calls.recover((key) => gate.#running.has(key)).catch((error: unknown) => options.onError?.(error));
+    return gate;
   }
 
   private constructor(options: McpGateOptions, states: SealedState) {
     this.#options = options;
     this.#states = states;
-    this.#unclaimed = new UnclaimedCalls(options.ai.runs.notes);
+    this.#calls = new OpenCalls(options.ai);
   }
 
   /** Handles one `tools/call` to its end: passes it on, refuses it, or asks. Never rejects. */
   async handle(request: RpcRequest, line: Line): Promise<void> {
     try {
-      const { name, arguments: given } = request.params ?? {};
-      if (typeof name !== 'string') return await line.pass();
-      const input = isRecord(given) ? given : {};
+      // The reader has checked both.
+      const { name, arguments: input = {} } = request.params as { readonly name: string; readonly arguments?: Params };
       const tool = (await line.tool(name)) ?? { name };
       const rule = ruleFor(this.#options.rules ?? {}, tool, input);
-      if (rule.action === 'allow') return await line.pass();
+      if (rule.action === 'allow') return await line.pass().catch((error: Error) => this.#lost(request, line, error));
       if (rule.action === 'deny') return await line.deliver(refusal(request, `${name} was not run: ${denial(rule)}`));
       const leg = await this.#begin(request, line, { tool, rule, input });
       if ('gate' in leg) await this.#answer(leg);
@@ -89,6 +94,12 @@ export class McpGate {
       const message = `The gateway failed, and the tool was not run: ${(error as Error).message}`;
       if (!line.signal.aborted) await line.deliver(failure(request, INTERNAL_ERROR, message)).catch(() => undefined);
     }
+  }
+
+  /** An allowed call has no record. It may have run. */
+  async #lost(request: RpcRequest, line: Line, error: Error): Promise<void> {
+    const message = `The MCP server did not respond, and the tool may have run: ${error.message}`;
+    if (!line.signal.aborted) await line.deliver(failure(request, INTERNAL_ERROR, message));
   }
 
   /** Resolves once no call is sent without its result on record. Calls that wait for an answer of their client are in doubt. */
@@ -103,15 +114,19 @@ export class McpGate {
     { tool, rule, input }: { tool: McpTool; rule: McpRule; input: Params },
   ): Promise<Leg | RpcResponse> {
     const { name, ai } = this.#options;
+    const { person, client } = line;
     const digest = hashOf([tool.name, input]);
-    const identity = hashOf([name, line.principal, digest]);
+    const identity = hashOf([name, person, digest]);
     const { requestState: sealed } = request.params ?? {};
-    const rest = { request, line, tool: tool.name, input, digest, gate: ai.gate(descriptionOf(name, tool, rule)) };
+    const description = descriptionOf(name, tool, rule);
+    const rest = { request, line, tool: tool.name, input, digest, gate: ai.gate(description) };
+    const place = { tool: description.name, client };
     if (!isModern(request) || sealed === undefined) {
-      const claim = await this.#unclaimed.take(identity, () => `mcp:${randomUUID()}`);
-      return { ...rest, claim, isFirst: true, isAsked: false };
+      const runsHere = (key: string) => this.#running.has(key);
+      const ticket = await this.#calls.take(identity, { ...place, runsHere, newKey: () => `mcp:${randomUUID()}` });
+      return { ...rest, ticket, isFirst: true };
     }
-    const state = typeof sealed === 'string' ? await this.#states.open(sealed, line.principal) : undefined;
+    const state = typeof sealed === 'string' ? await this.#states.open(sealed, person) : undefined;
     if (!state) return failure(request, INVALID_PARAMS, 'Invalid or expired requestState');
     if (state.digest !== digest)
       return failure(
@@ -119,49 +134,48 @@ export class McpGate {
         INVALID_PARAMS,
         'The requestState is that of a call with other arguments. Nothing was run.',
       );
-    const claim = this.#unclaimed.claim(identity, state.key);
-    return { ...rest, claim, isFirst: false, isAsked: state.asked === true };
+    const ticket = await this.#calls.resume(identity, state.key, place);
+    return { ...rest, ticket, isFirst: false, asked: state.asked };
   }
 
   async #answer(leg: Leg): Promise<void> {
-    const { claim, line } = leg;
+    const { ticket, line } = leg;
     const timer = setInterval(() => line.tick(), TICK_MS);
     try {
-      await claim.keep();
-      const response = await this.#respond(leg);
+      await ticket.keep();
+      const { response, next } = await this.#respond(leg);
       if (line.signal.aborted) return await this.#abandon(leg);
       await line.deliver(response);
-      if (!('waits' in response)) await claim.answered();
-      else if (!isModern(leg.request)) await claim.release();
+      await ticket[next]();
     } catch (error) {
       if (!line.signal.aborted) throw error;
       await this.#abandon(leg);
     } finally {
       clearInterval(timer);
-      await claim.pause();
+      await ticket.pause();
     }
   }
 
-  /** The client no longer waits. A question that it cancelled is withdrawn; others stay open, for the same call to continue. */
-  async #abandon({ line, gate, claim }: Leg): Promise<void> {
-    if (line.signal.reason !== CANCELLED) return claim.release();
-    await gate.withdraw({ key: claim.key }, { reason: CANCELLED });
-    await claim.answered();
+  /** The client no longer waits. A question that it cancelled is withdrawn; others stay open, for an equal call to continue. */
+  async #abandon({ line, gate, ticket }: Leg): Promise<void> {
+    if (line.signal.reason !== CANCELLED) return ticket.release();
+    const { status } = await gate.withdraw({ key: ticket.key }, { reason: CANCELLED });
+    await (status === 'doubt' ? ticket.release() : ticket.over());
   }
 
-  /** With `waits`, the call is not over. */
-  async #respond(leg: Leg): Promise<RpcResponse | (RpcResponse & { readonly waits: true })> {
-    const { request, claim, gate, input } = leg;
+  async #respond(leg: Leg): Promise<Answer> {
+    const { request, ticket, gate, input } = leg;
     const { by, signal } = leg.line;
     const begun = performance.now();
-    if (!this.#running.has(claim.key)) {
-      const first = await gate.request(input, { key: claim.key, by }).catch(asInvalid);
-      if (typeof first === 'string') return refusal(request, first);
+    if (!this.#running.has(ticket.key)) {
+      const first = await gate.request(input, { key: ticket.key, by }).catch(asInvalid);
+      if (typeof first === 'string') return { response: refusal(request, first), next: 'over' };
       if (first.status === 'pending') await this.#askClient(leg, first.id);
       const result = await waited(gate, first, this.#holdMs(leg), signal);
       if (result.status === 'pending') return this.#waits(leg, result);
-      if (result.status !== 'approved') return responseOf(leg, result);
+      if (result.status !== 'approved') return answerOf(leg, result);
       if (isModern(request) && performance.now() - begun > FRESH_LEG_MS) return this.#waits(leg, result);
+      await ticket.sent();
     }
     signal.throwIfAborted();
     const { call, outcome } = this.#run(leg);
@@ -169,22 +183,27 @@ export class McpGate {
     const ended = await Promise.race([outcome, call.asked()]);
     if (!('runId' in ended)) return this.#asks(leg, ended);
     if (ended.status === 'failed' && call.response?.error)
-      return { jsonrpc: '2.0', id: request.id, error: call.response.error };
-    return responseOf(leg, ended as GateResult);
+      return { response: { jsonrpc: '2.0', id: request.id, error: call.response.error }, next: 'over' };
+    return answerOf(leg, ended as GateResult);
   }
 
   /** Takes the decision of the client, if the operator allows it. An older client is asked now, a newer one in the answer. */
   async #askClient(leg: Leg, id: string): Promise<void> {
     const { ai, decideInClient = false, onError } = this.#options;
-    const { request, line, tool, input } = leg;
+    const { request, line, asked } = leg;
+    const { by, elicit } = line;
     if (!decideInClient) return;
     if (isModern(request)) {
       const { inputResponses } = request.params ?? {};
-      if (leg.isAsked && isRecord(inputResponses)) await decideFrom(ai, id, line.by, inputResponses.decision);
+      if (asked && isRecord(inputResponses))
+        await decideFrom(ai, { id, by, digest: asked.card }, inputResponses.decision);
       return;
     }
-    const asked = line.elicit?.(decisionForm(tool, input));
-    asked?.then((answer) => decideFrom(ai, id, line.by, answer)).catch((error: unknown) => onError?.(error));
+    if (!elicit) return;
+    const { params, digest } = await decisionForm(ai, id, by);
+    elicit(params)
+      .then((answer) => decideFrom(ai, { id, by, digest }, answer))
+      .catch((error: unknown) => onError?.(error));
   }
 
   /** A client that can come back gets its state at once. One that hears of progress waits without end. */
@@ -195,8 +214,8 @@ export class McpGate {
   }
 
   #run(leg: Leg) {
-    const { claim, gate, input, line, request } = leg;
-    const known = this.#running.get(claim.key);
+    const { ticket, gate, input, line, request } = leg;
+    const known = this.#running.get(ticket.key);
     if (known) {
       known.call.line = line;
       return known;
@@ -204,32 +223,41 @@ export class McpGate {
     const call = new RunningCall(line);
     const { requestState: _state, inputResponses: _responses, ...params } = request.params ?? {};
     const run = (edited: unknown) => call.send({ ...params, arguments: edited });
-    const outcome = gate.request(input, { key: claim.key, by: line.by, run });
+    const outcome = gate.request(input, { key: ticket.key, by: line.by, run });
     const running = { call, outcome };
-    this.#running.set(claim.key, running);
-    const over = () => void this.#running.delete(claim.key);
+    this.#running.set(ticket.key, running);
+    const over = () => void this.#running.delete(ticket.key);
     outcome.then(over, over);
     return running;
   }
 
-  async #waits(leg: Leg, result: GateResult): Promise<RpcResponse & { readonly waits: true }> {
-    const { request, tool } = leg;
+  async #waits(leg: Leg, result: GateResult): Promise<Answer> {
+    const { request, tool, gate, ticket, line } = leg;
+    const { ai, decideInClient = false } = this.#options;
     if (isModern(request)) {
-      const asks = this.#options.decideInClient && !leg.isAsked && showsForms(request) && result.status === 'pending';
-      const decision = { method: 'elicitation/create', params: decisionForm(tool, leg.input) };
-      return this.#asks(leg, { resultType: 'input_required', ...(asks && { inputRequests: { decision } }) });
+      const asks = decideInClient && !leg.asked && showsForms(request) && result.status === 'pending';
+      const form = asks ? await decisionForm(ai, result.id, line.by) : undefined;
+      const decision = form && { method: 'elicitation/create', params: form.params };
+      const asked = form ? { ...(form.digest !== undefined && { card: form.digest }) } : leg.asked;
+      const question = { resultType: 'input_required', ...(decision && { inputRequests: { decision } }) };
+      return this.#asks({ ...leg, asked }, question);
+    }
+    if (line.client === undefined) {
+      // Another client could continue it.
+      await gate.withdraw({ key: ticket.key }, { reason: 'its client cannot be recognised when it calls again' });
+      const text = `${tool} was not approved in time, and was not run. Its request is withdrawn: a client without a token and a session cannot continue it.`;
+      return { response: refusal(request, text), next: 'over' };
     }
     const id = 'id' in result ? ` (${result.id})` : '';
     const text = `${tool} waits for a person's approval${id}. It was not run. Call it again with the same arguments to continue waiting.`;
-    return { ...refusal(request, text), waits: true };
+    return { response: refusal(request, text), next: 'release' };
   }
 
   /** The client repeats the call with our state. The state of the server stays here. */
-  async #asks(leg: Leg, result: Params): Promise<RpcResponse & { readonly waits: true }> {
-    const { request, claim, digest, line } = leg;
-    const asked = leg.isAsked || 'inputRequests' in result;
-    const requestState = await this.#states.seal({ key: claim.key, digest, ...(asked && { asked }) }, line.principal);
-    return { jsonrpc: '2.0', id: request.id, result: { ...result, requestState }, waits: true };
+  async #asks({ request, ticket, digest, line, asked }: Leg, result: Params): Promise<Answer> {
+    const state = { key: ticket.key, digest, ...(asked && { asked }) };
+    const requestState = await this.#states.seal(state, line.person);
+    return { response: { jsonrpc: '2.0', id: request.id, result: { ...result, requestState } }, next: 'pause' };
   }
 }
 
@@ -249,6 +277,12 @@ async function waited(
   }
   return result;
 }
+
+/** A doubt stays open: an equal call continues it, and gets the outcome once a person has told it. */
+const answerOf = (leg: Leg, result: GateResult): Answer => ({
+  response: responseOf(leg, result),
+  next: result.status === 'doubt' ? 'release' : 'over',
+});
 
 function responseOf({ request, tool, input }: Leg, result: GateResult): RpcResponse {
   if (result.status !== 'done') return refusal(request, gateText(tool, result));

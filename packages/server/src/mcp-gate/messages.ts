@@ -1,4 +1,4 @@
-// The JSON-RPC messages of MCP, as far as the gateway reads them. Everything else passes through as it is.
+// The JSON-RPC messages of MCP, as far as the gateway looks into them.
 
 export type RequestId = string | number;
 export type Params = { readonly [key: string]: unknown };
@@ -20,7 +20,7 @@ export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
 export const isRequest = (message: RpcMessage): message is RpcRequest => 'method' in message && 'id' in message;
 export const isResponse = (message: RpcMessage): message is RpcResponse => !('method' in message);
 
-/** A call of a tool. Only such requests are gated. */
+/** A call of a tool. Only such requests are gated, and the reader refuses everything that only looks like one. */
 export const isToolCall = (message: RpcMessage): message is RpcRequest =>
   isRequest(message) && message.method === 'tools/call';
 
@@ -32,7 +32,7 @@ export const metaOf = (params: Params = {}): Params => (isRecord(params._meta) ?
 export const isModern = ({ params }: RpcRequest): boolean => typeof metaOf(params)[VERSION_KEY] === 'string';
 
 /** The token under which the client wants to be told about progress; undefined if it does not. */
-export function progressTokenOf({ params }: RpcRequest): RequestId | undefined {
+export function progressTokenOf({ params }: Pick<RpcRequest, 'params'>): RequestId | undefined {
   const { progressToken } = metaOf(params);
   return typeof progressToken === 'string' || typeof progressToken === 'number' ? progressToken : undefined;
 }
@@ -53,6 +53,7 @@ export const failure = ({ id }: RpcRequest, code: number, message: string): RpcR
   error: { code, message },
 });
 
+export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;

@@ -1,14 +1,18 @@
-// The state that a client carries from leg to leg of one call: sealed, and bound to the client. It names the call, never a decision.
+// The state that a client carries from leg to leg of one call: sealed, and bound to the person. It names the call, never a decision.
 import { randomBytes } from 'node:crypto';
 import type { Notes } from 'countersign/store';
 
-/** `digest` is that of the tool and its arguments. `asked`: the client was asked to decide. */
-export type CallState = { readonly key: string; readonly digest: string; readonly asked?: boolean };
+/** `digest` is that of the tool and its arguments. `asked` is there if the client was shown a form: with the digest of its card, if it decides. */
+export type CallState = {
+  readonly key: string;
+  readonly digest: string;
+  readonly asked?: { readonly card?: string };
+};
 
 export type SealedState = {
-  seal(state: CallState, principal: string): Promise<string>;
-  /** Undefined if it was not sealed here for this client, or is too old. */
-  open(sealed: string, principal: string): Promise<CallState | undefined>;
+  seal(state: CallState, person: string): Promise<string>;
+  /** Undefined if it was not sealed here for this person, or is too old. */
+  open(sealed: string, person: string): Promise<CallState | undefined>;
 };
 
 const WEEK_SECONDS = 7 * 86_400;
@@ -19,12 +23,12 @@ export async function sealedState(notes: Notes, scope: string): Promise<SealedSt
   const codec = createRequestStateCodec<CallState>({
     key: await secretIn(notes),
     ttlSeconds: WEEK_SECONDS,
-    bind: (context) => JSON.stringify(['tools/call', scope, (context as unknown as { principal: string }).principal]),
+    bind: (context) => JSON.stringify(['tools/call', scope, (context as unknown as { person: string }).person]),
   });
-  const bound = (principal: string) => ({ principal }) as unknown as Bound;
+  const bound = (person: string) => ({ person }) as unknown as Bound;
   return {
-    seal: (state, principal) => codec.mint(state, bound(principal)),
-    open: (sealed, principal) => codec.verify(sealed, bound(principal)).catch(() => undefined),
+    seal: (state, person) => codec.mint(state, bound(person)),
+    open: (sealed, person) => codec.verify(sealed, bound(person)).catch(() => undefined),
   };
 }
 

@@ -38,5 +38,6 @@ const fileOf = (word: string): string => word.split('/').findLast((part) => part
 const cleaned = (name: string): string =>
   name
     .replaceAll(/[^\w-]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '')
-    .slice(0, 40) || 'mcp';
+    .replaceAll(/__+/g, '_')
+    .slice(0, 40)
+    .replaceAll(/^-+|[-_]+$/g, '') || 'mcp';

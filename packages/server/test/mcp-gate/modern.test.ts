@@ -113,7 +113,7 @@ test('where the operator allows it, the user decides in the client: decline reje
   expect(await client.callTool({ name: 'pay', arguments: { to: 'Hugo' } })).toMatchObject({
     content: [{ text: 'paid Hugo' }],
   });
-  expect(asked[0]).toContain('"to": "Hugo"');
+  expect(asked[0]).toContain('to  Hugo');
   expect(await client.callTool({ name: 'pay', arguments: { to: 'Ida' } })).toMatchObject({ isError: true });
   const cancelled = client.callTool({ name: 'pay', arguments: { to: 'Jan' } });
   await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(3);
@@ -124,6 +124,31 @@ test('where the operator allows it, the user decides in the client: decline reje
   expect(settled?.settlement).toMatchObject({ channel: 'mcp' });
   await client.close();
 });
+
+test('the form shows hidden characters, and does not decide what it cannot show whole', async () => {
+  const { client } = await open('1', '--decide-in-client');
+  const asked: { message: string; requestedSchema: { properties: object } }[] = [];
+  client.setRequestHandler('elicitation/create', async ({ params }) => {
+    asked.push(params as never);
+    return { action: 'accept', content: { approve: true } } as never;
+  });
+  const hidden = 'Lea\u202E\u200B';
+  await client.callTool({ name: 'pay', arguments: { to: hidden } });
+  expect(asked[0]?.message).not.toMatch(/[\u202E\u200B]/);
+  const long = `${'x'.repeat(9_000)} and the rest`;
+  const paying = client.callTool({ name: 'pay', arguments: { to: long } });
+  const [request] = await place.pending();
+  await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(2);
+  expect(asked[1]).toMatchObject({
+    message: expect.stringContaining('waits in the inbox'),
+    requestedSchema: { properties: {} },
+  });
+  expect(paid(long)).toBe(0);
+  await place.ai.runs.decide(request?.id ?? '', 'reject');
+  expect(await paying).toMatchObject({ isError: true });
+  expect([paid(hidden), paid(long)]).toEqual([1, 0]);
+  await client.close();
+}, 60_000);
 
 test('an older client shows the form, too', async () => {
   const { client } = await place.legacy([MODERN, ledger], [...NAME, '--decide-in-client'], { elicitation: {} });

@@ -92,9 +92,12 @@ async function servePermission(_output: Output, options: PermitCommandOptions): 
   return undefined;
 }
 
+/** Tools are recorded as `mcp__server__tool`, so the name of a server must end where the first `__` begins. */
 const serverName = (name: string): string => {
-  if (/^[\w-]{1,40}$/.test(name)) return name;
-  throw usageFailure(`Invalid name “${visibleLine(name)}”: use up to 40 letters, digits, "_" and "-".`);
+  if (/^[\w-]{1,40}$/.test(name) && !/__|_$/.test(name)) return name;
+  throw usageFailure(
+    `Invalid name “${visibleLine(name)}”: use up to 40 letters, digits, "_" and "-", without "__" and without "_" at the end.`,
+  );
 };
 
 async function gateServer(output: Output, words: readonly string[], options: GateOptions): Promise<undefined> {
@@ -139,15 +142,26 @@ type Front = {
   readonly stop: Promise<unknown>;
 };
 
+const MOST_BYTES = 64 * 1024 * 1024;
+
 async function overStdio([command = '', ...args]: readonly string[], { gate, by, onError, say, stop }: Front) {
-  const { relay } = await import('../../mcp-gate/relay.ts');
-  const { client, server } = await stdioConnections(command, args);
-  client.onerror = onError;
+  const [{ relay }, { StdioClient }, { StdioClientTransport }] = await Promise.all([
+    import('../../mcp-gate/relay.ts'),
+    import('../../mcp-gate/stdio-client.ts'),
+    import('@modelcontextprotocol/client/stdio'),
+  ]);
+  const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined));
+  const server = new StdioClientTransport({
+    command,
+    args: [...args],
+    env: env as Record<string, string>,
+    maxBufferSize: MOST_BYTES,
+  });
   server.onerror = onError;
   const stopping = new AbortController();
   void stop.then(() => stopping.abort());
   say('');
-  await relay({ client, server, gate, principal: by, by, stop: stopping.signal });
+  await relay({ client: new StdioClient(), server, gate, by, onError, stop: stopping.signal });
 }
 
 async function overHttp(at: { readonly url: string; readonly host: string; readonly port: number }, front: Front) {
@@ -160,23 +174,6 @@ async function overHttp(at: { readonly url: string; readonly host: string; reado
   await front.stop;
   await served.close();
   await front.gate.close();
-}
-
-const MOST_BYTES = 64 * 1024 * 1024;
-
-async function stdioConnections(command: string, args: readonly string[]) {
-  const [{ StdioServerTransport }, { StdioClientTransport }] = await Promise.all([
-    import('@modelcontextprotocol/server/stdio'),
-    import('@modelcontextprotocol/client/stdio'),
-  ]);
-  const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined));
-  const server = new StdioClientTransport({
-    command,
-    args: [...args],
-    env: env as Record<string, string>,
-    maxBufferSize: MOST_BYTES,
-  });
-  return { client: new StdioServerTransport(undefined, undefined, { maxBufferSize: MOST_BYTES }), server };
 }
 
 /** A mistake in the rules would leave calls unprotected, so it ends the command. */
