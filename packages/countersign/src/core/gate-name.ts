@@ -12,5 +12,6 @@ export const GATES: readonly string[] = [
   'mastra',
   'genkit',
   'mcp',
-  'coding-agent',
+  'claude-code',
+  'codex',
 ];

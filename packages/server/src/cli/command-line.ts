@@ -2,34 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { Command, CommanderError } from 'commander';
-import { addAssign } from './commands/assign.ts';
-import { addAway } from './commands/away.ts';
-import { addDecide } from './commands/decide.ts';
-import { addApprove, addReject } from './commands/decide-many.ts';
-import { addEvidence } from './commands/evidence.ts';
-import { addGate } from './commands/gate.ts';
-import { addGrants } from './commands/grants.ts';
-import { addHook } from './commands/hook.ts';
-import { addInbox } from './commands/inbox.ts';
-import { addMcp } from './commands/mcp.ts';
-import { addChannels } from './commands/operations/channels.ts';
-import { addDev } from './commands/operations/dev.ts';
-import { addDoctor } from './commands/operations/doctor.ts';
-import { addInit } from './commands/operations/init.ts';
-import { addLink } from './commands/operations/link.ts';
-import { addMigrate } from './commands/operations/migrate.ts';
-import { addPasskeys } from './commands/operations/passkeys.ts';
-import { addRebuild } from './commands/operations/rebuild.ts';
-import { addServe } from './commands/operations/serve.ts';
-import { addTokens } from './commands/operations/tokens.ts';
-import { addVapidKeys } from './commands/operations/vapid-keys.ts';
-import { addWorker } from './commands/operations/worker.ts';
 import { type Action, completeOptions, examplesOf, withExamples } from './commands/options.ts';
-import { addRuns } from './commands/runs.ts';
-import { addShow } from './commands/show.ts';
-import { addStats } from './commands/stats.ts';
-import { addVerify } from './commands/verify.ts';
-import { addWatch } from './commands/watch.ts';
 import { type CommandFailure, EXIT, type ExitCode, failureOf, usageFailure } from './failure.ts';
 import { createOutput } from './print/output.ts';
 
@@ -45,7 +18,7 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
     async (...values) => {
       exitCode = (await work(output, ...values)) ?? EXIT.ok;
     };
-  const program = createProgram(action, (text) => {
+  const program = await createProgram(args[0] ?? '', action, (text) => {
     help += text;
   });
   try {
@@ -64,7 +37,8 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
   }
 }
 
-function createProgram(action: Action, writeHelp: (text: string) => void): Command {
+/** `first`: the first word. If it names a command, the program knows only that one; help and mistakes need all of them. */
+async function createProgram(first: string, action: Action, writeHelp: (text: string) => void): Promise<Command> {
   const program = new Command('countersign')
     .description('People approve what AI agents do: a tool call pauses, a person decides, the run resumes.')
     .version(version(), '-v, --version', 'print the version')
@@ -88,19 +62,57 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
     ['countersign dev', 'serve agents.ts in this folder, or a demo, and open the inbox'],
     ['countersign inbox', 'decide pending requests in the terminal'],
   ).addHelpText('after', GENERAL_HELP);
-  program.commandsGroup('Run:');
-  for (const add of [addInit, addDev, addServe, addWorker, addGate, addMcp, addHook]) add(program, action);
-  program.commandsGroup('Decide:');
-  for (const add of [addInbox, addWatch, addDecide, addApprove, addReject, addAssign, addAway, addGrants])
-    add(program, action);
-  program.commandsGroup('Inspect:');
-  for (const add of [addRuns, addShow, addStats, addEvidence, addVerify]) add(program, action);
-  program.commandsGroup('Maintain:');
-  for (const add of [addLink, addTokens, addPasskeys, addVapidKeys, addChannels, addDoctor, addMigrate, addRebuild])
-    add(program, action);
+  const named = Object.values(COMMANDS).some((group) => Object.hasOwn(group, first)) ? first : undefined;
+  for (const [title, group] of Object.entries(COMMANDS)) {
+    program.commandsGroup(title);
+    const wanted = Object.entries(group).filter(([name]) => named === undefined || name === named);
+    for (const add of await Promise.all(wanted.map(([, load]) => load()))) add(program, action);
+  }
   completeOptions(program);
   return program;
 }
+
+type Add = (program: Command, action: Action) => void;
+
+/** The commands by group, in the order of the help. A command loads its own file only, so that hooks of coding agents start at once. */
+const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Add>>>>> = {
+  'Run:': {
+    init: async () => (await import('./commands/operations/init.ts')).addInit,
+    dev: async () => (await import('./commands/operations/dev.ts')).addDev,
+    serve: async () => (await import('./commands/operations/serve.ts')).addServe,
+    worker: async () => (await import('./commands/operations/worker.ts')).addWorker,
+    gate: async () => (await import('./commands/gate.ts')).addGate,
+    mcp: async () => (await import('./commands/mcp.ts')).addMcp,
+    hook: async () => (await import('./commands/hook.ts')).addHook,
+  },
+  'Decide:': {
+    inbox: async () => (await import('./commands/inbox.ts')).addInbox,
+    watch: async () => (await import('./commands/watch.ts')).addWatch,
+    decide: async () => (await import('./commands/decide.ts')).addDecide,
+    approve: async () => (await import('./commands/decide-many.ts')).addApprove,
+    reject: async () => (await import('./commands/decide-many.ts')).addReject,
+    assign: async () => (await import('./commands/assign.ts')).addAssign,
+    away: async () => (await import('./commands/away.ts')).addAway,
+    grants: async () => (await import('./commands/grants.ts')).addGrants,
+  },
+  'Inspect:': {
+    runs: async () => (await import('./commands/runs.ts')).addRuns,
+    show: async () => (await import('./commands/show.ts')).addShow,
+    stats: async () => (await import('./commands/stats.ts')).addStats,
+    evidence: async () => (await import('./commands/evidence.ts')).addEvidence,
+    verify: async () => (await import('./commands/verify.ts')).addVerify,
+  },
+  'Maintain:': {
+    link: async () => (await import('./commands/operations/link.ts')).addLink,
+    tokens: async () => (await import('./commands/operations/tokens.ts')).addTokens,
+    passkeys: async () => (await import('./commands/operations/passkeys.ts')).addPasskeys,
+    'vapid-keys': async () => (await import('./commands/operations/vapid-keys.ts')).addVapidKeys,
+    channels: async () => (await import('./commands/operations/channels.ts')).addChannels,
+    doctor: async () => (await import('./commands/operations/doctor.ts')).addDoctor,
+    migrate: async () => (await import('./commands/operations/migrate.ts')).addMigrate,
+    rebuild: async () => (await import('./commands/operations/rebuild.ts')).addRebuild,
+  },
+};
 
 const GENERAL_HELP = `
 Where runs are stored, first match wins:

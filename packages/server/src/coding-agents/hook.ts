@@ -1,8 +1,7 @@
 // The hook of coding agents: one event as JSON in, one answer as JSON out. Claude Code and Codex send nearly the same events.
-import { z } from '@hono/zod-openapi';
-import type { Countersign } from 'countersign';
+import { type Countersign, z } from 'countersign';
 import { type McpRules, ruleFor } from '../mcp-gate/rules.ts';
-import { type AgentCall, type Permit, permit, report } from './permits.ts';
+import { type AgentCall, type Permit, permit, report, settleDueCalls } from './permits.ts';
 
 const Event = z.looseObject({
   hook_event_name: z.string(),
@@ -37,29 +36,34 @@ export async function answerHook(text: string, options: HookOptions): Promise<ob
     tool_input: input = {},
   } = event;
   if (tool === undefined) throw new Error(`The event ${name} has no tool_name.`);
-  const call: AgentCall = { tool, input, session, id };
+  const agent = event.turn_id === undefined ? 'claude-code' : 'codex';
+  const call: AgentCall = { agent, tool, input, session, id };
   switch (name) {
     case 'PreToolUse':
     case 'PermissionRequest':
-      return ask(name, call, event.turn_id !== undefined, options);
+      await settleDueCalls(options.ai);
+      return ask(name, call, options);
     case 'PostToolUse':
-      await report(options.ai, call, { output: event.tool_response ?? null });
-      return undefined;
+      return void (await reported(call, { output: event.tool_response ?? null }, options));
     case 'PostToolUseFailure':
-      await report(options.ai, call, { error: event.error ?? 'It failed.' });
-      return undefined;
+      return void (await reported(call, { error: event.error ?? 'It failed.' }, options));
     default:
       throw new Error(`The event ${name} is not one that this hook answers.`);
   }
+}
+
+async function reported(call: AgentCall, end: Parameters<typeof report>[2], { ai }: HookOptions): Promise<void> {
+  await report(ai, call, end);
+  await settleDueCalls(ai);
 }
 
 /** A call that a rule allows is left to the permissions of the agent. */
 async function ask(
   name: 'PreToolUse' | 'PermissionRequest',
   call: AgentCall,
-  isCodex: boolean,
   { rules, defer, ...options }: HookOptions,
 ): Promise<object | undefined> {
+  const isCodex = call.agent === 'codex';
   const rule = ruleFor(rules, { name: call.tool }, call.input);
   if (rule.action === 'allow') return undefined;
   const given: Permit =

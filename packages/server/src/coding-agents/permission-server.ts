@@ -31,7 +31,10 @@ export function servePermissions(options: Omit<PermitOptions, 'reportsEnd'>, sto
         void context.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
       }, TICK_MS);
       try {
-        const given = await permit({ tool, input, session, id }, { ...options, reportsEnd: false });
+        const given = await permit(
+          { agent: 'claude-code', tool, input, session, id },
+          { ...options, reportsEnd: false },
+        );
         return answer(
           given.allowed ? { behavior: 'allow', updatedInput: given.input } : { behavior: 'deny', message: given.text },
         );

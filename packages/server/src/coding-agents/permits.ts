@@ -3,9 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { type Countersign, type Gate, gateText } from 'countersign';
 import { hashOf } from '../mcp-gate/hash-of.ts';
 import { OpenCalls } from '../mcp-gate/open-calls.ts';
+import { callTitle } from './call-title.ts';
+
+/** The coding agents, by the names of their gates. */
+export const CODING_AGENTS = ['claude-code', 'codex'] as const;
 
 /** A call that an agent wants to make. */
 export type AgentCall = {
+  readonly agent: (typeof CODING_AGENTS)[number];
   readonly tool: string;
   readonly input: unknown;
   /** The conversation of the agent. */
@@ -32,18 +37,20 @@ export type PermitOptions = {
   readonly takesEdits?: boolean;
 };
 
-type Granted = { readonly tool: string; readonly key: string; readonly token: string; readonly call: string };
+type Granted = { readonly key: string; readonly token: string; readonly call: string };
 
 const COLLECTION = 'coding-agent-calls';
 const DAY_MS = 86_400_000;
 const MOST_CHARACTERS = 50_000;
+const MOST_DUE = 20;
 
 /** Asks, waits, and grants the start at most once: asked again about a call that was allowed, it refuses. */
 export async function permit(call: AgentCall, options: PermitOptions): Promise<Permit> {
   const { ai, by, waitMs, leaseMs, reportsEnd, takesEdits = true } = options;
-  const gate = gateOf(ai, call.tool);
+  const gate = gateOf(ai, call);
   const identity = hashOf([call.session, call.tool, call.input]);
   const ticket = await new OpenCalls(ai).take(identity, {
+    gate: call.agent,
     tool: recordedName(call.tool),
     client: call.session,
     newKey: () => `agent:${call.id === undefined ? randomUUID() : hashOf([call.session, call.id])}`,
@@ -78,7 +85,7 @@ export async function permit(call: AgentCall, options: PermitOptions): Promise<P
     await ticket.over();
   } else
     for (const name of namesOf({ ...call, input: start.input }))
-      await remember(ai, name, { tool: call.tool, key, token, call: identity });
+      await remember(ai, name, { key, token, call: identity });
   return { allowed: true, input: start.input };
 }
 
@@ -91,9 +98,9 @@ export async function report(
   for (const name of namesOf(call)) {
     const note = await ai.runs.notes.get(COLLECTION, name);
     if (!note) continue;
-    const { tool, key, token, call: identity } = note.value as Granted;
+    const { key, token, call: identity } = note.value as Granted;
     const given = 'output' in end ? { output: kept(end.output) } : { error: end.error.slice(0, MOST_CHARACTERS) };
-    await gateOf(ai, tool).finish({ key }, token, given);
+    await gateOf(ai, call).finish({ key }, token, given);
     for (const known of namesOf(call)) await ai.runs.notes.remove(COLLECTION, known);
     await new OpenCalls(ai).end(identity, key);
     return true;
@@ -121,12 +128,25 @@ const namesOf = ({ session, id, tool, input }: AgentCall): readonly string[] => 
 const remember = (ai: Countersign, name: string, granted: Granted) =>
   ai.runs.notes.put(COLLECTION, name, granted, { expiresAt: Date.now() + DAY_MS });
 
+/**
+ * Asks a person about each call that was allowed and whose lease passed without a report, and closes requests whose deadline passed.
+ * A store without a server and without a worker relies on it.
+ */
+export async function settleDueCalls(ai: Countersign): Promise<void> {
+  for (const name of CODING_AGENTS) {
+    const gate = ai.gate({ name: 'due' }, { name });
+    // A damaged run stays as it is, and must not keep people from the others.
+    for (const runId of await ai.runs.store.due(MOST_DUE, [name])) await gate.read(runId).catch(() => undefined);
+  }
+}
+
 /** Tools of agents have names such as `Bash`, `apply_patch` or `mcp__server__tool`. */
 const recordedName = (tool: string): string =>
   /^[\w-]{1,128}$/.test(tool) ? tool : `${tool.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${hashOf(tool)}`;
 
-function gateOf(ai: Countersign, tool: string): Gate {
-  return ai.gate({ name: recordedName(tool), title: tool, description: 'A call of a coding agent.' });
+function gateOf(ai: Countersign, { agent, tool, input }: AgentCall): Gate {
+  const description = 'A call of a coding agent.';
+  return ai.gate({ name: recordedName(tool), title: callTitle(tool, input), description }, { name: agent });
 }
 
 /** The end of a call without what is too long to keep. */

@@ -19,6 +19,7 @@ export type Ticket = {
 
 /** `client` is null if nobody can be recognised as the same client. `until`: a process answers it until then. */
 type Entry = {
+  readonly gate: string | null;
   readonly tool: string;
   readonly client: string | null;
   readonly isSent: boolean;
@@ -26,6 +27,8 @@ type Entry = {
 };
 
 export type TakeOptions = {
+  /** The name of the gate, if it is not the default one. */
+  readonly gate?: string;
   /** The tool as recorded. */
   readonly tool: string;
   /** The client; undefined if its next call cannot be recognised as its own. */
@@ -34,6 +37,8 @@ export type TakeOptions = {
   readonly runsHere?: (key: string) => boolean;
   readonly newKey: () => string;
 };
+
+type Named = Pick<TakeOptions, 'gate' | 'tool' | 'client'>;
 
 /** A client that does not come back for so long has lost its call. Longer than one leg. */
 const HELD_MS = 90_000;
@@ -53,23 +58,24 @@ export class OpenCalls {
    * Continues an equal call, or begins one. `call` identifies the person, the tool and the arguments. A call whose process is gone
    * after it was sent is turned into a doubt here, and an equal call of the same person continues the doubt, whatever its client.
    */
-  async take(call: string, { tool, client, runsHere = () => false, newKey }: TakeOptions): Promise<Ticket> {
+  async take(call: string, { runsHere = () => false, newKey, ...given }: TakeOptions): Promise<Ticket> {
+    const { client } = given;
     const { items } = await this.#ai.runs.notes.list(COLLECTION, { after: `${call}.`, limit: MOST_EQUAL });
     for (const { key: name, value, version } of items) {
       if (!name.startsWith(`${call}.`)) break;
       const entry = value as Entry;
       const key = name.slice(call.length + 1);
-      if (entry.isSent && !runsHere(key) && (await this.#outcome(entry.tool, key)) === 'doubt')
+      if (entry.isSent && !runsHere(key) && (await this.#outcome(entry, key)) === 'doubt')
         return this.#ticket(call, key, { ...entry, client: client ?? null });
       if (client === undefined || entry.client !== client || entry.until > Date.now()) continue;
       if (await this.#put(name, { ...entry, until: Date.now() + HELD_MS }, version))
         return this.#ticket(call, key, entry);
     }
-    return this.resume(call, newKey(), { tool, client });
+    return this.resume(call, newKey(), given);
   }
 
   /** The ticket of a call whose key is known. */
-  async resume(call: string, key: string, given: Pick<TakeOptions, 'tool' | 'client'>): Promise<Ticket> {
+  async resume(call: string, key: string, given: Named): Promise<Ticket> {
     const note = await this.#ai.runs.notes.get(COLLECTION, `${call}.${key}`);
     return this.#ticket(call, key, (note?.value as Entry | undefined) ?? newEntry(given));
   }
@@ -130,16 +136,16 @@ export class OpenCalls {
     const entry = value as Entry;
     const key = name.slice(name.indexOf('.') + 1);
     if (!entry.isSent || runsHere(key)) return;
-    const outcome = await this.#outcome(entry.tool, key);
+    const outcome = await this.#outcome(entry, key);
     // The process that answered it is gone, or has removed the note. A known outcome waits for its client for a day.
     if (outcome === 'doubt') await this.#put(name, { ...entry, until: 0 }, version);
     if (outcome === 'known') await this.#put(name, { ...entry, isSent: false, until: 0 }, version);
   }
 
   /** Waits while another process drives the call. If that process is gone, its call becomes a doubt here. */
-  async #outcome(tool: string, key: string): Promise<'doubt' | 'known' | 'open'> {
+  async #outcome({ gate, tool }: Entry, key: string): Promise<'doubt' | 'known' | 'open'> {
     try {
-      const { status } = await this.#ai.gate({ name: tool }).read(key);
+      const { status } = await this.#ai.gate({ name: tool }, gate === null ? {} : { name: gate }).read({ key });
       if (status === 'doubt') return 'doubt';
       return status === 'started' || status === 'pending' || status === 'approved' ? 'open' : 'known';
     } catch (error) {
@@ -156,7 +162,8 @@ export class OpenCalls {
   }
 }
 
-const newEntry = ({ tool, client }: Pick<TakeOptions, 'tool' | 'client'>): Entry => ({
+const newEntry = ({ gate, tool, client }: Named): Entry => ({
+  gate: gate ?? null,
   tool,
   client: client ?? null,
   isSent: false,

@@ -1,8 +1,12 @@
 // The hook and the permission tool of coding agents, with events in the shapes of their documentation.
+import { once } from 'node:events';
+import { appendFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { countersign, memoryStore } from 'countersign';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { callTitle } from '../../src/coding-agents/call-title.ts';
 import { answerHook, type HookOptions } from '../../src/coding-agents/hook.ts';
 import { createWorkplace, MAIN, type Workplace } from '../cli/workplace.ts';
 
@@ -30,7 +34,7 @@ function openHook(more: Partial<HookOptions> = {}) {
   const request = async () => {
     await expect.poll(async () => (await ai.runs.interrupts()).items.length).toBeGreaterThan(0);
     const [found] = (await ai.runs.interrupts()).items;
-    return { id: found?.id ?? '', runId: found?.runId ?? '', tool: found?.tool };
+    return { id: found?.id ?? '', runId: found?.runId ?? '', asked: found };
   };
   return { ai, request, hook: (event: string) => answerHook(event, options) };
 }
@@ -51,8 +55,9 @@ describe('the hook', () => {
   test('an approved call is allowed once, and its end is recorded', async () => {
     const { ai, hook, request } = openHook();
     const asked = hook(pre('toolu_1'));
-    const { id, runId, tool } = await request();
-    expect(tool).toBe('Bash');
+    const { id, runId, asked: card } = await request();
+    expect(card).toMatchObject({ tool: 'Bash', agent: 'claude-code' });
+    expect(card?.part.metadata).toMatchObject({ title: 'Bash: npm test' });
     await ai.runs.decide(id, 'approve', { by: 'bea' });
     expect(await asked).toEqual(allow(BASH.tool_input));
     expect(await hook(pre('toolu_1'))).toEqual(denied(expect.stringContaining('Do not repeat it')));
@@ -66,6 +71,9 @@ describe('the hook', () => {
     const rejected = hook(pre('toolu_1'));
     await ai.runs.decide((await request()).id, { type: 'reject', reason: 'use pnpm' });
     expect(await rejected).toEqual(denied('Bash was not run: use pnpm'));
+    const unexplained = hook(pre('toolu_3', { tool_input: { command: 'ls' } }));
+    await ai.runs.decide((await request()).id, 'reject');
+    expect(await unexplained).toEqual(denied('Bash was not run: a person rejected it.'));
     const edited = hook(pre('toolu_2'));
     await ai.runs.decide((await request()).id, { type: 'approve', edit: { command: 'pnpm test' } });
     expect(await edited).toEqual(allow({ command: 'pnpm test' }));
@@ -80,15 +88,17 @@ describe('the hook', () => {
     expect((await ai.runs.list()).items).toHaveLength(1);
   });
 
-  test('an allowed call without an end is in doubt after its lease', async () => {
+  test('an allowed call without an end is in doubt after its lease, once the agent sends its next event', async () => {
     const { ai, hook, request } = openHook({ leaseMs: 100 });
     const asked = hook(pre('toolu_1'));
-    const { id, runId } = await request();
+    const { id } = await request();
     await ai.runs.decide(id, 'approve');
     await asked;
-    await expect
-      .poll(async () => (await ai.gate({ name: 'Bash' }).read(runId)).status, { timeout: 5_000 })
-      .toBe('doubt');
+    const kinds = async () => {
+      await hook(post('toolu_2').replace('npm test', 'ls'));
+      return (await ai.runs.interrupts()).items.map(({ kind }) => kind);
+    };
+    await expect.poll(kinds).toEqual(['unknown-outcome']);
   });
 
   test('a failed call is recorded as failed', async () => {
@@ -98,7 +108,7 @@ describe('the hook', () => {
     await ai.runs.decide(id, 'approve');
     await asked;
     await hook(post('toolu_1').replace('"PostToolUse"', '"PostToolUseFailure","error":"exit code 1"'));
-    expect(await ai.gate({ name: 'Bash' }).read(runId)).toMatchObject({ status: 'failed' });
+    expect(await ai.gate({ name: 'Bash' }, { name: 'claude-code' }).read(runId)).toMatchObject({ status: 'failed' });
   });
 
   test('a grant lets the same command run again without a question', async () => {
@@ -128,6 +138,22 @@ describe('the hook', () => {
     expect(await codex).toEqual(denied(expect.stringContaining('a person changed its input')));
   });
 
+  test.each([
+    ['Write', { file_path: '/project/a.ts', content: 'x' }, 'Write: /project/a.ts'],
+    ['mcp__github__create_issue', { title: 'A bug' }, 'github: create_issue'],
+    ['shell', { command: ['bash', '-lc', 'make'] }, 'shell: bash -lc make'],
+    [
+      'apply_patch',
+      { command: '*** Begin Patch\n*** Add File: a.ts\n+x\n*** Delete File: b.ts' },
+      'apply_patch: Add a.ts, Delete b.ts',
+    ],
+    ['Bash', { command: 'echo \u202ea\nrm -rf /' }, 'Bash: echo <U+202E>a⏎rm -rf /'],
+    ['Bash', { command: 'x'.repeat(200) }, `Bash: ${'x'.repeat(93)}…`],
+    ['Stop', { reason: 7 }, 'Stop'],
+  ])('the title of a call of %s says in one line what will happen', (tool, input, title) => {
+    expect(callTitle(tool, input)).toBe(title);
+  });
+
   test('rules leave harmless tools to the agent, and deny others', async () => {
     const rules = {
       rules: [
@@ -154,8 +180,39 @@ describe('the commands', { timeout: 60_000 }, () => {
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr).toContain('The call is blocked');
     }
+    // A file of the user that ends the process, or prints where the answer belongs.
+    place.withAgents();
+    appendFileSync(place.path('agents.ts'), "process.stdout.write('noise');\nprocess.exit(0);\n");
+    const ended = await place.spawned(['hook'], {}, pre('toolu_1'));
+    expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('The call is blocked') });
+    rmSync(place.path('agents.ts'));
     const noStore = await place.spawned(['hook', '--store', 'nowhere'], {}, pre('toolu_1'));
     expect(noStore).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  test('a store that accepts connections and never responds blocks the call', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const store = `postgres://nobody@127.0.0.1:${port}/runs`;
+    const { code, stdout, stderr } = await place.spawned(['hook', '--wait', '0', '--store', store], {}, pre('toolu_1'));
+    silent.close();
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('The call is blocked');
+  });
+
+  test('the hook loads neither the server nor its telemetry, inbox, demo and MCP parts', async () => {
+    const listing = `import { registerHooks } from 'node:module';
+      registerHooks({ load: (url, context, next) => (process.stderr.write(url + '\\n'), next(url, context)) });`;
+    const loader = `data:text/javascript,${encodeURIComponent(listing)}`;
+    const args = ['--import', loader, MAIN, 'hook', '--wait', '0', '--store', 'sqlite:./speed.sqlite'];
+    const { code, stderr } = await place.run(process.execPath, args, {}, pre('toolu_1'));
+    expect(code).toBe(0);
+    const urls = stderr.split('\n').filter((line) => line.startsWith('file:'));
+    expect(urls.length).toBeGreaterThan(100);
+    const heavy =
+      /opentelemetry|modelcontextprotocol|node-server|simplewebauthn|prompts|nodemailer|server\/src\/(api|demo|client|telemetry|pages|channels|cli\/backend|cli\/inbox)\/|countersign\/(dist|src)\/(ui|testing)\//;
+    expect(urls.filter((url) => heavy.test(url) && !url.includes('/prompts/'))).toEqual([]);
   });
 
   test('the hook waits, says that the call waits, and leaves the request in the inbox', async () => {
@@ -163,10 +220,14 @@ describe('the commands', { timeout: 60_000 }, () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual(denied(expect.stringContaining('waits for a person')));
     const [request] = (await place.json('inbox', '--list')).items;
-    expect(request).toMatchObject({ tool: 'Bash', agent: 'gate' });
-    await place.json('decide', request.id, '--approve', '--by', 'bea');
-    const again = await place.spawned(['hook', '--wait', '5'], {}, pre('toolu_2'));
-    expect(JSON.parse(again.stdout)).toEqual(allow(BASH.tool_input));
+    expect(request).toMatchObject({ tool: 'Bash', agent: 'claude-code', title: 'Bash: npm test' });
+    await place.json('decide', request.id, '--edit', '{"command":"npm run check"}', '--by', 'bea');
+    const again = await place.spawned(['hook', '--wait', '5', '--lease', '1'], {}, pre('toolu_2'));
+    expect(JSON.parse(again.stdout)).toEqual(allow({ command: 'npm run check' }));
+    // No server and no worker runs on this store.
+    await expect
+      .poll(async () => (await place.json('inbox', '--list')).items)
+      .toMatchObject([{ kind: 'unknown-outcome' }]);
   });
 
   test('the permission tool answers with the recorded input', async () => {
@@ -188,7 +249,7 @@ describe('the commands', { timeout: 60_000 }, () => {
     await expect
       .poll(
         async () => {
-          [request] = (await place.json('inbox', '--list')).items;
+          [request] = (await place.json('inbox', '--list', '--tool', 'Write')).items;
           return request;
         },
         { timeout: 20_000 },

@@ -1,7 +1,7 @@
 // The gate for calls of programs outside: asked once per key, decided in the record, run at most once.
 import { randomUUID } from 'node:crypto';
 import { ConflictError, UsageError } from '../../core/errors.ts';
-import type { Result } from '../../core/event.ts';
+import { type Decision, isByDeadline, type Result } from '../../core/event.ts';
 import { copyOf, hasTooManyValues, type Json, MOST_VALUES, sameJson, toJson } from '../../core/json.ts';
 import {
   aContext,
@@ -298,10 +298,17 @@ function resultOf({ run, edited: input, status }: CallRecord): GateResult {
       if (result.type === 'output') return { status: 'done', runId, input, output: result.output };
       if (result.type === 'error' || result.mayHaveActed)
         return { status: 'failed', runId, input, error: result.text, mayHaveActed: result.mayHaveActed === true };
-      const reason = decision && 'reason' in decision ? decision.reason : undefined;
-      return { status: 'rejected', runId, reason: reason ?? result.text };
+      return { status: 'rejected', runId, reason: reasonOf(decision) ?? result.text };
     }
   }
+}
+
+/** What a person gave as the reason, or what happened. It completes the sentence `pay was not run: …`. */
+function reasonOf(decision: Decision | undefined): string | undefined {
+  if (decision?.type !== 'reject' && decision?.type !== 'cancel') return undefined;
+  if (decision.reason) return decision.reason;
+  if (isByDeadline(decision)) return 'its deadline passed.';
+  return decision.type === 'reject' ? 'a person rejected it.' : 'a person cancelled it.';
 }
 
 const aKey: OptionKind = {

@@ -15,6 +15,7 @@ import { interruptCard, misfitOf } from 'countersign/ui';
 import { summaryOf } from '../../api/run-answer.ts';
 import { runTitles } from '../../api/run-titles.ts';
 import { createWaitsFor } from '../../api/waits-for.ts';
+import { settleDueCalls } from '../../coding-agents/permits.ts';
 import { defined } from '../../defined.ts';
 import { askForCall, recordedCalls } from '../../gate-calls.ts';
 import { holdsOf, releaseHold, removeHold, takeHold } from '../../holds.ts';
@@ -66,15 +67,11 @@ export function storeBackend(options: StoreBackendOptions): Backend {
   const decide: Backend['decide'] = async (interruptId, decision, options = {}) => {
     const interrupt = await runs.interrupt(interruptId);
     if (channel === 'mcp') refuseOwnRequests(interrupt, { id: person, scopes: ['read', 'decide'] }, mcp);
-    const deciding = ai.agents.has(interrupt.agent)
-      ? ai
-      : withPlaceholderTool(cardOf(interrupt, null), decision, store);
-    const decided = await deciding.runs.decide(interruptId, decision, {
-      ...options,
-      by: person,
-      roles,
-      channel,
-      drive: false,
+    const recorded = { ...options, by: person, roles, channel, drive: false } as const;
+    const decided = await runs.decide(interruptId, decision, recorded).catch((error: unknown) => {
+      if (!isUnknownAgent(error)) throw error;
+      const deciding = withPlaceholderTool(cardOf(interrupt, null), decision, store);
+      return deciding.runs.decide(interruptId, decision, recorded);
     });
     // The decision is recorded; a hold that remains expires.
     await removeHold(runs.notes, interruptId).catch(() => undefined);
@@ -99,6 +96,7 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     follow: (runId, signal) => runs.events(runId, { signal }),
     evidence: async (runId) => evidenceText(await runs.evidence(runId)),
     cards: async (query) => {
+      await settleDueCalls(ai);
       const page = await runs.interrupts(query);
       return { ...page, items: await cardsOf(page.items) };
     },
@@ -168,6 +166,9 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     close,
   };
 }
+
+/** The record of a call from outside describes its tool, so any process decides it. That of another agent does not. */
+const isUnknownAgent = (error: unknown): boolean => (error as { code?: unknown } | undefined)?.code === 'unknown-agent';
 
 /** A failure of the command is a refusal of this decision; its message is for people. */
 const plainError = (interruptId: string, error: unknown): unknown =>

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { EXIT, type ExitCode, failureOf } from '../failure.ts';
 import type { Output } from '../print/output.ts';
+import { failClosed } from '../runtime/fail-closed.ts';
 import { type PermitCommandOptions, rulesOf, withPermits } from './mcp.ts';
 import { type Action, withExamples } from './options.ts';
 import { readValue } from './value.ts';
@@ -28,30 +29,32 @@ export function addHook(program: Command, action: Action): void {
   );
 }
 
+/** How long opening the store and writing the answer may take, beside --wait. */
+const MARGIN_MS = 10_000;
+
 async function hook(output: Output, options: HookCommandOptions): Promise<ExitCode | undefined> {
-  // Standard output belongs to the answer.
-  console.log = console.error;
+  const { wait, lease, defer = false } = options;
+  const { answer, refused } = failClosed(1_000 * wait + MARGIN_MS);
   try {
     const text = await readValue('The event', '-');
     const [{ openGate }, { answerHook }] = await Promise.all([
-      import('../runtime/opening.ts'),
+      import('../runtime/opening-gate.ts'),
       import('../../coding-agents/hook.ts'),
     ]);
-    const opened = await openGate(options);
+    const { ai, by, close } = await openGate(options);
     try {
-      const { ai, by } = opened;
-      const { wait, lease, defer = false } = options;
       const rules = await rulesOf(options.rules, undefined);
       const times = { waitMs: 1_000 * wait, leaseMs: 1_000 * lease };
-      const answer = await answerHook(text, { ai, by, rules, defer, ...times });
-      if (answer !== undefined) process.stdout.write(`${JSON.stringify(answer)}\n`);
+      const given = await answerHook(text, { ai, by, rules, defer, ...times });
+      await answer(given === undefined ? '' : `${JSON.stringify(given)}\n`);
     } finally {
-      await opened.close();
+      await close();
     }
     return undefined;
   } catch (error) {
     const failed = failureOf(error);
     output.failure(failed.saying(`The call is blocked, because asking failed: ${failed.message}`));
+    refused();
     return EXIT.usage;
   }
 }

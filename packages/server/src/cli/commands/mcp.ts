@@ -8,7 +8,7 @@ import type { McpRules } from '../../mcp-gate/rules.ts';
 import { CommandFailure, EXIT, failureOf, usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import type { OpenedGate } from '../runtime/opening.ts';
+import type { OpenedGate } from '../runtime/opening-gate.ts';
 import { stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
 import { addMcpInbox } from './mcp-inbox.ts';
 import { type Action, httpUrl, type StoreOptions, wholeNumber, withExamples, withStore } from './options.ts';
@@ -76,13 +76,13 @@ export type PermitCommandOptions = StoreOptions & {
 export const withPermits = (command: Command, wait: number): Command =>
   withStore(command)
     .option('--by <person>', 'whom the agent works for (default: $USER)')
-    .option('--wait <seconds>', 'how long to wait for the decision', wholeNumber(1, 86_400), wait)
+    .option('--wait <seconds>', 'how long to wait for the decision', wholeNumber(0, 86_400), wait)
     .option('--lease <seconds>', 'how long an allowed call may run', wholeNumber(1, 86_400), 600);
 
 async function servePermission(_output: Output, options: PermitCommandOptions): Promise<undefined> {
   console.log = console.error;
   const [{ openGate }, { servePermissions }] = await Promise.all([
-    import('../runtime/opening.ts'),
+    import('../runtime/opening-gate.ts'),
     import('../../coding-agents/permission-server.ts'),
   ]);
   const { ai, by, close } = await openGate(options);
@@ -110,7 +110,7 @@ async function gateServer(output: Output, words: readonly string[], options: Gat
   if ((url === undefined) !== (listen === undefined)) throw usageFailure('--url and --listen work together.');
   // Standard output belongs to the protocol.
   console.log = console.error;
-  const { openGate } = await import('../runtime/opening.ts');
+  const { openGate } = await import('../runtime/opening-gate.ts');
   const { url: _upstream, ...own } = options;
   const opened = await openGate(own);
   try {

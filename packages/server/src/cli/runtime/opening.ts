@@ -1,5 +1,4 @@
 // Opens what a command works on: a backend, or the user's agents on their store.
-import { userInfo } from 'node:os';
 import { type Countersign, countersign } from 'countersign';
 import type { Notes, Store } from 'countersign/store';
 import { demoAgents } from '../../demo/agents.ts';
@@ -12,6 +11,7 @@ import type { BackendOptions, StoreOptions } from '../commands/options.ts';
 import { usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
 import { type AgentsEnvironment, type AgentsExport, findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
+import { personOf } from './opening-gate.ts';
 import { type Opening, openStore, shownAddress, storeAddress } from './store-address.ts';
 
 export type OpenedAgents = {
@@ -74,35 +74,6 @@ async function openBackend(options: BackendOptions, { agents, channel = 'cli' }:
   const definitionsOnly = { store, ...(await loadStandIn()), env: process.env };
   const ai = loaded?.kind === 'function' ? await loaded.make(definitionsOnly) : countersign({ store });
   return storeBackend({ ...decider, ai, where: shownAddress(address), store, close: () => store.close() });
-}
-
-const personOf = ({ by }: BackendOptions): string =>
-  by || process.env.USER || process.env.LOGNAME || userInfo().username;
-
-export type OpenedGate = {
-  readonly ai: Countersign;
-  /** The person at this machine, or the one that the options name. */
-  readonly by: string;
-  readonly where: string;
-  /** What a `countersign.config` file exports as `mcp`, and the name of the file. */
-  readonly mcp: { readonly rules: unknown; readonly file: string } | undefined;
-  close(): Promise<void>;
-};
-
-/** Opens the store for calls of programs outside, with the policies of the agents file if there is one. Nothing is driven here. */
-export async function openGate(options: BackendOptions): Promise<OpenedGate> {
-  const file = options.store !== undefined && options.agents === undefined ? undefined : findAgentsFile(options.agents);
-  const loaded = file === undefined ? undefined : await loadAgentsFile(file, ({ store }) => countersign({ store }));
-  const mcp = loaded?.mcp === undefined ? undefined : { rules: loaded.mcp, file: shownPath(loaded.file) };
-  const by = personOf(options);
-  if (loaded?.kind === 'instance' && options.store === undefined)
-    return { ai: loaded.ai, by, where: storeOf(loaded), mcp, close: async () => {} };
-  const address = storeAddress(options);
-  const store = await openStore(address, 'make');
-  const definitionsOnly = { store, ...(await loadStandIn()), env: process.env };
-  const ai = loaded?.kind === 'function' ? await loaded.make(definitionsOnly) : countersign({ store });
-  void ai.runs;
-  return { ai, by, where: shownAddress(address), mcp, close: () => store.close() };
 }
 
 const SLOW_MS = 5_000;

@@ -1,0 +1,45 @@
+// Opens the store for calls of programs outside. A coding agent waits for this, so it loads only what it uses.
+import { userInfo } from 'node:os';
+import { type Countersign, countersign } from 'countersign';
+import type { BackendOptions } from '../commands/options.ts';
+import { openStore, shownAddress, storeAddress } from './store-address.ts';
+
+export const personOf = ({ by }: BackendOptions): string =>
+  by || process.env.USER || process.env.LOGNAME || userInfo().username;
+
+export type OpenedGate = {
+  readonly ai: Countersign;
+  /** The person at this machine, or the one that the options name. */
+  readonly by: string;
+  readonly where: string;
+  /** What a `countersign.config` file exports as `mcp`, and the name of the file. */
+  readonly mcp: { readonly rules: unknown; readonly file: string } | undefined;
+  close(): Promise<void>;
+};
+
+/** Opens the store, with the policies of the agents file if there is one. Nothing is driven here. */
+export async function openGate(options: BackendOptions): Promise<OpenedGate> {
+  const loaded = options.store !== undefined && options.agents === undefined ? undefined : await loadAgents(options);
+  const { mcp, file = '' } = loaded ?? {};
+  const opened = { by: personOf(options), mcp: mcp === undefined ? undefined : { rules: mcp, file } };
+  if (loaded?.kind === 'instance' && options.store === undefined)
+    return { ...opened, ai: loaded.ai, where: `the store in ${file}`, close: async () => {} };
+  const address = storeAddress(options);
+  const store = await openStore(address, 'make');
+  const make = async () => {
+    if (loaded?.kind !== 'function') return countersign({ store });
+    const { standIn } = await import('../../demo/environment.ts');
+    return loaded.make({ store, ...(await standIn()), env: process.env });
+  };
+  const ai = await make();
+  void ai.runs;
+  return { ...opened, ai, where: shownAddress(address), close: () => store.close() };
+}
+
+async function loadAgents({ agents }: BackendOptions) {
+  const { findAgentsFile, loadAgentsFile, shownPath } = await import('./agents-file.ts');
+  const found = findAgentsFile(agents);
+  if (found === undefined) return undefined;
+  const loaded = await loadAgentsFile(found, ({ store }) => countersign({ store }));
+  return { ...loaded, file: shownPath(loaded.file) };
+}
