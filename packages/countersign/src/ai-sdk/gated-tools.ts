@@ -41,11 +41,11 @@ export function gateTools<Tools extends ToolSet>(tools: Tools, ledger: Ledger, r
       },
       ...(execute &&
         rules.mayNeedApproval(name) && {
-          async needsApproval(input: unknown, options: CallOptions) {
+          async needsApproval(_input: unknown, { toolCallId }: CallOptions) {
             // In a stream, version 7 asks this while it announces the call. The question must be recorded first.
             await nextTask();
-            const call = await announced.get(options.toolCallId);
-            return call ? call.isAsked : rules.needsApproval(name, input, options);
+            // Only the record of a posted call can run it, whatever the rule says about an edited input.
+            return (await announced.get(toolCallId))?.isAsked ?? true;
           },
         }),
       ...(execute && {

@@ -27,6 +27,8 @@ export type BankOptions = {
   readonly gate?: (tools: any, who: { chatId: string; person: string; approve: string[] }) => Gated<any>;
   /** Without our gate, and without our hardening of the recipe. */
   readonly published?: boolean;
+  /** The rule of `transfer`, for the way `approval`. Default: every transfer needs approval. */
+  readonly needsApproval?: (input: { amount: number }) => boolean;
   /** Awaited while money is moved. */
   readonly whileMoving?: () => Promise<void>;
 };
@@ -35,7 +37,8 @@ const inputSchema = z.object({ to: z.string(), amount: z.number().max(1000) });
 
 export type Bank = Awaited<ReturnType<typeof openBank>>;
 
-export async function openBank({ way, gate, published = false, whileMoving }: BankOptions) {
+export async function openBank(options: BankOptions) {
+  const { way, gate, published = false, needsApproval = () => true, whileMoving } = options;
   const moved: { to: string; amount: number }[] = [];
   const audits: unknown[] = [];
   let calls = 0;
@@ -68,7 +71,7 @@ export async function openBank({ way, gate, published = false, whileMoving }: Ba
     transfer:
       way === 'recipe'
         ? tool({ inputSchema, outputSchema: z.any() })
-        : tool({ inputSchema, needsApproval: true, execute: transfer }),
+        : tool({ inputSchema, needsApproval, execute: transfer }),
   } as any;
 
   const answer = async (messages: UIMessage[], gated: Gated<any> | undefined) =>

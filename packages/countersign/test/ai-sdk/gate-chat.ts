@@ -1,8 +1,9 @@
 // The gate and a real chat client, which posts once everything is decided. Runs for each version of the AI SDK.
-import { type AbstractChat, DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
+import { type AbstractChat, DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, tool } from 'ai';
 import { memoryStore } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { eventually } from '../eventually.ts';
 import type { BankOptions, Part } from './bank.ts';
 import { open } from './run-attacks.ts';
@@ -60,5 +61,25 @@ export function gateChat(chatOf: ChatOf): void {
       expect(bank.moved).toHaveLength(2);
       expect(chat.messages).toHaveLength(4);
     });
+  });
+  test('an edit in the inbox to an input that needs no approval: the page answers, and gets the result', async () => {
+    const store = memoryStore();
+    const bank = await open({
+      way: 'approval',
+      needsApproval: ({ amount }) => amount > 5,
+      gate: (tools, who) => gate(tools, { ...who, store }),
+    });
+    const { messages } = await bank.say('pay');
+    const tools = { transfer: tool({ inputSchema: z.any(), execute: (): unknown => 'paid by the inbox' }) };
+    const { runs } = gate(tools, { chatId: 'chat-1', person: 'ann', store, approve: ['transfer'] });
+    const [card] = (await runs.interrupts()).items;
+    await runs.decide(card?.id ?? '', { type: 'approve', edit: { to: 'bob', amount: 5 } }, { by: 'boss' });
+    await runs.wait(card?.runId ?? '', { until: 'end' });
+    const { messages: after } = await bank.post(bank.decided(messages, true));
+    expect(after.at(-1)?.parts.filter(({ type }) => type === 'tool-transfer')).toMatchObject([
+      { state: 'output-available', output: 'paid by the inbox' },
+    ]);
+    expect(JSON.stringify(bank.prompts.at(-1))).toContain('paid by the inbox');
+    expect(bank.moved).toEqual([]);
   });
 }
