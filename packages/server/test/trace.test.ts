@@ -39,6 +39,19 @@ function handClock() {
   };
 }
 
+/** How often each instrument was used. */
+async function measured(meters: MeterProvider, numbers: InMemoryMetricExporter) {
+  await meters.forceFlush();
+  const found = numbers.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
+  const countOf = (value: unknown) => (typeof value === 'number' ? value : (value as { count: number }).count);
+  return Object.fromEntries(
+    found.map(({ descriptor, dataPoints }) => [
+      descriptor.name,
+      dataPoints.reduce((sum, { value }) => sum + countOf(value), 0),
+    ]),
+  );
+}
+
 const times = ({ startTime, endTime }: ReadableSpan) =>
   endTime[0] * 1e3 + endTime[1] / 1e6 - (startTime[0] * 1e3 + startTime[1] / 1e6);
 const named = (spans: readonly ReadableSpan[]) => spans.map(({ name }) => name);
@@ -53,7 +66,7 @@ test('a run is one trace: the model, the wait for a person, the tool; a wait is 
   const { id } = (await ai.agents.get('teller')?.start('pay bob 500', { by: 'ann' })) ?? { id: '' };
   const { pending } = await ai.runs.wait(id);
   await tracing.settled();
-  expect(named(exporter.getFinishedSpans())).toEqual(['chat teller']);
+  expect(named(exporter.getFinishedSpans())).toEqual(['chat scripted']);
   clock.pass(3 * 3_600_000);
   await ai.runs.decide(pending[0] ?? '', 'approve', { by: 'boss', channel: 'inbox' });
   await ai.runs.wait(id, { until: 'end' });
@@ -61,11 +74,11 @@ test('a run is one trace: the model, the wait for a person, the tool; a wait is 
   await tracing.settled();
   const spans = exporter.getFinishedSpans();
   expect(named(spans)).toEqual([
-    'chat teller',
-    'wait for a person pay',
+    'chat scripted',
+    'countersign.wait pay',
     'execute_tool pay',
-    'chat teller',
-    'run teller',
+    'chat scripted',
+    'invoke_agent teller',
   ]);
   const traceId = createHash('sha256').update(id).digest('hex').slice(0, 32);
   expect(new Set(spans.map((span) => span.spanContext().traceId))).toEqual(new Set([traceId]));
@@ -77,14 +90,100 @@ test('a run is one trace: the model, the wait for a person, the tool; a wait is 
     'countersign.decision.channel': 'inbox',
     'countersign.outcome': 'approve',
   });
-  expect(spans[0]?.attributes).toMatchObject({ 'gen_ai.usage.input_tokens': 1, 'gen_ai.usage.output_tokens': 1 });
+  const inRun = { 'gen_ai.agent.name': 'teller', 'gen_ai.conversation.id': id, 'countersign.run.id': id };
+  expect(spans[0]?.attributes).toEqual({
+    ...inRun,
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': '_OTHER',
+    'gen_ai.request.model': 'scripted',
+    'gen_ai.response.finish_reasons': ['stop'],
+    'gen_ai.usage.input_tokens': 1,
+    'gen_ai.usage.output_tokens': 1,
+    'countersign.outcome': 'stop',
+  });
+  expect(spans[2]?.attributes).toEqual({
+    ...inRun,
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'pay',
+    'gen_ai.tool.call.id': expect.any(String),
+    'countersign.outcome': 'output',
+  });
+  expect(spans[4]?.attributes).toEqual({
+    ...inRun,
+    'gen_ai.operation.name': 'invoke_agent',
+    'countersign.outcome': 'done',
+  });
   expect(JSON.stringify(spans.map(({ attributes }) => attributes))).not.toContain('500');
-  await meters.forceFlush();
-  const metric = numbers.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
-  const waited = metric.find(({ descriptor }) => descriptor.name === 'countersign.wait.duration');
-  expect(waited?.dataPoints[0]?.value).toMatchObject({ count: 1 });
+  expect(await measured(meters, numbers)).toEqual({
+    'gen_ai.client.operation.duration': 2,
+    // Input and output of two replies.
+    'gen_ai.client.token.usage': 4,
+    'gen_ai.execute_tool.duration': 1,
+    'gen_ai.invoke_agent.duration': 1,
+    'countersign.wait.duration': 1,
+    'countersign.decisions': 1,
+  });
   await tracing.stop();
   await meters.shutdown();
+});
+
+test('a gate call is a span of its own kind, and no model is reported for it', async () => {
+  const ai = countersign({ model: obedientModel(), store: memoryStore() });
+  const pay = ai.defineTool({ name: 'pay', description: 'Pays.', needsApproval: true }, () => 'paid');
+  const { exporter, tracer, meter, numbers, meters } = listening();
+  const tracing = traceRuns(ai, { tracer, meter });
+  const call = ai.gate(pay);
+  const { runId } = await call.request({}, { key: 'invoice-7' });
+  await ai.runs.decide((await ai.runs.wait(runId)).pending[0] ?? '', 'approve');
+  await call.run({}, { key: 'invoice-7' });
+  await ai.runs.settled();
+  await tracing.stop();
+  const spans = exporter.getFinishedSpans();
+  expect(named(spans)).toEqual(['countersign.wait pay', 'execute_tool pay', 'countersign.gate pay']);
+  const callId = spans[1]?.attributes['gen_ai.tool.call.id'];
+  expect(spans[2]?.attributes).toEqual({
+    'gen_ai.tool.name': 'pay',
+    'gen_ai.tool.call.id': callId,
+    'countersign.run.id': runId,
+    'countersign.outcome': 'done',
+  });
+  expect(await measured(meters, numbers)).toEqual({
+    'gen_ai.execute_tool.duration': 1,
+    'countersign.gate.duration': 1,
+    'countersign.wait.duration': 1,
+    'countersign.decisions': 1,
+  });
+  await meters.shutdown();
+});
+
+test('a reply has the name and the provider of the AI SDK model that gave it', async () => {
+  const answer = {
+    content: [{ type: 'text', text: 'Hello.' }],
+    finishReason: { unified: 'stop' },
+    usage: { inputTokens: { total: 3 }, outputTokens: { total: 2 } },
+  };
+  const { exporter, tracer } = listening();
+  const ai = countersign({ store: memoryStore() });
+  const tracing = traceRuns(ai, { tracer });
+  for (const [index, provider] of ['openai.responses', 'google.vertex.chat', 'acme'].entries()) {
+    const model = {
+      specificationVersion: 'v3' as const,
+      provider,
+      modelId: 'large/2',
+      doGenerate: async () => answer,
+      doStream: async () => ({ stream: ReadableStream.from([{ type: 'finish', ...answer }]) }),
+    };
+    const { id } = await ai.defineAgent({ name: `greeter${index}`, model }).start('Hi.');
+    await ai.runs.wait(id, { until: 'end' });
+    await tracing.settled();
+  }
+  await tracing.stop();
+  const chats = exporter.getFinishedSpans().filter(({ attributes }) => attributes['gen_ai.operation.name'] === 'chat');
+  expect(chats.map(({ name, attributes }) => [name, attributes['gen_ai.provider.name']])).toEqual([
+    ['chat large/2', 'openai'],
+    ['chat large/2', 'gcp.vertex_ai'],
+    ['chat large/2', 'acme'],
+  ]);
 });
 
 test('a tool and a run that fail are errors; a rejection and a withdrawal are not', async () => {
@@ -106,10 +205,10 @@ test('a tool and a run that fail are errors; a rejection and a withdrawal are no
   const spans = exporter.getFinishedSpans();
   const errors = spans.filter(({ status }) => status.code === SpanStatusCode.ERROR);
   expect(errors.map(({ name, attributes }) => [name, attributes['countersign.run.id']])).toEqual([
-    ['run teller', failed?.id],
+    ['invoke_agent teller', failed?.id],
   ]);
   const waits = spans
-    .filter(({ name }) => name.startsWith('wait'))
+    .filter(({ name }) => name.startsWith('countersign.wait'))
     .map(({ attributes }) => attributes['countersign.outcome']);
   expect(waits.toSorted()).toEqual(['reject', 'withdrawn']);
 });
@@ -131,15 +230,15 @@ test('a sub-agent is part of the trace of its run; its waits are those of the ca
   await ai.runs.settled();
   await tracing.stop();
   expect(named(exporter.getFinishedSpans())).toEqual([
-    'chat desk',
-    'chat teller',
+    'chat scripted',
+    'chat scripted',
     'execute_tool teller',
-    'wait for a person teller',
+    'countersign.wait teller',
     'execute_tool pay',
-    'chat teller',
+    'chat scripted',
     'execute_tool teller',
-    'chat desk',
-    'run desk',
+    'chat scripted',
+    'invoke_agent desk',
   ]);
 });
 
@@ -164,11 +263,11 @@ test('of several processes that trace, one exports each span; after a restart no
   await third.runs.settled();
   await again.stop();
   expect(named(exporter.getFinishedSpans())).toEqual([
-    'chat teller',
-    'wait for a person pay',
+    'chat scripted',
+    'countersign.wait pay',
     'execute_tool pay',
-    'chat teller',
-    'run teller',
+    'chat scripted',
+    'invoke_agent teller',
   ]);
 });
 
@@ -191,7 +290,7 @@ test('with the global provider, a run is a separate trace, whatever span is acti
     await ai.runs.settled();
     await tracing.settled();
     const spans = exporter.getFinishedSpans();
-    expect(named(spans)).toEqual(['chat teller', 'execute_tool look', 'chat teller', 'run teller']);
+    expect(named(spans)).toEqual(['chat scripted', 'execute_tool look', 'chat scripted', 'invoke_agent teller']);
     const traceId = createHash('sha256').update(id).digest('hex').slice(0, 32);
     for (const span of spans) expect(span.spanContext().traceId).toBe(traceId);
     expect(around.spanContext().traceId).not.toBe(traceId);

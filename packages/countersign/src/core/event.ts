@@ -139,6 +139,8 @@ type Fact =
       readonly type: 'model-replied';
       readonly content: readonly Part[];
       readonly calls: readonly CallIds[];
+      /** The name of the model, such as `openai.chat/gpt-5`. Absent if no model was called. */
+      readonly model?: string;
       readonly finishReason: FinishReason;
       readonly finishMessage?: string;
       /** Absent if the provider did not report it. */

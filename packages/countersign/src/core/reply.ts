@@ -18,6 +18,8 @@ export type RawReply = {
   /** Why it ended; `cut-off` and the like keep its calls from running. */
   readonly finishReason: 'stop' | 'tool-calls' | 'length' | 'blocked' | 'error' | 'cut-off' | 'other';
   readonly finishMessage?: string;
+  /** The name of the model that replied; absent or empty if none did. */
+  readonly model?: string;
   /** Recorded if its counts are valid. */
   readonly usage?: unknown;
 };
@@ -51,6 +53,7 @@ export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () =>
     type: 'model-replied',
     content,
     calls,
+    ...(reply.model && { model: reply.model }),
     finishReason,
     ...(message !== undefined && { finishMessage: message }),
     ...(usage && { usage }),

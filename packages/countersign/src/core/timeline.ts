@@ -30,13 +30,15 @@ export type TimelineEntry = {
   readonly at: number;
   /** The calls of sub-agents that it happened inside of, the outermost first; empty in the run itself. */
   readonly path: readonly TimelineCall[];
-} & (
-  | { readonly type: 'user-spoke'; readonly messages: readonly Message[] }
+} /** `outside`: the run is one call of a program outside. */ & (
+  | { readonly type: 'user-spoke'; readonly messages: readonly Message[]; readonly outside?: true }
   | {
       readonly type: 'model-replied';
       readonly startedAt: number;
       readonly content: readonly Part[];
       readonly calls: readonly TimelineCall[];
+      /** Absent if no model was called. */
+      readonly model?: string;
       readonly finishReason: FinishReason;
       /** Absent if the provider did not report it. */
       readonly usage?: Usage;
@@ -134,15 +136,16 @@ class Conversation {
   #read(event: RunEvent, at: number): readonly NewEntry[] {
     switch (event.type) {
       case 'user-spoke':
-        return [{ type: 'user-spoke', messages: event.messages }];
+        return [defined({ type: 'user-spoke', messages: event.messages, outside: event.outside })];
       case 'model-replied': {
-        const { content, finishReason } = event;
+        const { content, model, finishReason } = event;
         const names = new Map(
           content.filter(isToolRequest).map(({ toolRequest: { ref, name } }) => [ref, name] as const),
         );
         const calls = event.calls.map(({ id, ref }) => named(this.#add(id, names.get(ref) ?? UNKNOWN)));
         const startedAt = this.#modelSince ?? at;
-        return [defined({ type: 'model-replied', startedAt, content, calls, finishReason, usage: usageIn(event) })];
+        const usage = usageIn(event);
+        return [defined({ type: 'model-replied', startedAt, content, calls, model, finishReason, usage })];
       }
       case 'call-granted': {
         const { callId, grantId, amount } = event;

@@ -63,7 +63,7 @@ async function callModel(run: Run, driver: Driver): Promise<void> {
     throw new ProviderError('provider-failed', { model: model.name }, `The model ${model.name} gave no content.`, {
       retryable: false,
     });
-  run.recordReply(replyEvents(reply, run.state.refs, driver.newId));
+  run.recordReply(replyEvents({ ...reply, model: model.name }, run.state.refs, driver.newId));
 }
 
 /** Aborts with the run, or once a stop stops waiting. Not `AbortSignal.any`: V8 keeps it until the next full collection. */

@@ -79,6 +79,7 @@ export type ModelChunk =
  * arrived) and lets the reason of an abort pass through. It neither retries nor runs tools.
  */
 export interface Model {
+  /** Recorded with each reply, and shown in traces: the provider and the model, as in `acme/large-2`. */
   readonly name: string;
   reply(request: ModelRequest, emit?: (chunk: ModelChunk) => void): Promise<ModelReply>;
 }

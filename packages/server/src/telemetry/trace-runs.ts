@@ -2,7 +2,6 @@
 // trace with the right times.
 import { createHash } from 'node:crypto';
 import {
-  type Attributes,
   type Context,
   type Meter,
   metrics,
@@ -55,7 +54,7 @@ export function traceRuns(ai: Countersign, options: TraceOptions = {}): Tracing 
     const loaded = await ai.runs.find(runId, { after: spans?.seq ?? 0 });
     // Spans are exported when a run pauses or ends.
     if (!loaded || loaded.run.status === 'running') return;
-    const made = spans ?? new RunSpans(loaded.run.agent);
+    const made = spans ?? new RunSpans(runId, loaded.run.agent);
     if (known.size >= REMEMBERED) known.clear();
     known.set(runId, made);
     const ended = made.feed(loaded.events, loaded.run.status);
@@ -101,48 +100,48 @@ async function advance(ai: Countersign, runId: string, seq: number): Promise<num
   return (await notes.put(COLLECTION, runId, seq, options)) ? exported : undefined;
 }
 
+/** The bounds that the conventions name, for the durations of one operation and for tokens. */
+const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+
 function spanExporter({ tracer = trace.getTracer(NAME), meter = metrics.getMeter(NAME) }: TraceOptions) {
-  const histogram = (kind: RunSpan['kind'], description: string) =>
-    meter.createHistogram(`countersign.${kind}.duration`, { unit: 's', description });
-  const durations = {
-    run: histogram('run', 'From start to end.'),
-    model: histogram('model', 'Replies of models.'),
-    tool: histogram('tool', 'Calls of tools.'),
-    wait: histogram('wait', 'Waits for a person.'),
+  const seconds = (name: string, description: string, bounds?: number[]) => {
+    const advice = bounds && { advice: { explicitBucketBoundaries: bounds } };
+    return meter.createHistogram(name, { unit: 's', description, ...advice });
   };
+  const durations = {
+    agent: seconds('gen_ai.invoke_agent.duration', 'Runs of agents, from start to end.'),
+    model: seconds('gen_ai.client.operation.duration', 'Replies of models.', SECONDS),
+    tool: seconds('gen_ai.execute_tool.duration', 'Bodies of tools.', SECONDS),
+    gate: seconds('countersign.gate.duration', 'Calls of programs outside, from the question to the result.'),
+    wait: seconds('countersign.wait.duration', 'Waits for a person.'),
+  };
+  const usage = meter.createHistogram('gen_ai.client.token.usage', {
+    unit: '{token}',
+    description: 'Tokens of replies, by type.',
+    advice: { explicitBucketBoundaries: TOKENS },
+  });
   const decisions = meter.createCounter('countersign.decisions', { description: 'Decisions, by outcome.' });
-  return (runId: string, span: RunSpan): void => {
-    const { kind, name, startAt, endAt, outcome } = span;
-    const labels = { [kind === 'run' || kind === 'model' ? 'agent' : 'tool']: name, outcome };
+  return (
+    runId: string,
+    { kind, name, startAt, endAt, outcome, isError, labels, attributes, tokens }: RunSpan,
+  ): void => {
     durations[kind].record((endAt - startAt) / 1000, labels);
+    for (const [type, count] of Object.entries(tokens ?? {}))
+      usage.record(count, { ...labels, 'gen_ai.token.type': type });
     if (kind === 'wait' && outcome !== 'withdrawn') decisions.add(1, labels);
     const made = tracer.startSpan(
-      `${TITLES[kind]} ${name}`,
+      name,
       {
         startTime: startAt,
         kind: kind === 'model' ? SpanKind.CLIENT : SpanKind.INTERNAL,
-        attributes: attributesOf(runId, span),
+        attributes: { ...labels, ...attributes },
       },
       contextOf(runId),
     );
     // A rejection or a long wait is not an error.
-    if ((kind === 'tool' && outcome === 'error') || (kind === 'run' && outcome === 'failed'))
-      made.setStatus({ code: SpanStatusCode.ERROR });
+    if (isError) made.setStatus({ code: SpanStatusCode.ERROR });
     made.end(endAt);
-  };
-}
-
-const OPERATIONS = { run: 'invoke_agent', model: 'chat', tool: 'execute_tool', wait: undefined } as const;
-
-const TITLES = { run: 'run', model: 'chat', tool: 'execute_tool', wait: 'wait for a person' } as const;
-
-function attributesOf(runId: string, { kind, name, outcome, attributes }: RunSpan): Attributes {
-  return {
-    'countersign.run.id': runId,
-    'countersign.outcome': outcome,
-    'gen_ai.operation.name': OPERATIONS[kind],
-    [kind === 'run' || kind === 'model' ? 'gen_ai.agent.name' : 'gen_ai.tool.name']: name,
-    ...attributes,
   };
 }
 

@@ -2,16 +2,13 @@
 import { drillAgent } from '../../core/drill.ts';
 import { NotPerformed } from '../../core/errors.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
-import type { Model } from '../../models/model.ts';
+import { silentModel } from '../../models/silent.ts';
 import type { AgentPort } from '../driving/open-run.ts';
 
 /** Ends the run of a drill, whatever was decided. */
 const OVER = 'This was a drill: a request that had to be rejected. Nothing was run.';
 
-const SILENT_MODEL: Model = {
-  name: 'drill',
-  reply: async () => ({ content: [{ text: OVER }], finishReason: 'stop' }),
-};
+const SILENT_MODEL = silentModel(OVER);
 
 export function drillPort(real: AgentPort): AgentPort {
   const tools = (): ReadonlyMap<string, ToolDefinition> =>

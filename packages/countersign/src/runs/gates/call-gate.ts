@@ -11,7 +11,7 @@ import { fold, type State } from '../../core/state.ts';
 import type { Caller, Driver } from '../../loop/run.ts';
 import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
 import { unlessAborted } from '../../models/abort.ts';
-import type { Model } from '../../models/model.ts';
+import { silentModel } from '../../models/silent.ts';
 import { cancelled } from '../cancelling.ts';
 import { changesOf } from '../driving/changes.ts';
 import type { Drives } from '../driving/driving.ts';
@@ -51,10 +51,7 @@ export type CallOptions = { readonly context?: Context | undefined; readonly cal
 const RECHECK_MS = 1_000;
 
 /** Makes no call: the run of a call begins with it. */
-export const ONE_CALL_MODEL: Model = {
-  name: 'one call',
-  reply: async () => ({ content: [{ text: 'Done.' }], finishReason: 'stop' }),
-};
+export const ONE_CALL_MODEL = silentModel('Done.');
 
 export class CallGate {
   readonly port: AgentPort;
