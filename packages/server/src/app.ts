@@ -186,7 +186,8 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
 
   const links = options.links === false ? undefined : decisionLinks(services, { ...options, links: options.links });
   if (links) mountDecisionLinks(hono, links, { findCaller, maxBodyBytes: limits.maxBodyBytes });
-  mountMcp(hono, services, options, { caller, maxBodyBytes: limits.maxBodyBytes });
+  const bodyLimits = { maxBytes: limits.maxBodyBytes, timeoutMs: limits.bodyTimeoutMs };
+  mountMcp(hono, services, options, { caller, limits: bodyLimits });
   connectChannels(services, options, links?.make);
   mountChannels(hono, services, options);
   const inbox = createInbox(options.inboxDir, basePath);

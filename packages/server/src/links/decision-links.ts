@@ -117,6 +117,8 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
     decide: (token, visit) =>
       visited(token, visit, async (page, opened) => {
         const posted = new URLSearchParams(await visit.request.text());
+        // Of two values of a field, readers may take either.
+        if (new Set(posted.keys()).size < posted.size) return reviewPage(page, { problem: NOT_OFFERED, status: 422 });
         if (posted.get('digest') !== opened.card.digest) return reviewPage(page, { problem: OUTDATED, status: 409 });
         const offer = page.offers.find(({ verb }) => verb === posted.get('decision'));
         if (!offer) return reviewPage(page, { problem: NOT_OFFERED, status: 422 });

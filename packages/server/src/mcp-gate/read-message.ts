@@ -1,6 +1,6 @@
 // Reads one message of an MCP client, strictly. Only what was read here is sent to the server, written again from the value.
+import { faultInJson, folded } from 'countersign/ui';
 import { INVALID_PARAMS, INVALID_REQUEST, isRecord, type Params, type RequestId, type RpcMessage } from './messages.ts';
-import { ambiguityIn, folded } from './strict-json.ts';
 
 /** The answer to a message that is not forwarded. */
 export type Refusal = {
@@ -14,6 +14,8 @@ export type ReadMessage = { readonly message: RpcMessage } | { readonly refused:
 /** The longest message of a client, in bytes. */
 export const MOST_BYTES = 4 * 1024 * 1024;
 
+const LIMITS = { depth: 100, values: 200_000, isStrict: true };
+
 const ENVELOPE = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
 const CALL_PARAMS = ['name', 'arguments', '_meta', 'task', 'requestState', 'inputResponses'];
 
@@ -22,8 +24,8 @@ export function readMessage(text: string): ReadMessage {
   const value = parsedJson(text);
   if (!isRecord(value)) return refuse(null, 'Expected one JSON-RPC message. Batches are not supported.');
   const id = isId(value.id) ? value.id : null;
-  const ambiguity = ambiguityIn(text);
-  if (ambiguity !== undefined) return refuse(id, `The message is refused: ${ambiguity}.`);
+  const fault = faultInJson(text, LIMITS);
+  if (fault) return refuse(id, `The message is refused: ${fault.problem}.`);
   const problem = envelopeProblem(value);
   if (problem !== undefined) return refuse(id, problem);
   const callProblem = problemOfCall(value);

@@ -1,6 +1,7 @@
 // The route of the inbox as an MCP server. The MCP packages are loaded with the first request.
 import { createHash } from 'node:crypto';
 import { CountersignError, type DecisionInput, UsageError } from 'countersign';
+import { type BodyLimits, readJson } from 'countersign/ui';
 import type { Context, Hono } from 'hono';
 import { listRequests } from '../api/interrupts.ts';
 import { recordDecision } from '../api/record-decision.ts';
@@ -18,14 +19,14 @@ type Known = { readonly person: Person; readonly address: URL };
 
 type Mounting = {
   readonly caller: (context: Context) => Promise<Caller>;
-  readonly maxBodyBytes: number;
+  readonly limits: BodyLimits;
 };
 
 export function mountMcp(
   hono: Pick<Hono, 'all'>,
   services: Services,
   options: Pick<AppOptions, 'basePath' | 'linkSecret'>,
-  { caller, maxBodyBytes }: Mounting,
+  { caller, limits }: Mounting,
 ): void {
   if (services.mcp === false) return;
   const secrets = createSecrets(services.ai.runs.notes, options.linkSecret);
@@ -71,13 +72,14 @@ export function mountMcp(
         const { person, address } = authInfo.extra as Known;
         return inboxServer(portFor(person, address), sealing);
       },
-      { maxSubscriptions: 0, maxRequestBodySize: maxBodyBytes },
+      { maxSubscriptions: 0 },
     );
-    return (request: Request, person: Person) => {
+    return async (request: Request, person: Person) => {
       const extra: Known = { person, address: services.addressOf(request) };
-      return handler.fetch(request, {
-        authInfo: { token: '', clientId: person.id, scopes: [...person.scopes], extra },
-      });
+      const authInfo = { token: '', clientId: person.id, scopes: [...person.scopes], extra };
+      // Bodies are read as on every other route: the reader of the MCP package takes the last of two values of a key.
+      if (request.method !== 'POST') return handler.fetch(request, { authInfo });
+      return handler.fetch(request, { authInfo, parsedBody: await readJson(request, limits) });
     };
   }
 

@@ -1,6 +1,7 @@
-// Reads the body of a request, with limits on its size, depth and duration.
+// Reads the body of a request, with limits on its size, depth and duration, and refuses a key that occurs twice.
 import { UsageError } from '../../core/errors.ts';
 import { MOST_VALUES } from '../../core/json.ts';
+import { faultInJson } from '../../core/json-text.ts';
 
 export type BodyLimits = {
   readonly maxBytes: number;
@@ -22,7 +23,7 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
   const encoding = request.headers.get('content-encoding') ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') throw invalid(415, 'The body must not be compressed.');
   const text = decode(await readBytes(request, limits));
-  refuseLarge(text);
+  refuseFaulty(text);
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -72,46 +73,17 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Checked before parsing, which would use the stack, and before each value costs time. */
-function refuseLarge(text: string): void {
-  let depth = 0;
-  let values = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (inString) {
-      if (code === BACKSLASH) index += 1;
-      else if (code === QUOTE) inString = false;
-    } else if (code === QUOTE) inString = true;
-    else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
-      depth += 1;
-      if (depth > MAX_DEPTH)
-        throw new UsageError(
-          'too-large',
-          { status: 413, maxDepth: MAX_DEPTH },
-          `The body is nested deeper than ${MAX_DEPTH} levels.`,
-        );
-    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth -= 1;
-    else if (code === COMMA || code === COLON) {
-      values += 1;
-      if (values > MOST_VALUES)
-        throw new UsageError(
-          'too-large',
-          { status: 413, maxValues: MOST_VALUES },
-          `The body has more than ${MOST_VALUES} values.`,
-        );
-    }
-  }
+/**
+ * Checked before parsing, which would use the stack and the time, and which keeps the last of two values of a key: another reader
+ * of the same bytes, such as a firewall, may keep the first.
+ */
+function refuseFaulty(text: string): void {
+  const fault = faultInJson(text, { depth: MAX_DEPTH, values: MOST_VALUES });
+  if (!fault) return;
+  const message = `The body is refused: ${fault.problem}.`;
+  if (fault.kind === 'key') throw invalid(400, message);
+  throw new UsageError('too-large', { status: 413, maxDepth: MAX_DEPTH, maxValues: MOST_VALUES }, message);
 }
-
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 function invalid(status: number, message: string): UsageError {
   return new UsageError('invalid-request', { status }, message);
