@@ -28,6 +28,7 @@ export type Arrived = ParsedMail & {
 export async function openPostOffice(
   options: Partial<MailOptions> = {},
   serverOptions: SMTPServerOptions = {},
+  onEnd: (close: () => Promise<void>) => void = onTestFinished,
 ): Promise<PostOffice> {
   const mails: Arrived[] = [];
   const server = new SMTPServer({
@@ -52,7 +53,7 @@ export async function openPostOffice(
   const { port } = server.server.address() as AddressInfo;
   const channel = mail({ smtp: `smtp://127.0.0.1:${port}`, from: 'Approvals <approvals@example.com>', ...options });
   const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
-  onTestFinished(async () => {
+  onEnd(async () => {
     await channel.close?.();
     await close();
   });

@@ -19,7 +19,8 @@ type Refusal = { readonly status?: number; readonly error?: string; readonly ret
 
 export type LocalSlack = Awaited<ReturnType<typeof openSlack>>;
 
-export async function openSlack() {
+/** `onEnd` gets what closes it; by default, the end of the test. */
+export async function openSlack(onEnd: (close: () => void) => void = onTestFinished) {
   const messages = new Map<string, any>();
   const views = new Map<string, any>();
   /** What single people were told. */
@@ -85,7 +86,7 @@ export async function openSlack() {
     return answer(200, { ok: true, ...perform(method, body) });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  onTestFinished(() => {
+  onEnd(() => {
     server.close();
     expect(problems).toEqual([]);
   });
