@@ -32,7 +32,7 @@ export function faultInJson(text: string, limits: JsonTextLimits): JsonTextFault
     else if (code === COMMA || code === COLON) {
       separators += 1;
       if (separators > values) return { kind: 'values', problem: `it has more than ${values} values` };
-    } else if (isStrict && isOfNumber(code)) {
+    } else if (isStrict && (code === MINUS || isDigit(code))) {
       while (end < text.length && isOfNumber(text.charCodeAt(end))) end += 1;
       const number = text.slice(at, end);
       if (!isExact(number)) return { kind: 'number', problem: `the number ${number.slice(0, 40)} is too large` };
@@ -79,11 +79,14 @@ function isExact(number: string): boolean {
   return /^-?\d+$/.test(number) ? Number.isSafeInteger(Number(number)) : Number.isFinite(Number(number));
 }
 
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+
 /** A digit, or one of `+ - . e E`. */
 const isOfNumber = (code: number): boolean =>
-  (code >= 0x30 && code <= 0x39) || code === 0x2b || code === 0x2d || code === 0x2e || (code | 0x20) === 0x65;
+  isDigit(code) || code === 0x2b || code === MINUS || code === 0x2e || (code | 0x20) === 0x65;
 
 const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+const MINUS = 0x2d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const QUOTE = 0x22;
