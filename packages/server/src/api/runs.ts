@@ -71,7 +71,9 @@ export function runEndpoints({ ai, access, log }: Services) {
     endpoint({
       route: 'POST /runs/{runId}/cancel',
       summary: 'Cancel a run',
-      description: 'Signals running tools to stop and withdraws pending requests. A run that has ended is unchanged.',
+      description:
+        'Signals running tools to stop and withdraws pending requests. A run that has ended is unchanged. A run whose call a ' +
+        'program outside has started is the conflict `call-started`.',
       tag,
       scope: 'start',
       params,
