@@ -64,12 +64,17 @@ async function ask(
   { rules, defer, ...options }: HookOptions,
 ): Promise<object | undefined> {
   const isCodex = call.agent === 'codex';
-  const rule = ruleFor(rules, { name: call.tool }, call.input);
-  if (rule.action === 'allow') return undefined;
+  const ruleOf = (input: unknown) => ruleFor(rules, { name: call.tool }, input);
+  const denial = (input: unknown) => {
+    const { action, reason = 'a rule denies it.' } = ruleOf(input);
+    return action === 'deny' ? reason : undefined;
+  };
+  if (ruleOf(call.input).action === 'allow') return undefined;
+  const denied = denial(call.input);
   const given: Permit =
-    rule.action === 'deny'
-      ? { allowed: false, isPending: false, text: `${call.tool} was not run: ${rule.reason ?? 'a rule denies it.'}` }
-      : await permit(call, { ...options, reportsEnd: true, takesEdits: !isCodex });
+    denied === undefined
+      ? await permit(call, { ...options, reportsEnd: true, takesEdits: !isCodex, denial })
+      : { allowed: false, isPending: false, text: `${call.tool} was not run: ${denied}` };
   return name === 'PreToolUse' ? preToolUse(given, isCodex, defer) : permissionRequest(given, isCodex);
 }
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Countersign, type Gate, gateText } from 'countersign';
 import { hashOf } from '../mcp-gate/hash-of.ts';
-import { OpenCalls } from '../mcp-gate/open-calls.ts';
+import { OpenCalls, type Ticket } from '../mcp-gate/open-calls.ts';
 import { callTitle } from './call-title.ts';
 
 /** The coding agents, by the names of their gates. */
@@ -35,6 +35,8 @@ export type PermitOptions = {
   readonly reportsEnd: boolean;
   /** Whether the agent can run another input than its own. */
   readonly takesEdits?: boolean;
+  /** Why an input never runs, also if a person edited the call to it; undefined if it may. */
+  readonly denial?: (input: unknown) => string | undefined;
 };
 
 type Granted = { readonly key: string; readonly token: string; readonly call: string };
@@ -46,48 +48,67 @@ const MOST_DUE = 20;
 
 /** Asks, waits, and grants the start at most once: asked again about a call that was allowed, it refuses. */
 export async function permit(call: AgentCall, options: PermitOptions): Promise<Permit> {
-  const { ai, by, waitMs, leaseMs, reportsEnd, takesEdits = true } = options;
+  const { ai, by, waitMs, takesEdits = true, denial } = options;
   const gate = gateOf(ai, call);
-  const identity = hashOf([call.session, call.tool, call.input]);
-  const ticket = await new OpenCalls(ai).take(identity, {
-    gate: call.agent,
-    tool: recordedName(call.tool),
-    client: call.session,
-    newKey: () => `agent:${call.id === undefined ? randomUUID() : hashOf([call.session, call.id])}`,
-  });
+  const calls = new OpenCalls(ai);
+  const identity = identityOf(call);
+  const given = { gate: call.agent, tool: recordedName(call.tool), client: call.session };
+  // A person has approved exactly this input, as an edit of another call.
+  const edit = takesEdits ? undefined : await ai.runs.notes.get(COLLECTION, nameOfEdit(call));
+  if (edit && (await ai.runs.notes.remove(COLLECTION, nameOfEdit(call)))) {
+    const { key } = edit.value as Pick<Granted, 'key'>;
+    return grantStart(gate, await calls.resume(identity, key, given), call, options);
+  }
+  const newKey = () => `agent:${call.id === undefined ? randomUUID() : hashOf([call.session, call.id])}`;
+  const ticket = await calls.take(identity, { ...given, newKey });
   const { key } = ticket;
-  const refused = (text: string, isPending = false): Permit => ({ allowed: false, text, isPending });
   await ticket.keep();
   const result = await decided(gate, call.input, { key, by }, waitMs).finally(ticket.pause);
   if (result.status === 'pending' || result.status === 'doubt') {
     await ticket.release();
     return refused(gateText(call.tool, result), result.status === 'pending');
   }
-  if (result.status !== 'approved' && result.status !== 'started') await ticket.over();
-  if (result.status === 'started')
-    return refused(`${call.tool} was allowed before. It may have run. Do not repeat it.`);
+  if (result.status === 'started') return refused(allowedBefore(call));
+  if (result.status === 'approved') {
+    const reason = denial?.(result.input);
+    const isEdited = hashOf(result.input) !== hashOf(call.input);
+    if (reason === undefined && (!isEdited || takesEdits)) return grantStart(gate, ticket, call, options);
+    await ticket.over();
+    if (reason !== undefined) return refused(gateText(call.tool, await gate.withdraw({ key }, { reason })));
+    const expiresAt = Date.now() + DAY_MS;
+    await ai.runs.notes.put(COLLECTION, nameOfEdit({ ...call, input: result.input }), { key }, { expiresAt });
+    const input = JSON.stringify(result.input);
+    return refused(`${call.tool} was not run: a person changed its input. Call it with ${input}`);
+  }
+  await ticket.over();
   if (result.status === 'done')
     return refused(`${call.tool} has run already, with this result: ${shortened(result.output)}`);
-  if (result.status !== 'approved') return refused(gateText(call.tool, result));
-  const isEdited = hashOf(result.input) !== hashOf(call.input);
-  if (isEdited && !takesEdits) {
-    await ticket.over();
-    return refused(
-      `${call.tool} was not run: a person changed its input. Call it with ${JSON.stringify(result.input)}`,
-    );
-  }
+  return refused(gateText(call.tool, result));
+}
+
+async function grantStart(gate: Gate, ticket: Ticket, call: AgentCall, options: PermitOptions): Promise<Permit> {
+  const { ai, leaseMs, reportsEnd } = options;
+  const { key } = ticket;
   const token = randomUUID();
   await ticket.sent(leaseMs);
   const start = await gate.start({ key }, { token, lease: leaseMs });
-  if (start.status !== 'granted') return refused(`${call.tool} was allowed before. It may have run. Do not repeat it.`);
+  if (start.status !== 'granted') return refused(allowedBefore(call));
   if (!reportsEnd) {
     await gate.finish({ key }, token, { output: 'Allowed. The coding agent runs it; its result is not recorded.' });
     await ticket.over();
-  } else
-    for (const name of namesOf({ ...call, input: start.input }))
-      await remember(ai, name, { key, token, call: identity });
+  } else {
+    const granted = { key, token, call: identityOf(call) };
+    for (const name of namesOf({ ...call, input: start.input })) await remember(ai, name, granted);
+  }
   return { allowed: true, input: start.input };
 }
+
+const refused = (text: string, isPending = false): Permit => ({ allowed: false, text, isPending });
+
+const allowedBefore = ({ tool }: AgentCall): string =>
+  `${tool} was allowed before. It may have run. Do not repeat it.`;
+
+const identityOf = ({ session, tool, input }: AgentCall): string => hashOf([session, tool, input]);
 
 /** Records how an allowed call ended. False if it was not allowed here. */
 export async function report(
@@ -124,6 +145,8 @@ const namesOf = ({ session, id, tool, input }: AgentCall): readonly string[] => 
   ...(id === undefined ? [] : [hashOf(['id', session, id])]),
   hashOf(['call', session, tool, input]),
 ];
+
+const nameOfEdit = ({ session, tool, input }: AgentCall): string => hashOf(['edit', session, tool, input]);
 
 const remember = (ai: Countersign, name: string, granted: Granted) =>
   ai.runs.notes.put(COLLECTION, name, granted, { expiresAt: Date.now() + DAY_MS });

@@ -136,6 +136,11 @@ describe('the hook', () => {
     const codex = hook(pre('call_1', { turn_id: 't1' }));
     await ai.runs.decide((await request()).id, { type: 'approve', edit: { command: 'ls' } });
     expect(await codex).toEqual(denied(expect.stringContaining('a person changed its input')));
+    const edited = (id: string) => pre(id, { turn_id: 't1', tool_input: { command: 'ls' } });
+    expect(await hook(edited('call_2'))).toEqual({});
+    const again = hook(edited('call_3'));
+    await ai.runs.decide((await request()).id, 'reject');
+    expect(await again).toEqual(denied('Bash was not run: a person rejected it.'));
   });
 
   test.each([
@@ -154,16 +159,20 @@ describe('the hook', () => {
     expect(callTitle(tool, input)).toBe(title);
   });
 
-  test('rules leave harmless tools to the agent, and deny others', async () => {
+  test('rules leave harmless tools to the agent, and deny others, also if a person edits a call to them', async () => {
     const rules = {
       rules: [
         { tool: 'Read', action: 'allow' as const },
         { tool: 'Web*', action: 'deny' as const },
+        { tool: 'Bash', where: [{ field: 'command', equals: 'reboot' }], action: 'deny' as const },
       ],
     };
-    const { hook } = openHook({ rules });
+    const { ai, hook, request } = openHook({ rules });
     expect(await hook(pre('1', { tool_name: 'Read', tool_input: {} }))).toBeUndefined();
     expect(await hook(pre('2', { tool_name: 'WebFetch' }))).toEqual(denied('WebFetch was not run: a rule denies it.'));
+    const edited = hook(pre('3'));
+    await ai.runs.decide((await request()).id, { type: 'approve', edit: { command: 'reboot' } });
+    expect(await edited).toEqual(denied(expect.stringContaining('a rule denies it')));
   });
 });
 

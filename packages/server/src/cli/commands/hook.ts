@@ -30,7 +30,7 @@ export function addHook(program: Command, action: Action): void {
 }
 
 /** How long opening the store and writing the answer may take, beside --wait. */
-const MARGIN_MS = 10_000;
+const MARGIN_MS = 20_000;
 
 async function hook(output: Output, options: HookCommandOptions): Promise<ExitCode | undefined> {
   const { wait, lease, defer = false } = options;

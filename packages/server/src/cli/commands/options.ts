@@ -32,13 +32,18 @@ export type RightsOptions = {
 
 export type PageOptions = { readonly limit: number; readonly cursor?: string };
 
-export const withStore = (command: Command): Command =>
+const AGENTS: readonly [flags: string, about: string] = [
+  '--agents <file>',
+  'file with your agents (default: countersign.config.ts or agents.ts)',
+];
+
+export const withStore = (command: Command, agents = AGENTS): Command =>
   command
     .option('--store <address>', 'sqlite:./file.sqlite or postgres://… (env: COUNTERSIGN_STORE)')
-    .option('--agents <file>', 'file with your agents (default: countersign.config.ts or agents.ts)');
+    .option(...agents);
 
-export const withBackend = (command: Command): Command =>
-  withStore(command)
+export const withBackend = (command: Command, agents = AGENTS): Command =>
+  withStore(command, agents)
     .option('--url <url>', 'use a running server (env: COUNTERSIGN_URL)')
     .option('--token <token>', 'token for the server (better: env COUNTERSIGN_TOKEN)');
 

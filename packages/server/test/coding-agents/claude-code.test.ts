@@ -1,0 +1,5 @@
+// Claude Code from npm, with a scripted model. Codex has the same cases in `npm run compat`.
+import { describeAgent } from './agent-cases.ts';
+import { claudeCode } from './installed-agent.ts';
+
+describeAgent(claudeCode);
