@@ -10,12 +10,13 @@ import {
   isStream,
   MOST_ANSWER_BYTES,
   messageIn,
+  type ReceivedFrame,
   TooLong,
   textOf,
 } from './http-upstream.ts';
 import { CANCELLED, CLOSED } from './line.ts';
 import type { McpGate } from './mcp-gate.ts';
-import { INVALID_REQUEST, isModern, isResponse, isToolCall, type RpcMessage, type RpcRequest } from './messages.ts';
+import { INVALID_REQUEST, isModern, isResponse, isToolCall, type RpcRequest } from './messages.ts';
 import { MOST_BYTES, readMessage } from './read-message.ts';
 import { encodedFrame, type Frame, Reply } from './reply.ts';
 
@@ -115,8 +116,11 @@ class HttpProxy {
         try {
           for await (const frame of this.#upstream.exchange(headers, sent, over, tool)) {
             last = frame?.id ?? last;
-            if (frame) relayed(frame, session, reply);
-            else if (last !== undefined) {
+            const told = frame && frameFor(frame, session);
+            // The client did not ask for the list of tools.
+            if (sent.method !== 'tools/call') continue;
+            if (told) reply.write(told);
+            if (!frame && last !== undefined) {
               visitor.parked.set(last, reply);
               reply.park();
             }
@@ -158,13 +162,7 @@ class HttpProxy {
 /** A response of the server with the ids of the client. */
 async function translated(response: Response, session: ClientSession): Promise<Response> {
   if (isStream(response)) {
-    const frames = async function* () {
-      for await (const { message, ...frame } of framesOf(response)) {
-        const data = message ? session.fromServer(message) : undefined;
-        if (data || !message) yield encodedFrame({ ...frame, data: data ? JSON.stringify(data) : '' });
-      }
-    };
-    return cleaned(response, ReadableStream.from(frames()) as ReadableStream<Uint8Array>);
+    return cleaned(response, ReadableStream.from(encodedFrames(response, session)) as ReadableStream<Uint8Array>);
   }
   const text = await textOf(response, MOST_ANSWER_BYTES);
   const message = messageIn(text);
@@ -173,14 +171,21 @@ async function translated(response: Response, session: ClientSession): Promise<R
   return cleaned(response, JSON.stringify(told));
 }
 
-function relayed(
-  { message, ...frame }: Frame & { readonly message?: RpcMessage | undefined },
-  session: ClientSession,
-  reply: Reply,
-): void {
-  const told = message && session.fromServer(message);
-  if (told) reply.write({ ...frame, data: JSON.stringify(told) });
-  else if (!message && (frame.id !== undefined || frame.retry !== undefined)) reply.write({ ...frame, data: '' });
+/** A stream that breaks ends here: the client resumes it, as it would without the gateway. */
+async function* encodedFrames(response: Response, session: ClientSession): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const received of framesOf(response)) {
+      const frame = frameFor(received, session);
+      if (frame) yield encodedFrame(frame);
+    }
+  } catch {}
+}
+
+/** A frame of the server as the client gets it; undefined if it does not get it. */
+function frameFor({ message, ...frame }: ReceivedFrame, session: ClientSession): Frame | undefined {
+  if (!message) return frame.id === undefined && frame.retry === undefined ? undefined : { ...frame, data: '' };
+  const told = session.fromServer(message);
+  return told && { ...frame, data: JSON.stringify(told) };
 }
 
 /** The body was decoded. */

@@ -108,17 +108,15 @@ export function messageIn(text: string): RpcMessage | undefined {
 /** The answer in a response that is not a stream. The server has refused a request that it answers with 4xx. */
 async function singleAnswer(response: Response, message: RpcRequest): Promise<RpcMessage> {
   const { status } = response;
-  if (status >= 500 || (REFUSES_CLIENT.has(status) && message.method === 'tools/list'))
-    throw new HttpRefusal(status, response);
+  if (message.method === 'tools/list' && !response.ok) throw new HttpRefusal(status, response);
+  if (status >= 500) throw new Error(`HTTP ${status}`);
   const found = messageIn(await textOf(response, MOST_ANSWER_BYTES));
   if (found && !('method' in found)) return { ...found, id: message.id };
   if (status >= 400) return failure(message, INVALID_PARAMS, `The MCP server refused it: HTTP ${status}`);
   throw new Error(`HTTP ${status} without a response`);
 }
 
-/** The server does not know the client or its session. Nobody is asked about its calls, and the client is told as the server tells it. */
-const REFUSES_CLIENT: ReadonlySet<number> = new Set([401, 403, 404]);
-
+/** The server does not list its tools for this client. Nobody is asked about its calls, and it is told as the server tells it. */
 export class HttpRefusal extends Error {
   readonly response: Response;
 
