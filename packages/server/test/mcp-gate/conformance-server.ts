@@ -180,8 +180,8 @@ function listRawSchema({ server }: McpServer): void {
   };
   const raw = { name: 'json_schema_2020_12_tool', description: 'Tool with JSON Schema 2020-12 features', inputSchema };
   server.setRequestHandler(ListToolsRequestSchema, async (request, extra) => {
-    const { tools } = await list?.(request, extra);
-    return { tools: [...tools, raw] };
+    const listed = await list?.(request, extra);
+    return { tools: [...(listed?.tools ?? []), raw] };
   });
 }
 

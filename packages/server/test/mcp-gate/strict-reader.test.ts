@@ -23,11 +23,11 @@ const RULES = {
 
 type Door = { send(text: string): Promise<any>; received(): readonly string[]; close(): Promise<unknown> };
 
-async function stdioDoor(place: Gateway): Promise<Door> {
+async function stdioDoor(place: Gateway, mode = ''): Promise<Door> {
   const file = place.path('stdio.log');
   const rules = place.write('rules.json', RULES);
   const args = [MAIN, 'mcp', 'gate', '--store', `sqlite:${place.path('runs.sqlite')}`, '--by', 'ada', '--rules', rules];
-  const child = spawn(process.execPath, [...args, '--', process.execPath, RECORDING, file], {
+  const child = spawn(process.execPath, [...args, '--', process.execPath, RECORDING, file, mode], {
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -106,7 +106,7 @@ const REFUSED: readonly (readonly [string, string])[] = [
 describe.each([
   ['stdio', stdioDoor],
   ['HTTP', httpDoor],
-] as const)('over %s', (_name, open) => {
+] as const)('over %s', (_name, open: (place: Gateway) => Promise<Door>) => {
   let place: Gateway;
   let door: Door;
   beforeAll(async () => {
@@ -147,3 +147,16 @@ describe.each([
     expect(await door.send(call('"name":"other"'))).toMatchObject({ id: 7, result: expect.anything() });
   });
 });
+
+test('a list of tools that fails once is asked for again with the next call', async () => {
+  const place = openGateway();
+  const door = await stdioDoor(place, 'fails-first');
+  try {
+    const pay = call('"name":"pay","arguments":{"amount":1}');
+    expect(await door.send(pay)).toMatchObject({ error: { message: expect.stringContaining('not now') } });
+    expect(await door.send(pay)).toMatchObject({ result: { content: [{ text: 'pay {"amount":1}' }] } });
+  } finally {
+    await door.close();
+    await place.close();
+  }
+}, 60_000);
