@@ -1,7 +1,6 @@
 // The gate of an MCP gateway: holds the calls that its rules name, asks, and sends each of them at most once.
 import { randomUUID } from 'node:crypto';
-import { type Countersign, type Gate, type GateResult, gateText, type ToolDescription } from 'countersign';
-import { defined } from '../defined.ts';
+import { type Countersign, type Gate, type GateResult, gateText } from 'countersign';
 import { decideFrom, decisionForm, showsForms } from './client-decision.ts';
 import { hashOf } from './hash-of.ts';
 import { CANCELLED, type Line } from './line.ts';
@@ -18,7 +17,7 @@ import {
   refusal,
 } from './messages.ts';
 import { OpenCalls, type Ticket } from './open-calls.ts';
-import { type McpRule, type McpRules, type McpTool, ruleFor } from './rules.ts';
+import { descriptionOf, type McpRule, type McpRules, type McpTool, ruleFor } from './rules.ts';
 import { RunningCall } from './running-call.ts';
 import { type CallState, type SealedState, sealedState } from './sealed-state.ts';
 
@@ -309,31 +308,6 @@ const enteredByPerson = (output: unknown): Params => ({
 function asInvalid(error: Error & { readonly code?: string }): string {
   if (error.code === 'invalid-request') return error.message;
   throw error;
-}
-
-function descriptionOf(server: string, tool: McpTool, rule: McpRule): ToolDescription {
-  const { title, risk, labels, policy, expiresIn, onExpiry, reversibility } = rule;
-  const { title: own, annotations = {}, description, inputSchema } = tool;
-  const shown = [own, annotations.title, tool.name].find((text) => typeof text === 'string' && text !== '');
-  return defined({
-    name: recordedName(server, tool.name),
-    title: title ?? `${server}: ${shown}`,
-    description,
-    inputSchema,
-    risk: risk ?? (annotations.destructiveHint === true ? ('high' as const) : undefined),
-    labels,
-    policy,
-    expiresIn,
-    onExpiry,
-    reversibility,
-  }) as ToolDescription;
-}
-
-/** The tool in the record. Grants and rules go by it, so tools of two servers never share a name. */
-function recordedName(server: string, tool: string): string {
-  const name = `mcp__${server}__${tool}`;
-  if (/^[\w-]{1,128}$/.test(name)) return name;
-  return `${name.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${hashOf(name)}`;
 }
 
 const denial = ({ reason }: McpRule): string => reason ?? 'a rule of the gateway denies it.';

@@ -2,6 +2,8 @@
 import { z } from '@hono/zod-openapi';
 import { type Condition, meets, type ToolDescription } from 'countersign';
 import { CommandFailure, EXIT } from '../cli/failure.ts';
+import { defined } from '../defined.ts';
+import { hashOf } from './hash-of.ts';
 
 /** What an MCP server says about a tool. Nothing in it is verified. */
 export type McpTool = {
@@ -106,3 +108,29 @@ const globOf = (pattern: string): RegExp =>
       .map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
       .join('[^]*')}$`,
   );
+
+/** The tool as the record and the card name it. */
+export function descriptionOf(server: string, tool: McpTool, rule: McpRule): ToolDescription {
+  const { title, risk, labels, policy, expiresIn, onExpiry, reversibility } = rule;
+  const { title: own, annotations = {}, description, inputSchema } = tool;
+  const shown = [own, annotations.title, tool.name].find((text) => typeof text === 'string' && text !== '');
+  return defined({
+    name: recordedName(server, tool.name),
+    title: title ?? `${server}: ${shown}`,
+    description,
+    inputSchema,
+    risk: risk ?? (annotations.destructiveHint === true ? ('high' as const) : undefined),
+    labels,
+    policy,
+    expiresIn,
+    onExpiry,
+    reversibility,
+  }) as ToolDescription;
+}
+
+/** Grants and policies go by it, so tools of two servers never share a name: names of servers have no `__`. */
+function recordedName(server: string, tool: string): string {
+  const name = `mcp__${server}__${tool}`;
+  if (/^[\w-]{1,128}$/.test(name)) return name;
+  return `${name.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${hashOf(name)}`;
+}

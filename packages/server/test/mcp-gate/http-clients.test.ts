@@ -1,6 +1,6 @@
 // The gateway on the network: clients that cannot be told apart, redirects, other content types, and streams that break.
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { McpGate } from '../../src/mcp-gate/mcp-gate.ts';
@@ -12,6 +12,7 @@ let place: Gateway;
 let gate: McpGate;
 let url: string;
 let release: () => void;
+let received: readonly IncomingHttpHeaders[];
 const closing: (() => void)[] = [];
 
 async function listening(server: Server): Promise<string> {
@@ -36,7 +37,7 @@ beforeAll(async () => {
   const rules = { otherwise: 'allow', rules: [{ tool: ['wipe', 'shot'], action: 'ask' }] } as const;
   gate = await McpGate.open({ ai: place.ai, name: 'bank', rules, holdMs: 10_000 });
   const recording = recordingHttp(place.path('log'));
-  release = recording.release;
+  ({ release, headers: received } = recording);
   url = await before(recording.server);
 });
 afterAll(async () => {
@@ -90,6 +91,14 @@ test('a client without a token cannot cancel, continue or receive a call of anot
   expect(await first).toMatchObject({ answer: { id: 1, result: { content: [{ text: 'wipe {"what":1}' }] } } });
   expect(sent('"wipe"')).toHaveLength(1);
 }, 30_000);
+
+test('headers that repeat the body are written from the body', async () => {
+  const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+  const pay = { id: 1, method: 'tools/call', params: { name: 'pay', arguments: { amount: 1 }, _meta } };
+  await post(pay, { 'mcp-method': 'ping', 'mcp-name': 'wipe', 'mcp-param-amount': '1000000' });
+  expect(received.at(-1)).toMatchObject({ 'mcp-method': 'tools/call', 'mcp-name': 'pay' });
+  expect(received.at(-1)).not.toHaveProperty('mcp-param-amount');
+});
 
 test('a session cancels its own call', async () => {
   const session = { 'mcp-session-id': 'own' };

@@ -1,6 +1,6 @@
 // A plain MCP server that writes down each message as it arrived. Over stdio as a program, over HTTP as a listener.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { createInterface } from 'node:readline';
 
 const number = { type: 'number' };
@@ -50,10 +50,12 @@ export const linesOf = (file: string): readonly string[] =>
     : [];
 
 /** The same server over HTTP, without sessions. Calls of `slow` get no answer until `release` is called. */
-export function recordingHttp(file: string): { server: Server; release(): void } {
+export function recordingHttp(file: string): { server: Server; headers: IncomingHttpHeaders[]; release(): void } {
   const state = { lists: 0 };
   const held: (() => void)[] = [];
+  const headers: IncomingHttpHeaders[] = [];
   const server = createServer(async (request, response) => {
+    headers.push(request.headers);
     let text = '';
     for await (const chunk of request) text += chunk;
     if (text !== '') appendFileSync(file, `${text}\n`);
@@ -71,7 +73,7 @@ export function recordingHttp(file: string): { server: Server; release(): void }
       }),
     );
   });
-  return { server, release: () => void held.splice(0).map((answer) => answer()) };
+  return { server, headers, release: () => void held.splice(0).map((answer) => answer()) };
 }
 
 const [, program, file = '', mode] = process.argv;

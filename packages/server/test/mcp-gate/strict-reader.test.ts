@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { McpGate } from '../../src/mcp-gate/mcp-gate.ts';
 import { serveProxy } from '../../src/mcp-gate/serve-proxy.ts';
+import { nameOfCommand } from '../../src/mcp-gate/server-name.ts';
 import { MAIN } from '../cli/workplace.ts';
 import { type Gateway, openGateway } from './gateway.ts';
 import { linesOf, recordingHttp } from './recording-server.ts';
@@ -159,4 +160,12 @@ test('a list of tools that fails once is asked for again with the next call', as
     await door.close();
     await place.close();
   }
+}, 60_000);
+
+test('the name of a server cannot run into the names of its tools', async () => {
+  for (const name of ['files__x', 'files_']) {
+    const child = spawn(process.execPath, [MAIN, 'mcp', 'gate', '--name', name, '--', 'true'], { stdio: 'ignore' });
+    expect((await once(child, 'exit'))[0]).not.toBe(0);
+  }
+  expect(nameOfCommand(['npx', 'files__x'])).toBe('files_x');
 }, 60_000);
