@@ -43,7 +43,16 @@ function section(tag, operations) {
   return `## ${tag}\n\n${where}${own.map(operationText).join('\n')}`;
 }
 
-function operationText({ method, path, summary, description = '', parameters = [], requestBody, responses }) {
+function operationText({
+  method,
+  path,
+  operationId,
+  summary,
+  description = '',
+  parameters = [],
+  requestBody,
+  responses,
+}) {
   const body = Object.values(requestBody?.content ?? {})[0]?.schema;
   const rows = parameters.map(
     ({ name, in: place, required, description: about, schema }) =>
@@ -55,7 +64,7 @@ function operationText({ method, path, summary, description = '', parameters = [
   });
   return `### ${method.toUpperCase()} ${path}
 
-${[`${summary}.`, description].filter(Boolean).join(' ')}
+${[`${summary}.`, description, `Operation: \`${operationId}\`.`].filter(Boolean).join(' ')}
 ${rows.length > 0 ? `\n| parameter | in | type | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n` : ''}${body ? `\nBody: ${typeText(body)}${requestBody.required ? '' : ', optional'}\n` : ''}
 | status | body | meaning |
 |---|---|---|
@@ -72,7 +81,10 @@ function shape(name, schema) {
         `| \`${field}\`${required.includes(field) ? '' : '?'} | ${typeText(type)} | ${cell(type.description ?? '')} |`,
     ),
   );
-  const intro = [schema.description ?? '', refs.length > 0 ? `All of ${refs.join(', ')}, and:` : ''].filter(Boolean);
+  const union =
+    schema.oneOf && `One of ${schema.oneOf.map(typeText).join(', ')}, by \`${schema.discriminator.propertyName}\`.`;
+  const all = refs.length > 0 ? `All of ${refs.join(', ')}, and:` : '';
+  const intro = [schema.description ?? '', union ?? '', all].filter(Boolean);
   const table = rows.length > 0 ? `| field | type | meaning |\n|---|---|---|\n${rows.join('\n')}\n` : '';
   return `### ${name}\n\n${intro.length > 0 ? `${intro.join(' ')}\n\n` : ''}${table}`;
 }

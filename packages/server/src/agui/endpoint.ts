@@ -40,6 +40,7 @@ export function agUiEndpoints(services: Services) {
   return [
     endpoint({
       route: 'POST /agui/{agent}',
+      operationId: 'runAgUi',
       summary: 'Run an agent for an AG-UI client',
       description:
         'Speaks AG-UI 1.0. Only the new message of the user and the answers in `resume` count; the record has the rest of the ' +

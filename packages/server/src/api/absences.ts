@@ -19,6 +19,7 @@ export function absenceEndpoints({ ai: { people } }: Services) {
   return [
     endpoint({
       route: 'GET /absences',
+      operationId: 'listAbsences',
       summary: 'List absences',
       description: 'With `reach: "own"`, the absences of the caller, and those with the caller as delegate.',
       tag,
@@ -35,6 +36,7 @@ export function absenceEndpoints({ ai: { people } }: Services) {
     }),
     endpoint({
       route: 'GET /me/absence',
+      operationId: 'getMyAbsence',
       summary: 'Get the absence of the caller',
       tag,
       scope: 'read',
@@ -44,6 +46,7 @@ export function absenceEndpoints({ ai: { people } }: Services) {
     }),
     endpoint({
       route: 'POST /me/absence',
+      operationId: 'setMyAbsence',
       summary: 'Be away',
       description: 'In the period, the delegate decides for the caller. It replaces the period before.',
       tag,
@@ -58,6 +61,7 @@ export function absenceEndpoints({ ai: { people } }: Services) {
     }),
     endpoint({
       route: 'DELETE /me/absence',
+      operationId: 'endMyAbsence',
       summary: 'Be back',
       tag,
       scope: 'decide',

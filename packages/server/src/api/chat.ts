@@ -28,12 +28,14 @@ export function chatEndpoints(services: Services) {
   const chats = createChats(services);
 
   const look = (
+    operationId: string,
     what: '' | '/stream' | '/watch',
     summary: string,
     answer: { description: string; shape?: z.ZodType; type?: string },
   ) =>
     endpoint({
       route: `GET /chat/{agent}/{chatId}${what}`,
+      operationId,
       summary,
       tag,
       scope: 'read',
@@ -45,6 +47,7 @@ export function chatEndpoints(services: Services) {
   return [
     endpoint({
       route: 'POST /chat/{agent}',
+      operationId: 'postToChat',
       summary: 'Send a message or decide in a chat',
       description: 'Sending a message needs the scope `start`, deciding the scopes `decide` and `read`.',
       tag,
@@ -55,8 +58,14 @@ export function chatEndpoints(services: Services) {
       problems: [409],
       handle: ({ params: { agent }, body, person, request }) => chats.post({ agent, person, request }, body),
     }),
-    look('', 'Load a chat for `useChat`', { description: 'The chat.', shape: z.looseObject({ id: z.string() }) }),
-    look('/stream', 'Stream the current message again until the run rests', stream),
-    look('/watch', 'Watch for the chat to come to rest', { ...stream, description: 'Server-sent events.' }),
+    look('getChat', '', 'Load a chat for `useChat`', {
+      description: 'The chat.',
+      shape: z.looseObject({ id: z.string() }),
+    }),
+    look('resumeChat', '/stream', 'Stream the current message again until the run rests', stream),
+    look('watchChat', '/watch', 'Watch for the chat to come to rest', {
+      ...stream,
+      description: 'Server-sent events.',
+    }),
   ];
 }

@@ -16,6 +16,7 @@ export function decideEndpoints(services: Services) {
   return [
     endpoint({
       route: 'POST /interrupts/{interruptId}/decide',
+      operationId: 'decideRequest',
       summary: 'Decide a request',
       description:
         'The decision is durable before the response is sent. Repeating it returns the recorded decision; a different one is ' +

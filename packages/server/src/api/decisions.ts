@@ -13,6 +13,7 @@ export function decisionsEndpoints(services: Services) {
   return [
     endpoint({
       route: 'POST /decisions',
+      operationId: 'decideRequests',
       summary: 'Decide many requests',
       description:
         'Each item is decided by its own id and digest, as if it was sent alone, and has its own outcome, in the order of the ' +

@@ -20,7 +20,11 @@ export function documentOf(api: OpenAPIHono, url: string): ApiDocument {
   api.openAPIRegistry.registerWebhook({
     method: 'post',
     path: 'request',
+    operationId: 'receiveRequestEvent',
     summary: 'Posted by the channel `webhook` when something happens to a request',
+    description: 'Signed as Standard Webhooks says: check it with the secret of the webhook.',
+    // The receiver checks the signature; the request has no credentials of this API.
+    security: [],
     request: { body: { content: { 'application/json': { schema: WebhookEventShape } } } },
     responses: { 200: { description: 'Any 2xx: the receiver has it. Otherwise it is posted again.' } },
   });
@@ -29,6 +33,7 @@ export function documentOf(api: OpenAPIHono, url: string): ApiDocument {
     info: {
       title: 'Countersign',
       version: '1',
+      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
       description:
         'Runs of agents, and their requests to people. Times are in milliseconds. Errors are ' +
         '`application/problem+json` with a stable `code`.',

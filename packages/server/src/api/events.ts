@@ -24,6 +24,7 @@ export function eventEndpoints(services: Services) {
   return [
     endpoint({
       route: 'GET /runs/{runId}/events',
+      operationId: 'listEvents',
       summary: 'The events of a run',
       description:
         'With `Accept: text/event-stream` or `follow=1` as server-sent events: `id` is the `seq`, `event: event` each fact, ' +
@@ -60,6 +61,7 @@ export function eventEndpoints(services: Services) {
     }),
     endpoint({
       route: 'GET /changes',
+      operationId: 'followChanges',
       summary: 'Follow changes',
       description:
         'Server-sent events `{ runId }` for each changed run that the caller can see; `runId: null` means that anything may ' +

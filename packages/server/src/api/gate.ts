@@ -48,14 +48,14 @@ export function gateEndpoints({ ai, access, hub, streams, addressOf, basePath, l
   function shown(result: GateResult, request: Request): GateAnswer {
     const id = 'id' in result ? result.id : undefined;
     const page = id === undefined ? `runs/${result.runId}` : `interrupts/${encodeURIComponent(id)}`;
-    const { status, runId, ...rest } = result;
-    // In front of what the caller sent, so that a shell script can find them.
-    return { status, runId, url: `${addressOf(request).origin}${basePath}/${page}`, ...rest };
+    // In front of what the caller sent, so that a shell script can find it.
+    return { url: `${addressOf(request).origin}${basePath}/${page}`, ...result };
   }
 
   return [
     endpoint({
       route: 'POST /gate',
+      operationId: 'askGate',
       summary: 'Ask before a call',
       description:
         'For programs outside, in any language. Asks people about the call, or finds it: the same key asks once, and the same ' +
@@ -73,6 +73,7 @@ export function gateEndpoints({ ai, access, hub, streams, addressOf, basePath, l
     }),
     endpoint({
       route: 'GET /gate/{id}',
+      operationId: 'getGate',
       summary: 'Get a call, or wait for it',
       tag,
       scope: 'start',
@@ -89,6 +90,7 @@ export function gateEndpoints({ ai, access, hub, streams, addressOf, basePath, l
     }),
     endpoint({
       route: 'POST /gate/{id}/started',
+      operationId: 'startGate',
       summary: 'Ask for the start of an approved call',
       description:
         'Granted once, to one program. Do exactly the `input` of the answer, then report with its token. The same token gets the ' +
@@ -109,6 +111,7 @@ export function gateEndpoints({ ai, access, hub, streams, addressOf, basePath, l
     }),
     endpoint({
       route: 'POST /gate/{id}/result',
+      operationId: 'reportGate',
       summary: 'Report the result of a started call',
       description:
         'Repeating it changes nothing. A report after the lease settles the doubt, unless a person has settled it.',
@@ -125,6 +128,7 @@ export function gateEndpoints({ ai, access, hub, streams, addressOf, basePath, l
     }),
     endpoint({
       route: 'POST /gate/{id}/withdraw',
+      operationId: 'withdrawGate',
       summary: 'Withdraw a call',
       description: 'A pending or approved call will never start. A call that was started is unchanged.',
       tag,

@@ -24,6 +24,7 @@ export function grantEndpoints(services: Services) {
   return [
     endpoint({
       route: 'GET /grants',
+      operationId: 'listGrants',
       summary: 'List grants',
       description: 'The newest first. With a filter, a page may be short although more follow.',
       tag: 'Grants',
@@ -41,6 +42,7 @@ export function grantEndpoints(services: Services) {
     }),
     endpoint({
       route: 'POST /grants/simulate',
+      operationId: 'simulateGrant',
       summary: 'Simulate a grant',
       description:
         'Counts the settled requests of a tool that a grant would have let run, and how people had decided them, and suggests a ' +
@@ -61,6 +63,7 @@ export function grantEndpoints(services: Services) {
     }),
     endpoint({
       route: 'GET /grants/{grantId}',
+      operationId: 'getGrant',
       summary: 'Get a grant',
       description: 'With the calls that used it. Uses of calls that did not run are released first.',
       tag: 'Grants',
@@ -77,6 +80,7 @@ export function grantEndpoints(services: Services) {
     }),
     endpoint({
       route: 'POST /grants/{grantId}/revoke',
+      operationId: 'revokeGrant',
       summary: 'Revoke a grant',
       description: 'The next call is asked about again. Calls that were let through before are not stopped.',
       tag: 'Grants',

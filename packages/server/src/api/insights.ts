@@ -24,6 +24,7 @@ export function insightsEndpoints({ ai }: Services) {
     endpoint({
       ...common,
       route: 'GET /insights',
+      operationId: 'getInsights',
       summary: 'Get figures about how people decide',
       answers: { 200: { description: 'The figures.', shape: InsightsShape } },
       handle: async ({ query, person }) => json(await figures(query, person)),
@@ -31,6 +32,7 @@ export function insightsEndpoints({ ai }: Services) {
     endpoint({
       ...common,
       route: 'GET /insights.csv',
+      operationId: 'getInsightsCsv',
       summary: 'Get figures about how people decide, as CSV',
       answers: { 200: { description: 'A table with a header.', shape: z.string(), type: 'text/csv' } },
       handle: async ({ query, person }) =>

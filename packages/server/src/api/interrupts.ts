@@ -62,6 +62,7 @@ export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {
   return [
     endpoint({
       route: 'GET /interrupts',
+      operationId: 'listRequests',
       summary: 'List requests',
       description: 'Policies may hide some requests, so a page may be shorter than `limit` and still have a `cursor`.',
       tag,
@@ -76,6 +77,7 @@ export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {
     }),
     endpoint({
       route: 'GET /interrupts/{interruptId}',
+      operationId: 'getRequest',
       summary: 'Get a request with the conversation so far',
       tag,
       scope: 'read',
@@ -89,6 +91,7 @@ export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {
     }),
     endpoint({
       route: 'POST /interrupts/{interruptId}/hold',
+      operationId: 'holdRequest',
       summary: 'Hold a request',
       description: 'Shows others that the caller is reviewing it. It locks nothing and expires by itself.',
       tag,
@@ -106,6 +109,7 @@ export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {
     }),
     endpoint({
       route: 'POST /interrupts/{interruptId}/assign',
+      operationId: 'assignRequest',
       summary: 'Assign a request',
       description: 'Says who should decide it. Others still may. It is recorded in the run.',
       tag,
@@ -122,6 +126,7 @@ export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {
     }),
     endpoint({
       route: 'DELETE /interrupts/{interruptId}/hold',
+      operationId: 'releaseRequest',
       summary: 'Release a hold',
       tag,
       scope: 'decide',

@@ -9,6 +9,7 @@ export function personEndpoints({ ai, model }: Services) {
   return [
     endpoint({
       route: 'GET /me',
+      operationId: 'getMe',
       summary: 'Get the caller',
       tag: 'People and agents',
       scope: null,
@@ -20,6 +21,7 @@ export function personEndpoints({ ai, model }: Services) {
     }),
     endpoint({
       route: 'GET /agents',
+      operationId: 'listAgents',
       summary: 'List the agents and their tools',
       tag: 'People and agents',
       scope: null,

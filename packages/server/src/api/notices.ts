@@ -28,6 +28,7 @@ export function noticeEndpoints({ ai }: Services) {
   return [
     endpoint({
       route: 'GET /notices/channels',
+      operationId: 'listChannels',
       summary: 'List channels',
       description: 'The channels that any process has, with what waits and what failed. Needs `reach: "all"`.',
       tag,
@@ -40,6 +41,7 @@ export function noticeEndpoints({ ai }: Services) {
     }),
     endpoint({
       route: 'GET /notices/deliveries',
+      operationId: 'listDeliveries',
       summary: 'List deliveries',
       description: 'Deliveries of the last seven days, newest first. Needs `reach: "all"`.',
       tag,
@@ -53,6 +55,7 @@ export function noticeEndpoints({ ai }: Services) {
     }),
     endpoint({
       route: 'GET /notices/dead',
+      operationId: 'listDeadLetters',
       summary: 'List dead letters',
       description:
         'Notices that no channel could deliver and that are not tried again by themselves. Needs `reach: "all"`.',
@@ -67,6 +70,7 @@ export function noticeEndpoints({ ai }: Services) {
     }),
     endpoint({
       route: 'POST /notices/retry',
+      operationId: 'retryDelivery',
       summary: 'Try a dead letter again',
       description: 'Needs `reach: "all"`.',
       tag,
@@ -80,6 +84,7 @@ export function noticeEndpoints({ ai }: Services) {
     }),
     endpoint({
       route: 'POST /notices/resend',
+      operationId: 'resendNotice',
       summary: 'Deliver the last notice about a request again',
       description: 'To everyone who was told, with the same idempotency key. Needs `reach: "all"`.',
       tag,
@@ -95,6 +100,7 @@ export function noticeEndpoints({ ai }: Services) {
     }),
     endpoint({
       route: 'GET /me/notices',
+      operationId: 'getMyNotices',
       summary: 'Get what the caller wants to be told',
       tag,
       scope: 'read',
@@ -103,6 +109,7 @@ export function noticeEndpoints({ ai }: Services) {
     }),
     endpoint({
       route: 'POST /me/notices',
+      operationId: 'setMyNotices',
       summary: 'Change what the caller wants to be told',
       description: 'Replaces all of it.',
       tag,

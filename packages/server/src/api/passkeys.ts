@@ -38,6 +38,7 @@ export function passkeyEndpoints(services: Services) {
   return [
     endpoint({
       route: 'GET /me/passkeys',
+      operationId: 'listPasskeys',
       summary: 'List the passkeys of the caller',
       tag,
       scope: null,
@@ -48,6 +49,7 @@ export function passkeyEndpoints(services: Services) {
     }),
     endpoint({
       route: 'POST /me/passkeys/options',
+      operationId: 'preparePasskey',
       summary: 'Begin to enrol a passkey',
       description: 'Not with an API token. The answer is valid for five minutes.',
       tag,
@@ -80,6 +82,7 @@ export function passkeyEndpoints(services: Services) {
     }),
     endpoint({
       route: 'POST /me/passkeys',
+      operationId: 'addPasskey',
       summary: 'Enrol a passkey',
       description: 'One of the caller’s passkeys confirms the new one, if there are any.',
       tag,
@@ -112,6 +115,7 @@ export function passkeyEndpoints(services: Services) {
     }),
     endpoint({
       route: 'POST /me/passkeys/{passkeyId}',
+      operationId: 'renamePasskey',
       summary: 'Rename a passkey',
       tag,
       scope: 'decide',
@@ -126,6 +130,7 @@ export function passkeyEndpoints(services: Services) {
     }),
     endpoint({
       route: 'DELETE /me/passkeys/{passkeyId}',
+      operationId: 'revokePasskey',
       summary: 'Revoke a passkey',
       description: 'Not with an API token. It cannot sign new decisions. Its earlier signatures still verify.',
       tag,
@@ -140,6 +145,7 @@ export function passkeyEndpoints(services: Services) {
     }),
     endpoint({
       route: 'POST /interrupts/{interruptId}/challenge',
+      operationId: 'challengeDecision',
       summary: 'Get the challenge that signs a decision',
       description: 'It is good for exactly this decision of the caller on exactly this card.',
       tag,

@@ -21,6 +21,7 @@ export function pushEndpoints({ ai, addressOf }: Services) {
   return [
     endpoint({
       route: 'GET /me/push',
+      operationId: 'getPush',
       summary: 'Get the key that browsers subscribe with',
       tag,
       scope: 'read',
@@ -29,6 +30,7 @@ export function pushEndpoints({ ai, addressOf }: Services) {
     }),
     endpoint({
       route: 'POST /me/push',
+      operationId: 'subscribePush',
       summary: 'Notify the caller in this browser',
       description:
         'Not with an API token. The body is the subscription that the browser made. A browser belongs to the person who ' +
@@ -50,6 +52,7 @@ export function pushEndpoints({ ai, addressOf }: Services) {
     }),
     endpoint({
       route: 'DELETE /me/push',
+      operationId: 'unsubscribePush',
       summary: 'Notify the caller no longer in this browser',
       tag,
       scope: 'read',

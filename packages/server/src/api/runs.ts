@@ -28,6 +28,7 @@ export function runEndpoints({ ai, access, log }: Services) {
   return [
     endpoint({
       route: 'GET /runs',
+      operationId: 'listRuns',
       summary: 'List runs',
       tag,
       scope: 'read',
@@ -58,6 +59,7 @@ export function runEndpoints({ ai, access, log }: Services) {
     }),
     endpoint({
       route: 'GET /runs/{runId}',
+      operationId: 'getRun',
       summary: 'Get a run with its conversation and its requests',
       tag,
       scope: 'read',
@@ -70,6 +72,7 @@ export function runEndpoints({ ai, access, log }: Services) {
     }),
     endpoint({
       route: 'POST /runs/{runId}/cancel',
+      operationId: 'cancelRun',
       summary: 'Cancel a run',
       description:
         'Signals running tools to stop and withdraws pending requests. A run that has ended is unchanged. A run whose call a ' +
@@ -89,6 +92,7 @@ export function runEndpoints({ ai, access, log }: Services) {
     }),
     endpoint({
       route: 'POST /runs/{runId}/drive',
+      operationId: 'driveRun',
       summary: 'Resume a failed run',
       tag,
       scope: 'start',
@@ -104,6 +108,7 @@ export function runEndpoints({ ai, access, log }: Services) {
     }),
     endpoint({
       route: 'GET /runs/{runId}/verify',
+      operationId: 'verifyRun',
       summary: 'Verify the record of a run',
       description: 'Checks the hash chain over the events of the run.',
       tag,
@@ -117,6 +122,7 @@ export function runEndpoints({ ai, access, log }: Services) {
     }),
     endpoint({
       route: 'GET /runs/{runId}/evidence',
+      operationId: 'getEvidence',
       summary: 'Get the evidence of a run',
       description:
         'One document with the events, their chain, the cards as shown and the decisions. Keep its bytes as they are: `countersign verify` checks them without this server. A run that is running or has pending requests has no evidence yet.',

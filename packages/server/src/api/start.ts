@@ -46,6 +46,7 @@ export function startEndpoints({ ai, access }: Services) {
   return [
     endpoint({
       route: 'POST /runs',
+      operationId: 'startRun',
       summary: 'Start a run',
       description: 'The run is recorded before the response is sent, and continues in the background.',
       tag: 'Runs',

@@ -9,6 +9,7 @@ export function statsEndpoints({ ai, hub }: Services) {
   return [
     endpoint({
       route: 'GET /stats',
+      operationId: 'getStats',
       summary: 'Get statistics of decisions',
       description:
         'Of all runs for callers with the reach `all`, otherwise of the runs that the caller started. Days are in UTC.',

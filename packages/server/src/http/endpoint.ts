@@ -36,6 +36,8 @@ export type Answer = {
 export type Definition<P extends Shape, Q extends Shape, H extends Shape, B extends BodyShape> = {
   /** The method and the path, with parameters in braces. */
   readonly route: `${'GET' | 'POST' | 'DELETE'} ${string}`;
+  /** What generated clients call it: a verb and a noun. It stays, whatever the route becomes. */
+  readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
   readonly tag: string;
@@ -166,7 +168,19 @@ const PROBLEMS: Readonly<Record<number, string>> = {
 const OTHER_PROBLEMS = 'Wrong method (405), wrong host (421), or an error on the server (500, 502).';
 
 function documented(endpoint: Endpoint): RouteConfig {
-  const { summary, description, tag, scope, params, query, body, headers, answers, problems = [] } = endpoint;
+  const {
+    operationId,
+    summary,
+    description,
+    tag,
+    scope,
+    params,
+    query,
+    body,
+    headers,
+    answers,
+    problems = [],
+  } = endpoint;
   const { method, path } = partsOf(endpoint);
   const streams = Object.values(answers).some(({ type, also = [] }) => [type, ...also].includes('text/event-stream'));
   const faults = new Set([
@@ -180,6 +194,7 @@ function documented(endpoint: Endpoint): RouteConfig {
   return {
     method: method.toLowerCase() as RouteConfig['method'],
     path,
+    operationId,
     summary,
     description: [description, scopeNote].filter(Boolean).join(' '),
     tags: [tag],

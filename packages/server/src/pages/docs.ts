@@ -41,7 +41,7 @@ const headHtml = ({ method, path }: Listed): string =>
   `<span class="${method}">${method.toUpperCase()}</span> <code>${escaped(path)}</code>`;
 
 function operationHtml(listed: Listed): string {
-  const { summary, description, parameters = [], requestBody, responses } = listed.operation;
+  const { operationId, summary, description, parameters = [], requestBody, responses } = listed.operation;
   const contentType = ({ content }: Schema) => typeHtml(entries(content)[0]?.[1].schema);
   const asked = (parameters as readonly Schema[]).map(({ name, in: place, required, description: about, schema }) =>
     row(code(name), `${place}${required ? ', required' : ''}`, typeHtml(schema), inline(about ?? schema.description)),
@@ -51,14 +51,15 @@ function operationHtml(listed: Listed): string {
   );
   return `<article id="${anchor(listed)}">
 <h3>${headHtml(listed)}</h3>
-<p><strong>${inline(summary)}.</strong> ${inline(description)}</p>
+<p><strong>${inline(summary)}.</strong> ${inline(description)} Operation: ${code(operationId)}.</p>
 ${asked.length > 0 ? `<table><caption>Parameters</caption>${asked.join('')}</table>` : ''}
 ${requestBody ? `<p>Body: ${contentType(requestBody)}</p>` : ''}
 <table><caption>Answers</caption>${answers.join('')}</table>
 </article>`;
 }
 
-function fieldsHtml({ required = [], properties, allOf = [] }: Schema): string {
+function fieldsHtml({ required = [], properties, allOf = [], oneOf, discriminator }: Schema): string {
+  if (oneOf) return `<p>One of ${typeHtml({ oneOf })}, by ${code(discriminator.propertyName)}.</p>`;
   const rows = entries(properties).map(([name, field]) =>
     row(`${code(name)}${required.includes(name) ? '' : '?'}`, typeHtml(field), inline(field.description)),
   );

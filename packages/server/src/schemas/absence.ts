@@ -1,6 +1,6 @@
 // Schemas of absences: absent people and their delegates.
 import { z } from '@hono/zod-openapi';
-import { nameShape } from './page.ts';
+import { nameShape, orNull } from './page.ts';
 
 const momentShape = z.int().min(0);
 
@@ -33,10 +33,7 @@ export const AbsenceQueryShape = z.strictObject({ person: whose });
 
 export const MyAbsenceShape = z
   .object({
-    // A union, because `nullable` with a description does not say in the OpenAPI document that it may be null.
-    absence: z
-      .union([AbsenceShape, z.null()])
-      .openapi({ description: 'Null if the person is not away and will not be.' }),
+    absence: orNull(AbsenceShape).openapi({ description: 'Null if the person is not away and will not be.' }),
     actsFor: z
       .array(z.string())
       .openapi({ description: 'The people who are away now and for whom this person decides.' }),

@@ -11,17 +11,17 @@ const json = z
   .refine((value) => value !== undefined, 'is missing')
   .openapi({ description: 'Any JSON.' });
 
-const Approve = z.strictObject({ type: z.literal('approve'), edit: json.optional() });
-const Reject = z.strictObject({ type: z.literal('reject'), reason: reasonShape });
-const Respond = z.strictObject({ type: z.literal('respond'), output: json });
-const Restart = z.strictObject({
-  type: z.literal('restart'),
-  resumed: json.optional(),
-  replaceInput: json.optional(),
-});
-const Cancel = z.strictObject({ type: z.literal('cancel'), reason: reasonShape });
+const Approve = z.strictObject({ type: z.literal('approve'), edit: json.optional() }).openapi('Approve');
+const Reject = z.strictObject({ type: z.literal('reject'), reason: reasonShape }).openapi('Reject');
+const Respond = z.strictObject({ type: z.literal('respond'), output: json }).openapi('Respond');
+const Restart = z
+  .strictObject({ type: z.literal('restart'), resumed: json.optional(), replaceInput: json.optional() })
+  .openapi('Restart');
+const Cancel = z.strictObject({ type: z.literal('cancel'), reason: reasonShape }).openapi('CancelRequest');
 
-export const DecisionShape = z.discriminatedUnion('type', [Approve, Reject, Respond, Restart, Cancel]);
+export const DecisionShape = z
+  .discriminatedUnion('type', [Approve, Reject, Respond, Restart, Cancel])
+  .openapi('Decision');
 
 export const noteShape = z
   .string()

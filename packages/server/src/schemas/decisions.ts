@@ -36,15 +36,17 @@ export const DecideManyShape = z
   })
   .openapi('DecideMany');
 
-const refused = z.object({
-  status: z.enum(['outdated', 'conflict', 'not-allowed', 'invalid', 'unknown', 'failed']).openapi({
-    description:
-      '`outdated`: the card changed and stays open; load it again. `conflict`: it was settled differently. `unknown`: it ' +
-      'does not exist, or the caller cannot see it. `failed`: an error of the server; send the item again.',
-  }),
-  interruptId: z.string(),
-  problem: ProblemShape,
-});
+const refused = z
+  .object({
+    status: z.enum(['outdated', 'conflict', 'not-allowed', 'invalid', 'unknown', 'failed']).openapi({
+      description:
+        '`outdated`: the card changed and stays open; load it again. `conflict`: it was settled differently. `unknown`: it ' +
+        'does not exist, or the caller cannot see it. `failed`: an error of the server; send the item again.',
+    }),
+    interruptId: z.string(),
+    problem: ProblemShape,
+  })
+  .openapi('RefusedDecision');
 
 export const DecisionOutcomeShape = z
   .discriminatedUnion('status', [DecidedShape, WaitingShape, refused])

@@ -24,7 +24,10 @@ export const GateAskShape = z
     key: z
       .string()
       .regex(/^[^\p{Cc}\p{Cs}]{1,500}$/u, 'must be 1 to 500 characters, without control characters')
-      .openapi({ description: 'Identifies the call among those of the caller and the tool: the same key asks once.' }),
+      .openapi({
+        pattern: '^[^\\p{Cc}\\p{Cs}]{1,500}$',
+        description: 'Identifies the call among those of the caller and the tool: the same key asks once.',
+      }),
     title: z.string().min(1).max(200).optional().openapi({ description: 'What would happen, in one line.' }),
     description: z.string().max(2_000).optional(),
     risk: z.enum(RISKS).optional(),
@@ -58,27 +61,47 @@ export const GateAskShape = z
   })
   .openapi('GateAsk');
 
-export const GATE_STATUSES = ['pending', 'approved', 'started', 'done', 'failed', 'rejected', 'doubt'] as const;
+const requestId = z.string().openapi({ description: 'The request that a person has to decide.' });
+const edited = json.openapi({ description: 'What runs: a person may have edited it.' });
+
+/** A call with this status, and the fields that only it has. */
+const gateWith = <const Status extends string, Fields extends z.ZodRawShape>(
+  status: Status,
+  description: string,
+  fields: Fields,
+) =>
+  z
+    .object({
+      status: z.literal(status),
+      runId: z.string().openapi({ description: 'Names the call in the other routes.' }),
+      url: z.string().openapi({ description: 'The page of the request, or of the call.' }),
+      ...fields,
+    })
+    .openapi(`Gate${status.slice(0, 1).toUpperCase()}${status.slice(1)}`, { description });
 
 export const GateShape = z
-  .object({
-    status: z.enum(GATE_STATUSES).openapi({
-      description:
-        '`pending`: a person has not decided. `approved`: it may be started. `started`: the start was granted, and no result ' +
-        'was reported yet. `done`, `failed`: reported. `rejected`: rejected, withdrawn or expired; it will never start. ' +
-        '`doubt`: started, and its outcome is unknown; a person is asked.',
+  .discriminatedUnion('status', [
+    gateWith('pending', 'A person has not decided.', { id: requestId }),
+    gateWith('approved', 'It may be started.', { input: edited }),
+    gateWith('started', 'The start was granted, and no result was reported yet.', {
+      input: edited,
+      until: z.number().openapi({ description: 'When its lease ends, in milliseconds.' }),
     }),
-    runId: z.string().openapi({ description: 'Names the call in the other routes.' }),
-    id: z.string().optional().openapi({ description: 'The request that a person has to decide: `pending`, `doubt`.' }),
-    input: z.unknown().optional().openapi({ description: 'What may run: a person may have edited it.' }),
-    output: z.unknown().optional().openapi({ description: '`done`: what was reported.' }),
-    reason: z.string().optional().openapi({ description: '`rejected`: why.' }),
-    error: z.string().optional().openapi({ description: '`failed`: what went wrong.' }),
-    mayHaveActed: z.boolean().optional().openapi({ description: '`failed`: it may have taken effect.' }),
-    until: z.number().optional().openapi({ description: '`started`: when its lease ends, in milliseconds.' }),
-    url: z.string().openapi({ description: 'The page of the request, or of the call.' }),
-  })
-  .openapi('Gate');
+    gateWith('done', 'It was reported as done.', {
+      input: edited,
+      output: json.openapi({ description: 'What was reported.' }),
+    }),
+    gateWith('failed', 'It was reported as failed.', {
+      input: edited,
+      error: z.string().openapi({ description: 'What went wrong.' }),
+      mayHaveActed: z.boolean().openapi({ description: 'It may have taken effect.' }),
+    }),
+    gateWith('rejected', 'It was rejected, withdrawn, or expired. It will never start.', {
+      reason: z.string().openapi({ description: 'Why.' }),
+    }),
+    gateWith('doubt', 'It was started, and its outcome is unknown. A person is asked.', { id: requestId }),
+  ])
+  .openapi('Gate', { description: 'A call of a program outside, as it is now. Also in the problem `start-refused`.' });
 
 /** A call of a program outside. */
 export type GateAnswer = Readonly<z.infer<typeof GateShape>>;

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { GrantDetails, GrantSimulation, GrantView } from 'countersign';
 import { dataSchemaShape } from './data-schema.ts';
-import { nameShape, pageQuery } from './page.ts';
+import { nameShape, orNull, pageQuery } from './page.ts';
 
 const FieldShape = z.union([nameShape, z.array(nameShape).min(1).max(20)]);
 const LimitShape = z.number().optional();
@@ -98,8 +98,8 @@ export const SimulationShape = z
 export const SimulatedShape = z
   // Unions, because `nullable` on a shape with a description does not say in the OpenAPI document that it may be null.
   .object({
-    simulation: z.union([SimulationShape, z.null()]),
-    suggestion: z.union([GrantRequestShape, z.null()]),
+    simulation: orNull(SimulationShape),
+    suggestion: orNull(GrantRequestShape),
   })
   .openapi('SimulatedGrant');
 

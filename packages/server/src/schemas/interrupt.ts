@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { InterruptCard } from 'countersign/ui';
 import { MessageShape } from './message.ts';
-import { nameShape, pageQuery, runIdShape, timeShape } from './page.ts';
+import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
 
 export const KINDS = ['approval', 'question', 'interrupt', 'unknown-outcome', 'unavailable'] as const;
 export const OUTCOMES = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
@@ -80,7 +80,7 @@ export const InterruptShape = z
     runId: z.string(),
     agent: z.string(),
     startedBy: z.string().nullable(),
-    hold: HoldShape.nullable(),
+    hold: orNull(HoldShape),
     toolCallId: z.string(),
     tool: z.string(),
     title: z.string().nullable().openapi({
@@ -94,21 +94,21 @@ export const InterruptShape = z
     risk: z.enum(RISKS).nullable(),
     labels: z.array(z.string()),
     reversibility: z.enum(REVERSIBILITIES).nullable().openapi({ description: 'Whether the effect can be undone.' }),
-    preview: PreviewShape.nullable(),
-    earlierPreview: PreviewShape.nullable().openapi({
+    preview: orNull(PreviewShape),
+    earlierPreview: orNull(PreviewShape).openapi({
       description: 'The preview that was approved before, if it has changed since.',
     }),
     createdAt: z.number().nullable(),
     expiresAt: z.number().nullable(),
     onExpiry: z.enum(['reject', 'cancel', 'approve']).nullable(),
-    policy: PolicyShape.nullable().openapi({ description: 'Who must decide; null if one decision settles it.' }),
-    progress: ProgressShape.nullable().openapi({ description: 'The votes so far; null without a policy.' }),
+    policy: orNull(PolicyShape).openapi({ description: 'Who must decide; null if one decision settles it.' }),
+    progress: orNull(ProgressShape).openapi({ description: 'The votes so far; null without a policy.' }),
     allows: z.array(z.enum(['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'])),
     mayDecide: z.boolean(),
     digest: z.string().openapi({ description: 'The digest of everything shown; send it with the decision.' }),
     inputSchema: JsonSchemaShape.openapi({ description: 'JSON Schema for an edit.' }),
     answerSchema: JsonSchemaShape.openapi({ description: 'JSON Schema of the answer.' }),
-    decision: CardDecisionShape.nullable(),
+    decision: orNull(CardDecisionShape),
     drill: z.literal(true).optional().openapi({
       description: 'On a settled drill: a request that had to be rejected, and could not run.',
     }),
@@ -133,7 +133,8 @@ export const interruptIdShape = z
   .string()
   .min(1)
   .max(500)
-  .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'must be the id of an interrupt');
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'must be the id of an interrupt')
+  .openapi({ pattern: '^[^\\p{Cc}\\p{Cs}]+$' });
 
 export const InterruptQueryShape = z.strictObject({
   status: z.enum(['pending', 'settled']).optional().openapi({ default: 'pending' }),

@@ -27,6 +27,9 @@ export const pageOf = <Item extends z.ZodType>(item: Item) =>
     cursor: z.string().nullable().openapi({ description: 'Null on the last page.' }),
   });
 
+/** A named shape or null. Not `nullable`, which would say in the OpenAPI document that the shape itself may be null. */
+export const orNull = <Shape extends z.ZodType>(shape: Shape) => z.union([shape, z.null()]);
+
 /** Not `.` or `..`, which change the path of a URL. */
 export const runIdShape = z.string().regex(/^(?!\.{1,2}$)[\w.-]{1,128}$/, 'must be letters, digits, "_", "." or "-"');
 
@@ -40,7 +43,9 @@ export const nameShape = z
   .string()
   .min(1)
   .max(200)
-  .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must have no control characters');
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must have no control characters')
+  // The generator of the document would write the flag into the pattern.
+  .openapi({ pattern: '^[^\\p{Cc}\\p{Cs}]*$' });
 
 /** The last millisecond of a date. */
 const LAST_MOMENT = 8_640_000_000_000_000;

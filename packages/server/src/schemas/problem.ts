@@ -14,7 +14,8 @@ export const ProblemShape = z
       .optional()
       .openapi({ description: 'The faults of a decision: `path` leads into the edited input or the answer.' }),
     settlement: z.unknown().optional().openapi({ description: 'With `already-decided`: who decided what, and when.' }),
-    gate: GateShape.optional().openapi({ description: 'With `start-refused`: the call as it is now.' }),
+    // Without a description, which would become that of `Gate`.
+    gate: GateShape.optional(),
     hold: z
       .object({ by: z.string(), until: z.number() })
       .optional()

@@ -1,6 +1,7 @@
 // The schema of what webhooks post.
 import { z } from '@hono/zod-openapi';
 import { InterruptShape, KINDS, RISKS } from './interrupt.ts';
+import { orNull } from './page.ts';
 
 const NOTICES = ['opened', 'doubt', 'reminded', 'escalated', 'assigned', 'decided', 'expired', 'withdrawn'] as const;
 const REASONS = ['decider', 'assignee', 'escalated', 'delegate', 'everyone', 'told-before'] as const;
@@ -46,12 +47,12 @@ const DataShape = z
     to: z.array(
       z.object({ person: z.string(), why: z.enum(REASONS), onBehalfOf: z.string().nullable() }).openapi('Recipient'),
     ),
-    links: z.union([z.object({ request: z.string() }), z.null()]).openapi({ description: 'Pages of the inbox.' }),
-    request: z.union([RequestShape, z.null()]),
+    links: orNull(z.object({ request: z.string() })).openapi({ description: 'Pages of the inbox.' }),
+    request: orNull(RequestShape),
     withheld: z.enum(['by-tool', 'too-large']).nullable().openapi({
       description: 'Why `request` is null: its tool keeps it out of notices, or it does not fit. Get it from the API.',
     }),
-    decision: z.union([DecisionShape, z.null()]).openapi({ description: 'Null while the request is pending.' }),
+    decision: orNull(DecisionShape).openapi({ description: 'Null while the request is pending.' }),
   })
   .openapi('WebhookData');
 

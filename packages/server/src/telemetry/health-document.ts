@@ -13,20 +13,36 @@ export function documentHealth(
     description,
     content: { 'application/json': { schema: z.object({ status: z.enum(values) }) } },
   });
-  const get = (path: string, summary: string, responses: RouteConfig['responses'], more: Partial<RouteConfig> = {}) =>
+  const get = (
+    operationId: string,
+    path: string,
+    summary: string,
+    responses: RouteConfig['responses'],
+    more: Partial<RouteConfig> = {},
+  ) =>
     registry.registerPath({
-      ...{ method: 'get', path, summary, tags: ['Operation'], servers: [{ url: root }], security: [], ...more },
-      responses: { ...responses, default: documentedProblem('Wrong method or wrong host.') },
+      ...{
+        method: 'get',
+        path,
+        operationId,
+        summary,
+        tags: ['Operation'],
+        servers: [{ url: root }],
+        security: [],
+        ...more,
+      },
+      responses: { ...responses, 421: documentedProblem('Wrong host.'), default: documentedProblem('Wrong method.') },
     });
-  get('/healthz', 'Check that the process runs', { 200: status('It runs.', 'ok') });
+  get('checkHealth', '/healthz', 'Check that the process runs', { 200: status('It runs.', 'ok') });
   const failed = 'The server is stopping, or the store does not answer within two seconds.';
-  get('/readyz', 'Check that the server is ready', {
+  get('checkReadiness', '/readyz', 'Check that the server is ready', {
     200: status('It is ready.', 'ok'),
     503: status(failed, 'stopping', 'store-failed'),
   });
   if (metrics === 'off') return;
   const text = { description: 'The text format of Prometheus.', content: { 'text/plain': { schema: z.string() } } };
   get(
+    'getMetrics',
     '/metrics',
     'Get metrics for Prometheus',
     {

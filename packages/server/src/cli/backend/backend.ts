@@ -2,6 +2,7 @@
 import type {
   DecideResult,
   DecisionInput,
+  GateResult,
   GrantListOptions,
   GrantRequest,
   InterruptListOptions,
@@ -12,7 +13,7 @@ import type { Absent, GateAsk, GateReport, GateStart, InsightFilters } from '../
 import type { Insights } from '../../insights/settled-requests.ts';
 import type { Absence } from '../../schemas/absence.ts';
 import type { DecideItem, DecisionOutcome } from '../../schemas/decisions.ts';
-import type { GateAnswer, GateGranted } from '../../schemas/gate.ts';
+import type { GateGranted } from '../../schemas/gate.ts';
 import type { Grant, GrantInDetail } from '../../schemas/grant.ts';
 import type { Hold, Interrupt } from '../../schemas/interrupt.ts';
 import type { ChannelStatus, DeadLetter } from '../../schemas/notices.ts';
@@ -35,7 +36,7 @@ export type RunsQuery = Pick<RunListOptions, 'status' | 'agent' | 'startedBy' | 
 export type DecideOptions = { readonly digest?: string; readonly note?: string; readonly grant?: GrantRequest };
 
 /** A call of a program outside. On a store it has no page. */
-export type GateCall = Omit<GateAnswer, 'url'> & { readonly url?: string };
+export type GateCall = GateResult & { readonly url?: string };
 
 /** The channel of the decisions that a command makes. */
 export type DecidesAs = 'cli' | 'mcp';

@@ -136,7 +136,7 @@ async function persistently<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** The command ran before, here or elsewhere. */
-function printDone(output: Output, call: GateCall): void {
+function printDone(output: Output, call: GateCall & { readonly status: 'done' }): void {
   if (output.json) return output.document(call);
   output.note('It was done before, and is not run again. Its recorded output:');
   const { stdout } = (call.output ?? {}) as { readonly stdout?: unknown };
@@ -144,19 +144,28 @@ function printDone(output: Output, call: GateCall): void {
 }
 
 function notRun(tool: string, call: GateCall): CommandFailure {
-  const name = visibleLine(tool);
-  const texts: Readonly<Record<GateCall['status'], string>> = {
-    pending: `${name} waits for a decision (${call.id}). It was not run.`,
-    approved: `${name} is approved and was not run.`,
-    started: `${name} was started by another program, which has not reported its result yet.`,
-    done: `${name} is done.`,
-    failed: call.error ?? `${name} failed.`,
-    rejected: `${name} was not run: ${call.reason}`,
-    doubt: `${name} was started, and its outcome is unknown. A person is asked (${call.id}). It is not run again.`,
-  };
   const hint = call.status === 'pending' ? 'Repeat the same command after the decision, or add --wait' : undefined;
-  return new CommandFailure(EXIT.failure, call.status, texts[call.status], {
+  return new CommandFailure(EXIT.failure, call.status, textOf(visibleLine(tool), call), {
     ...defined({ hint }),
     details: { ...call },
   });
+}
+
+function textOf(name: string, call: GateCall): string {
+  switch (call.status) {
+    case 'pending':
+      return `${name} waits for a decision (${call.id}). It was not run.`;
+    case 'approved':
+      return `${name} is approved and was not run.`;
+    case 'started':
+      return `${name} was started by another program, which has not reported its result yet.`;
+    case 'done':
+      return `${name} is done.`;
+    case 'failed':
+      return call.error;
+    case 'rejected':
+      return `${name} was not run: ${call.reason}`;
+    case 'doubt':
+      return `${name} was started, and its outcome is unknown. A person is asked (${call.id}). It is not run again.`;
+  }
 }
