@@ -96,6 +96,7 @@ export type { NoticePreferences } from './runs/notices/preferences.ts';
 export { type Passkey, Passkeys } from './runs/passkeys/passkeys.ts';
 export { type PasskeySignature, type SignedDecision, signingChallenge } from './runs/passkeys/signature.ts';
 export type { People } from './runs/people.ts';
+export type { Store } from './runs/port/store.ts';
 export type { DecisionInput } from './runs/questions/decision.ts';
 export type { ProposedDecision } from './runs/questions/policy.ts';
 export type { VotingProgress } from './runs/questions/progress.ts';

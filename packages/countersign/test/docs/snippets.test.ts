@@ -59,6 +59,7 @@ const CONFIG = {
       countersign: [join(root, 'packages/countersign/src/index.ts')],
       'countersign/ai-sdk': [join(root, 'packages/countersign/src/ai-sdk/index.ts')],
       'countersign/forms': [join(root, 'packages/countersign/src/core/form.ts')],
+      'countersign/mastra': [join(root, 'packages/countersign/src/frameworks/mastra/index.ts')],
       'countersign/mcp': [join(root, 'packages/countersign/src/mcp/index.ts')],
       'countersign/genkit': [join(root, 'packages/countersign/src/frameworks/genkit/index.ts')],
       'countersign/openai-agents': [join(root, 'packages/countersign/src/frameworks/openai-agents/index.ts')],

@@ -1,6 +1,17 @@
 // What users write must infer from the schemas, end to end. The compiler is the test.
 import { openai } from '@ai-sdk/openai';
-import { approve, countersign, type Message, type ToolRequestPart, type ToolResponsePart, tool, z } from 'countersign';
+import {
+  approve,
+  countersign,
+  type Message,
+  memoryStore,
+  type Store,
+  type ToolRequestPart,
+  type ToolResponsePart,
+  tool,
+  z,
+} from 'countersign';
+import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel } from 'countersign/testing';
 import { openai as openaiV2 } from 'openai-v2';
 import { openai as openaiV3 } from 'openai-v3';
@@ -160,3 +171,7 @@ await ai.generate({
 await ai.generate({ messages, resume: { aprove: [interrupt] } });
 // @ts-expect-error not a decision
 await ai.generate({ messages, resume: ['approve'] });
+
+// An app can name the type of the store that it opens.
+const openStore = (path?: string): Store => (path === undefined ? memoryStore() : sqliteStore(path));
+countersign({ store: openStore() });
