@@ -40,7 +40,12 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
   const onFault = safely(options.onFault ?? toConsole);
   const stream = { keepAliveMs: options.keepAliveMs ?? 15_000 };
   const uiStream = { ...stream, ...UI_STREAM };
-  const limits = { maxBytes: options.maxBodyBytes ?? 1_000_000, timeoutMs: options.bodyTimeoutMs ?? 30_000 };
+  const limits = {
+    maxBytes: options.maxBodyBytes ?? 1_000_000,
+    timeoutMs: options.bodyTimeoutMs ?? 30_000,
+    // A post has the whole conversation.
+    maxValues: 60_000,
+  };
 
   /** Only `true` is a yes. A policy that throws has said no. */
   function asking<About>(policy: Policy<About>, request: Request): (about: About, person: Person) => Promise<boolean> {

@@ -54,6 +54,8 @@ export function chatEndpoints(services: Services) {
       scope: null,
       params: agentParam,
       body: PostShape,
+      // A post has the whole conversation.
+      maxValues: 60_000,
       answers: { 200: stream },
       problems: [409],
       handle: ({ params: { agent }, body, person, request }) => chats.post({ agent, person, request }, body),

@@ -3,6 +3,7 @@ import { type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
 import { readJson } from 'countersign/ui';
 import type { Context } from 'hono';
+import { defined } from '../defined.ts';
 import type { Caller } from '../identity/identify.ts';
 import type { Person, Scope } from '../identity/person.ts';
 import { ProblemShape } from '../schemas/problem.ts';
@@ -48,6 +49,8 @@ export type Definition<P extends Shape, Q extends Shape, H extends Shape, B exte
   readonly headers?: H;
   /** May be left out of a request if all its fields are optional. */
   readonly body?: B;
+  /** How many values the body may have; see `readJson`. */
+  readonly maxValues?: number;
   readonly answers: Readonly<Record<number, Answer>>;
   /** Problem statuses besides those that follow from the other fields. */
   readonly problems?: readonly number[];
@@ -105,11 +108,11 @@ export function requireScope(person: Person, scope: Scope | null): void {
   throw new UsageError('not-allowed', { status: 403, scope }, `The scope ${scope} is required.`);
 }
 
-async function bodyOf({ body }: Endpoint, request: Request, options: MountOptions): Promise<unknown> {
+async function bodyOf({ body, maxValues }: Endpoint, request: Request, options: MountOptions): Promise<unknown> {
   if (!body) return undefined;
   const isAbsent = request.headers.get('content-type') === null && !hasBody(request);
   if (isOptional(body) && isAbsent) return check(body, {}, 'body');
-  const limits = { maxBytes: options.maxBodyBytes, timeoutMs: options.bodyTimeoutMs };
+  const limits = { maxBytes: options.maxBodyBytes, timeoutMs: options.bodyTimeoutMs, ...defined({ maxValues }) };
   return check(body, await readJson(request, limits), 'body');
 }
 

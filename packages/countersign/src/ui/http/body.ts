@@ -7,6 +7,8 @@ export type BodyLimits = {
   readonly maxBytes: number;
   /** How long the whole body may take to arrive. */
   readonly timeoutMs: number;
+  /** How many values it may have; 20,000 by default. A field counts twice, for its name and its value. */
+  readonly maxValues?: number;
 };
 
 /** With the charset UTF-8, or none. */
@@ -23,7 +25,7 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
   const encoding = request.headers.get('content-encoding') ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') throw invalid(415, 'The body must not be compressed.');
   const text = decode(await readBytes(request, limits));
-  refuseFaulty(text);
+  refuseFaulty(text, limits.maxValues ?? MOST_VALUES);
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -77,12 +79,12 @@ function decode(bytes: Uint8Array): string {
  * Checked before parsing, which would use the stack and the time, and which keeps the last of two values of a key: another reader
  * of the same bytes, such as a firewall, may keep the first.
  */
-function refuseFaulty(text: string): void {
-  const fault = faultInJson(text, { depth: MAX_DEPTH, values: MOST_VALUES });
+function refuseFaulty(text: string, maxValues: number): void {
+  const fault = faultInJson(text, { depth: MAX_DEPTH, values: maxValues });
   if (!fault) return;
   const message = `The body is refused: ${fault.problem}.`;
   if (fault.kind === 'key') throw invalid(400, message);
-  throw new UsageError('too-large', { status: 413, maxDepth: MAX_DEPTH, maxValues: MOST_VALUES }, message);
+  throw new UsageError('too-large', { status: 413, maxDepth: MAX_DEPTH, maxValues }, message);
 }
 
 function invalid(status: number, message: string): UsageError {
