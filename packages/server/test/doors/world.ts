@@ -1,7 +1,7 @@
 // What the attacks look at: the house, the payments that were made outside, and the record. Every world has its own store.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createToken, type NewToken } from '@countersign/server';
@@ -11,6 +11,8 @@ import { expect } from 'vitest';
 import { openPostOffice, type PostOffice } from '../channels/mail/post-office.ts';
 import { type LocalSlack, openSlack } from '../channels/slack/local-slack.ts';
 import { defineHouse, openHouse, type Payment } from './house.ts';
+
+type Decision = 'approve' | 'reject';
 
 export type World = {
   /** The server. */
@@ -31,6 +33,12 @@ export type World = {
   start(payment: Payment): Promise<RunInterrupt>;
   /** The pending request for this payee, once there is one. */
   request(to: string): Promise<RunInterrupt>;
+  /** All pending requests for this payee. */
+  requests(to: string): Promise<readonly RunInterrupt[]>;
+  /** Ann decides a request on the record, for doors through which a program asks. */
+  decide(id: string, decision: Decision): Promise<void>;
+  /** A program outside makes a payment. */
+  pay(payment: Payment): void;
   /** The same house in another process, on a store of its own. The process dies of its first payment. */
   mortal(): Promise<Mortal>;
 };
@@ -63,15 +71,17 @@ export async function openWorld(): Promise<OwnWorld> {
     readonly file: string;
   }) => {
     const { ai } = place;
+    const requests = async (to: string) =>
+      (await ai.runs.interrupts({ limit: 200 })).items.filter((card) => payeeOf(card) === to);
     const request = async (to: string): Promise<RunInterrupt> => {
-      let found: RunInterrupt | undefined;
+      let found: readonly RunInterrupt[] = [];
       await expect
         .poll(async () => {
-          found = (await ai.runs.interrupts({ limit: 200 })).items.find((card) => payeeOf(card) === to);
-          return found;
+          found = await requests(to);
+          return found.length;
         })
-        .toBeDefined();
-      return found as RunInterrupt;
+        .toBeGreaterThan(0);
+      return found[0] as RunInterrupt;
     };
     return {
       ...place,
@@ -88,6 +98,9 @@ export async function openWorld(): Promise<OwnWorld> {
         return ai.runs.interrupt(id);
       },
       request,
+      requests,
+      decide: async (id: string, decision: Decision) => void (await ai.runs.decide(id, decision, { by: 'ann' })),
+      pay: (payment: Payment) => appendFileSync(plan.ledger, `${JSON.stringify(payment)}\n`),
       mortal,
     };
   };
