@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     include: ['{packages,scripts}/**/*.compat.ts'],
     exclude: ['**/node_modules/**', '**/dist/**'],
-    globalSetup: ['scripts/pack.mjs'],
+    globalSetup: ['scripts/pack.mjs', 'packages/create-countersign/test/packed/project.ts'],
     maxWorkers: 2,
     // Timeouts are for tests that hang, not for a busy machine.
     testTimeout: 900_000,

@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['packages/create-countersign/test/packed/*.test.ts'],
-    globalSetup: ['scripts/pack.mjs'],
+    globalSetup: ['scripts/pack.mjs', 'packages/create-countersign/test/packed/project.ts'],
     maxWorkers: 2,
     // Timeouts are for tests that hang, not for a busy machine.
     testTimeout: 600_000,

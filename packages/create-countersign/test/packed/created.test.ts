@@ -47,7 +47,7 @@ test('the project server starts: its link signs in, and its inbox and agent are 
   const command = inModules('@countersign/server/bin/countersign.js');
   // The keys of a developer, who has installed no provider.
   const keys = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k', GOOGLE_GENERATIVE_AI_API_KEY: 'k' };
-  const wanted = /npm install @ai-sdk\/openai[^]*(http:\S+login\S+)/;
+  const wanted = /npm install @ai-sdk\/openai[\s\S]*(http:\S+login\S+)/;
   const { found, stop } = await startUntil([command, 'dev', '--port', '0'], inProject('server'), wanted, keys);
   try {
     const [, link = ''] = found;

@@ -31,7 +31,12 @@ export function run(command: string, args: readonly string[], cwd: string, input
 }
 
 /** Starts a program with Node, and resolves with the match as soon as it prints it. */
-export async function startUntil(args: readonly string[], cwd: string, wanted: RegExp, env: NodeJS.ProcessEnv | object = {}) {
+export async function startUntil(
+  args: readonly string[],
+  cwd: string,
+  wanted: RegExp,
+  env: NodeJS.ProcessEnv | object = {},
+) {
   const child = spawn(process.execPath, args, { cwd, env: { ...environment(), ...env }, stdio: 'pipe' });
   let output = '';
   const found = await new Promise<RegExpExecArray>((resolve, reject) => {

@@ -7,7 +7,7 @@ const builtIn = process.getBuiltinModule?.('node:sqlite');
 
 if (builtIn === undefined) {
   const runtime = runtimeName(process.versions);
-  const message = `countersign/sqlite needs Node 22.13, Bun 1.4 or Deno 2.2, or later; this is ${runtime}. Install Node 24 (https://nodejs.org, or \`nvm install 24\`), or use countersign/postgres.`;
+  const message = `countersign/sqlite needs Node 22.13, Bun 1.4 or Deno 2.9, or later; this is ${runtime}. Install Node 24 (https://nodejs.org, or \`nvm install 24\`), or use countersign/postgres.`;
   throw new ProviderError('store-failed', { runtime }, message, { retryable: false });
 }
 
