@@ -1,8 +1,9 @@
 // Projects created from the packed packages: each installs, type-checks, passes its tests and starts.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { paysOnce } from './gated-page.ts';
 import { npmInstall, run, startUntil, tarballs } from './install.ts';
 
 const TEMPLATES = ['server', 'nextjs', 'gate'];
@@ -61,7 +62,8 @@ test('the project server starts: its link signs in, and its inbox and agent are 
   }
 });
 
-test('the project nextjs starts: its page loads, and a payment in its chat waits', async () => {
+test('the project nextjs starts: its page loads, a payment in its chat waits, and a gated route pays once', async () => {
+  cpSync(join(import.meta.dirname, 'fixtures/bundle/route.mjs'), inProject('nextjs', 'app/api/gated/route.js'));
   const command = inModules('next/dist/bin/next');
   const { found, stop } = await startUntil([command, 'dev', '-p', '0'], inProject('nextjs'), /http:\/\/localhost:\d+/);
   try {
@@ -72,6 +74,7 @@ test('the project nextjs starts: its page loads, and a payment in its chat waits
     const headers = { 'content-type': 'application/json' };
     const response = await fetch(`${url}/api/chat`, { method: 'POST', headers, body });
     expect(await response.text()).toMatch(/"data-interrupt".*"status":"pending"/);
+    await paysOnce(`${url}/api/gated`);
   } finally {
     await stop();
   }
