@@ -105,8 +105,7 @@ async function grantStart(gate: Gate, ticket: Ticket, call: AgentCall, options: 
 
 const refused = (text: string, isPending = false): Permit => ({ allowed: false, text, isPending });
 
-const allowedBefore = ({ tool }: AgentCall): string =>
-  `${tool} was allowed before. It may have run. Do not repeat it.`;
+const allowedBefore = ({ tool }: AgentCall): string => `${tool} was allowed before. It may have run. Do not repeat it.`;
 
 const identityOf = ({ session, tool, input }: AgentCall): string => hashOf([session, tool, input]);
 
