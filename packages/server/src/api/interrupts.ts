@@ -16,12 +16,12 @@ import {
   InterruptWithMessagesShape,
   interruptIdShape,
 } from '../schemas/interrupt.ts';
-import { pageOf } from '../schemas/page.ts';
+import { orNull, pageOf } from '../schemas/page.ts';
 import type { Services } from './services.ts';
 
 const params = z.object({ interruptId: interruptIdShape });
 const tag = 'Requests';
-const HoldAnswer = z.object({ hold: HoldShape.nullable() });
+const HoldAnswer = z.object({ hold: orNull(HoldShape) });
 
 /** A page of the requests that this person can see; the pending ones unless the filters say otherwise. */
 export async function listRequests(

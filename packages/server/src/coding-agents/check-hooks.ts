@@ -53,7 +53,7 @@ async function checkHook(agent: string, hook: ConfiguredHook): Promise<readonly 
     checks.push(failed(`its timeout of ${timeoutSeconds} s ends before its --wait`, `Set it above ${least}.`));
   checks.push(...(await checkFailure(hook, read.limit, failed)));
   const probe = await run(command, JSON.stringify(PROBE));
-  if (probe.code !== 0) checks.push(failed(`it fails: ${probe.text}`, 'Run the command in a terminal.'));
+  if (probe.code !== 0) checks.push(failed(`it fails: ${firstLine(probe.text)}`, 'Run the command in a terminal.'));
   if (checks.length > 0) return checks;
   const ok = check(agent, 'ok', `${at} asks, reaches its store, and blocks if it fails`);
   if (matcher === undefined || matcher === '' || matcher === '*') return [ok];
@@ -134,3 +134,5 @@ function run(command: string, input = '', env: NodeJS.ProcessEnv = {}): Promise<
     child.stdin.on('error', () => undefined).end(input);
   });
 }
+
+const firstLine = (text: string): string => (text.trim().split('\n')[0] ?? '').slice(0, 200);
