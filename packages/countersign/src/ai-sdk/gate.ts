@@ -6,6 +6,7 @@ import { aDurationMs } from '../loop/tool/ask-options.ts';
 import type { Store } from '../runs/port/store.ts';
 import type { Runs } from '../runs/runs.ts';
 import { createSealer, type SealKeys } from '../ui/seal.ts';
+import { bindQuestions } from './approval-ids.ts';
 import { type ApprovalRules, type Approve, createApprovalRules } from './approval-rules.ts';
 import { type GateInternals, INTERNALS } from './gate-internals.ts';
 import { gateTools, lastResult } from './gated-tools.ts';
@@ -60,7 +61,7 @@ export type Gated<Tools extends ToolSet> = {
   readonly tools: Tools;
   /** Verifies the messages of the client. Use only its result, never the original messages. */
   receive<Message extends UIMessage>(messages: readonly Message[]): Promise<Message[]>;
-  /** Passes the UI message stream on to the client. With a secret it adds seals; with a store it is unchanged. */
+  /** Passes the UI message stream on to the client, and records under which id each question leaves. With a secret it adds seals. */
   send<Stream extends ReadableStream>(stream: Stream): Stream;
   /** For `processToolCalls`. */
   readonly [INTERNALS]: GateInternals;
@@ -135,7 +136,10 @@ function withLedger<Tools extends ToolSet>(
   return {
     tools: gateTools(tools, ledger, rules),
     receive: (messages) => receive(messages, ledger, rules),
-    send: (stream) => (sealed ? sealStream(stream, sealed) : stream),
+    send(stream) {
+      const bound = bindQuestions(stream, ledger);
+      return sealed ? sealStream(bound, sealed) : bound;
+    },
     [INTERNALS]: {
       confirm(functions) {
         rules.requireConfirmation([...functions.keys()]);

@@ -32,6 +32,9 @@ export type ClaimedCall = {
   readonly seals: ReadonlyMap<string, string>;
 };
 
+/** An answer of the client to a question of the AI SDK. Nothing of it is verified. */
+export type Answer = { readonly id: string; readonly approvalId: unknown; readonly seal: string | undefined };
+
 /** The truth about a call. `call` is the requested call, or the person's edit of it; the client may claim otherwise. */
 export type Known =
   /** It needs no approval, so the client is trusted as for the rest of the conversation. */
@@ -55,6 +58,10 @@ export interface Ledger {
   replyAt(place: Place | undefined, knownIds: ReadonlySet<string>): Promise<void>;
   /** Records that the model asks for this call. It waits for a person from now on. */
   ask(call: AskedCall): Promise<void>;
+  /** The AI SDK asks about this call under this id. */
+  asksUnder(id: string, approvalId: string): Promise<void>;
+  /** Throws if an answer has another id than its question, which then keeps waiting. Called before any of them is recorded. */
+  checkAnswers(answers: readonly Answer[]): Promise<void>;
   /** Records the client's decision, if it is valid, and returns the truth about the call. */
   settle(claimed: ClaimedCall): Promise<Known>;
   /**

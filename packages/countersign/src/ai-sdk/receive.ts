@@ -3,9 +3,10 @@ import type { UIMessage } from 'ai';
 import { UsageError } from '../core/errors.ts';
 import { isObject, isTooDeep } from '../core/json.ts';
 import { refuseTooMany } from '../ui/http/post-limits.ts';
+import { answersIn } from './approval-ids.ts';
 import type { ApprovalRules } from './approval-rules.ts';
 import { type ClaimedCall, callKey, isSameCall, type Known, type Ledger, type Place } from './ledger.ts';
-import { claimOf, type ToolPart, toolNameOf, toolPartOf, truePart } from './tool-part.ts';
+import { claimOf, sealsIn, type ToolPart, toolNameOf, toolPartOf, truePart } from './tool-part.ts';
 
 export async function receive<Message extends UIMessage>(
   messages: readonly Message[],
@@ -13,6 +14,7 @@ export async function receive<Message extends UIMessage>(
   rules: ApprovalRules,
 ): Promise<Message[]> {
   checkMessages(messages);
+  await ledger.checkAnswers(answersIn(messages));
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
   const seen = new Map<string, Promise<Seen>>();
   const calls = callsById(messages);
@@ -134,13 +136,4 @@ async function settled(
 async function beside(onRecord: Known, claimed: ClaimedCall): Promise<Known | undefined> {
   if ('call' in onRecord && isSameCall(onRecord.call, claimed)) return undefined;
   return (await claimed.needsNoApproval()) ? { at: 'open-to-all' } : undefined;
-}
-
-function sealsIn(parts: readonly unknown[]): ReadonlyMap<string, string> {
-  const seals = new Map<string, string>();
-  for (const part of parts) {
-    if (!isObject(part) || part.type !== 'data-seal' || typeof part.id !== 'string') continue;
-    if (isObject(part.data) && typeof part.data.token === 'string') seals.set(part.id, part.data.token);
-  }
-  return seals;
 }

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Json } from '../core/json.ts';
 import type { Sealer } from '../ui/seal.ts';
+import { OTHER_ID, refusal } from './approval-ids.ts';
 import {
   type AskedCall,
   type ClaimedCall,
@@ -43,6 +44,7 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
   const { sealer, chatId, person, expiresIn, clock } = options;
   const asked = new Map<string, AskedCall>();
   const unsealed = new Set<string>();
+  const approvalIds = new Map<string, string>();
   const proofs = new Map<string, AskedCall | Refused>();
   const runs = new Map<string, Promise<unknown>>();
 
@@ -94,6 +96,19 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
       unsealed.add(call.id);
     },
 
+    async asksUnder(id, approvalId) {
+      approvalIds.set(id, approvalId);
+    },
+
+    async checkAnswers(answers) {
+      for (const { id, approvalId, seal } of answers) {
+        const claims = seal === undefined ? undefined : sealer.open(seal);
+        // The tools of the AI SDK's recipe have no such id.
+        if (claims?.call !== id || claims.approval === undefined) continue;
+        if (claims.approval !== approvalId) throw refusal(id, OTHER_ID);
+      }
+    },
+
     async settle(claimed): Promise<Known> {
       if (!(await claimed.isGated())) return { at: 'open-to-all' };
       const { id, tool, decision, outcome } = claimed;
@@ -123,7 +138,13 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
       unsealed.clear();
       return calls.map((call) => {
         const issuedAt = clock();
-        const claims = { ...claimsOf(call), issuedAt, expiresAt: issuedAt + expiresIn };
+        const approval = approvalIds.get(call.id);
+        const claims = {
+          ...claimsOf(call),
+          issuedAt,
+          expiresAt: issuedAt + expiresIn,
+          ...(approval !== undefined && { approval }),
+        };
         return sealChunk(call.id, sealer.seal(claims));
       });
     },

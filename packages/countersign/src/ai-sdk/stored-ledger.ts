@@ -5,7 +5,9 @@ import type { CallStatus } from '../runs/gates/call-status.ts';
 import { PATIENCE_MS } from '../runs/journal/journal.ts';
 import { isAway } from '../runs/port/store-errors.ts';
 import type { DecisionInput } from '../runs/questions/decision.ts';
+import { OTHER_ID, refusal } from './approval-ids.ts';
 import {
+  type Answer,
   type AskedCall,
   type ClaimedCall,
   callKey,
@@ -38,6 +40,8 @@ export class StoredLedger implements Ledger {
   #knownIds: ReadonlySet<string> = new Set();
   /** The ids of the calls that the current reply has asked for. */
   readonly #askedIds = new Set<string>();
+  /** The ids of the calls that were received and wait: only a decision in another post can run them. */
+  readonly #waitingIds = new Set<string>();
 
   constructor(sdk: SdkCalls, options: RecordedCallsOptions) {
     this.#sdk = sdk;
@@ -76,6 +80,24 @@ export class StoredLedger implements Ledger {
     }
   }
 
+  async asksUnder(id: string, approvalId: string): Promise<void> {
+    await this.#sdk.runs.notes.put(APPROVAL_IDS, this.#calls.runIdOf(id, 0), approvalId);
+  }
+
+  async checkAnswers(answers: readonly Answer[]): Promise<void> {
+    if (answers.length === 0) return;
+    const keyOf = ({ id }: Answer) => this.#calls.runIdOf(id, 0);
+    const notes = await this.#sdk.runs.notes.getMany(APPROVAL_IDS, [...new Set(answers.map(keyOf))]);
+    const asked = new Map(notes.map(({ key, value }) => [key, value]));
+    for (const answer of answers) {
+      const expected = asked.get(keyOf(answer));
+      if (expected === undefined || expected === answer.approvalId) continue;
+      // The recorded outcome of a call that is decided counts, whatever the client says.
+      const at = (await this.#calls.find(answer.id))?.status.at;
+      if (at === 'begun' || at === 'waiting') throw refusal(answer.id, OTHER_ID);
+    }
+  }
+
   async settle(claimed: ClaimedCall): Promise<Known> {
     const found = await this.#calls.find(claimed.id);
     if (!found) return { at: (await claimed.isGated()) ? 'unproved' : 'open-to-all' };
@@ -84,7 +106,9 @@ export class StoredLedger implements Ledger {
     const isRecordedToo = [found.call, found.edited].some((call) => claimed.underId.has(callKey(call)));
     const isAnother = !isAbout(found, claimed) && isRecordedToo;
     if (isAnother && (await claimed.needsNoApproval())) return { at: 'open-to-all' };
-    return knownOf(await this.#settle(claimed, found), claimed);
+    const settled = await this.#settle(claimed, found);
+    if (settled.status.at === 'waiting') this.#waitingIds.add(claimed.id);
+    return knownOf(settled, claimed);
   }
 
   async run(call: AskedCall, body: Body): Promise<unknown> {
@@ -171,7 +195,8 @@ export class StoredLedger implements Ledger {
     this.#sdk.vouch(call);
     const { runId } = found;
     if (found.status.at === 'begun') found = (await this.#calls.settled(runId)) ?? found;
-    if (found.status.at === 'waiting') {
+    // Without `receive`, the app vouches for its messages, and for the approval in them.
+    if (found.status.at === 'waiting' && !this.#waitingIds.has(call.id)) {
       await this.#calls.decide(found, 'approve');
       found = (await this.#calls.read(runId)) ?? found;
     }
@@ -187,10 +212,8 @@ function decisionBy(claimed: ClaimedCall, { call }: RecordedCall): DecisionInput
     return decision.approved
       ? 'approve'
       : { type: 'reject', ...(decision.reason !== undefined && { reason: decision.reason }) };
-  // The decision is about another call, which the AI SDK is about to try and which will be refused.
-  if (decision && claimed.isLast) return undefined;
-  if (claimed.isPassedOver) return { type: 'cancel', reason: PASSED_OVER };
-  return decision || claimed.outcome ? { type: 'cancel', reason: MADE_UP } : undefined;
+  // A decision about another call, or a result that the client made up, decides nothing.
+  return claimed.isPassedOver ? { type: 'cancel', reason: PASSED_OVER } : undefined;
 }
 
 /** Returns the output, or throws the error that the model gets. */
@@ -214,9 +237,10 @@ function resultOf(status: CallStatus, tool: string): unknown {
 const unknownOutcome = (tool: string): string =>
   `${tool} was started, and its outcome is unknown: it may have taken effect.`;
 
-const MADE_UP = 'The client sent a result instead of a decision. The tool was not run.';
+const OUR_REASONS: ReadonlySet<string> = new Set([PASSED_OVER, SUPERSEDED]);
 
-const OUR_REASONS: ReadonlySet<string> = new Set([PASSED_OVER, MADE_UP, SUPERSEDED]);
+/** The collection of notes with the ids of questions. */
+const APPROVAL_IDS = 'ai-sdk-approvals';
 
 const REFUSED_SINCE = 'it was approved, but refused before it ran';
 

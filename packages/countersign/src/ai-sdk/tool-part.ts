@@ -27,6 +27,16 @@ export function toolNameOf({ type, toolName }: ToolPart): string {
   return type === 'dynamic-tool' ? String(toolName) : type.slice('tool-'.length);
 }
 
+/** The seals in the parts of a message, by the ids of what they seal. */
+export function sealsIn(parts: readonly unknown[]): ReadonlyMap<string, string> {
+  const seals = new Map<string, string>();
+  for (const part of parts) {
+    if (!isObject(part) || part.type !== 'data-seal' || typeof part.id !== 'string') continue;
+    if (isObject(part.data) && typeof part.data.token === 'string') seals.set(part.id, part.data.token);
+  }
+  return seals;
+}
+
 /** `confirmed`: decided by its output, as in the AI SDK's recipe. */
 export function claimOf(part: ToolPart, confirmed: boolean): Pick<ClaimedCall, 'decision' | 'outcome' | 'isOver'> {
   const { state, output, errorText } = part;
