@@ -1,6 +1,5 @@
 // The entry point `countersign/ui`: a chat with an agent for `useChat` of the AI SDK.
 
-export { faultInJson, folded, type JsonTextFault, type JsonTextLimits } from '../core/json-text.ts';
 export { namesDeciders, type VoteRights, type Voter, voteRights } from '../core/policy.ts';
 export { dataSchemaProblem } from '../loop/tool/data-schema.ts';
 export type { Authorize, ChatRouteOptions, Person } from './chat-options.ts';

@@ -1,5 +1,6 @@
 // The hook of coding agents: one event as JSON in, one answer as JSON out. Claude Code and Codex send nearly the same events.
 import { type Countersign, z } from 'countersign';
+import { faultInJson } from 'countersign/store';
 import { type McpRules, ruleFor } from '../mcp-gate/rules.ts';
 import { type AgentCall, type Permit, permit, report, settleDueCalls } from './permits.ts';
 
@@ -28,6 +29,7 @@ export type HookOptions = {
 /** The answer to an event; undefined if there is none. Throws if the event is not one that an agent sends. */
 export async function answerHook(text: string, options: HookOptions): Promise<object | undefined> {
   const event = Event.parse(JSON.parse(text));
+  checkText(text, event.hook_event_name.startsWith('PostToolUse'));
   const {
     hook_event_name: name,
     tool_name: tool,
@@ -50,6 +52,12 @@ export async function answerHook(text: string, options: HookOptions): Promise<ob
     default:
       throw new Error(`The event ${name} is not one that this hook answers.`);
   }
+}
+
+/** The agent may read a repeated key differently. In the output of a call that has run, keys may differ in case alone. */
+function checkText(text: string, isReport: boolean): void {
+  const fault = faultInJson(text, { depth: 1_000, values: 1_000_000, isStrict: !isReport });
+  if (fault) throw new Error(`The event is refused: ${fault.problem}.`);
 }
 
 async function reported(call: AgentCall, end: Parameters<typeof report>[2], { ai }: HookOptions): Promise<void> {

@@ -1,5 +1,5 @@
 // Reads one message of an MCP client, strictly. Only what was read here is sent to the server, written again from the value.
-import { faultInJson, folded } from 'countersign/ui';
+import { faultInJson, folded } from 'countersign/store';
 import { INVALID_PARAMS, INVALID_REQUEST, isRecord, type Params, type RequestId, type RpcMessage } from './messages.ts';
 
 /** The answer to a message that is not forwarded. */

@@ -1,6 +1,5 @@
 // The rules of the MCP gateway: which calls run at once, which ones a person is asked about, and which ones are refused.
-import { z } from '@hono/zod-openapi';
-import { type Condition, meets, type ToolDescription } from 'countersign';
+import { type Condition, meets, type ToolDescription, z } from 'countersign';
 import { CommandFailure, EXIT } from '../cli/failure.ts';
 import { defined } from '../defined.ts';
 import { hashOf } from './hash-of.ts';

@@ -2,7 +2,7 @@
 import { MAIN } from '../cli/workplace.ts';
 import { type AskedAgent, agentDoor } from './call-agent.ts';
 import { type Door, MALFORMED, notApplicable } from './door.ts';
-import { HOSTILE_MS, openProcess, type RpcAnswer, type RpcProcess } from './rpc-process.ts';
+import { openProcess, type RpcAnswer, type RpcProcess } from './rpc-process.ts';
 
 export const permissionTool: Door<AskedAgent> = {
   name: 'permission tool',
@@ -35,14 +35,8 @@ export const permissionTool: Door<AskedAgent> = {
         child.send(callOf(last, body));
         return replyOf(await child.answer(last));
       },
-      // The process may end by it, and with it the conversation.
-      oversized: async (body) => {
-        const other = await start('1');
-        other.send(callOf(1, body));
-        const reply = replyOf(await other.answer(1, HOSTILE_MS));
-        await other.kill();
-        return reply;
-      },
+      // The refusal names no id, because the message is not read to its end.
+      oversized: async (body) => replyOf(await child.sendUnanswered(callOf(++last, body))),
       malformed: [
         ...MALFORMED.filter((body) => body !== ''),
         '{"tool_name":["Pay"],"input":{}}',

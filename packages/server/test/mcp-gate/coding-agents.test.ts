@@ -111,6 +111,16 @@ describe('the hook', () => {
     expect(await ai.gate({ name: 'Bash' }, { name: 'claude-code' }).read(runId)).toMatchObject({ status: 'failed' });
   });
 
+  test('a call whose output has keys that differ in case alone is recorded as done', async () => {
+    const { ai, hook, request } = openHook();
+    const asked = hook(pre('toolu_1'));
+    const { id, runId } = await request();
+    await ai.runs.decide(id, 'approve');
+    await asked;
+    await hook(post('toolu_1').replace('"stdout"', '"Path":"/bin","PATH":"/usr/bin","stdout"'));
+    expect(await ai.runs.get(runId)).toMatchObject({ status: 'done' });
+  });
+
   test('a grant lets the same command run again without a question', async () => {
     const { ai, hook, request } = openHook();
     const asked = hook(pre('toolu_1'));
@@ -210,7 +220,7 @@ describe('the commands', { timeout: 60_000 }, () => {
     expect(stderr).toContain('The call is blocked');
   });
 
-  test('the hook loads neither the server nor its telemetry, inbox, demo and MCP parts', async () => {
+  test('the hook loads neither the server nor its web framework, telemetry, inbox, demo and MCP parts', async () => {
     const listing = `import { registerHooks } from 'node:module';
       registerHooks({ load: (url, context, next) => (process.stderr.write(url + '\\n'), next(url, context)) });`;
     const loader = `data:text/javascript,${encodeURIComponent(listing)}`;
@@ -220,7 +230,7 @@ describe('the commands', { timeout: 60_000 }, () => {
     const urls = stderr.split('\n').filter((line) => line.startsWith('file:'));
     expect(urls.length).toBeGreaterThan(100);
     const heavy =
-      /opentelemetry|modelcontextprotocol|node-server|simplewebauthn|prompts|nodemailer|server\/src\/(api|demo|client|telemetry|pages|channels|cli\/backend|cli\/inbox)\/|countersign\/(dist|src)\/(ui|testing)\//;
+      /opentelemetry|modelcontextprotocol|node_modules\/@?hono\/|node-server|simplewebauthn|prompts|nodemailer|server\/src\/(api|demo|client|telemetry|pages|channels|cli\/backend|cli\/inbox)\/|countersign\/(dist|src)\/(ui|testing)\//;
     expect(urls.filter((url) => heavy.test(url) && !url.includes('/prompts/'))).toEqual([]);
   });
 
