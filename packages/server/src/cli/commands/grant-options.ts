@@ -1,8 +1,9 @@
 // The options of `decide` that give a grant: how many calls, under which conditions, up to which sum, for how long.
 import type { Command } from 'commander';
-import type { Condition, GrantRequest } from 'countersign';
+import type { Condition, GrantRequest, Json } from 'countersign';
 import { usageFailure } from '../failure.ts';
 import { wholeNumber } from './options.ts';
+import { parseAnswer } from './value.ts';
 
 export type GrantOptions = {
   readonly allow?: number;
@@ -38,19 +39,10 @@ function conditionOf(text: string): Condition {
   const [, field = '', operator = '', value = ''] = /^([^<>=]+)(<=|>=|<|>|=)(.*)$/s.exec(text) ?? [];
   const limit = OPERATORS[operator as keyof typeof OPERATORS];
   if (limit === undefined) throw usageFailure(`Not a condition: ${text}. Write to=ACME or "amount<=500".`);
-  const parsed = parsedValue(value);
+  const parsed = parseAnswer(`The value of ${field.trim()}`, value, null) as Json;
   if (limit !== 'equals' && typeof parsed !== 'number') throw usageFailure(`Not a number in ${text}: ${value}.`);
   const path = field.trim().split('.');
   return { field: path.length === 1 ? (path[0] ?? '') : path, [limit]: parsed };
-}
-
-/** JSON, or plain text. */
-function parsedValue(text: string) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 function budgetOf(text: string): NonNullable<GrantRequest['budget']> {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import type { JsonSchema } from 'countersign';
+import { faultInJson } from 'countersign/store';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 
 /** Reads `@file` and `-`; returns any other value unchanged. */
@@ -22,16 +23,22 @@ export async function readValue(option: string, value: string): Promise<string> 
   }
 }
 
+/** Parses JSON in which no key is repeated: which of the two values was meant is unknown. */
 export function parseJson(option: string, value: string): unknown {
+  const hint = `Example: ${option} '{"amount": 90}', ${option} @file.json, or ${option} - for standard input`;
+  let parsed: unknown;
   try {
-    return JSON.parse(value);
+    parsed = JSON.parse(value);
   } catch (error) {
-    throw usageFailure(
-      `${option} is not valid JSON: ${(error as Error).message}.`,
-      `Example: ${option} '{"amount": 90}', ${option} @file.json, or ${option} - for standard input`,
-    );
+    throw usageFailure(`${option} is not valid JSON: ${(error as Error).message}.`, hint);
   }
+  const fault = faultInJson(value, LIMITS);
+  if (fault) throw usageFailure(`${option} is refused: ${fault.problem}.`, hint);
+  return parsed;
 }
+
+/** More than any server takes: only repeated keys count here. */
+const LIMITS = { depth: 1_000, values: 1_000_000 };
 
 /** Parses an answer: a string schema takes plain text, any other schema takes JSON. A quoted string works for both. */
 export function parseAnswer(option: string, value: string, schema: JsonSchema | null): unknown {
@@ -39,8 +46,9 @@ export function parseAnswer(option: string, value: string, schema: JsonSchema | 
   const takesText = type === undefined || [type].flat().includes('string');
   try {
     const parsed: unknown = JSON.parse(value);
-    return type === 'string' && typeof parsed !== 'string' ? value : parsed;
+    if (type === 'string') return typeof parsed === 'string' ? parsed : value;
   } catch {
-    return takesText ? value : parseJson(option, value);
+    if (takesText) return value;
   }
+  return parseJson(option, value);
 }
