@@ -1,6 +1,8 @@
 // The inputs of a plain form as HTML.
 import type { Form, FormField, FormProblem } from 'countersign/forms';
+import { hidesCharacters, visibleLine } from '../cli/print/visible-text.ts';
 import { escaped } from '../pages/html.ts';
+import { lineHtml } from './value-html.ts';
 
 export type Filled = {
   /** What the person entered before; the form's own start if absent. */
@@ -40,12 +42,17 @@ function fieldHtml(
   suggested: readonly string[],
 ): string {
   const optional = field.blank === 'absent' ? ' (optional)' : field.blank === 'null' ? ' (may be empty)' : '';
-  const about = field.description === undefined ? '' : `<span class="small">${escaped(field.description)}</span>`;
+  const about =
+    field.description === undefined ? '' : `<span class="small">${escaped(visibleLine(field.description))}</span>`;
   const attributes = `name="${id}"${field.required ? ' required' : ''}${problems.length > 0 ? ' aria-invalid="true"' : ''}`;
-  return `<label class="field"><span dir="auto">${escaped(field.label)}${optional}</span>${about}
+  return `<label class="field"><span dir="auto">${escaped(visibleLine(field.label))}${optional}</span>${about}
 ${problems.map(problemHtml).join('')}
-${inputHtml(field, attributes, value, { id: `${id}-list`, texts: suggested })}</label>`;
+${hiddenHtml(value)}${inputHtml(field, attributes, value, { id: `${id}-list`, texts: suggested })}</label>`;
 }
+
+/** The field itself has to hold the exact value, in which nobody sees them. */
+const hiddenHtml = (value: string): string =>
+  hidesCharacters(value) ? `<span class="problem">This value has hidden characters: ${lineHtml(value)}</span>\n` : '';
 
 type Suggested = { readonly id: string; readonly texts: readonly string[] };
 
@@ -80,7 +87,8 @@ function selectHtml(
 ): string {
   const all = [{ id: '', label: '…' }, ...options];
   const items = all.map(
-    ({ id, label }) => `<option value="${escaped(id)}"${id === value ? ' selected' : ''}>${escaped(label)}</option>`,
+    ({ id, label }) =>
+      `<option value="${escaped(id)}"${id === value ? ' selected' : ''}>${escaped(visibleLine(label))}</option>`,
   );
   return `<select ${attributes}>${items.join('')}</select>`;
 }

@@ -1,4 +1,5 @@
 // Decision links: a page without JavaScript, whose form is sent, confirmed and then recorded.
+import { expect } from 'vitest';
 import { Access } from '../../src/access.ts';
 import { decisionLinks } from '../../src/links/decision-links.ts';
 import { createLinkTokens } from '../../src/links/token.ts';
@@ -17,6 +18,8 @@ import {
   WITH_THE_HOUSE,
 } from './door.ts';
 import type { World } from './world.ts';
+
+const HIDDEN_LINE = '<span class="problem">This value has hidden characters: ';
 
 type AskedLink = Asked & { readonly id: string; readonly digest: string; readonly link: string };
 
@@ -57,8 +60,15 @@ export const linkDoor = (
         return { ...payment, id: card.id, runId: card.runId, digest: digestIn(await visit(link)), link };
       },
       decide,
-      // A field for an edit holds the value as it is; the person reads it above, with codes in place of hidden characters.
-      shown: async ({ link }) => (await visit(link)).body.replaceAll(/value="[^"]*"/g, ''),
+      // The field for an edit has to hold the exact value, or sending the form would change it. The person reads it above, and
+      // in the line before the field, with codes in place of the hidden characters.
+      shown: async ({ link, to }) => {
+        const { body } = await visit(link);
+        const field = `${HIDDEN_LINE}<bdi>${to.replace(HIDDEN, '&lt;U+202E&gt;&lt;U+200B&gt;')}</bdi></span>
+<input type="text" name="f0" value="${to}" dir="auto" autocomplete="off">`;
+        expect(body).toContain(field);
+        return body.replace(field, '');
+      },
       hostile: {
         forged: (asked, { sent }) => {
           const [payload = '', signature = ''] = tokenOf(asked.link).split('.');

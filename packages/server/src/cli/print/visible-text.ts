@@ -7,8 +7,13 @@ export function visibleLine(text: string): string {
 
 /** Keeps line breaks and turns tabs into spaces. */
 export function visibleText(text: string): string {
-  return shownBy(code, text.replaceAll('\r\n', '\n').replaceAll('\t', '  '));
+  return shownBy(code, plain(text));
 }
+
+/** Whether the text has characters that nobody sees. Line breaks and tabs do not count. */
+export const hidesCharacters = (text: string): boolean => visibleText(text) !== plain(text);
+
+const plain = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll('\t', '  ');
 
 /** Escapes hidden characters in JSON, which stays the same value. */
 export function visibleJson(json: string): string {
