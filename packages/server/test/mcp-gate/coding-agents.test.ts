@@ -1,6 +1,6 @@
 // The hook and the permission tool of coding agents, with events in the shapes of their documentation.
 import { once } from 'node:events';
-import { appendFileSync, rmSync } from 'node:fs';
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -207,6 +207,12 @@ describe('the commands', { timeout: 60_000 }, () => {
     rmSync(place.path('agents.ts'));
     const noStore = await place.spawned(['hook', '--store', 'nowhere'], {}, pre('toolu_1'));
     expect(noStore).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  test('rules in which a key is repeated block the call', async () => {
+    writeFileSync(place.path('rules.json'), '{"otherwise":"ask","otherwise":"allow"}');
+    const ended = await place.spawned(['hook', '--rules', 'rules.json'], {}, pre('toolu_1'));
+    expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('is repeated') });
   });
 
   test('a store that accepts connections and never responds blocks the call', async () => {

@@ -12,6 +12,7 @@ import type { OpenedGate } from '../runtime/opening-gate.ts';
 import { stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
 import { addMcpInbox } from './mcp-inbox.ts';
 import { type Action, httpUrl, type StoreOptions, wholeNumber, withExamples, withStore } from './options.ts';
+import { parseJson } from './value.ts';
 
 type GateOptions = StoreOptions & {
   readonly name?: string;
@@ -185,7 +186,7 @@ export async function rulesOf(named: string | undefined, mcp: OpenedGate['mcp'])
 
 async function readRules(file: string): Promise<unknown> {
   try {
-    if (extname(file) === '.json') return JSON.parse(readFileSync(resolve(file), 'utf8'));
+    if (extname(file) === '.json') return parseJson('The file', readFileSync(resolve(file), 'utf8'));
     const module = await import(pathToFileURL(resolve(file)).href);
     return module.mcp ?? module.default?.mcp ?? module.default;
   } catch (cause) {
