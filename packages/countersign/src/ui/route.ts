@@ -44,7 +44,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
     maxBytes: options.maxBodyBytes ?? 1_000_000,
     timeoutMs: options.bodyTimeoutMs ?? 30_000,
     // A post has the whole conversation.
-    maxValues: 60_000,
+    maxValues: 200_000,
   };
 
   /** Only `true` is a yes. A policy that throws has said no. */

@@ -334,10 +334,10 @@ test('on SQLite each page is read along an index, in its order', async () => {
     expect(plan[0]?.detail, JSON.stringify(query)).toMatch(/USING INDEX countersign_interrupt_run /);
   }
   for (const [text, index, values] of [
-    [SQL.dueReminders, 'reminder', [{ now: 1, limit: 5 }]],
+    [SQL.dueReminders, 'reminder', [{ now: 1, limit: 5 } as never]],
     [SQL.untold, 'untold', [1, 5]],
-  ] as const) {
-    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(values as [number]));
+  ] as [string, string, [number]][]) {
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
     const used = expect.stringMatching(new RegExp(`USING (COVERING )?INDEX countersign_interrupt_${index}`));
     expect(plan.map(({ detail }) => detail)).toEqual([used]);
   }

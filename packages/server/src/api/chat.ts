@@ -55,7 +55,7 @@ export function chatEndpoints(services: Services) {
       params: agentParam,
       body: PostShape,
       // A post has the whole conversation.
-      maxValues: 60_000,
+      maxValues: 200_000,
       answers: { 200: stream },
       problems: [409],
       handle: ({ params: { agent }, body, person, request }) => chats.post({ agent, person, request }, body),
