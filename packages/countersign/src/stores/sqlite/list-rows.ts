@@ -34,12 +34,21 @@ export function interruptRows(connection: SqliteConnection, query: InterruptQuer
   const filtered = (stretch: Stretch) => interruptsSql(query, SQLITE_DIALECT, stretch);
   const state = query.settled === true ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
   const atOnce = rowsAtOnce(searchWords(query.search).length);
-  const end = (after: Place | undefined): Sql => ({
-    text: `SELECT i.created_at, i.seq FROM countersign_interrupt i
-      WHERE ${state}${after ? ` AND (i.created_at, i.seq) ${direction === 'DESC' ? '<' : '>'} (?, ?)` : ''}
-      ORDER BY i.created_at ${direction}, i.seq ${direction} LIMIT 1 OFFSET ${atOnce - 1}`,
-    values: after ? [after.createdAt, after.seq] : [],
-  });
+  const { createdBefore, createdAfter } = query;
+  const end = (after: Place | undefined): Sql => {
+    const conditions = [
+      state,
+      ...(createdBefore === undefined ? [] : ['i.created_at < ?']),
+      ...(createdAfter === undefined ? [] : ['i.created_at > ?']),
+      ...(after ? [`(i.created_at, i.seq) ${direction === 'DESC' ? '<' : '>'} (?, ?)`] : []),
+    ];
+    const bounds = [createdBefore, createdAfter, after?.createdAt, after?.seq];
+    return {
+      text: `SELECT i.created_at, i.seq FROM countersign_interrupt i WHERE ${conditions.join(' AND ')}
+        ORDER BY i.created_at ${direction}, i.seq ${direction} LIMIT 1 OFFSET ${atOnce - 1}`,
+      values: bounds.filter((bound) => bound !== undefined),
+    };
+  };
   // The requests of one run are found by an index of their own.
   const list = { filtered, placeOf: interruptPlace, sizeOf: interruptSize };
   return rowsOf<InterruptRow>(connection, query, query.runId === undefined ? { ...list, end } : list);
