@@ -4,6 +4,7 @@ import { BaseSequencer } from 'vitest/node';
 
 const ORDER = [
   'packages/restate/test/',
+  'packages/server/test/doors/',
   'packages/server/test/inbox/',
   'packages/server/test/cli/',
   'packages/react/test/',
