@@ -333,11 +333,11 @@ test('on SQLite each page is read along an index, in its order', async () => {
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
     expect(plan[0]?.detail, JSON.stringify(query)).toMatch(/USING INDEX countersign_interrupt_run /);
   }
-  for (const [text, index, values] of [
-    [SQL.dueReminders, 'reminder', [{ now: 1, limit: 5 } as never]],
-    [SQL.untold, 'untold', [1, 5]],
-  ] as [string, string, [number]][]) {
-    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
+  for (const [text, index] of [
+    [SQL.dueReminders, 'reminder'],
+    [SQL.untold, 'untold'],
+  ] as const) {
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all();
     const used = expect.stringMatching(new RegExp(`USING (COVERING )?INDEX countersign_interrupt_${index}`));
     expect(plan.map(({ detail }) => detail)).toEqual([used]);
   }

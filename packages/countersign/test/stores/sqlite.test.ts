@@ -120,3 +120,38 @@ test('a filter that few requests pass is answered in stretches, so that other wo
   expect(turns).toBeGreaterThanOrEqual(9);
   await store.close();
 });
+
+test('runs and requests are counted in stretches, so that other work has its turn', async () => {
+  const store = sqliteStore({ path: ':memory:', now: () => 100_000 });
+  const tools = ['pay', 'ask', 'mail'] as const;
+  // The times to decide are 0 to 5,999 ms in an order of no meaning.
+  const opened = Array.from({ length: 6_000 }, (_, index) =>
+    interrupt(`i${index}`, 'run', { createdAt: 100_000 - ((index * 7) % 6_000), tool: tools[index % 3] ?? '' }),
+  );
+  const waiting = opened.map(({ id, createdAt }) => interrupt(`waiting-${id}`, 'run', { createdAt }));
+  await store.append(creation('run', { status: 'waiting', opened: [...opened, ...waiting] }));
+  const settlement = { decision: { type: 'approve' } };
+  await store.append(addition('run', 1, { settled: opened.map(({ id }) => ({ id, settlement })) }));
+  for (let index = 0; index < 4_001; index += 1) await store.append(creation(`run-${index}`, { status: 'done' }));
+  const turnsOf = async (counting: Promise<unknown>) => {
+    let isDone = false;
+    const done = counting.then(() => {
+      isDone = true;
+    });
+    let turns = 0;
+    for (; !isDone; turns += 1) await new Promise(setImmediate);
+    await done;
+    return turns;
+  };
+  expect(await turnsOf(store.countRuns())).toBeGreaterThanOrEqual(3);
+  expect(await store.countRuns()).toMatchObject({ running: 1, done: 4_001 });
+  expect(await turnsOf(store.stats({ since: 0 }))).toBeGreaterThanOrEqual(6);
+  const { medianMs, p95Ms, decided, waiting: pending, oldestWaitingAt, ...stats } = await store.stats({ since: 0 });
+  expect({ medianMs, p95Ms, decided, pending, oldestWaitingAt }).toEqual({
+    ...{ medianMs: 2_999, p95Ms: 5_699, decided: 6_000, pending: 6_000, oldestWaitingAt: 94_001 },
+  });
+  const counted = Object.fromEntries(stats.tools.map((tool) => [tool.tool, [tool.approved, tool.medianMs]]));
+  expect(counted).toEqual({ tool: [0, null], pay: [2_000, 2_997], ask: [2_000, 2_998], mail: [2_000, 2_999] });
+  expect(stats.days).toMatchObject([{ approved: 6_000 }]);
+  await store.close();
+});

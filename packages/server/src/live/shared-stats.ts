@@ -1,4 +1,4 @@
-// Shares statistics between callers. Computing them takes time in proportion to all requests, blocks SQLite, and open
+// Shares statistics between callers. Computing them takes time in proportion to all requests of the period, and open
 // dashboards ask after every change.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Runs } from 'countersign';

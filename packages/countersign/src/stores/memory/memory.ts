@@ -1,5 +1,6 @@
 // The store in the memory of this process, for tests and for runs that need not outlive it.
 import { anything, checkOptions } from '../../core/options.ts';
+import { forEachInTurns } from '../../runs/port/in-turns.ts';
 import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type {
   AgentQueue,
@@ -14,6 +15,7 @@ import type {
   StoredEvent,
 } from '../../runs/port/store.ts';
 import { type Claim, claimAfter, mayTake, takeClaim } from '../rules/claim.ts';
+import { StatsCount } from '../rules/count-stats.ts';
 import { dueAfter, pauseAfter } from '../rules/due.ts';
 import { createNotes } from '../rules/notes.ts';
 import { hasOutcome, outcomeOf } from '../rules/outcomes.ts';
@@ -23,7 +25,6 @@ import { searchTextOf, searchWords } from '../rules/search-text.ts';
 import { readStatsQuery, statsOf } from '../rules/stats.ts';
 import { createWatchers } from '../rules/watchers.ts';
 import { MemoryNotes } from './notes.ts';
-import { memoryStats } from './stats.ts';
 import { UntoldMarks } from './untold.ts';
 
 /** Keeps runs in memory: nothing to start, nothing left when the process ends. `now` is the clock, in milliseconds. */
@@ -238,15 +239,18 @@ function storeWith(clock: () => number): Store {
     },
 
     async listRuns(query) {
-      const asked = [...runs.values()].filter(({ record }) => isAskedRun(record, query));
+      const asked: KeptRun[] = [];
+      await forEachInTurns(runs.values(), (run) => isAskedRun(run.record, query) && asked.push(run));
       return makePage(inOrder(asked, query.order ?? 'newest', query), query, recordOf, placeOf, outcomeSize);
     },
 
     async listInterrupts(query) {
       const words = searchWords(query.search);
-      const asked = [...interrupts.values()].filter(
-        ({ record, searchText }) => isAskedInterrupt(record, query) && words.every((word) => searchText.includes(word)),
-      );
+      const asked: KeptInterrupt[] = [];
+      await forEachInTurns(interrupts.values(), (interrupt) => {
+        const { record, searchText } = interrupt;
+        if (isAskedInterrupt(record, query) && words.every((word) => searchText.includes(word))) asked.push(interrupt);
+      });
       return makePage(inOrder(asked, query.order ?? 'oldest', query), query, recordOf, placeOf, ({ size }) => size);
     },
 
@@ -257,14 +261,20 @@ function storeWith(clock: () => number): Store {
 
     async countRuns() {
       const counts = { running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
-      for (const { record } of runs.values()) counts[record.status] += 1;
+      await forEachInTurns(runs.values(), ({ record }) => {
+        counts[record.status] += 1;
+      });
       return counts;
     },
 
     async stats(query) {
       const request = readStatsQuery(query, clock());
-      const records = [...interrupts.values()].map(({ record }) => record);
-      return statsOf(memoryStats(records, request), request);
+      const count = new StatsCount(request);
+      await forEachInTurns(interrupts.values(), ({ record }) => {
+        const { outcome } = outcomeOf(record.settlement);
+        count.add({ ...record, outcome: record.settledAt === null ? null : outcome });
+      });
+      return statsOf(count.rows(), request);
     },
 
     now: async () => clock(),

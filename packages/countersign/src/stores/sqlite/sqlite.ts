@@ -6,12 +6,9 @@ import type { Store } from '../../runs/port/store.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
 import { checkAppend, checkReminders, isStorable } from '../rules/refusals.ts';
-import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
+import { readStatsQuery } from '../rules/stats.ts';
 import { createWatchers, type StopListening, type Watchers } from '../rules/watchers.ts';
-import type { Sql } from '../sql/list-query.ts';
 import {
-  type CountRow,
-  countsOf,
   type InterruptRow,
   interruptOf,
   type LoadedRow,
@@ -26,12 +23,12 @@ import {
   type UntoldRow,
   untoldOf,
 } from '../sql/rows.ts';
-import { statsSql } from '../sql/stats-query.ts';
 import { sqliteAppend } from './append.ts';
 import { type Job, type Prepare, SqliteConnection } from './connection.ts';
+import { countedRuns, countedStats } from './counts.ts';
 import { interruptRows, runRows } from './list-rows.ts';
 import { SqliteNotes } from './notes.ts';
-import { DELETIONS, EVENTS_AT_ONCE, SQL, SQLITE_DIALECT } from './statements.ts';
+import { DELETIONS, EVENTS_AT_ONCE, SQL } from './statements.ts';
 
 /** Options of `sqliteStore`. */
 export type SqliteStoreOptions = {
@@ -73,8 +70,6 @@ const POLL_MS = 200;
 
 function storeOn(connection: SqliteConnection, clock: () => number): Store {
   const watchers: Watchers = createWatchers(() => listen(connection, watchers));
-  const rowsOf = <Row>({ text, values }: Sql): Promise<readonly Row[]> =>
-    connection.read((prepare) => prepare(text).all(...values) as unknown as readonly Row[]);
 
   return {
     notes: createNotes(new SqliteNotes(connection, clock)),
@@ -175,17 +170,14 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
 
     async interrupt(id) {
       if (!isStorable(id)) return undefined;
-      const [row] = await rowsOf<InterruptRow>({ text: SQL.interrupt, values: [id] });
-      return row && interruptOf(row);
+      const row = await connection.read((prepare) => prepare(SQL.interrupt).get(id));
+      return row && interruptOf(row as unknown as InterruptRow);
     },
 
-    async countRuns() {
-      return countsOf(await rowsOf<CountRow>({ text: SQL.countRuns, values: [] }));
-    },
+    countRuns: () => countedRuns(connection),
 
     async stats(query) {
-      const request = readStatsQuery(query, clock());
-      return statsOf(await rowsOf<StatsRow>(statsSql(request, SQLITE_DIALECT)), request);
+      return countedStats(connection, readStatsQuery(query, clock()));
     },
 
     now: async () => clock(),

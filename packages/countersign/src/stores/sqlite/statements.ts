@@ -63,7 +63,6 @@ export const SQL = {
     RETURNING ${INTERRUPT_COLUMNS.join(', ')}, news`,
   told: toldSql('countersign_interrupt', '?', '?'),
   interrupt: `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_interrupt WHERE id = ?`,
-  countRuns: 'SELECT status, count(*) AS count FROM countersign_run GROUP BY status',
   changes: `SELECT e.seq, r.id FROM countersign_event e JOIN countersign_run r ON r.seq = e.run_seq
     WHERE e.seq > ? ORDER BY e.seq`,
   deletable: `SELECT seq FROM countersign_run WHERE id = ? AND status IN ('done', 'cancelled') AND ${isFree('?')}`,
