@@ -1,12 +1,16 @@
 // A server in a child process whose store has a long history, and which measures how long its event loop is blocked.
 //
 //   node blocking-child.ts <file of the store> <settled requests>
-import { writeSync } from 'node:fs';
-import { countersign, z } from 'countersign';
+import { countersign, memoryStore, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel } from 'countersign/testing';
+import library from 'web-push';
 import { digestOf } from '../../../countersign/src/runs/questions/card.ts';
+import { Access } from '../../src/access.ts';
+import { webPush } from '../../src/channels/push/web-push.ts';
+import { slack } from '../../src/channels/slack/slack.ts';
 import { createToken } from '../../src/identity/tokens.ts';
+import { decisionLinks } from '../../src/links/decision-links.ts';
 import { serve } from '../../src/serve.ts';
 
 const [path = '', length = '0'] = process.argv.slice(2);
@@ -18,41 +22,74 @@ ai.defineAgent({
   tools: [ai.defineTool({ name: 'look', description: 'Looks.', inputSchema: z.any() }, async () => 0)],
 });
 const server = await serve(ai, { port: 0, inboxDir: false, metrics: 'open' });
-const tokenOf = async (person: string, rights: object) =>
-  (await createToken(ai.runs.notes, { person, ...rights })).token;
+// Channels of the first would deliver notices while it is measured.
+const sideAi = countersign({ model, store: memoryStore() });
+const push = webPush({ vapid: { ...library.generateVAPIDKeys(), subject: 'mailto:ops@example.com' } });
+const slackChannel = slack({
+  token: 'xoxb-1',
+  signingSecret: 's'.repeat(32),
+  channel: 'C1',
+  api: 'http://127.0.0.1:9/api',
+});
+const sideServer = await serve(sideAi, { port: 0, inboxDir: false, channels: [slackChannel, push] });
+const tokensFor = async ({ runs: { notes } }: typeof ai) => ({
+  boss: (await createToken(notes, { person: 'boss', reach: 'all' })).token,
+  eve: (await createToken(notes, { person: 'eve' })).token,
+});
 
 const LARGE = { text: 'x'.repeat(400_000), items: Array.from({ length: 6_000 }, (_, index) => ({ index })) };
 const gate = ai.gate({ name: 'deploy' });
-const large = await gate.request(LARGE, { key: 'large', by: 'ann' });
-const other = await gate.request({ to: 'x' }, { key: 'small', by: 'ann' });
+const [large, second, third, linked] = [
+  await asked('0', LARGE),
+  await asked('1', LARGE),
+  await asked('2', LARGE),
+  await asked('3', LARGE),
+];
+const other = await asked('small', { to: 'x' });
+const granted = await asked('granted', { to: 'x' }, ai.gate({ name: 'ship' }));
+const pending = [];
+for (let index = 0; index < 500; index += 1) pending.push(await asked(`pending-${index}`, { index }));
 await fill(Number(length));
-const tokens = { boss: await tokenOf('boss', { reach: 'all' }), eve: await tokenOf('eve', {}) };
-writeSync(1, `${JSON.stringify({ url: `http://127.0.0.1:${server.port}`, tokens, large, other })}\n`);
+const url = `http://127.0.0.1:${server.port}`;
+const links = decisionLinks({ ai, access: new Access(ai, {}, () => undefined) } as never, { publicUrl: url });
+const link = await links.make(await ai.runs.interrupt(linked.id), { person: 'ann', contact: {} }, 'mail');
+const side = { url: `http://127.0.0.1:${sideServer.port}`, tokens: await tokensFor(sideAi) };
+const main = { url, tokens: await tokensFor(ai) };
+const world = { main, side, large, others: [large, second, third], linked, granted, other, pending, link };
+process.send?.(world);
 
 /** Each turn of the loop in which it is blocked for long uses that much time of the thread, even while others use the processor. */
 let before = process.threadCpuUsage();
 let longestMs = 0;
-let isNew = true;
-const tick = () => {
+const look = () => {
   const now = process.threadCpuUsage();
-  if (!isNew) longestMs = Math.max(longestMs, (now.user - before.user + now.system - before.system) / 1_000);
-  isNew = false;
+  longestMs = Math.max(longestMs, (now.user - before.user + now.system - before.system) / 1_000);
   before = now;
+};
+const tick = () => {
+  look();
   setTimeout(tick, 1);
 };
 tick();
 
 process.on('message', () => {
+  look();
   process.send?.(longestMs);
   longestMs = 0;
-  isNew = true;
 });
 process.on('disconnect', () => process.exit());
+
+/** A pending request of ann. */
+async function asked(key: string, input: object, by = gate) {
+  const { id } = { id: '', ...(await by.request(input as never, { key, by: 'ann' })) };
+  const { runId, digest } = await ai.runs.interrupt(id);
+  return { id, runId, digest };
+}
 
 /** Settled requests of ann, as copies of one; every hundredth is large. */
 async function fill(count: number): Promise<void> {
   const ofRequest = async (id: string) => (await store.interrupt(id)) ?? fail();
-  const [small, big] = [await ofRequest('id' in other ? other.id : ''), await ofRequest('id' in large ? large.id : '')];
+  const [small, big] = [await ofRequest(other.id), await ofRequest(large.id)];
   const now = Date.now();
   for (let done = 0; done < count; done += 500) {
     const runId = `old-${done}`;

@@ -1,5 +1,6 @@
 // The evidence of a run: one document with its events, their chain, the cards as people saw them, and the decisions.
 import { hash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { Json } from '../../core/json.ts';
 import { GrantRecords } from '../grants/records.ts';
 import { CANNOT_BE_READ, tamperedRun, UNREADABLE } from '../port/chain.ts';
@@ -32,6 +33,8 @@ export type Evidence = {
 /** Collects the evidence of a run. Throws `tampered-run` or `tampered-grant` if a record cannot be read. */
 export async function collectEvidence(store: Store, { run, events }: LoadedRun): Promise<Evidence> {
   if (events === UNREADABLE) throw tamperedRun(run.id, CANNOT_BE_READ);
+  // Each part takes long for a large run, and a store that answers synchronously ends no turn.
+  await setImmediate();
   const { questions, granted } = replay(run, events);
   const records = new GrantRecords(store.notes);
   const grants: EvidenceGrant[] = [];
@@ -42,6 +45,7 @@ export async function collectEvidence(store: Store, { run, events }: LoadedRun):
   const shown = await Promise.all(
     questions.map(async (question) => shownOf(question, await store.interrupt(question.id))),
   );
+  await setImmediate();
   const content = {
     format: EVIDENCE_FORMAT,
     run,
