@@ -77,7 +77,9 @@ test('a coding agent that repeats a call whose end it did not report continues t
   await ai.runs.decide(request?.id ?? '', 'approve');
   expect(await asked).toMatchObject({ hookSpecificOutput: { permissionDecision: 'allow' } });
   await expect
-    .poll(async () => (await ai.gate({ name: 'Bash' }, { name: 'claude-code' }).read(request?.runId ?? '')).status, { timeout: 20_000 })
+    .poll(async () => (await ai.gate({ name: 'Bash' }, { name: 'claude-code' }).read(request?.runId ?? '')).status, {
+      timeout: 20_000,
+    })
     .toBe('doubt');
   expect(await answerHook(event('two'), options)).toMatchObject({
     hookSpecificOutput: {
