@@ -51,12 +51,14 @@ function keyFault(key: string, isStrict: boolean): JsonTextFault {
 
 /** The index after the closing quote, or the end of the text. */
 function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) return at + 1;
-    if (code === BACKSLASH) at += 1;
+  for (let at = start + 1; ; ) {
+    const quote = text.indexOf('"', at);
+    if (quote < 0) return text.length;
+    let escapes = quote;
+    while (escapes - 1 > start && text.charCodeAt(escapes - 1) === BACKSLASH) escapes -= 1;
+    if ((quote - escapes) % 2 === 0) return quote + 1;
+    at = quote + 1;
   }
-  return text.length;
 }
 
 function isKey(text: string, end: number): boolean {

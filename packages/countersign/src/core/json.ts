@@ -89,7 +89,7 @@ export function isTooDeep(value: unknown): boolean {
 }
 
 /** How many values a JSON from outside may have; a field of an object counts twice, for its name and its value. */
-export const MOST_VALUES = 20_000;
+export const MOST_VALUES = 10_000;
 
 /** True if it has more than `MOST_VALUES`. Each value is copied, hashed, stored and shown, so many small ones take long. */
 export function hasTooManyValues(json: Json): boolean {

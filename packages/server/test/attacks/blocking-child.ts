@@ -37,7 +37,7 @@ const tokensFor = async ({ runs: { notes } }: typeof ai) => ({
   eve: (await createToken(notes, { person: 'eve' })).token,
 });
 
-const LARGE = { text: 'x'.repeat(400_000), items: Array.from({ length: 6_000 }, (_, index) => ({ index })) };
+const LARGE = { text: 'x'.repeat(400_000), items: Array.from({ length: 3_000 }, (_, index) => ({ index })) };
 const gate = ai.gate({ name: 'deploy' });
 const [large, second, third, linked] = [
   await asked('0', LARGE),

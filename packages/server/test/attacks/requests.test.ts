@@ -27,7 +27,7 @@ test('a body that is nested too deeply, or has too many values, is refused by ev
   const { as } = await startServer();
   const ask = await as('ann');
   const deep = `{"agent":"parrot","prompt":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
-  const many = `{"agent":"parrot","prompt":[${'1,'.repeat(150_000)}1]}`;
+  const many = `{"agent":"parrot","prompt":[${'1,'.repeat(250_000)}1]}`;
   for (const path of [
     '/api/v1/runs',
     '/api/v1/runs/x/cancel',
