@@ -13,7 +13,7 @@ export type EscalatingOptions = {
 
 export type EscalationLine = { readonly number: number; readonly attempt: number; readonly pid: number };
 
-/** Its request is escalated at once and after 3 s, and expires after 3.5 s. */
+/** Its request is escalated at once and after 3 s, and expires after 8 s: a busy machine needs the time between. */
 export function openClerk(place: Place, leaseMs: number, onEscalation?: (line: EscalationLine) => Promise<void>) {
   const store = openStore(place);
   const ai = countersign({
@@ -27,7 +27,7 @@ export function openClerk(place: Place, leaseMs: number, onEscalation?: (line: E
   });
   const pay = ai.defineTool(
     {
-      ...{ name: 'pay', description: '', needsApproval: true, expireAfter: 3_500 },
+      ...{ name: 'pay', description: '', needsApproval: true, expireAfter: 8_000 },
       escalate: [
         { after: 1, to: 'manager' },
         { after: 3_000, to: { roles: ['board'] } },
