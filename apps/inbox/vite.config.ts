@@ -15,8 +15,7 @@ export default defineConfig({
     // From the sources, so that the app can be built before anything else is.
     alias: {
       '@countersign/react': at('../../packages/react/src/index.ts'),
-      'countersign/similar': at('../../packages/countersign/src/core/similar.ts'),
-      'countersign/timeline': at('../../packages/countersign/src/core/timeline.ts'),
+      'countersign/request': at('../../packages/countersign/src/request.ts'),
     },
     dedupe: ['react', 'react-dom'],
   },

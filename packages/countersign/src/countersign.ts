@@ -1,10 +1,10 @@
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
 
 import { UsageError } from './core/errors.ts';
-import { GATE, GATES } from './core/gate-name.ts';
 import { defined, isObject } from './core/json.ts';
-import type { ToolRequestPart } from './core/message.ts';
+import type { ToolRequestPart } from './core/messages/message.ts';
 import { aString, checkOptions } from './core/options.ts';
+import { GATE, GATES } from './core/run/gate-name.ts';
 import {
   COUNTERSIGN_OPTIONS,
   type CountersignOptions,
@@ -41,7 +41,6 @@ import { makePrompt, type Prompt, type PromptConfig, promptDefinition } from './
 import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
 import { randomId, sleep } from './random-id.ts';
-import { Absences } from './runs/absences.ts';
 import { rememberRuns } from './runs/agent-runs.ts';
 import { drillPort } from './runs/drills/drill-agent.ts';
 import { checkDrills, type DrillsOptions } from './runs/drills/drill-options.ts';
@@ -59,6 +58,7 @@ import { hooksChannel, type RequestHooks } from './runs/notices/on-request.ts';
 import { directoryOf } from './runs/people.ts';
 import { checkStore } from './runs/port/check-store.ts';
 import type { Store } from './runs/port/store.ts';
+import { Absences } from './runs/requests/absences.ts';
 import { Runs } from './runs/runs.ts';
 import { converse, startRun } from './runs/stored-conversation.ts';
 

@@ -1,7 +1,9 @@
 // The front door: what authors of applications use. Authors of a store use `countersign/store`.
 export { z } from 'zod';
-export { type Condition, meets } from './core/condition.ts';
-export type { Resume } from './core/decide.ts';
+export { type Condition, meets } from './core/authority/condition.ts';
+export type { Grant, GrantRequest, GrantStatus, GrantUse, Serves } from './core/authority/grant.ts';
+export type { GrantMaximum } from './core/authority/grant-maximum.ts';
+export type { Group, Missing, Policy, Vote, Who } from './core/authority/policy.ts';
 export {
   ConflictError,
   CountersignError,
@@ -12,14 +14,12 @@ export {
   ProviderError,
   UsageError,
 } from './core/errors.ts';
-export type { Decision, FinishReason, InterruptKind, Preview, Reversibility, RunEvent } from './core/event.ts';
-export type { Grant, GrantRequest, GrantStatus, GrantUse, Serves } from './core/grant.ts';
-export type { GrantMaximum } from './core/grant-maximum.ts';
 export type { Json } from './core/json.ts';
-export type { Message, Metadata, Part, ToolRequestPart, ToolResponsePart } from './core/message.ts';
-export type { NoticeType } from './core/notice.ts';
-export type { Group, Missing, Policy, Vote, Who } from './core/policy.ts';
-export type { Usage } from './core/usage.ts';
+export type { Message, Metadata, Part, ToolRequestPart, ToolResponsePart } from './core/messages/message.ts';
+export type { NoticeType } from './core/request/notice.ts';
+export type { Resume } from './core/run/decide.ts';
+export type { Decision, FinishReason, InterruptKind, Preview, Reversibility, RunEvent } from './core/run/event.ts';
+export type { Usage } from './core/run/usage.ts';
 export { Countersign, countersign } from './countersign.ts';
 export type { CountersignOptions } from './countersign-options.ts';
 export type { Agent, AgentConfig } from './loop/agent.ts';
@@ -48,9 +48,6 @@ export type { ToolInput } from './loop/tool/toolbox.ts';
 export type { JsonSchema, Model, ModelChunk, ModelReply, ModelRequest } from './models/model.ts';
 export type { ModelInput, Providers } from './models/resolve.ts';
 export type { Prompt } from './prompts/callable.ts';
-export type { Absence, Absences, AbsentOptions } from './runs/absences.ts';
-export type { AssignOptions } from './runs/assigning.ts';
-export type { DecideResult } from './runs/deciding.ts';
 export type { DrillOptions, DrillRequest, DrillsOptions } from './runs/drills/drill-options.ts';
 export type { StartedRun } from './runs/driving/open-run.ts';
 export type { Stopped } from './runs/driving/record-late-result.ts';
@@ -97,11 +94,14 @@ export { type Passkey, Passkeys } from './runs/passkeys/passkeys.ts';
 export { type PasskeySignature, type SignedDecision, signingChallenge } from './runs/passkeys/signature.ts';
 export type { People } from './runs/people.ts';
 export type { Store } from './runs/port/store.ts';
-export type { DecisionInput } from './runs/questions/decision.ts';
-export type { ProposedDecision } from './runs/questions/policy.ts';
-export type { VotingProgress } from './runs/questions/progress.ts';
-export type { Decided } from './runs/questions/settled.ts';
-export type { ListedRun, RunInterrupt, RunView } from './runs/questions/view.ts';
+export type { Absence, Absences, AbsentOptions } from './runs/requests/absences.ts';
+export type { AssignOptions } from './runs/requests/assigning.ts';
+export type { DecideResult } from './runs/requests/deciding.ts';
+export type { DecisionInput } from './runs/requests/decision.ts';
+export type { ProposedDecision } from './runs/requests/policy.ts';
+export type { VotingProgress } from './runs/requests/progress.ts';
+export type { Decided } from './runs/requests/settled.ts';
+export type { ListedRun, RunInterrupt, RunView } from './runs/requests/view.ts';
 export type { DecideOptions, InterruptListOptions, RunListOptions } from './runs/run-options.ts';
 export type { Runs } from './runs/runs.ts';
 export { memoryStore } from './stores/memory/memory.ts';

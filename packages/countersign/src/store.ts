@@ -1,6 +1,7 @@
 // The door for authors of a store, and of servers that read one: the port, its records, and the rules that all stores share.
-export { shownAgent } from './core/drill.ts';
+
 export { faultInJson, folded, type JsonTextFault, type JsonTextLimits } from './core/json-text.ts';
+export { shownAgent } from './core/run/drill.ts';
 export type { Note, Notes, PutOptions } from './runs/port/notes.ts';
 export { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from './runs/port/page.ts';
 export type { DayStats, SettledCounts, Stats, StatsQuery, ToolStats } from './runs/port/stats.ts';

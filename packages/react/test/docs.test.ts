@@ -31,7 +31,7 @@ const CONFIG = {
     rootDir: root,
     paths: {
       '@countersign/react': [join(root, 'packages/react/src/index.ts')],
-      'countersign/ai-sdk': [join(root, 'packages/countersign/src/ai-sdk/index.ts')],
+      'countersign/ai-sdk': [join(root, 'packages/countersign/src/gates/ai-sdk/index.ts')],
       'countersign/ui': [join(root, 'packages/countersign/src/ui/index.ts')],
     },
   },

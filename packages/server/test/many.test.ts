@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
 import { expect, onTestFinished, test } from 'vitest';
-import { digestOf } from '../../countersign/src/runs/questions/card.ts';
+import { digestOf } from '../../countersign/src/runs/requests/card.ts';
 import { outcomeOf } from '../../countersign/src/stores/rules/outcomes.ts';
 import { searchTextOf } from '../../countersign/src/stores/rules/search-text.ts';
 import { campaignSize } from '../../countersign/test/campaign-size.ts';

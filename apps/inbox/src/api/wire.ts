@@ -1,6 +1,6 @@
 // What the server says: the shapes of its JSON, as far as this app reads them.
 import type { ApprovalCardProps } from '@countersign/react';
-import type { Usage } from 'countersign/timeline';
+import type { Usage } from 'countersign/request';
 
 export type Card = ApprovalCardProps['interrupt'];
 export type Problem = Card['problems'][number];

@@ -1,5 +1,5 @@
 // Selected requests side by side: by tool, with what all have in common, and what differs.
-import { compareInputs, type InputComparison } from 'countersign/similar';
+import { compareInputs, type InputComparison } from 'countersign/request';
 import type { Interrupt } from '../api/wire.ts';
 
 type Json = Parameters<typeof compareInputs>[0][number];

@@ -1,5 +1,5 @@
 // The list in groups of similar requests, and the whole of a group that is only partly loaded.
-import { groupSimilar } from 'countersign/similar';
+import { groupSimilar } from 'countersign/request';
 import { queryOf, request } from '../api/request.ts';
 import type { Interrupt, Page } from '../api/wire.ts';
 import { canSelect, MOST_SELECTED } from './use-selection.ts';

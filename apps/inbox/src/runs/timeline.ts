@@ -5,7 +5,7 @@ import {
   type TimedEvent,
   type TimelineEntry,
   type Usage,
-} from 'countersign/timeline';
+} from 'countersign/request';
 import type { RunEvent } from '../api/wire.ts';
 
 /** A step with a duration. `to` is null until it ends. */

@@ -1,5 +1,5 @@
 // Tokens of a run or a reply: short on the page, exact in the title.
-import type { Usage } from 'countersign/timeline';
+import type { Usage } from 'countersign/request';
 
 /** As in `1,234`, `12.3k` and `4.5M`. */
 export function shortCount(count: number): string {

@@ -1,5 +1,5 @@
 // The errors that callers see. Each names the problem, the id and the next step; its code is stable.
-import type { Message } from './message.ts';
+import type { Message } from './messages/message.ts';
 
 /** Every error code and what to do about it. `docs/reference/errors.md` is made from this list. */
 export const ERROR_CODES = {

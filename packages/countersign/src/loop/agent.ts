@@ -1,9 +1,8 @@
 // Agents: a name for a configuration, which can itself be a tool of another agent.
 
-import type { Resume } from '../core/decide.ts';
 import { CountersignError, UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { isToolRequest, type Message, type ToolRequestPart } from '../core/message.ts';
+import { isToolRequest, type Message, type ToolRequestPart } from '../core/messages/message.ts';
 import {
   aContext,
   anything,
@@ -13,6 +12,7 @@ import {
   someStrings,
   without,
 } from '../core/options.ts';
+import type { Resume } from '../core/run/decide.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import { type GenerateStream, streamed } from './generate.ts';
 import { GENERATE_OPTIONS, type GenerateOptions, refuseMessages, withDefaults } from './options.ts';

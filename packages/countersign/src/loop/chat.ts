@@ -1,8 +1,9 @@
 // A chat: a conversation that remembers its messages and resumes itself.
-import { pendingParts, type Resume } from '../core/decide.ts';
+
 import { CountersignError, UsageError } from '../core/errors.ts';
-import type { Message, ToolRequestPart } from '../core/message.ts';
+import type { Message, ToolRequestPart } from '../core/messages/message.ts';
 import { checkOptions, type OptionTable, without } from '../core/options.ts';
+import { pendingParts, type Resume } from '../core/run/decide.ts';
 import { type GenerateStream, streamed } from './generate.ts';
 import { type Content, GENERATE_OPTIONS, type GenerateOptions, refuseMessages, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';

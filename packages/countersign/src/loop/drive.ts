@@ -1,8 +1,8 @@
 // The loop: ask the core for the next step, do it, record the outcome.
 import { ProviderError } from '../core/errors.ts';
-import { event } from '../core/event.ts';
-import { next } from '../core/next.ts';
-import { replyEvents } from '../core/reply.ts';
+import { event } from '../core/run/event.ts';
+import { next } from '../core/run/next.ts';
+import { replyEvents } from '../core/run/reply.ts';
 import { untilAborted } from '../models/abort.ts';
 import type { ModelReply } from '../models/model.ts';
 import { settleDoubt } from './call/doubt.ts';

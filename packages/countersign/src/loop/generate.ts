@@ -1,13 +1,13 @@
 // `generate`: from options to a response, through the one loop.
 
-import type { State } from '../core/call.ts';
 import { CountersignError, messageOf, ProviderError, UsageError, withMessages } from '../core/errors.ts';
-import { event } from '../core/event.ts';
-import { GrowList } from '../core/grow.ts';
 import { defined } from '../core/json.ts';
-import type { Message, ToolRequestPart } from '../core/message.ts';
 import { type Loaded, loadMessages, messagesOf } from '../core/messages/load-messages.ts';
-import { type Limits, next } from '../core/next.ts';
+import type { Message, ToolRequestPart } from '../core/messages/message.ts';
+import type { State } from '../core/run/call.ts';
+import { event } from '../core/run/event.ts';
+import { GrowList } from '../core/run/grow.ts';
+import { type Limits, next } from '../core/run/next.ts';
 import { guarded } from './call/guarded.ts';
 import { drive } from './drive.ts';
 import {

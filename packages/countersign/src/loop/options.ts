@@ -1,9 +1,8 @@
 // The options of a generation, checked and turned into what the loop is driven with.
-import { type DecisionPart, type Decisions, type Resume, readResume, VERBS } from '../core/decide.ts';
+
 import { UsageError } from '../core/errors.ts';
-import type { RunEvent } from '../core/event.ts';
 import { isObject, toJson } from '../core/json.ts';
-import { type Message, type Part, textOf } from '../core/message.ts';
+import { type Message, type Part, textOf } from '../core/messages/message.ts';
 import {
   aContext,
   anything,
@@ -14,6 +13,8 @@ import {
   type OptionTable,
   oneOf,
 } from '../core/options.ts';
+import { type DecisionPart, type Decisions, type Resume, readResume, VERBS } from '../core/run/decide.ts';
+import type { RunEvent } from '../core/run/event.ts';
 import type { ModelConfig, ToolChoice } from '../models/model.ts';
 import { type ModelInput, type Providers, resolveModel } from '../models/resolve.ts';
 import { type RetryPolicy, withRetries } from '../models/retry.ts';

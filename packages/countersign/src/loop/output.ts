@@ -1,7 +1,7 @@
 // Structured output: parses the final reply as JSON and checks it against the schema.
 import { CountersignError, messageOf, ProviderError } from '../core/errors.ts';
-import { type Message, textOf } from '../core/message.ts';
-import type { State } from '../core/state.ts';
+import { type Message, textOf } from '../core/messages/message.ts';
+import type { State } from '../core/run/state.ts';
 import type { Schema } from './tool/schema.ts';
 
 /** Some models wrap JSON in a fence although they were asked for JSON alone. */

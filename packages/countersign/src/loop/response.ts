@@ -1,10 +1,11 @@
 // The response of `generate`: the reply, the pending questions, and the messages to continue from.
-import { pendingParts } from '../core/decide.ts';
-import type { FinishReason } from '../core/event.ts';
-import { isToolRequest, type Message, reasoningOf, type ToolRequestPart, textOf } from '../core/message.ts';
+
 import { messagesOf } from '../core/messages/load-messages.ts';
-import { type State, waitingCalls } from '../core/state.ts';
-import type { Usage } from '../core/usage.ts';
+import { isToolRequest, type Message, reasoningOf, type ToolRequestPart, textOf } from '../core/messages/message.ts';
+import { pendingParts } from '../core/run/decide.ts';
+import type { FinishReason } from '../core/run/event.ts';
+import { type State, waitingCalls } from '../core/run/state.ts';
+import type { Usage } from '../core/run/usage.ts';
 
 /** The outcome of one `generate`. */
 export class GenerateResponse<Output = any, Interrupt extends ToolRequestPart = ToolRequestPart> {

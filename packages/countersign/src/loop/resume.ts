@@ -1,5 +1,9 @@
 // Resuming: decisions are checked as a whole, then recorded as facts. Nothing runs here.
-import { type Call, isInDoubt, pendingInterruptId } from '../core/call.ts';
+
+import { type Tally, tally, voteProblem } from '../core/authority/policy.ts';
+import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
+import { copyOf, type Json, toJson } from '../core/json.ts';
+import { type Call, isInDoubt, pendingInterruptId } from '../core/run/call.ts';
 import {
   type DecisionFault,
   type Decisions,
@@ -8,8 +12,7 @@ import {
   type Matching,
   matchDecisions,
   recordedBound,
-} from '../core/decide.ts';
-import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
+} from '../core/run/decide.ts';
 import {
   answerFor,
   type Decision,
@@ -19,18 +22,16 @@ import {
   type InterruptKind,
   isByDeadline,
   type Result,
-} from '../core/event.ts';
-import { copyOf, type Json, toJson } from '../core/json.ts';
-import { type Tally, tally, voteProblem } from '../core/policy.ts';
-import type { State } from '../core/state.ts';
-import { hasSubAgent, isSubAgentInDoubt } from '../core/sub-agents.ts';
+} from '../core/run/event.ts';
+import type { State } from '../core/run/state.ts';
+import { hasSubAgent, isSubAgentInDoubt } from '../core/run/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
 import type { Run } from './run.ts';
 import { limitedSchema } from './tool/data-schema.ts';
 import type { ToolDefinition } from './tool/definition.ts';
 import { asSchema } from './tool/schema.ts';
 
-export { DEADLINE } from '../core/event.ts';
+export { DEADLINE } from '../core/run/event.ts';
 
 type Tools = ReadonlyMap<string, ToolDefinition>;
 

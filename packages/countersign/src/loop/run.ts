@@ -1,11 +1,12 @@
 // A run in progress, and the driver that it runs with.
-import type { Call } from '../core/call.ts';
-import { event, type HostStart, type RunEvent, usageIn } from '../core/event.ts';
+
 import { copyOf } from '../core/json.ts';
-import type { Message } from '../core/message.ts';
-import type { Limits } from '../core/next.ts';
-import { fold, type State } from '../core/state.ts';
-import { addUsage, type Usage } from '../core/usage.ts';
+import type { Message } from '../core/messages/message.ts';
+import type { Call } from '../core/run/call.ts';
+import { event, type HostStart, type RunEvent, usageIn } from '../core/run/event.ts';
+import type { Limits } from '../core/run/next.ts';
+import { fold, type State } from '../core/run/state.ts';
+import { addUsage, type Usage } from '../core/run/usage.ts';
 import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec } from '../models/model.ts';
 import type { RunGrants, SubAgentRecord, Worker } from './sink.ts';
 import { type Chunk, eventChunks } from './stream/chunk.ts';

@@ -1,8 +1,9 @@
 // Where the events of a stored run, and of the sub-agents in it, are recorded.
-import type { State } from '../core/call.ts';
-import type { RunEvent } from '../core/event.ts';
+
+import type { Policy } from '../core/authority/policy.ts';
 import type { Json } from '../core/json.ts';
-import type { Policy } from '../core/policy.ts';
+import type { State } from '../core/run/call.ts';
+import type { RunEvent } from '../core/run/event.ts';
 
 export type Sink = {
   /** Takes events that the run has folded in; they become durable in this order. */

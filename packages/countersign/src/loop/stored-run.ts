@@ -1,8 +1,9 @@
 // A run in a store: nothing happens before it is durable, other writers may come first, and decisions are final.
-import { type Call, callOf, isOver, pendingInterruptId, type State } from '../core/call.ts';
-import { event, type RunEvent } from '../core/event.ts';
-import type { Message } from '../core/message.ts';
-import { askedAgain, decidedRefs, waitingInSubAgent } from '../core/sub-agents.ts';
+
+import type { Message } from '../core/messages/message.ts';
+import { type Call, callOf, isOver, pendingInterruptId, type State } from '../core/run/call.ts';
+import { event, type RunEvent } from '../core/run/event.ts';
+import { askedAgain, decidedRefs, waitingInSubAgent } from '../core/run/sub-agents.ts';
 import { type Driver, Run } from './run.ts';
 import type { Sink, SubAgentRecord } from './sink.ts';
 import type { ToolDefinition } from './tool/definition.ts';

@@ -1,6 +1,6 @@
 // The prompt of a conversation: each message is converted once, and the result lives as long as the conversation.
 import { sameJson, toJson } from '../core/json.ts';
-import type { Message, Role } from '../core/message.ts';
+import type { Message, Role } from '../core/messages/message.ts';
 import type { PromptMessage } from './specification.ts';
 
 type Convert = (message: Message) => PromptMessage;

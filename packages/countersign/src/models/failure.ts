@@ -1,7 +1,7 @@
 // Failures: whatever a provider throws becomes a ProviderError that says whether trying again may help.
 import { CountersignError, ProviderError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import type { Part } from '../core/message.ts';
+import type { Part } from '../core/messages/message.ts';
 import type { RequestedCall } from './model.ts';
 
 /** How far the reply had come. */

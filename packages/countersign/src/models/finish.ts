@@ -1,6 +1,6 @@
 // The finish reason and usage of a reply, in one shape for all versions of the specification.
 import { defined, isObject } from '../core/json.ts';
-import { tokenCount, type Usage } from '../core/usage.ts';
+import { tokenCount, type Usage } from '../core/run/usage.ts';
 import type { ReplyFinish } from './model.ts';
 
 export type Finish = { readonly finishReason: ReplyFinish; readonly finishMessage?: string; readonly usage?: Usage };

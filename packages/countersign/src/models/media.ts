@@ -1,6 +1,6 @@
 // Media: what the conversation keeps as a URL and a provider takes or gives as a file.
 import { UsageError } from '../core/errors.ts';
-import type { MediaPart } from '../core/message.ts';
+import type { MediaPart } from '../core/messages/message.ts';
 import type { FileData, FilePart, SpecificationVersion } from './specification.ts';
 
 /** The file that a media part stands for. */

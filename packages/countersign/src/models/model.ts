@@ -1,6 +1,6 @@
 // The model port: the one small thing the loop asks of a language model.
-import type { Message, Part } from '../core/message.ts';
-import type { Usage } from '../core/usage.ts';
+import type { Message, Part } from '../core/messages/message.ts';
+import type { Usage } from '../core/run/usage.ts';
 
 /** A JSON Schema document. */
 export type JsonSchema = { readonly [key: string]: unknown };

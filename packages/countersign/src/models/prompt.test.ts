@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import type { Message, Part, Role } from '../core/message.ts';
+import type { Message, Part, Role } from '../core/messages/message.ts';
 import { promptsFor } from './prompt.ts';
 import type { SpecificationVersion } from './specification.ts';
 

@@ -1,6 +1,6 @@
 // The prompt: our messages as a provider wants them.
 import { isObject } from '../core/json.ts';
-import type { Message, Metadata, Part, ToolResponsePart } from '../core/message.ts';
+import type { Message, Metadata, Part, ToolResponsePart } from '../core/messages/message.ts';
 import { inputObject } from './call-input.ts';
 import { conversations } from './converted-conversation.ts';
 import { fileOf } from './media.ts';

@@ -1,6 +1,6 @@
 // Parts of kinds that the conversation has no shape for: kept as data, sent back where the provider needs them.
 import { isObject, toJson } from '../core/json.ts';
-import type { DataPart, Metadata } from '../core/message.ts';
+import type { DataPart, Metadata } from '../core/messages/message.ts';
 import { inputObject } from './call-input.ts';
 import { fileOf } from './media.ts';
 import type { PromptPart, ProviderData, SpecificationVersion } from './specification.ts';

@@ -1,5 +1,5 @@
 // Assembles a model's reply, whole or streamed, in the order of its beginnings.
-import type { Metadata, Part } from '../core/message.ts';
+import type { Metadata, Part } from '../core/messages/message.ts';
 import { readInput } from './call-input.ts';
 import { type Finish, finishOf } from './finish.ts';
 import { urlOf } from './media.ts';

@@ -1,6 +1,6 @@
 // Prompts as functions: they render, generate and resume.
 import { UsageError } from '../core/errors.ts';
-import type { Message } from '../core/message.ts';
+import type { Message } from '../core/messages/message.ts';
 import { anything, checkOptions, type OptionTable, without } from '../core/options.ts';
 import type { GenerateStream } from '../loop/generate.ts';
 import { GENERATE_OPTIONS, type GenerateOptions, withDefaults } from '../loop/options.ts';

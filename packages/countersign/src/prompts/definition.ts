@@ -1,6 +1,6 @@
 // A prompt, defined in code or read from a file.
 import { isObject } from '../core/json.ts';
-import type { Message, Part } from '../core/message.ts';
+import type { Message, Part } from '../core/messages/message.ts';
 import type { GenerateOptions } from '../loop/options.ts';
 import type { SchemaInput } from '../loop/tool/schema.ts';
 import type { Place } from './invalid-prompt.ts';

@@ -1,5 +1,5 @@
 // Places the conversation so far among the messages of a prompt.
-import type { Message } from '../core/message.ts';
+import type { Message } from '../core/messages/message.ts';
 import type { Slot } from './slots.ts';
 
 /**

@@ -1,7 +1,7 @@
 // Prompts from code become messages: templates, roles, media, history, context, and untrusted input.
 import { Dotprompt } from 'dotprompt';
 import { describe, expect, test } from 'vitest';
-import type { Message } from '../core/message.ts';
+import type { Message } from '../core/messages/message.ts';
 import { type PlacedTemplate, type PromptDefinition, promptInput } from './definition.ts';
 import { renderPrompt } from './render.ts';
 

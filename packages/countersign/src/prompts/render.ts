@@ -1,5 +1,5 @@
 // From prompt and input to messages.
-import type { Message, Part, Role } from '../core/message.ts';
+import type { Message, Part, Role } from '../core/messages/message.ts';
 import type { PromptTemplate } from './definition.ts';
 import { type PromptContent, type PromptContext, type PromptDefinition, promptInput } from './definition.ts';
 import { placeHistory } from './history.ts';

@@ -1,5 +1,5 @@
 // From filled template to messages: the text between marks, in its order.
-import type { Message, Part, Role } from '../core/message.ts';
+import type { Message, Part, Role } from '../core/messages/message.ts';
 
 /** A message, or the place where the template wants the history. */
 export type Slot = Message | 'history';

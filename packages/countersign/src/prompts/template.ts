@@ -1,7 +1,7 @@
 // One template: compiled once, filled for every call, cut into messages where its helpers say so.
 import type Handlebars from 'handlebars';
 import { CountersignError } from '../core/errors.ts';
-import type { Message, Role } from '../core/message.ts';
+import type { Message, Role } from '../core/messages/message.ts';
 import type { PlacedTemplate, PromptContext } from './definition.ts';
 import { COMPILE_OPTIONS, type Engine, loadEngine } from './engine.ts';
 import { invalidPrompt, type Place } from './invalid-prompt.ts';

@@ -1,13 +1,14 @@
 // Cancels a run.
-import { hostUntil, isInDoubt } from '../core/call.ts';
+
 import { ConflictError } from '../core/errors.ts';
-import { event } from '../core/event.ts';
+import { hostUntil, isInDoubt } from '../core/run/call.ts';
+import { event } from '../core/run/event.ts';
 import type { Drives } from './driving/driving.ts';
 import { ENDED } from './driving/wait.ts';
 import type { LoadedRun } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
-import { stateOfRun } from './questions/view.ts';
-import { withdrawing } from './questions/withdrawing.ts';
+import { stateOfRun } from './requests/view.ts';
+import { withdrawing } from './requests/withdrawing.ts';
 import type { CancelOptions } from './run-options.ts';
 
 /**

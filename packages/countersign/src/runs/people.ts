@@ -1,11 +1,12 @@
 // The directory of people. The engine asks it when a person votes, and records its answer with the vote.
+
+import type { Voter as CandidateVoter } from '../core/authority/policy.ts';
 import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
-import type { Voter as CandidateVoter } from '../core/policy.ts';
-import type { Absences } from './absences.ts';
 import type { Contact } from './notices/channel.ts';
-import type { Signed } from './questions/decision.ts';
-import type { Electorate, Voter } from './questions/votes.ts';
+import type { Absences } from './requests/absences.ts';
+import type { Signed } from './requests/decision.ts';
+import type { Electorate, Voter } from './requests/votes.ts';
 import type { DecideOptions } from './run-options.ts';
 
 type MaybePromise<T> = T | Promise<T>;

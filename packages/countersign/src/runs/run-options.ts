@@ -1,7 +1,7 @@
 // The options of `ai.runs`, and their checks, so that every store behaves the same.
+
+import type { GrantRequest } from '../core/authority/grant.ts';
 import { UsageError } from '../core/errors.ts';
-import type { InterruptKind } from '../core/event.ts';
-import type { GrantRequest } from '../core/grant.ts';
 import type { Json } from '../core/json.ts';
 import {
   aBoolean,
@@ -19,10 +19,11 @@ import {
   type OptionTable,
   oneOf,
 } from '../core/options.ts';
+import type { InterruptKind } from '../core/run/event.ts';
 import type { Chunk } from '../loop/stream/chunk.ts';
 import type { Context } from '../loop/tool/definition.ts';
 import type { InterruptQuery, RunQuery } from './port/store.ts';
-import type { ProposedDecision } from './questions/policy.ts';
+import type { ProposedDecision } from './requests/policy.ts';
 
 /** Options of a decision. */
 export type DecideOptions<C extends Context = Context> = {

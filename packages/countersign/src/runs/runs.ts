@@ -1,19 +1,17 @@
 // Durable runs: start, read, decide, follow, verify. A decision is recorded first; then a worker drives the run.
 
-import type { Resume } from '../core/decide.ts';
-import { event } from '../core/event.ts';
+import type { Voter } from '../core/authority/policy.ts';
 import { copyOf, isObject } from '../core/json.ts';
-import type { Message } from '../core/message.ts';
 import { newState } from '../core/messages/load-messages.ts';
+import type { Message } from '../core/messages/message.ts';
 import { aContext, aString, checkOptions, without } from '../core/options.ts';
-import type { Voter } from '../core/policy.ts';
+import type { Resume } from '../core/run/decide.ts';
+import { event } from '../core/run/event.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
 import type { AskedBy, Context } from '../loop/tool/definition.ts';
 import { unlessAborted } from '../models/abort.ts';
-import { ASSIGN_OPTIONS, type AssignOptions, assign } from './assigning.ts';
 import { cancelled } from './cancelling.ts';
-import { type DecideResult, decideOne, decideSeveral, type Say } from './deciding.ts';
 import { DRILL_OPTIONS, type DrillOptions, type DrillRequest, type DrillsOptions } from './drills/drill-options.ts';
 import { startDrill } from './drills/drills.ts';
 import { changesOf } from './driving/changes.ts';
@@ -40,10 +38,13 @@ import { refuseLarge } from './port/run-limit.ts';
 import { mapValid } from './port/skip-invalid.ts';
 import { type Stats, type StatsOptions, statsQuery } from './port/stats.ts';
 import type { LoadedRun, Page, Store, StoredEvent } from './port/store.ts';
-import { runIdOf } from './questions/card.ts';
-import { copyDecision, type DecisionInput } from './questions/decision.ts';
-import { interruptView, type ListedRun, listedRun, type RunInterrupt, type RunView, viewOf } from './questions/view.ts';
-import { type ReapplyOptions, reapplyPolicy } from './reapplying.ts';
+import { ASSIGN_OPTIONS, type AssignOptions, assign } from './requests/assigning.ts';
+import { runIdOf } from './requests/card.ts';
+import { type DecideResult, decideOne, decideSeveral, type Say } from './requests/deciding.ts';
+import { copyDecision, type DecisionInput } from './requests/decision.ts';
+import { type ReapplyOptions, reapplyPolicy } from './requests/reapplying.ts';
+import { RunQueue } from './requests/serialize-decisions.ts';
+import { interruptView, type ListedRun, listedRun, type RunInterrupt, type RunView, viewOf } from './requests/view.ts';
 import {
   CANCEL_OPTIONS,
   type CancelOptions,
@@ -60,7 +61,6 @@ import {
   WAIT_OPTIONS,
   type WaitOptions,
 } from './run-options.ts';
-import { RunQueue } from './serialize-decisions.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
 

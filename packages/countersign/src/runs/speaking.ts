@@ -2,22 +2,22 @@
 // it, and approved calls are not taken back.
 import type { Run } from '../loop/run.ts';
 import { untilAborted } from '../models/abort.ts';
-import type { Say } from './deciding.ts';
 import { changesOf } from './driving/changes.ts';
 import type { Drives } from './driving/driving.ts';
 import type { DriveOptions } from './driving/open-run.ts';
 import { untilPaused } from './driving/wait.ts';
-import { dryRun } from './dry-run.ts';
 import { checkChain } from './port/chain.ts';
 import { readRun } from './port/read-run.ts';
 import { unknownRun } from './port/run-id.ts';
 import { refuseLarge } from './port/run-limit.ts';
 import type { LoadedRun } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
-import { newlyInDoubt } from './questions/card.ts';
-import { expireCards, fetchTimeIfExpired, type Settling } from './questions/expiry.ts';
-import { stateOf, stateOfRun } from './questions/view.ts';
-import { withdrawing } from './questions/withdrawing.ts';
+import { newlyInDoubt } from './requests/card.ts';
+import type { Say } from './requests/deciding.ts';
+import { dryRun } from './requests/dry-run.ts';
+import { expireCards, fetchTimeIfExpired, type Settling } from './requests/expiry.ts';
+import { stateOf, stateOfRun } from './requests/view.ts';
+import { withdrawing } from './requests/withdrawing.ts';
 
 /**
  * `signal` stops waiting for the worker that drives the run; then nothing is recorded. A doubt raised after the first `seen`

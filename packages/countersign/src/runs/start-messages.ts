@@ -1,7 +1,7 @@
 // Checks the messages that a run starts with.
 import { UsageError } from '../core/errors.ts';
-import type { Message } from '../core/message.ts';
 import { loadMessages } from '../core/messages/load-messages.ts';
+import type { Message } from '../core/messages/message.ts';
 import { jsonOf } from '../loop/options.ts';
 
 /** The messages to record, with an id for each call. Throws if they are invalid or a call is pending: it could not be decided. */

@@ -1,11 +1,11 @@
 // Stored conversations: `generate` and `chat` of an agent with a `runId`, whose messages live in the store.
 import { ConflictError, UsageError } from '../core/errors.ts';
-import { usageIn } from '../core/event.ts';
 import { messagesOf } from '../core/messages/load-messages.ts';
-import type { Limits } from '../core/next.ts';
 import { anything, checkOptions } from '../core/options.ts';
-import type { State } from '../core/state.ts';
-import { addUsage } from '../core/usage.ts';
+import { usageIn } from '../core/run/event.ts';
+import type { Limits } from '../core/run/next.ts';
+import type { State } from '../core/run/state.ts';
+import { addUsage } from '../core/run/usage.ts';
 import type { StartInput, StartOptions } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
 import { decisionsOf, type GenerateOptions, partsOf, readOptions, withSystem } from '../loop/options.ts';
@@ -19,8 +19,8 @@ import { errorOf } from './journal/outcome.ts';
 import { checkChain } from './port/chain.ts';
 import { unknownRun } from './port/run-id.ts';
 import type { LoadedRun } from './port/store.ts';
-import { statusOf } from './questions/projection.ts';
-import { errorIn, stateOf, stateOfRun } from './questions/view.ts';
+import { statusOf } from './requests/projection.ts';
+import { errorIn, stateOf, stateOfRun } from './requests/view.ts';
 import type { Runs } from './runs.ts';
 
 /** Starts a run of the agent and drives it in this process. */

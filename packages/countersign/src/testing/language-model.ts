@@ -1,5 +1,5 @@
 // A stand-in or scripted model as a language model of the AI SDK: for `streamText` and `generateText` without a key.
-import type { Message, Part } from '../core/message.ts';
+import type { Message, Part } from '../core/messages/message.ts';
 import type { Model, ModelReply, ModelRequest } from '../models/model.ts';
 
 /** A `LanguageModelV3`, which `ai` 6 and 7 take. */

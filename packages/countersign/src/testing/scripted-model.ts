@@ -1,9 +1,9 @@
 // A model that follows a script: turns as data or functions, and the failures of real models.
 import { ProviderError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import type { Message, Part } from '../core/message.ts';
+import type { Message, Part } from '../core/messages/message.ts';
 import { anything, checkOptions, type OptionTable } from '../core/options.ts';
-import type { Usage } from '../core/usage.ts';
+import type { Usage } from '../core/run/usage.ts';
 import type { Model, ModelChunk, ModelReply, ModelRequest, ReplyFinish, RequestedCall } from '../models/model.ts';
 
 /** A reply as data. Text is streamed word by word, inputs in chunks. */

@@ -1,7 +1,7 @@
 // Responses for `useChat` without a route: one generation, or one stored run, as a UI message stream.
 import { UsageError } from '../core/errors.ts';
-import type { Message } from '../core/message.ts';
 import { loadMessages } from '../core/messages/load-messages.ts';
+import type { Message } from '../core/messages/message.ts';
 import type { Agent } from '../loop/agent.ts';
 import type { GenerateResponse } from '../loop/response.ts';
 import { runsOf } from '../runs/agent-runs.ts';

@@ -120,7 +120,7 @@ function compile(ai: string, more: Readonly<Record<string, string>>): readonly s
     typeRoots: [join(root, 'node_modules/@types')],
     paths: {
       ai: [join(root, 'node_modules', ai)],
-      'countersign/ai-sdk': [join(root, 'packages/countersign/src/ai-sdk/index.ts')],
+      'countersign/ai-sdk': [join(root, 'packages/countersign/src/gates/ai-sdk/index.ts')],
     },
   };
   writeFileSync(

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CrashEffect, CrashProcess, CrashScenario } from 'countersign/testing';
 import type { Append, Store } from '../../src/runs/port/store.ts';
-import type { DecisionInput } from '../../src/runs/questions/decision.ts';
-import type { RunInterrupt, RunView } from '../../src/runs/questions/view.ts';
+import type { DecisionInput } from '../../src/runs/requests/decision.ts';
+import type { RunInterrupt, RunView } from '../../src/runs/requests/view.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 
 export type Fixture = {

@@ -2,7 +2,7 @@
 import { type GenerateOptions, genkit, type MessageData, type Part, restartTool, z } from 'genkit/beta';
 import { logger } from 'genkit/logging';
 import type { Countersign } from '../../src/countersign.ts';
-import { gateTools } from '../../src/frameworks/genkit/index.ts';
+import { gateTools } from '../../src/gates/genkit/index.ts';
 
 export type Payment = { to: string; amount: number };
 export type ScriptedCall = { ref?: string; input: unknown };

@@ -2,7 +2,7 @@
 import { Agent, type Model, type ModelResponse, Runner, tool, Usage } from '@openai/agents';
 import { z } from 'zod';
 import type { Countersign } from '../../src/countersign.ts';
-import { gateTools } from '../../src/frameworks/openai-agents/index.ts';
+import { gateTools } from '../../src/gates/openai-agents/index.ts';
 
 export type Payment = { to: string; amount: number };
 export type ScriptedCall = { id: string; input: unknown };

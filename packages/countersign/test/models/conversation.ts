@@ -1,5 +1,5 @@
 // A conversation without the loop: call the model, add the reply, answer its calls, call again.
-import type { Message, Part, ToolRequestPart } from '../../src/core/message.ts';
+import type { Message, Part, ToolRequestPart } from '../../src/core/messages/message.ts';
 import type { Model, ModelChunk, ModelConfig, ModelReply, ModelRequest, ToolSpec } from '../../src/models/model.ts';
 
 export const TOOLS: readonly ToolSpec[] = [

@@ -1,6 +1,6 @@
 // The scripted server rejects every request that the real APIs reject. Without this the other tests prove nothing.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Message, Part } from '../../src/core/message.ts';
+import type { Message, Part } from '../../src/core/messages/message.ts';
 import { aiSdkModel } from '../../src/models/ai-sdk.ts';
 import type { Model } from '../../src/models/model.ts';
 import { converse, MODES } from './conversation.ts';

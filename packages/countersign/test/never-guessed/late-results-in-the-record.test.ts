@@ -1,9 +1,9 @@
 // How the record decides whether a late result still counts.
 import { expect, test } from 'vitest';
-import { type Bound, type Decision, event, type Interrupt, type RunEvent } from '../../src/core/event.ts';
-import { fold, type State } from '../../src/core/state.ts';
+import { type Bound, type Decision, event, type Interrupt, type RunEvent } from '../../src/core/run/event.ts';
+import { fold, type State } from '../../src/core/run/state.ts';
 import { isAwaited, type LateResult, lateResults, underWay } from '../../src/runs/driving/late-results.ts';
-import { trustedState } from '../../src/runs/questions/view.ts';
+import { trustedState } from '../../src/runs/requests/view.ts';
 import { approved, loaded } from '../runs/approved.ts';
 
 test('a committing body counts as under way once it committed, any other body once it started', async () => {

@@ -3,7 +3,7 @@ import { countersign, memoryStore, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
-import { RunQueue } from '../../src/runs/serialize-decisions.ts';
+import { RunQueue } from '../../src/runs/requests/serialize-decisions.ts';
 import { changedStore } from '../changed-store.ts';
 
 const MANY = 40;

@@ -3,7 +3,7 @@ import { approve, countersign, memoryStore, UsageError, z } from 'countersign';
 import type { InterruptRecord, Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
-import { digestOf } from '../../src/runs/questions/card.ts';
+import { digestOf } from '../../src/runs/requests/card.ts';
 import { changedStore } from '../changed-store.ts';
 
 const asksToPay: ScriptStep = { calls: [{ name: 'pay', ref: 'p', input: { amount: 5 } }] };

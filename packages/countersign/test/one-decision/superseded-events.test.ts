@@ -1,10 +1,10 @@
 // Which events may still be recorded after another process wrote first.
 import { expect, test } from 'vitest';
-import { event, type RunEvent } from '../../src/core/event.ts';
 import type { Json } from '../../src/core/json.ts';
-import { fold, type State } from '../../src/core/state.ts';
+import { event, type RunEvent } from '../../src/core/run/event.ts';
+import { fold, type State } from '../../src/core/run/state.ts';
 import { dropAfterEnd, isSuperseded } from '../../src/runs/journal/drop-superseded.ts';
-import { trustedState } from '../../src/runs/questions/view.ts';
+import { trustedState } from '../../src/runs/requests/view.ts';
 import { approved, loaded } from '../runs/approved.ts';
 
 /** Starts the approved payment. The question beside it stays pending. */

@@ -2,10 +2,10 @@
 import { countersign, memoryStore } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
-import { event, type RunEvent } from '../../src/core/event.ts';
+import { event, type RunEvent } from '../../src/core/run/event.ts';
 import { StoredRun } from '../../src/loop/stored-run.ts';
 import { Journal } from '../../src/runs/journal/journal.ts';
-import { trustedState } from '../../src/runs/questions/view.ts';
+import { trustedState } from '../../src/runs/requests/view.ts';
 import { changedStore } from '../changed-store.ts';
 
 export const LEASE_MS = 60_000;

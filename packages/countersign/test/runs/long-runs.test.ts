@@ -4,11 +4,11 @@ import { sqliteStore } from 'countersign/sqlite';
 import type { LoadedRun, ReadOptions, Store, StoredEvent } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { afterAll, expect, test } from 'vitest';
-import { event } from '../../src/core/event.ts';
+import { event } from '../../src/core/run/event.ts';
 import { chainStart, linkAll } from '../../src/runs/port/chain.ts';
 import { MOST_PAGE_EVENTS } from '../../src/runs/port/page.ts';
 import { readRun } from '../../src/runs/port/read-run.ts';
-import { trustedState } from '../../src/runs/questions/view.ts';
+import { trustedState } from '../../src/runs/requests/view.ts';
 import { changedStore } from '../changed-store.ts';
 import { temporaryFolder } from '../stores/folder.ts';
 

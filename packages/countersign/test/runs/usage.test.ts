@@ -1,9 +1,9 @@
 // Tokens of stored runs: recorded with each reply, added up, and listed without reading events.
 import { approve, countersign, memoryStore, type Usage, z } from 'countersign';
+import { timelineOf } from 'countersign/request';
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
 import { scriptedModel, standInModel } from 'countersign/testing';
-import { timelineOf } from 'countersign/timeline';
 import { expect, test } from 'vitest';
 
 const tokens = (inputTokens: number, outputTokens: number): Usage => ({

@@ -3,10 +3,10 @@
 import { countersign, type Message, NotPerformed, type Part, type Tool, type ToolRequestPart, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
-import { readResume } from '../../src/core/decide.ts';
-import type { RunEvent } from '../../src/core/event.ts';
 import { loadMessages, messagesOf } from '../../src/core/messages/load-messages.ts';
-import { fold } from '../../src/core/state.ts';
+import { readResume } from '../../src/core/run/decide.ts';
+import type { RunEvent } from '../../src/core/run/event.ts';
+import { fold } from '../../src/core/run/state.ts';
 import { drive } from '../../src/loop/drive.ts';
 import { applyDecisions, checkResume } from '../../src/loop/resume.ts';
 import { Run } from '../../src/loop/run.ts';

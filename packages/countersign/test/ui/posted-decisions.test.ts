@@ -1,6 +1,6 @@
 // A table of the decisions in a post: a part in the browser, the pending question, the decision.
 import { expect, test } from 'vitest';
-import type { PendingCard } from '../../src/runs/questions/card.ts';
+import type { PendingCard } from '../../src/runs/requests/card.ts';
 import { readPost } from '../../src/ui/http/post.ts';
 import { postedDecisions } from '../../src/ui/http/posted-decisions.ts';
 

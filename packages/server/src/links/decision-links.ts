@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { ConflictError, type DecisionInput, type Recipient, type RunInterrupt, UsageError } from 'countersign';
-import { type FormProblem, readForm } from 'countersign/forms';
+import { type FormProblem, readForm } from 'countersign/request';
 import { problemsOf } from 'countersign/ui';
 import { decidableRequest, recordDecision } from '../api/record-decision.ts';
 import type { Services } from '../api/services.ts';

@@ -1,5 +1,5 @@
 // The inputs of a plain form as HTML.
-import type { Form, FormField, FormProblem } from 'countersign/forms';
+import type { Form, FormField, FormProblem } from 'countersign/request';
 import { hidesCharacters, visibleLine } from '../cli/print/visible-text.ts';
 import { escaped } from '../pages/html.ts';
 import { lineHtml } from './value-html.ts';

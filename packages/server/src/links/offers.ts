@@ -1,5 +1,5 @@
 // What a person can do on the page of a link, and what only the inbox can show.
-import { type Form, formOf } from 'countersign/forms';
+import { type Form, formOf } from 'countersign/request';
 import type { Interrupt } from '../schemas/interrupt.ts';
 
 /** A decision that the page offers. */

@@ -1,7 +1,7 @@
 // Counts and logs what this process records: runs that start and rest, and decisions.
 import type { Countersign } from 'countersign';
+import { timelineOf } from 'countersign/request';
 import type { Append } from 'countersign/store';
-import { timelineOf } from 'countersign/timeline';
 import type { Log } from '../log.ts';
 import type { Measures } from './measures.ts';
 

@@ -1,8 +1,8 @@
 // A view of the timeline for traces: spans of replies, calls, waits for people, and the run itself. Their names and attributes
 // are those of OpenTelemetry's conventions for generative AI; `countersign.*` where these have none.
 import type { Attributes } from '@opentelemetry/api';
+import { createTimeline, type TimelineCall, type TimelineEntry } from 'countersign/request';
 import type { RunStatus, StoredEvent } from 'countersign/store';
-import { createTimeline, type TimelineCall, type TimelineEntry } from 'countersign/timeline';
 import { providerAndModel } from './provider-name.ts';
 
 /** A span of time in a run. Waiting for a person is a separate span and not an error. */

@@ -5,7 +5,7 @@ import { countersign, memoryStore, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel } from 'countersign/testing';
 import library from 'web-push';
-import { digestOf } from '../../../countersign/src/runs/questions/card.ts';
+import { digestOf } from '../../../countersign/src/runs/requests/card.ts';
 import { Access } from '../../src/access.ts';
 import { webPush } from '../../src/channels/push/web-push.ts';
 import { slack } from '../../src/channels/slack/slack.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../errors.ts';
-import { isToolResponse, type Message, type Part } from '../message.ts';
 import { loadMessages } from './load-messages.ts';
+import { isToolResponse, type Message, type Part } from './message.ts';
 
 const user: Message = { role: 'user', content: [{ text: 'go' }] };
 const model = (...content: Part[]): Message => ({ role: 'model', content });

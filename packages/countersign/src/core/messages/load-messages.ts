@@ -1,9 +1,10 @@
 // Messages that a caller passes in, turned back into the state of a run.
-import type { MayHaveActed, State } from '../call.ts';
+
 import { UsageError } from '../errors.ts';
-import { GrowList, GrowSet } from '../grow.ts';
 import { isObject } from '../json.ts';
-import { isToolRequest, isToolResponse, type Message, type Part, type ToolResponsePart } from '../message.ts';
+import type { MayHaveActed, State } from '../run/call.ts';
+import { GrowList, GrowSet } from '../run/grow.ts';
+import { isToolRequest, isToolResponse, type Message, type Part, type ToolResponsePart } from './message.ts';
 import { MAX_TURNS_KEY, openMessage, QUEUED_KEY, readTurn, STORED_KEY } from './turn-messages.ts';
 
 export type Loaded = {

@@ -1,7 +1,9 @@
 // A turn as messages: writes its calls at a pause and after it, and reads them back.
-import { type Call, interruptId, newCall, newTurn, type Phase, type Turn } from '../call.ts';
-import type { Bound, Decision, Interrupt, InterruptKind, Preview, Result } from '../event.ts';
+
+import type { Policy } from '../authority/policy.ts';
 import { defined, isObject, type Json } from '../json.ts';
+import { type Call, interruptId, newCall, newTurn, type Phase, type Turn } from '../run/call.ts';
+import type { Bound, Decision, Interrupt, InterruptKind, Preview, Result } from '../run/event.ts';
 import {
   isToolRequest,
   type Message,
@@ -9,8 +11,7 @@ import {
   type Part,
   type ToolRequestPart,
   type ToolResponsePart,
-} from '../message.ts';
-import type { Policy } from '../policy.ts';
+} from './message.ts';
 
 /** On the last message of a run that reached its turn limit: counting starts again after it. */
 export const MAX_TURNS_KEY = 'maxTurnsReached';

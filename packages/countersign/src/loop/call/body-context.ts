@@ -1,8 +1,9 @@
 // The context that the body of a call, and its gate, get beside the input.
-import { type Call, isOver } from '../../core/call.ts';
-import { event, type RunEvent } from '../../core/event.ts';
+
 import { copyOf, defined, toJson } from '../../core/json.ts';
 import { requestPart } from '../../core/messages/turn-messages.ts';
+import { type Call, isOver } from '../../core/run/call.ts';
+import { event, type RunEvent } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ApprovalContext, SubAgentContext, ToolContext } from '../tool/definition.ts';
 import { LostSignal } from '../tool/signal.ts';

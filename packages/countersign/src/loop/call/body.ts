@@ -1,10 +1,11 @@
 // The body of a call: record its start, run it, record its result.
-import type { Call } from '../../core/call.ts';
-import { pendingParts } from '../../core/decide.ts';
+
 import { CountersignError, messageOf, NotPerformed, OutcomeUnknown } from '../../core/errors.ts';
-import { event } from '../../core/event.ts';
 import { copyOf } from '../../core/json.ts';
-import type { Message } from '../../core/message.ts';
+import type { Message } from '../../core/messages/message.ts';
+import type { Call } from '../../core/run/call.ts';
+import { pendingParts } from '../../core/run/decide.ts';
+import { event } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from '../tool/signal.ts';

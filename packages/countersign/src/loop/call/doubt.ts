@@ -1,8 +1,9 @@
 // Doubt: a call that was started and has no result. It runs again only if that is safe; otherwise a person is asked.
-import type { Call } from '../../core/call.ts';
+
 import { messageOf } from '../../core/errors.ts';
-import type { Bound } from '../../core/event.ts';
 import { defined, isObject } from '../../core/json.ts';
+import type { Call } from '../../core/run/call.ts';
+import type { Bound } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition, Verified } from '../tool/definition.ts';
 import { runBody } from './body.ts';

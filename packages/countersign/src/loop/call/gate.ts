@@ -1,8 +1,9 @@
 // May a call run? The gate answers, and asks a person where the tool says so.
-import type { Call } from '../../core/call.ts';
-import { type Bound, event } from '../../core/event.ts';
+
+import type { Policy } from '../../core/authority/policy.ts';
 import { defined, isObject, type Json, toJson } from '../../core/json.ts';
-import type { Policy } from '../../core/policy.ts';
+import type { Call } from '../../core/run/call.ts';
+import { type Bound, event } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import { requestPayload } from '../tool/ask-gate.ts';
 import type { Approval, ToolDefinition } from '../tool/definition.ts';

@@ -1,8 +1,6 @@
 // How a call pauses: its question, or its sub-agent's, is recorded as an interrupt.
-import { type Call, interruptId } from '../../core/call.ts';
-import { pendingParts } from '../../core/decide.ts';
+
 import { messageOf } from '../../core/errors.ts';
-import { type Bound, event, type InterruptKind } from '../../core/event.ts';
 import {
   copyOf,
   defined,
@@ -13,8 +11,11 @@ import {
   sameJson,
   toJson,
 } from '../../core/json.ts';
-import type { Message } from '../../core/message.ts';
+import type { Message } from '../../core/messages/message.ts';
 import { unknownOptions } from '../../core/options.ts';
+import { type Call, interruptId } from '../../core/run/call.ts';
+import { pendingParts } from '../../core/run/decide.ts';
+import { type Bound, event, type InterruptKind } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import { answerProblem, askOptionsOf, askProblem, INTERRUPT_OPTIONS, mergedWait } from '../tool/ask-options.ts';
 import type { ToolDefinition } from '../tool/definition.ts';

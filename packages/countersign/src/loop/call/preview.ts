@@ -1,8 +1,9 @@
 // The preview of a call: what would happen. Computed when a person is asked, and again before an approved call starts.
-import type { Call } from '../../core/call.ts';
+
 import { messageOf } from '../../core/errors.ts';
-import type { Interrupt, Preview } from '../../core/event.ts';
 import { sameJson, toJson } from '../../core/json.ts';
+import type { Call } from '../../core/run/call.ts';
+import type { Interrupt, Preview } from '../../core/run/event.ts';
 import type { Driver } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { approvalContext } from './body-context.ts';

@@ -1,8 +1,9 @@
 // The result of a call, as the model reads it.
-import type { Call } from '../../core/call.ts';
+
 import { messageOf } from '../../core/errors.ts';
-import { event, type Result } from '../../core/event.ts';
 import { toJson } from '../../core/json.ts';
+import type { Call } from '../../core/run/call.ts';
+import { event, type Result } from '../../core/run/event.ts';
 import type { Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 

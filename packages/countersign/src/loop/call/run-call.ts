@@ -1,6 +1,7 @@
 // One call of a tool, in three stages: find its tool, ask its gate, run its body.
-import { type Call, callOf } from '../../core/call.ts';
+
 import { messageOf } from '../../core/errors.ts';
+import { type Call, callOf } from '../../core/run/call.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { runBody } from './body.ts';

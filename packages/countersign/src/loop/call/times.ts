@@ -1,7 +1,7 @@
 // The times of a question, computed once when it is asked: reminders, escalations, and its deadline.
 
-import type { Interrupt } from '../../core/event.ts';
 import { copyOf, defined } from '../../core/json.ts';
+import type { Interrupt } from '../../core/run/event.ts';
 import type { WaitOptions } from '../tool/ask-options.ts';
 import { type Duration, type Span, spanOf } from '../tool/duration.ts';
 

@@ -1,8 +1,9 @@
 // The title of a question, computed once, when the question is recorded.
-import type { Call } from '../../core/call.ts';
+
 import { messageOf } from '../../core/errors.ts';
-import type { Bound } from '../../core/event.ts';
 import { isThenable, shown } from '../../core/options.ts';
+import type { Call } from '../../core/run/call.ts';
+import type { Bound } from '../../core/run/event.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { asTitle, isTitle, LONGEST_TITLE } from '../tool/title.ts';
 import { warn } from '../warning.ts';

@@ -1,10 +1,11 @@
 // Chunks: the parts of a run that a stream shows, pauses included.
-import { callOf } from '../../core/call.ts';
-import type { Decision, RunEvent } from '../../core/event.ts';
+
 import { copyOf } from '../../core/json.ts';
-import { isToolRequest, type Part, type ToolRequestPart, type ToolResponsePart } from '../../core/message.ts';
+import { isToolRequest, type Part, type ToolRequestPart, type ToolResponsePart } from '../../core/messages/message.ts';
 import { requestPart, responsePart } from '../../core/messages/turn-messages.ts';
-import type { State } from '../../core/state.ts';
+import { callOf } from '../../core/run/call.ts';
+import type { Decision, RunEvent } from '../../core/run/event.ts';
+import type { State } from '../../core/run/state.ts';
 import type { ModelChunk } from '../../models/model.ts';
 
 /** Fields of every chunk. `text` is the text that this chunk adds; empty for other types. */

@@ -1,8 +1,8 @@
 // The options of a question: its title, its deadline, its reminder, its labels, its risk and its reversibility.
 import { messageOf } from '../../core/errors.ts';
-import { ENDINGS } from '../../core/event.ts';
 import { defined } from '../../core/json.ts';
 import { anything, type OptionKind, type OptionTable, oneOf, optionProblem } from '../../core/options.ts';
+import { ENDINGS } from '../../core/run/event.ts';
 import { asSchema } from './schema.ts';
 import type { AskOptions, InterruptOptions } from './signal.ts';
 import { TIME_OPTIONS } from './time-options.ts';

@@ -1,9 +1,15 @@
 // Decisions on interrupts as data, ready to be sent, saved and passed to `resume`.
-import { type DecisionPart, interruptIdOf, type Verb } from '../../core/decide.ts';
+
 import { UsageError } from '../../core/errors.ts';
 import { defined, isObject } from '../../core/json.ts';
-import { isToolRequest, type Metadata, type ToolRequestPart, type ToolResponsePart } from '../../core/message.ts';
+import {
+  isToolRequest,
+  type Metadata,
+  type ToolRequestPart,
+  type ToolResponsePart,
+} from '../../core/messages/message.ts';
 import { anything, checkOptions, type OptionTable, shown } from '../../core/options.ts';
+import { type DecisionPart, interruptIdOf, type Verb } from '../../core/run/decide.ts';
 
 /** The person and channel of a decision, with a note and metadata. */
 export type DecisionOptions = {

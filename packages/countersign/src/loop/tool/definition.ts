@@ -1,8 +1,9 @@
 // What a tool is: its options, what its body gets, and what users and the loop see of it.
-import type { Reversibility } from '../../core/event.ts';
-import type { GrantMaximum } from '../../core/grant-maximum.ts';
-import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/message.ts';
-import type { Policy, Who } from '../../core/policy.ts';
+
+import type { GrantMaximum } from '../../core/authority/grant-maximum.ts';
+import type { Policy, Who } from '../../core/authority/policy.ts';
+import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/messages/message.ts';
+import type { Reversibility } from '../../core/run/event.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
 import type { SubAgentRecord } from '../sink.ts';
 import type { Chunk } from '../stream/chunk.ts';

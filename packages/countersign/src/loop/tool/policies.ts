@@ -1,7 +1,8 @@
 // Policies as an application defines them, and how one becomes the data that is stored with a question.
+
+import { type Policy, policyProblem, type Who } from '../../core/authority/policy.ts';
 import { messageOf, UsageError } from '../../core/errors.ts';
 import { isObject, toJson } from '../../core/json.ts';
-import { type Policy, policyProblem, type Who } from '../../core/policy.ts';
 import { askProblem, type WaitOptions } from './ask-options.ts';
 import type { ApprovalContext, PolicyConfig, Rule } from './definition.ts';
 import { spanOf } from './duration.ts';

@@ -1,7 +1,8 @@
 // How a tool body stops the loop: `interrupt()` throws so that the body ends there, and is remembered so that a `catch`
 // on the way cannot undo it.
-import type { Reversibility } from '../../core/event.ts';
-import type { Message } from '../../core/message.ts';
+
+import type { Message } from '../../core/messages/message.ts';
+import type { Reversibility } from '../../core/run/event.ts';
 import type { SchemaInput } from './schema.ts';
 import type { TimeOptions } from './time-options.ts';
 

@@ -1,8 +1,8 @@
 // How a question waits: when people are reminded, when more people are asked, and when its deadline decides.
 
+import type { Who } from '../../core/authority/policy.ts';
 import { isObject } from '../../core/json.ts';
 import { type OptionKind, type OptionTable, someStrings } from '../../core/options.ts';
-import type { Who } from '../../core/policy.ts';
 import { type Duration, spanOf } from './duration.ts';
 
 export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;

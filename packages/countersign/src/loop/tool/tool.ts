@@ -1,7 +1,7 @@
 // Makes tools: what the model may call, and the questions that pause its loop.
 import { messageOf, UsageError } from '../../core/errors.ts';
 import { copyOf, defined, isObject } from '../../core/json.ts';
-import type { ToolRequestPart } from '../../core/message.ts';
+import type { ToolRequestPart } from '../../core/messages/message.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
 import { askOptionsOf } from './ask-options.ts';
 import { limitedSchema } from './data-schema.ts';

@@ -1,6 +1,6 @@
 // Finds the tools of a call, given as objects, agents or names.
 import { UsageError } from '../../core/errors.ts';
-import type { ToolRequestPart } from '../../core/message.ts';
+import type { ToolRequestPart } from '../../core/messages/message.ts';
 import type { ToolDefinition, UnknownNames } from './definition.ts';
 
 /** A tool, an agent, or the name of a defined one. */

@@ -1,6 +1,7 @@
 // The agent that drills run on: it has the tools of a real agent without their bodies, and a model that calls nothing.
-import { drillAgent } from '../../core/drill.ts';
+
 import { NotPerformed } from '../../core/errors.ts';
+import { drillAgent } from '../../core/run/drill.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import { silentModel } from '../../models/silent.ts';
 import type { AgentPort } from '../driving/open-run.ts';

@@ -1,10 +1,11 @@
 // Starts drills: by hand, and now and then by a worker.
-import { drillAgent } from '../../core/drill.ts';
+
 import { ConflictError, UsageError } from '../../core/errors.ts';
-import { event } from '../../core/event.ts';
-import { GrowSet } from '../../core/grow.ts';
 import { newState } from '../../core/messages/load-messages.ts';
-import { replyEvents } from '../../core/reply.ts';
+import { drillAgent } from '../../core/run/drill.ts';
+import { event } from '../../core/run/event.ts';
+import { GrowSet } from '../../core/run/grow.ts';
+import { replyEvents } from '../../core/run/reply.ts';
 import type { Drives } from '../driving/driving.ts';
 import type { AgentPort } from '../driving/open-run.ts';
 import { chainStart } from '../port/chain.ts';

@@ -1,13 +1,14 @@
 // Driving stored runs in this process: under a claim that is renewed, with deadlines kept, and a clean stop.
-import { hostUntil } from '../../core/call.ts';
-import { isDrill } from '../../core/drill.ts';
+
 import { messageOf, UsageError } from '../../core/errors.ts';
-import type { RunEvent } from '../../core/event.ts';
-import { GATE } from '../../core/gate-name.ts';
 import { defined } from '../../core/json.ts';
-import type { Limits } from '../../core/next.ts';
 import { isThenable } from '../../core/options.ts';
-import type { State } from '../../core/state.ts';
+import { hostUntil } from '../../core/run/call.ts';
+import { isDrill } from '../../core/run/drill.ts';
+import type { RunEvent } from '../../core/run/event.ts';
+import { GATE } from '../../core/run/gate-name.ts';
+import type { Limits } from '../../core/run/next.ts';
+import type { State } from '../../core/run/state.ts';
 import { settleDoubt } from '../../loop/call/doubt.ts';
 import { drive } from '../../loop/drive.ts';
 import { callFailed, interrupted } from '../../loop/generate.ts';
@@ -25,8 +26,8 @@ import type { RunLimit } from '../port/run-limit.ts';
 import type { Store } from '../port/store.ts';
 import { isAway, isLost, isStale } from '../port/store-errors.ts';
 import { StoreTime } from '../port/store-time.ts';
-import { expireCards, fetchTimeIfExpired } from '../questions/expiry.ts';
-import { errorIn, trustedState } from '../questions/view.ts';
+import { expireCards, fetchTimeIfExpired } from '../requests/expiry.ts';
+import { errorIn, trustedState } from '../requests/view.ts';
 import { Live } from './live-chunks.ts';
 import type { AgentPort, DriveOptions, DrivesOptions, Driving, OpenOptions, OpenRun } from './open-run.ts';
 import { LateRecorder, type Stopped } from './record-late-result.ts';

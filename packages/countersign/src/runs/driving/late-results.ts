@@ -1,10 +1,11 @@
 // Late results: from a tool that finished after another worker took its run over.
-import { type Call, callOf, isInDoubt, pendingInterruptId, type State } from '../../core/call.ts';
-import { event, type Result, type RunEvent } from '../../core/event.ts';
+
 import { sameJson } from '../../core/json.ts';
-import { isSubAgentActive, subAgentState } from '../../core/sub-agents.ts';
+import { type Call, callOf, isInDoubt, pendingInterruptId, type State } from '../../core/run/call.ts';
+import { event, type Result, type RunEvent } from '../../core/run/event.ts';
+import { isSubAgentActive, subAgentState } from '../../core/run/sub-agents.ts';
 import type { LoadedRun } from '../port/store.ts';
-import { errorIn } from '../questions/view.ts';
+import { errorIn } from '../requests/view.ts';
 
 /** The ids of a call and of the calls around it, outermost first. */
 export type CallPath = readonly [string, ...string[]];

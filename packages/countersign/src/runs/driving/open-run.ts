@@ -1,7 +1,7 @@
 // A run that is open for writing in this process, with the agent and the options to drive it on.
-import type { RunEvent } from '../../core/event.ts';
-import type { Limits } from '../../core/next.ts';
-import type { State } from '../../core/state.ts';
+import type { RunEvent } from '../../core/run/event.ts';
+import type { Limits } from '../../core/run/next.ts';
+import type { State } from '../../core/run/state.ts';
 import type { Caller, Driver, Run } from '../../loop/run.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';

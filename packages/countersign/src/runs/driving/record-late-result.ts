@@ -1,14 +1,14 @@
 // Records the results of bodies that finished after another worker took their run over.
 import { messageOf } from '../../core/errors.ts';
-import type { RunEvent } from '../../core/event.ts';
 import { sameJson } from '../../core/json.ts';
+import type { RunEvent } from '../../core/run/event.ts';
 import { PATIENCE_MS, type Recorded } from '../journal/journal.ts';
 import { linkAll } from '../port/chain.ts';
 import { readRun } from '../port/read-run.ts';
 import { isAway, isStale } from '../port/store-errors.ts';
 import { warn } from '../port/warning.ts';
-import { trustedState } from '../questions/view.ts';
-import { withdrawing } from '../questions/withdrawing.ts';
+import { trustedState } from '../requests/view.ts';
+import { withdrawing } from '../requests/withdrawing.ts';
 import { endedLate, isAwaited, type LateResult, lateResults, underWay } from './late-results.ts';
 import type { AgentPort, DrivesOptions, Driving } from './open-run.ts';
 

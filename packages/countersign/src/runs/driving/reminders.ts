@@ -1,10 +1,11 @@
 // Reminders: calls a hook when the reminder of a question is due, or after it was escalated, and marks that as delivered.
+
+import type { Who } from '../../core/authority/policy.ts';
 import { messageOf, UsageError } from '../../core/errors.ts';
-import type { Escalation, Interrupt } from '../../core/event.ts';
 import { waitOf } from '../../core/messages/turn-messages.ts';
-import type { Who } from '../../core/policy.ts';
+import type { Escalation, Interrupt } from '../../core/run/event.ts';
 import type { Store, TakenReminder } from '../port/store.ts';
-import { interruptView, type RunInterrupt } from '../questions/view.ts';
+import { interruptView, type RunInterrupt } from '../requests/view.ts';
 
 /** One attempt to deliver a reminder. */
 export type Reminder = {

@@ -1,10 +1,10 @@
 // The summary of a run when this process stops driving it, without reading it again.
-import { textOf } from '../../core/message.ts';
-import type { Limits } from '../../core/next.ts';
-import type { State } from '../../core/state.ts';
+import { textOf } from '../../core/messages/message.ts';
+import type { Limits } from '../../core/run/next.ts';
+import type { State } from '../../core/run/state.ts';
 import type { RunStatus } from '../port/store.ts';
-import { pendingCards } from '../questions/card.ts';
-import { statusOf } from '../questions/projection.ts';
+import { pendingCards } from '../requests/card.ts';
+import { statusOf } from '../requests/projection.ts';
 
 /** The status of a run when this process stops driving it. */
 export type RunSummary = {

@@ -1,10 +1,11 @@
 // Takes over runs that no worker drives. Holds the claim while the context of the run is looked up.
-import { shownAgent } from '../../core/drill.ts';
+
 import { messageOf, UsageError } from '../../core/errors.ts';
-import type { RunEvent } from '../../core/event.ts';
 import { defined } from '../../core/json.ts';
 import { isThenable } from '../../core/options.ts';
-import type { State } from '../../core/state.ts';
+import { shownAgent } from '../../core/run/drill.ts';
+import type { RunEvent } from '../../core/run/event.ts';
+import type { State } from '../../core/run/state.ts';
 import type { Context } from '../../loop/tool/definition.ts';
 import type { Journal } from '../journal/journal.ts';
 import { goOn, stayFailed } from '../journal/outcome.ts';
@@ -12,9 +13,9 @@ import type { Renewals } from '../journal/renewals.ts';
 import { readOn } from '../port/read-run.ts';
 import type { RunStatus } from '../port/store.ts';
 import { refusalOf } from '../port/store-errors.ts';
-import { dueEscalations, isEscalationDue } from '../questions/escalation.ts';
-import { expireCards, fetchTimeIfExpired, hasExpired } from '../questions/expiry.ts';
-import { trustedState } from '../questions/view.ts';
+import { dueEscalations, isEscalationDue } from '../requests/escalation.ts';
+import { expireCards, fetchTimeIfExpired, hasExpired } from '../requests/expiry.ts';
+import { trustedState } from '../requests/view.ts';
 import type { DriveOptions, DrivesOptions, Driving, OpenRun, StartedRun } from './open-run.ts';
 
 type TakeOptions = Pick<DriveOptions, 'context' | 'caller'>;

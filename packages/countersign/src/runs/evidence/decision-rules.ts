@@ -1,14 +1,15 @@
 // Whether a recorded vote or decision was allowed: by its policy, its tally and its deadline.
-import type { Matched } from '../../core/decide.ts';
-import { type Decision, isByDeadline } from '../../core/event.ts';
+
+import { tally, type Vote, voteProblem } from '../../core/authority/policy.ts';
 import { defined, isObject, type Json, sameJson } from '../../core/json.ts';
-import type { ToolRequestPart } from '../../core/message.ts';
-import { tally, type Vote, voteProblem } from '../../core/policy.ts';
+import type { ToolRequestPart } from '../../core/messages/message.ts';
+import type { Matched } from '../../core/run/decide.ts';
+import { type Decision, isByDeadline } from '../../core/run/event.ts';
 import type { RunRecord } from '../port/store.ts';
-import { digestOf, type PendingCard } from '../questions/card.ts';
-import { endingOf } from '../questions/expiry.ts';
-import { inputThatRuns } from '../questions/policy.ts';
-import { ballotOf, policyOn } from '../questions/progress.ts';
+import { digestOf, type PendingCard } from '../requests/card.ts';
+import { endingOf } from '../requests/expiry.ts';
+import { inputThatRuns } from '../requests/policy.ts';
+import { ballotOf, policyOn } from '../requests/progress.ts';
 
 /** A decision on a question, and the call that asked it. */
 export type Made = { readonly id: string; readonly card: PendingCard; readonly matched: Matched };

@@ -1,18 +1,19 @@
 // Replays the events of a run: the questions that it asked, the votes on them, how they were settled, and what started.
-import { type Call, callOf } from '../../core/call.ts';
-import { matchDecisions, readResume, recordedBound } from '../../core/decide.ts';
+
+import { type Policy, standingVotes, type Vote } from '../../core/authority/policy.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Decision, RunEvent } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
-import type { ToolRequestPart } from '../../core/message.ts';
 import { newState } from '../../core/messages/load-messages.ts';
-import { type Policy, standingVotes, type Vote } from '../../core/policy.ts';
-import { fold, type State } from '../../core/state.ts';
-import { refsOf, subAgentEvents, subAgentState } from '../../core/sub-agents.ts';
+import type { ToolRequestPart } from '../../core/messages/message.ts';
+import { type Call, callOf } from '../../core/run/call.ts';
+import { matchDecisions, readResume, recordedBound } from '../../core/run/decide.ts';
+import type { Decision, RunEvent } from '../../core/run/event.ts';
+import { fold, type State } from '../../core/run/state.ts';
+import { refsOf, subAgentEvents, subAgentState } from '../../core/run/sub-agents.ts';
 import { useKey } from '../grants/outcomes.ts';
 import type { RunRecord, StoredEvent } from '../port/store.ts';
-import { digestOf, type PendingCard, pendingCards } from '../questions/card.ts';
-import { policyOn } from '../questions/progress.ts';
+import { digestOf, type PendingCard, pendingCards } from '../requests/card.ts';
+import { policyOn } from '../requests/progress.ts';
 import { decisionProblems, type Made, voteProblems } from './decision-rules.ts';
 
 /** Something that does not hold, and where: a place in the document, such as `events[3]`. */

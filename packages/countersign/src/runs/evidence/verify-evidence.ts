@@ -1,12 +1,12 @@
 // Checks the evidence of a run without a store: its bytes, the chain, the cards, the decisions, and what started after them.
 import { messageOf } from '../../core/errors.ts';
-import { isByDeadline } from '../../core/event.ts';
 import { isObject, type Json, sameJson } from '../../core/json.ts';
+import { isByDeadline } from '../../core/run/event.ts';
 import { signatureProblem } from '../passkeys/signature.ts';
 import { chainStart, inspectChain, link } from '../port/chain.ts';
 import type { LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
-import { digestOf } from '../questions/card.ts';
-import { shows } from '../questions/settled.ts';
+import { digestOf } from '../requests/card.ts';
+import { shows } from '../requests/settled.ts';
 import { saidIn, withoutIdleEdit } from './decision-rules.ts';
 import { contentHash, EVIDENCE_FORMAT, type Evidence, type EvidenceQuestion, textOf } from './evidence.ts';
 import { grantProblems } from './grant-uses.ts';

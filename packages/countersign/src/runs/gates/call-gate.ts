@@ -1,13 +1,14 @@
 // The runs of one call each, for programs outside: asked for, decided and recorded by the engine, run by their callers.
-import { type Call, callOf } from '../../core/call.ts';
+
 import { ProviderError, UsageError } from '../../core/errors.ts';
-import { event, type Result } from '../../core/event.ts';
-import { GrowSet } from '../../core/grow.ts';
 import { defined, isObject, type Json } from '../../core/json.ts';
-import { isToolRequest, type Message, type Metadata } from '../../core/message.ts';
 import { newState } from '../../core/messages/load-messages.ts';
-import { replyEvents } from '../../core/reply.ts';
-import { fold, type State } from '../../core/state.ts';
+import { isToolRequest, type Message, type Metadata } from '../../core/messages/message.ts';
+import { type Call, callOf } from '../../core/run/call.ts';
+import { event, type Result } from '../../core/run/event.ts';
+import { GrowSet } from '../../core/run/grow.ts';
+import { replyEvents } from '../../core/run/reply.ts';
+import { fold, type State } from '../../core/run/state.ts';
 import type { Caller, Driver } from '../../loop/run.ts';
 import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
 import { unlessAborted } from '../../models/abort.ts';
@@ -21,7 +22,7 @@ import { readRun } from '../port/read-run.ts';
 import { checkRunId, checkStarter, unknownRun } from '../port/run-id.ts';
 import { refuseLarge } from '../port/run-limit.ts';
 import type { LoadedRun, RunRecord } from '../port/store.ts';
-import { errorIn } from '../questions/view.ts';
+import { errorIn } from '../requests/view.ts';
 import type { CancelOptions } from '../run-options.ts';
 import { type CallStatus, callStatus, editedInput } from './call-status.ts';
 import { describedTool, descriptionIn, gatedTool, type Opening } from './described-tool.ts';

@@ -1,7 +1,8 @@
 // The status of a call that went through the gate, read from the record of its run.
-import type { Decision, HostStart, Interrupt, Result } from '../../core/event.ts';
+
 import type { Json } from '../../core/json.ts';
-import { timelineOf } from '../../core/timeline.ts';
+import type { Decision, HostStart, Interrupt, Result } from '../../core/run/event.ts';
+import { timelineOf } from '../../core/run/timeline.ts';
 import type { StoredEvent } from '../port/store.ts';
 
 export type CallStatus =

@@ -1,7 +1,6 @@
 // The gate for calls of programs outside: asked once per key, decided in the record, run at most once.
 import { randomUUID } from 'node:crypto';
 import { ConflictError, UsageError } from '../../core/errors.ts';
-import { type Decision, isByDeadline, type Result } from '../../core/event.ts';
 import { copyOf, hasTooManyValues, type Json, MOST_VALUES, sameJson, toJson } from '../../core/json.ts';
 import {
   aContext,
@@ -12,11 +11,12 @@ import {
   type OptionKind,
   type OptionTable,
 } from '../../core/options.ts';
+import { type Decision, isByDeadline, type Result } from '../../core/run/event.ts';
 import { bodyResult, failed, failedInBody } from '../../loop/call/result.ts';
 import type { Caller } from '../../loop/run.ts';
 import type { Context, ToolContext, ToolDefinition } from '../../loop/tool/definition.ts';
 import { shortHash } from '../port/chain.ts';
-import { interruptKey } from '../questions/card.ts';
+import { interruptKey } from '../requests/card.ts';
 import { CANCEL_OPTIONS, type CancelOptions } from '../run-options.ts';
 import type { CallGate, CallRecord } from './call-gate.ts';
 import { describedTool, type ToolDescription } from './described-tool.ts';

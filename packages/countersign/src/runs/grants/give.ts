@@ -1,17 +1,17 @@
 // Giving a grant: only with an approval that was recorded, by a person who decided it, and never wider than its policy allows.
-import { fieldOf, meets } from '../../core/condition.ts';
+import { fieldOf, meets } from '../../core/authority/condition.ts';
+import { type Grant, type GrantRequest, grantProblem, maximumOf } from '../../core/authority/grant.ts';
+import { isAmount } from '../../core/authority/grant-maximum.ts';
+import { isEdit, isFor, tally, type Vote, voteProblem } from '../../core/authority/policy.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
-import { DEADLINE } from '../../core/event.ts';
-import { type Grant, type GrantRequest, grantProblem, maximumOf } from '../../core/grant.ts';
-import { isAmount } from '../../core/grant-maximum.ts';
 import { copyOf, isObject, type Json, sameJson } from '../../core/json.ts';
-import { isEdit, isFor, tally, type Vote, voteProblem } from '../../core/policy.ts';
+import { DEADLINE } from '../../core/run/event.ts';
 import { dataSchemaProblem } from '../../loop/tool/data-schema.ts';
 import { shortHash } from '../port/chain.ts';
 import { unknownInterrupt } from '../port/run-id.ts';
 import type { Store } from '../port/store.ts';
-import type { DecisionInput, Settlement } from '../questions/decision.ts';
-import { interruptView, type RunInterrupt } from '../questions/view.ts';
+import type { DecisionInput, Settlement } from '../requests/decision.ts';
+import { interruptView, type RunInterrupt } from '../requests/view.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';
 import { fits } from './use.ts';
 import type { GivenGrant } from './view.ts';

@@ -1,7 +1,7 @@
 // The door to grants: give, list, read, revoke, verify, simulate.
 
+import { type GrantRequest, type GrantStatus, grantProblem } from '../../core/authority/grant.ts';
 import { UsageError } from '../../core/errors.ts';
-import { type GrantRequest, type GrantStatus, grantProblem } from '../../core/grant.ts';
 import {
   aString,
   aStringOrNull,

@@ -1,6 +1,7 @@
 // What became of the calls that a grant reserved uses for, read from the runs themselves.
-import type { Result, RunEvent } from '../../core/event.ts';
-import type { GrantState } from '../../core/grant.ts';
+
+import type { GrantState } from '../../core/authority/grant.ts';
+import type { Result, RunEvent } from '../../core/run/event.ts';
 import { checkChain } from '../port/chain.ts';
 import { readRun } from '../port/read-run.ts';
 import type { RunStatus, Store } from '../port/store.ts';

@@ -1,6 +1,7 @@
 // The records of grants, as notes of the store: one note per grant with its events and their hash chain, and an index of open ones.
+
+import { foldGrant, type Grant, type GrantEvent, type GrantState } from '../../core/authority/grant.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
-import { foldGrant, type Grant, type GrantEvent, type GrantState } from '../../core/grant.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { link, shortHash } from '../port/chain.ts';
 import type { Note, Notes } from '../port/notes.ts';

@@ -1,12 +1,12 @@
 // What a grant would have done in the past, and which grant the past suggests.
-import type { Condition } from '../../core/condition.ts';
-import { foldGrant, type Grant, type GrantEvent, type GrantRequest, mayUse } from '../../core/grant.ts';
-import { isAmount } from '../../core/grant-maximum.ts';
+import type { Condition } from '../../core/authority/condition.ts';
+import { foldGrant, type Grant, type GrantEvent, type GrantRequest, mayUse } from '../../core/authority/grant.ts';
+import { isAmount } from '../../core/authority/grant-maximum.ts';
 import { defined, isObject, type Json, sameJson } from '../../core/json.ts';
 import { Turn } from '../port/in-turns.ts';
 import { mapValid } from '../port/skip-invalid.ts';
 import type { Store } from '../port/store.ts';
-import { interruptView, type RunInterrupt } from '../questions/view.ts';
+import { interruptView, type RunInterrupt } from '../requests/view.ts';
 import { fits } from './use.ts';
 
 /** How many settled requests of a tool are looked at, the newest first, whether or not they count. */

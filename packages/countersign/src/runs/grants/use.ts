@@ -1,5 +1,5 @@
 // How a gated call uses a grant: it reserves a use in the grant's record before the run records that the call may run.
-import { type GrantedCall, maximumOf, mayUse } from '../../core/grant.ts';
+import { type GrantedCall, maximumOf, mayUse } from '../../core/authority/grant.ts';
 import { defined, type Json } from '../../core/json.ts';
 import type { RunGrants } from '../../loop/sink.ts';
 import { dataSchemaProblem, fitsLimited } from '../../loop/tool/data-schema.ts';

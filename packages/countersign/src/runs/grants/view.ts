@@ -6,7 +6,7 @@ import {
   type GrantUse,
   grantLeft,
   grantStatus,
-} from '../../core/grant.ts';
+} from '../../core/authority/grant.ts';
 import { runOfUse } from './outcomes.ts';
 
 /** A grant, with its remaining uses and budget. */

@@ -1,9 +1,9 @@
 // Drops events that were superseded by what other writers recorded first.
-import { callOf } from '../../core/call.ts';
-import type { RunEvent } from '../../core/event.ts';
-import type { State } from '../../core/state.ts';
-import { decidedRefs, decisionRefs, subAgentState } from '../../core/sub-agents.ts';
-import { pendingCards } from '../questions/card.ts';
+import { callOf } from '../../core/run/call.ts';
+import type { RunEvent } from '../../core/run/event.ts';
+import type { State } from '../../core/run/state.ts';
+import { decidedRefs, decisionRefs, subAgentState } from '../../core/run/sub-agents.ts';
+import { pendingCards } from '../requests/card.ts';
 
 /** The event would start, ask about or settle a settled call, or change or decide a question that is decided. */
 export function isSuperseded(event: RunEvent, state: State): boolean {

@@ -3,17 +3,17 @@
 // The working state is `run.state`: the recorded state with the queued events folded in. The journal keeps the recorded
 // state too: an append names its changes to the record, and events of other writers go before the queue.
 import { ConflictError } from '../../core/errors.ts';
-import type { RunEvent } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
-import type { Limits } from '../../core/next.ts';
-import { fold, type State } from '../../core/state.ts';
+import type { RunEvent } from '../../core/run/event.ts';
+import type { Limits } from '../../core/run/next.ts';
+import { fold, type State } from '../../core/run/state.ts';
 import type { Run } from '../../loop/run.ts';
 import type { Sink } from '../../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from '../port/chain.ts';
 import { readRun } from '../port/read-run.ts';
 import type { Append, NewRun, RunRecord, Store, StoredEvent } from '../port/store.ts';
 import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from '../port/store-errors.ts';
-import { project, statusOf, withUsage } from '../questions/projection.ts';
+import { project, statusOf, withUsage } from '../requests/projection.ts';
 import { type Claim, type ClaimOption, claimAfter, claimIn, hasLapsed, type Moment, momentBy } from './claim.ts';
 import { dropAfterEnd, isSuperseded } from './drop-superseded.ts';
 

@@ -8,8 +8,8 @@ import {
   ProviderError,
   UsageError,
 } from '../../core/errors.ts';
-import { event } from '../../core/event.ts';
 import { type Json, toJson } from '../../core/json.ts';
+import { event } from '../../core/run/event.ts';
 import type { Run } from '../../loop/run.ts';
 import type { RunRecord, RunStatus } from '../port/store.ts';
 import type { Journal } from './journal.ts';

@@ -1,7 +1,7 @@
 // The port for channels, which send notices about requests: mail, Slack, a webhook.
 import type { Json } from '../../core/json.ts';
-import type { NoticeType } from '../../core/notice.ts';
-import type { RunInterrupt } from '../questions/view.ts';
+import type { NoticeType } from '../../core/request/notice.ts';
+import type { RunInterrupt } from '../requests/view.ts';
 
 /** Why a person gets a notice: their vote counts, the request is theirs, they stand in for someone, or everyone is asked. */
 export type Reason = 'decider' | 'assignee' | 'escalated' | 'delegate' | 'everyone' | 'told-before';

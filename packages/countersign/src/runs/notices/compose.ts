@@ -1,10 +1,10 @@
 // Makes a notice for a channel from the current question.
 
 import { isObject, type Json } from '../../core/json.ts';
-import type { QuestionNotice } from '../../core/notice.ts';
+import type { QuestionNotice } from '../../core/request/notice.ts';
 import type { Directory } from '../people.ts';
 import { shortHash } from '../port/chain.ts';
-import type { RunInterrupt } from '../questions/view.ts';
+import type { RunInterrupt } from '../requests/view.ts';
 import type { Notice, NoticeLinks, Recipient } from './channel.ts';
 import type { Told } from './entries.ts';
 

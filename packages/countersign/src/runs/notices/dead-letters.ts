@@ -1,6 +1,6 @@
 // Dead letters: notices that were given up. They stay for a month, or until someone tries them again.
 import type { Json } from '../../core/json.ts';
-import type { NoticeType } from '../../core/notice.ts';
+import type { NoticeType } from '../../core/request/notice.ts';
 import type { Notes } from '../port/notes.ts';
 import type { Page } from '../port/page.ts';
 import { entryKey } from './entries.ts';

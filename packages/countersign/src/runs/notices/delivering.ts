@@ -5,10 +5,10 @@
 // - A hint is removed only after the request was looked at, and after every hint that replaces it was put.
 // - Every step can be repeated: a notice that was delivered but not recorded is delivered again, with the same key.
 import type { Json } from '../../core/json.ts';
-import { noticesOf, type QuestionNotice } from '../../core/notice.ts';
+import { noticesOf, type QuestionNotice } from '../../core/request/notice.ts';
 import { untilAborted } from '../../models/abort.ts';
 import type { Store } from '../port/store.ts';
-import { interruptView, type RunInterrupt } from '../questions/view.ts';
+import { interruptView, type RunInterrupt } from '../requests/view.ts';
 import type { Channel, Notice } from './channel.ts';
 import { type Composing, noticeFor } from './compose.ts';
 import type { Entry, Kept, Told } from './entries.ts';

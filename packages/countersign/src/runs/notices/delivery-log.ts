@@ -1,7 +1,7 @@
 // The log of deliveries: notices, their recipients, and failures. For people; nothing depends on it. Kept for a week.
 import { randomUUID } from 'node:crypto';
 import type { Json } from '../../core/json.ts';
-import type { NoticeType } from '../../core/notice.ts';
+import type { NoticeType } from '../../core/request/notice.ts';
 import type { Notes } from '../port/notes.ts';
 import type { Page } from '../port/page.ts';
 import { newestFirst } from './key-part.ts';

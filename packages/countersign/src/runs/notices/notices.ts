@@ -1,8 +1,9 @@
 // Notices about requests. Channels are added here, and their deliveries read, repeated and set up.
+
+import type { Who } from '../../core/authority/policy.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { aFunction, aString, aWholeNumber, checkOptions, checkValue, type OptionTable } from '../../core/options.ts';
-import type { Who } from '../../core/policy.ts';
 import type { Drives } from '../driving/driving.ts';
 import type { Page } from '../port/page.ts';
 import { unknownInterrupt } from '../port/run-id.ts';

@@ -1,5 +1,5 @@
 // Hooks of a program, as a channel that gets every notice.
-import type { NoticeType } from '../../core/notice.ts';
+import type { NoticeType } from '../../core/request/notice.ts';
 import type { Channel, Delivering, Notice } from './channel.ts';
 
 /** Called with what happens to requests: at least once each, usually exactly once. An error is retried. */

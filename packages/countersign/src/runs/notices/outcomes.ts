@@ -2,7 +2,7 @@
 // the hints that replace this one come first, then the entry, then the hint is removed.
 import { messageOf } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import type { QuestionNotice } from '../../core/notice.ts';
+import type { QuestionNotice } from '../../core/request/notice.ts';
 import type { Notes } from '../port/notes.ts';
 import { MOST_ATTEMPTS, pauseAfter } from './backoff.ts';
 import { DeadLetters } from './dead-letters.ts';

@@ -1,8 +1,9 @@
 // Which notices of a request are due where, and which are no longer needed. Pure: the same question and entry, the same plan.
-import type { Interrupt } from '../../core/event.ts';
+
 import { waitOf } from '../../core/messages/turn-messages.ts';
-import type { NoticeType, QuestionNotice } from '../../core/notice.ts';
-import type { RunInterrupt } from '../questions/view.ts';
+import type { NoticeType, QuestionNotice } from '../../core/request/notice.ts';
+import type { Interrupt } from '../../core/run/event.ts';
+import type { RunInterrupt } from '../requests/view.ts';
 import type { Entry } from './entries.ts';
 
 /** `send` in this order; `skip` need not be sent, because something newer says it too. */

@@ -4,7 +4,7 @@ import { UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { anything, checkOptions, type OptionTable, oneOf } from '../../core/options.ts';
 import type { Notes } from '../port/notes.ts';
-import type { RunInterrupt } from '../questions/view.ts';
+import type { RunInterrupt } from '../requests/view.ts';
 
 /** What a person wants to be told. */
 export type NoticePreferences = {

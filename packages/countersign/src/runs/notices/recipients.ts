@@ -1,8 +1,9 @@
 // The recipients of a notice: the people whose vote is missing, the assignee, those whom a request was escalated to, and delegates of absent people.
-import type { QuestionNotice } from '../../core/notice.ts';
-import type { Who } from '../../core/policy.ts';
+
+import type { Who } from '../../core/authority/policy.ts';
+import type { QuestionNotice } from '../../core/request/notice.ts';
 import type { Directory } from '../people.ts';
-import type { RunInterrupt } from '../questions/view.ts';
+import type { RunInterrupt } from '../requests/view.ts';
 import type { Reason } from './channel.ts';
 import type { Told } from './entries.ts';
 import { isOver, stillConcerns } from './plan.ts';

@@ -1,7 +1,8 @@
 // Checks the signature of a decision before it is recorded: the key, its owner, and the signed decision.
+
+import type { Vote } from '../../core/authority/policy.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
-import type { Vote } from '../../core/policy.ts';
 import type { Passkeys } from './passkeys.ts';
 import { type PasskeySignature, type SignedDecision, signatureProblem } from './signature.ts';
 

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { messageOf, UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
-import { canonical } from '../questions/card.ts';
+import { canonical } from '../requests/card.ts';
 
 /** What a signature covers: this decision of this person on this card. */
 export type SignedDecision = {

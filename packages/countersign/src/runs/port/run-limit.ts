@@ -1,6 +1,6 @@
 // How large a stored run may grow. Only new input is refused: what a run has begun can always be recorded.
 import { UsageError } from '../../core/errors.ts';
-import type { RunEvent } from '../../core/event.ts';
+import type { RunEvent } from '../../core/run/event.ts';
 import type { RunRecord } from './store.ts';
 
 /** `size`: the length of the JSON of all events, in characters. `events`: their number. */

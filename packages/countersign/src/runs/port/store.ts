@@ -1,6 +1,7 @@
 // The store port: where runs live. Every change of a run is one `append`; everything else reads, or holds a claim.
-import type { RunEvent } from '../../core/event.ts';
+
 import type { Json } from '../../core/json.ts';
+import type { RunEvent } from '../../core/run/event.ts';
 import type { Notes } from './notes.ts';
 import type { Page } from './page.ts';
 import type { Stats, StatsQuery } from './stats.ts';

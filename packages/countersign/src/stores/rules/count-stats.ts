@@ -1,6 +1,6 @@
 // Counts requests one by one into the rows of the statistics, for stores that answer synchronously: the reader of a long
 // history lets other work have its turn between any two of them.
-import { isDrill } from '../../core/drill.ts';
+import { isDrill } from '../../core/run/drill.ts';
 import type { Outcome } from './outcomes.ts';
 import { DAY_MS, type StatsRequest, type StatsRow } from './stats.ts';
 

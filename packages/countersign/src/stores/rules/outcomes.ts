@@ -1,6 +1,7 @@
 // The outcome of a request, derived once from its settlement.
-import { DEADLINE } from '../../core/event.ts';
+
 import { isObject, type Json } from '../../core/json.ts';
+import { DEADLINE } from '../../core/run/event.ts';
 import type { InterruptOutcome } from '../../runs/port/store.ts';
 
 /** `withdrawn`: cancelled without a decision. */

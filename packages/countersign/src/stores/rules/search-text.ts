@@ -1,7 +1,8 @@
 // The text of a request that a search looks in, and the words that it looks for: the same in every store.
-import { shownAgent } from '../../core/drill.ts';
+
 import { UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
+import { shownAgent } from '../../core/run/drill.ts';
 import type { InterruptRecord } from '../../runs/port/store.ts';
 
 const LONGEST_SEARCH = 500;

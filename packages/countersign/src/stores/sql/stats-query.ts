@@ -1,5 +1,5 @@
 // The statistics as SQL that both SQL stores understand.
-import { drillAgent } from '../../core/drill.ts';
+import { drillAgent } from '../../core/run/drill.ts';
 import { DAY_MS, type StatsRequest } from '../rules/stats.ts';
 import type { Dialect, Sql } from './list-query.ts';
 

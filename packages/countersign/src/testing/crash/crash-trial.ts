@@ -2,8 +2,8 @@
 import { ConflictError, messageOf, UsageError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { Page, Store } from '../../runs/port/store.ts';
-import type { DecisionInput } from '../../runs/questions/decision.ts';
-import type { RunInterrupt, RunView } from '../../runs/questions/view.ts';
+import type { DecisionInput } from '../../runs/requests/decision.ts';
+import type { RunInterrupt, RunView } from '../../runs/requests/view.ts';
 import type { Runs } from '../../runs/runs.ts';
 import type { StoreUnderTest } from '../store-contract/check.ts';
 import { type CrashEffect, type CrashPlan, type CrashPoint, MortalProcess, Outside } from './crash-process.ts';

@@ -1,6 +1,6 @@
 // What the stand-in says: about the results of its calls, and about the tools that it can call.
 import { isObject } from '../../core/json.ts';
-import type { Message, ToolRequestPart, ToolResponsePart } from '../../core/message.ts';
+import type { Message, ToolRequestPart, ToolResponsePart } from '../../core/messages/message.ts';
 import type { ToolSpec } from '../../models/model.ts';
 import { wordsOf } from './words.ts';
 

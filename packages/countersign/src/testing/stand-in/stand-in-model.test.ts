@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Message } from '../../core/message.ts';
+import type { Message } from '../../core/messages/message.ts';
 import type { ModelRequest, ToolSpec } from '../../models/model.ts';
 import { standInModel } from './stand-in-model.ts';
 

@@ -1,6 +1,6 @@
 // The stand-in model: needs no key and works with any tools. It picks tools by words and fills their inputs by schema.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Message } from '../../core/message.ts';
+import type { Message } from '../../core/messages/message.ts';
 import { checkOptions, type OptionTable } from '../../core/options.ts';
 import type { Model, ModelChunk, ModelReply, ModelRequest } from '../../models/model.ts';
 import { type ChosenCall, chooseCalls, forceCall } from './choose-calls.ts';

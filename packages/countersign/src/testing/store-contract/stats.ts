@@ -1,7 +1,7 @@
 // The store contract: statistics are counted from the settlements.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
-import { drillAgent } from '../../core/drill.ts';
 import type { Json } from '../../core/json.ts';
+import { drillAgent } from '../../core/run/drill.ts';
 import type { SettledCounts } from '../../runs/port/stats.ts';
 import type { Store } from '../../runs/port/store.ts';
 import { addition, type Check, creation, interrupt, pass, refused } from './check.ts';

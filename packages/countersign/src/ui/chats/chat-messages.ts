@@ -1,5 +1,5 @@
 // The messages of a conversation as `useChat` keeps them, for a page that loads the chat.
-import type { Part } from '../../core/message.ts';
+import type { Part } from '../../core/messages/message.ts';
 import { lastCard, type ShownCall, type ShownMessage, type ShownPart, shownFile } from '../picture/shown-part.ts';
 import type { ChatMessage, ChatPart } from '../picture/ui-message.ts';
 import type { WriterOptions } from '../picture/writer.ts';

@@ -2,7 +2,7 @@
 import { unlessAborted } from '../../models/abort.ts';
 import { unknownRun } from '../../runs/port/run-id.ts';
 import type { RunRecord } from '../../runs/port/store.ts';
-import { pendingCards } from '../../runs/questions/card.ts';
+import { pendingCards } from '../../runs/requests/card.ts';
 import type { Runs } from '../../runs/runs.ts';
 import type { Tools } from '../picture/cards.ts';
 import { Picture } from '../picture/picture.ts';

@@ -1,7 +1,7 @@
 // Streams one generation as the chunks of a message.
 import { CountersignError, messageOf, UsageError } from '../../core/errors.ts';
-import type { RunEvent } from '../../core/event.ts';
-import type { Message } from '../../core/message.ts';
+import type { Message } from '../../core/messages/message.ts';
+import type { RunEvent } from '../../core/run/event.ts';
 import type { GenerateResponse } from '../../loop/response.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import type { Problem } from '../picture/card.ts';

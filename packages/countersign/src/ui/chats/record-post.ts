@@ -1,11 +1,11 @@
 // Records a post in the run of its chat: the decisions first, then the user's message.
 import { ConflictError, CountersignError, UsageError } from '../../core/errors.ts';
-import type { State } from '../../core/state.ts';
+import type { State } from '../../core/run/state.ts';
 import { hear } from '../../loop/generate.ts';
 import type { LoadedRun } from '../../runs/port/store.ts';
-import { pendingCards, runIdOf } from '../../runs/questions/card.ts';
-import type { ProposedDecision } from '../../runs/questions/policy.ts';
-import { stateOfRun } from '../../runs/questions/view.ts';
+import { pendingCards, runIdOf } from '../../runs/requests/card.ts';
+import type { ProposedDecision } from '../../runs/requests/policy.ts';
+import { stateOfRun } from '../../runs/requests/view.ts';
 import type { Post, PostedDecision, PostedMessage } from '../http/post.ts';
 import { canHaveSeen, postedDecisions, problemsOf } from '../http/posted-decisions.ts';
 import type { Problem } from '../picture/card.ts';

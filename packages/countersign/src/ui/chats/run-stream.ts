@@ -1,6 +1,7 @@
 // Streams a stored run, live and from the record, until it pauses or ends.
-import type { FinishReason } from '../../core/event.ts';
+
 import { isObject } from '../../core/json.ts';
+import type { FinishReason } from '../../core/run/event.ts';
 import type { Context } from '../../loop/tool/definition.ts';
 import { unlessAborted } from '../../models/abort.ts';
 import type { LiveChunk } from '../../runs/driving/live-chunks.ts';

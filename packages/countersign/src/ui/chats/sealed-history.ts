@@ -1,8 +1,8 @@
 // Verifies the conversation that a browser posts without a store, by the seals on the model's messages.
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import type { Message } from '../../core/message.ts';
 import { loadMessages } from '../../core/messages/load-messages.ts';
+import type { Message } from '../../core/messages/message.ts';
 import { contentOf } from '../http/post.ts';
 import { MESSAGE_ID } from '../picture/picture.ts';
 import type { ChatMessage } from '../picture/ui-message.ts';

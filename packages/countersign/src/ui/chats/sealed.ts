@@ -1,15 +1,16 @@
 // A chat without a store: the browser keeps the conversation, with seals that it can neither forge nor change.
 // A seal can be used again: only a store makes a decision single-use.
-import { type DecisionPart, readResume } from '../../core/decide.ts';
+
 import { CountersignError, UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
-import type { Message } from '../../core/message.ts';
 import { loadMessages } from '../../core/messages/load-messages.ts';
-import type { State } from '../../core/state.ts';
+import type { Message } from '../../core/messages/message.ts';
+import { type DecisionPart, readResume } from '../../core/run/decide.ts';
+import type { State } from '../../core/run/state.ts';
 import { checkResume } from '../../loop/resume.ts';
-import { type PendingCard, pendingCards } from '../../runs/questions/card.ts';
-import { decisionPart } from '../../runs/questions/decision.ts';
-import { inputThatRuns } from '../../runs/questions/policy.ts';
+import { type PendingCard, pendingCards } from '../../runs/requests/card.ts';
+import { decisionPart } from '../../runs/requests/decision.ts';
+import { inputThatRuns } from '../../runs/requests/policy.ts';
 import type { Person } from '../chat-options.ts';
 import { type Post, postedParts } from '../http/post.ts';
 import { postedDecisions, problemsOf } from '../http/posted-decisions.ts';

@@ -1,7 +1,7 @@
 // A chat whose run is in a store. The record is the truth; the browser only sends messages and decisions.
-import type { Voter } from '../../core/policy.ts';
+import type { Voter } from '../../core/authority/policy.ts';
 import type { LoadedRun } from '../../runs/port/store.ts';
-import { applyEvents } from '../../runs/questions/view.ts';
+import { applyEvents } from '../../runs/requests/view.ts';
 import type { Person } from '../chat-options.ts';
 import type { Post } from '../http/post.ts';
 import { Picture, type Reader } from '../picture/picture.ts';

@@ -1,7 +1,7 @@
 // The user's messages in a stored chat: how they are recorded, and whether one was recorded before.
 import { sameJson } from '../../core/json.ts';
-import type { Message, Part } from '../../core/message.ts';
-import type { State } from '../../core/state.ts';
+import type { Message, Part } from '../../core/messages/message.ts';
+import type { State } from '../../core/run/state.ts';
 import type { PostedMessage } from '../http/post.ts';
 import { MESSAGE_ID, REGENERATES } from '../picture/picture.ts';
 

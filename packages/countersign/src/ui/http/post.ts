@@ -1,8 +1,8 @@
 // Reads the body that `useChat` posts: the chat, the user's new message, and the decisions.
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import type { Part } from '../../core/message.ts';
-import type { DecisionInput } from '../../runs/questions/decision.ts';
+import type { Part } from '../../core/messages/message.ts';
+import type { DecisionInput } from '../../runs/requests/decision.ts';
 import { type ChatMessage, type ChatPart, isToolPart, questionsByCall } from '../picture/ui-message.ts';
 import { refuseTooMany } from './post-limits.ts';
 

@@ -1,7 +1,7 @@
 // Turns a post into decisions on the pending questions of its chat.
 import type { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import type { PendingCard } from '../../runs/questions/card.ts';
+import type { PendingCard } from '../../runs/requests/card.ts';
 import type { Problem } from '../picture/card.ts';
 import { toolCallIdAt } from '../picture/ui-message.ts';
 import type { Post, PostedDecision, PostedPart } from './post.ts';

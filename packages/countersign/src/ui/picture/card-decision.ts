@@ -1,7 +1,8 @@
 // Reads the decision on a card from the event that recorded it.
-import type { Decision, RunEvent } from '../../core/event.ts';
+
 import { isObject, type Json, sameJson } from '../../core/json.ts';
-import type { PendingCard } from '../../runs/questions/card.ts';
+import type { Decision, RunEvent } from '../../core/run/event.ts';
+import type { PendingCard } from '../../runs/requests/card.ts';
 import type { CardDecision } from './card.ts';
 
 export function decisionOn(pending: PendingCard, event: RunEvent): CardDecision {

@@ -1,7 +1,8 @@
 // The card of a request on the wire to a browser: the data of a `data-interrupt` part.
-import type { Preview, Reversibility } from '../../core/event.ts';
+
+import type { Missing, Policy, Who } from '../../core/authority/policy.ts';
 import type { Json } from '../../core/json.ts';
-import type { Missing, Policy, Who } from '../../core/policy.ts';
+import type { Preview, Reversibility } from '../../core/run/event.ts';
 import type { JsonSchema } from '../../models/model.ts';
 
 /** The decisions that a request accepts. `edit` is an approval with another input. */

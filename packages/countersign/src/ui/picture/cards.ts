@@ -1,15 +1,16 @@
 // Makes the cards of requests for a browser.
-import type { Interrupt } from '../../core/event.ts';
+
+import { isEdit } from '../../core/authority/policy.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { waitOf } from '../../core/messages/turn-messages.ts';
-import { isEdit } from '../../core/policy.ts';
+import type { Interrupt } from '../../core/run/event.ts';
 import type { Agent } from '../../loop/agent.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import type { JsonSchema } from '../../models/model.ts';
-import { classOn, digestOf, kindOn, type PendingCard, titleOn, willRun } from '../../runs/questions/card.ts';
-import type { DecisionInput, Settlement } from '../../runs/questions/decision.ts';
-import type { VotingProgress } from '../../runs/questions/progress.ts';
-import type { RunInterrupt } from '../../runs/questions/view.ts';
+import { classOn, digestOf, kindOn, type PendingCard, titleOn, willRun } from '../../runs/requests/card.ts';
+import type { DecisionInput, Settlement } from '../../runs/requests/decision.ts';
+import type { VotingProgress } from '../../runs/requests/progress.ts';
+import type { RunInterrupt } from '../../runs/requests/view.ts';
 import type { Allowed, CardDecision, CardProgress, InterruptCard } from './card.ts';
 import { EDITED } from './card-decision.ts';
 import { toolCallIdAt } from './ui-message.ts';

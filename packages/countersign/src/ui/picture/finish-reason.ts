@@ -1,5 +1,5 @@
 // Maps finish reasons to those of the AI SDK.
-import type { FinishReason } from '../../core/event.ts';
+import type { FinishReason } from '../../core/run/event.ts';
 
 export const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',

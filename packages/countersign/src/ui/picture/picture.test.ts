@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { event } from '../../core/event.ts';
+import { event } from '../../core/run/event.ts';
 import { Picture } from './picture.ts';
 
 test('a turn with many questions builds each card a few times, not once per event', () => {

@@ -1,16 +1,17 @@
 // The picture of a conversation as a browser shows it, kept up to date event by event.
-import { callOf } from '../../core/call.ts';
-import { interruptIdOf } from '../../core/decide.ts';
-import type { Result, RunEvent } from '../../core/event.ts';
+
+import { type VoteRights, type Voter, voteRights } from '../../core/authority/policy.ts';
 import type { Json } from '../../core/json.ts';
-import type { Message, ToolResponsePart } from '../../core/message.ts';
 import { newState } from '../../core/messages/load-messages.ts';
-import { type VoteRights, type Voter, voteRights } from '../../core/policy.ts';
-import { fold, type State } from '../../core/state.ts';
-import { subAgentEvents, subAgentState } from '../../core/sub-agents.ts';
+import type { Message, ToolResponsePart } from '../../core/messages/message.ts';
+import { callOf } from '../../core/run/call.ts';
+import { interruptIdOf } from '../../core/run/decide.ts';
+import type { Result, RunEvent } from '../../core/run/event.ts';
+import { fold, type State } from '../../core/run/state.ts';
+import { subAgentEvents, subAgentState } from '../../core/run/sub-agents.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
-import { interruptKey, type PendingCard, pendingCards } from '../../runs/questions/card.ts';
-import { ballotOf, policyOn, progressOn } from '../../runs/questions/progress.ts';
+import { interruptKey, type PendingCard, pendingCards } from '../../runs/requests/card.ts';
+import { ballotOf, policyOn, progressOn } from '../../runs/requests/progress.ts';
 import type { CardDecision, InterruptCard, Problem } from './card.ts';
 import { decisionOn } from './card-decision.ts';
 import { ALLOWS, cardOf, progressOf, type Tools } from './cards.ts';

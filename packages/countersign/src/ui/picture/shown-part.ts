@@ -1,7 +1,8 @@
 // The parts that a message of the model has in a browser.
-import type { Result } from '../../core/event.ts';
+
 import type { Json } from '../../core/json.ts';
-import type { Part } from '../../core/message.ts';
+import type { Part } from '../../core/messages/message.ts';
+import type { Result } from '../../core/run/event.ts';
 import type { InterruptCard } from './card.ts';
 
 /** Text of the model; it grows while the model writes. `added`: the text since its changes were last taken. */

@@ -1,5 +1,5 @@
 // The messages of a chat as a browser shows them, with the parts that changed since they were last sent.
-import { isToolRequest, type Part } from '../../core/message.ts';
+import { isToolRequest, type Part } from '../../core/messages/message.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import {
   type AssistantMessage,

@@ -1,7 +1,7 @@
 // Views that Slack opens over a message: a form for an edit, an answer or a reason, or a text with a link.
 import { z } from '@hono/zod-openapi';
 import type { DecisionInput, Json } from 'countersign';
-import { type Form, type FormField, type FormProblem, type FormStrings, formOf, readForm } from 'countersign/forms';
+import { type Form, type FormField, type FormProblem, type FormStrings, formOf, readForm } from 'countersign/request';
 import type { Interrupt } from '../../schemas/interrupt.ts';
 import { type Block, linkButton, MOST_IN_INPUT, plain, section } from './blocks.ts';
 import type { Target } from './target.ts';

@@ -1,7 +1,7 @@
 // `countersign approve` and `countersign reject`: one decision for several requests, after a table of what differs.
 import type { Command } from 'commander';
 import type { DecideResult, Json } from 'countersign';
-import { compareInputs } from 'countersign/similar';
+import { compareInputs } from 'countersign/request';
 import { defined } from '../../defined.ts';
 import type { DecisionOutcome } from '../../schemas/decisions.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';

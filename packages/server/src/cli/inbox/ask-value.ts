@@ -1,6 +1,6 @@
 // Asks for a value field by field, as its JSON Schema says, and validates it.
 import { type JsonSchema, z } from 'countersign';
-import { formOf, readForm } from 'countersign/forms';
+import { formOf, readForm } from 'countersign/request';
 import { visibleLine } from '../print/visible-text.ts';
 import type { Prompts } from './prompts.ts';
 

@@ -1,0 +1,51 @@
+// Ballots: events about a question in, its progress out.
+import { expect, test } from 'vitest';
+import { newState } from '../messages/load-messages.ts';
+import { type BallotEvent, event, isKnown, type RunEvent } from '../run/event.ts';
+import { fold } from '../run/state.ts';
+import { progressOf, roundId } from './ballots.ts';
+import type { Vote } from './policy.ts';
+
+const anna: Vote = { by: 'anna', decision: { type: 'approve' } };
+const ben: Vote = { by: 'ben', decision: { type: 'approve', edit: 5 }, at: 7 };
+const cast = (vote: Vote, edit?: { input: number }): RunEvent =>
+  event({ type: 'vote-cast', interruptId: 'q', vote, ...(edit && { edit }) });
+const after = (...events: readonly RunEvent[]) => events.reduce(fold, newState());
+
+test('votes are kept in their order, by the id of their question', () => {
+  const state = after(cast(anna), cast(ben));
+  expect(progressOf(state, 'q')).toMatchObject({ votes: [anna, ben], round: 1 });
+  expect(progressOf(state, 'other')).toEqual({ votes: [], round: 1, escalatedTo: [] });
+});
+
+test('an edit that does not settle begins the next round, and a card of its own', () => {
+  const { round, edit, votes } = progressOf(after(cast(anna), cast(ben, { input: 5 })), 'q');
+  expect({ round, edit }).toEqual({ round: 2, edit: { input: 5, by: 'ben', at: 7 } });
+  expect(votes).toEqual([anna, ben]);
+  expect([roundId('q', 1), roundId('q', 2)]).toEqual(['q', 'q~2']);
+});
+
+test('escalation, assignment and a policy that is applied again', () => {
+  const policy = { deciders: { people: ['anna'] } };
+  const facts: readonly RunEvent[] = [
+    event({ type: 'question-escalated', interruptId: 'q', to: { roles: ['manager'] } }),
+    event({ type: 'question-assigned', interruptId: 'q', to: 'anna', by: 'ben' }),
+    event({ type: 'policy-applied', interruptId: 'q', policy, by: 'ben' }),
+  ];
+  expect(progressOf(after(...facts), 'q')).toMatchObject({
+    escalatedTo: [{ roles: ['manager'] }],
+    assignedTo: 'anna',
+    policy,
+  });
+  const freed = after(...facts, event({ type: 'question-assigned', interruptId: 'q', to: null, by: 'ben' }));
+  expect(progressOf(freed, 'q')).not.toHaveProperty('assignedTo');
+  const again = { ...event({ type: 'question-assigned', interruptId: 'q', to: 'anna', by: 'ben' }), at: 7 };
+  expect(progressOf(fold(freed, again), 'q')).toMatchObject({ assignedTo: 'anna', assignments: 2, assignedAt: 7 });
+});
+
+test('a policy of a later release is not known here', () => {
+  const applied = (policy: object) =>
+    isKnown({ v: 1, type: 'policy-applied', interruptId: 'q', policy, by: null } as BallotEvent);
+  expect(applied({ veto: 'any', deciders: { people: [] } })).toBe(true);
+  expect([applied({ veto: 'two-thirds' }), applied({ sortition: true })]).toEqual([false, false]);
+});

@@ -1,0 +1,74 @@
+// What a pending question has collected: votes, edits, escalations and its assignment. The run keeps it by the question's id,
+// so that a question of a sub-agent needs nothing special.
+
+import { defined, type Json } from '../json.ts';
+import type { BallotEvent, EditBound } from '../run/event.ts';
+import type { Policy, Vote, Who } from './policy.ts';
+
+/** What the people of a question have done so far. */
+export type QuestionProgress = {
+  /** All votes in the order of voting, even those that an edit or a later vote voided. */
+  readonly votes: readonly Vote[];
+  /** The last edit that did not settle the question. It is asked about this input now. */
+  readonly edit?: QuestionEdit;
+  /** 1, and one more for each edit that did not settle the question. */
+  readonly round: number;
+  readonly escalatedTo: readonly Who[];
+  /** The person who should decide it. Others still may. */
+  readonly assignedTo?: string;
+  /** How often it was assigned to a person, and when it was last. */
+  readonly assignments?: number;
+  readonly assignedAt?: number;
+  /** A policy that was applied after the question was asked. It counts instead of the one on the card. */
+  readonly policy?: Policy;
+};
+
+/** An input that a person proposed instead. Without `bound`, the tool's schema parses it again when the call runs. */
+export type QuestionEdit = {
+  readonly input: Json;
+  readonly bound?: EditBound;
+  readonly by: string | null;
+  readonly at?: number;
+};
+
+/** By the id of the question inside the run. */
+export type Ballots = ReadonlyMap<string, QuestionProgress>;
+
+const NO_PROGRESS: QuestionProgress = { votes: [], round: 1, escalatedTo: [] };
+
+export function progressOf({ ballots }: { readonly ballots?: Ballots }, interruptId: string): QuestionProgress {
+  return ballots?.get(interruptId) ?? NO_PROGRESS;
+}
+
+export function foldBallot(ballots: Ballots | undefined, event: BallotEvent): Ballots {
+  const { interruptId } = event;
+  const progress = ballots?.get(interruptId) ?? NO_PROGRESS;
+  return new Map(ballots).set(interruptId, progressAfter(progress, event));
+}
+
+function progressAfter(before: QuestionProgress, event: BallotEvent): QuestionProgress {
+  switch (event.type) {
+    case 'vote-cast': {
+      const { vote, edit } = event;
+      const voted = { ...before, votes: [...before.votes, vote] };
+      if (!edit) return voted;
+      const { by, at = event.at } = vote;
+      return { ...voted, round: before.round + 1, edit: { ...edit, ...defined({ by, at }) } };
+    }
+    case 'question-escalated':
+      return { ...before, escalatedTo: [...before.escalatedTo, event.to] };
+    case 'question-assigned': {
+      const { assignedTo: _before, ...rest } = before;
+      if (event.to === null) return rest;
+      const assignments = (before.assignments ?? 0) + 1;
+      return { ...rest, assignedTo: event.to, assignments, ...defined({ assignedAt: event.at }) };
+    }
+    case 'policy-applied':
+      return { ...before, policy: event.policy };
+  }
+}
+
+/** Each round of a question has its own card: a vote on the card of an earlier round never counts for the edit. */
+export function roundId(interruptId: string, round: number): string {
+  return round > 1 ? `${interruptId}~${round}` : interruptId;
+}

@@ -1,0 +1,69 @@
+// Conditions on the input of a call, as data: stored with a question or a grant, they mean the same everywhere and later.
+import { isObject, type Json, sameJson } from '../json.ts';
+
+/** A condition on one field of an input. If it names several limits, all of them count. */
+export type Condition = {
+  /** The name of the field, or the path to it: `amount`, or `['order', 'total']`. Indexes of arrays are numbers in the text. */
+  readonly field: string | readonly string[];
+  readonly equals?: Json;
+  readonly oneOf?: readonly Json[];
+  readonly above?: number;
+  readonly atLeast?: number;
+  readonly below?: number;
+  readonly atMost?: number;
+};
+
+/**
+ * Whether the input meets all conditions. Undefined if that cannot be known, because a field is missing or is not a number where
+ * a number is compared: callers then choose the safer result.
+ */
+export function meets(conditions: readonly Condition[], input: Json): boolean | undefined {
+  const verdicts = conditions.map((condition) => meetsOne(condition, input));
+  if (verdicts.includes(false)) return false;
+  return verdicts.includes(undefined) ? undefined : true;
+}
+
+/** The value of the field; undefined if the input has none. Inherited properties do not count. */
+export function fieldOf(input: Json, field: Condition['field']): Json | undefined {
+  const path = typeof field === 'string' ? [field] : field;
+  let value: Json | undefined = input;
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as { readonly [key: string]: Json })[key];
+  }
+  return value;
+}
+
+function meetsOne({ field, ...limits }: Condition, input: Json): boolean | undefined {
+  const value = fieldOf(input, field);
+  if (value === undefined) return undefined;
+  const { equals, oneOf, above, atLeast, below, atMost } = limits;
+  if (equals !== undefined && !sameJson(value, equals)) return false;
+  if (oneOf !== undefined && !oneOf.some((allowed) => sameJson(value, allowed))) return false;
+  const isRange = [above, atLeast, below, atMost].some((limit) => limit !== undefined);
+  if (!isRange) return true;
+  if (typeof value !== 'number') return undefined;
+  if (above !== undefined && !(value > above)) return false;
+  if (atLeast !== undefined && !(value >= atLeast)) return false;
+  if (below !== undefined && !(value < below)) return false;
+  return atMost === undefined || value <= atMost;
+}
+
+const LIMITS: readonly string[] = ['equals', 'oneOf', 'above', 'atLeast', 'below', 'atMost'];
+
+/** Returns the problem with a condition; undefined if it is valid. */
+export function conditionProblem(condition: unknown): string | undefined {
+  if (!isObject(condition)) return 'a condition must be an object such as { field: "amount", above: 10000 }';
+  const { field, oneOf, ...limits } = condition;
+  const path = typeof field === 'string' ? [field] : field;
+  if (!Array.isArray(path) || path.length === 0 || !path.every((key) => typeof key === 'string' && key !== ''))
+    return 'a condition needs a `field`: a name, or a path of names';
+  const unknown = Object.keys(limits).filter((key) => !LIMITS.includes(key));
+  if (unknown.length > 0) return `a condition has no ${unknown.join(', ')}; it has ${LIMITS.join(', ')}`;
+  if (oneOf !== undefined && (!Array.isArray(oneOf) || oneOf.length === 0)) return '`oneOf` must be a list with values';
+  const { equals: _equals, ...ranges } = limits;
+  const odd = Object.entries(ranges).find(([, limit]) => limit !== undefined && !Number.isFinite(limit));
+  if (odd) return `\`${odd[0]}\` must be a number`;
+  const isEmpty = [oneOf, ...Object.values(limits)].every((limit) => limit === undefined);
+  return isEmpty ? `the condition on ${path.join('.')} has no limit; give one of ${LIMITS.join(', ')}` : undefined;
+}

@@ -1,0 +1,25 @@
+// What time does to a pending question: its deadline decides it, or more people are asked.
+import type { Escalation, Interrupt } from '../run/event.ts';
+
+/** A question, and how many of its escalations are recorded. */
+export type Waiting = {
+  readonly interrupt: Pick<Interrupt, 'expiresAt' | 'escalate'>;
+  readonly escalations: number;
+};
+
+export type Due = { readonly do: 'expire' } | { readonly do: 'escalate'; readonly to: Escalation['to'] };
+
+/** Returns the step that is due at this time; undefined if the question just waits. An expired question is not escalated. */
+export function dueOn({ interrupt, escalations }: Waiting, now: number): Due | undefined {
+  const { expiresAt, escalate } = interrupt;
+  if (expiresAt !== undefined && expiresAt <= now) return { do: 'expire' };
+  const next = escalate?.[escalations];
+  return next && next.at <= now ? { do: 'escalate', to: next.to } : undefined;
+}
+
+/** When something is due next; undefined if never. */
+export function nextDueAt({ interrupt: { expiresAt, escalate }, escalations }: Waiting): number | undefined {
+  const escalatesAt = escalate?.[escalations]?.at;
+  if (expiresAt === undefined || escalatesAt === undefined) return expiresAt ?? escalatesAt;
+  return escalatesAt < expiresAt ? escalatesAt : expiresAt;
+}

@@ -1,0 +1,297 @@
+// Grants: an approval for the next calls too, within limits. Its events fold into its remaining uses and budget.
+
+import { InvariantError } from '../errors.ts';
+import { isObject, type Json, sameJson } from '../json.ts';
+import { type Condition, conditionProblem, fieldOf, meets } from './condition.ts';
+import { DEFAULT_MAXIMUM, type GrantMaximum, isAmount, MOST_USES } from './grant-maximum.ts';
+import { type Policy, tally, type Vote } from './policy.ts';
+
+/** The runs that a grant serves: those that these people started, and those of these agents. Absent: all. */
+export type Serves = { readonly people?: readonly string[]; readonly agents?: readonly string[] };
+
+/** The limits of a grant, as a person sets them. Times are in milliseconds. */
+export type GrantRequest = {
+  /** Conditions on the input of the call. A call that may not meet one of them is asked about. */
+  readonly where?: readonly Condition[];
+  /** A JSON Schema that the input must fit too. */
+  readonly schema?: { readonly [key: string]: unknown };
+  /** By default, only runs of the same agent that the same person started. */
+  readonly serves?: Serves;
+  /** How many calls may run; 1,000 at most. */
+  readonly uses: number;
+  /** The sum of this numeric field over all calls may not exceed `total`. */
+  readonly budget?: { readonly field: Condition['field']; readonly total: number };
+  readonly expiresAt: number;
+};
+
+/** A grant. It never changes; its remaining uses and budget follow from its events. */
+export type Grant = Required<Pick<GrantRequest, 'where' | 'serves'>> &
+  Omit<GrantRequest, 'where' | 'serves'> & {
+    readonly id: string;
+    readonly tool: string;
+    readonly givenBy: string;
+    /** The question whose decision it extends. */
+    readonly interruptId: string;
+    /** The votes that approved that question. It covers only calls that they would have approved under their policy. */
+    readonly votes: readonly Vote[];
+  };
+
+/** `key` names the call: the id of its run, and the ids of the calls that lead to it. */
+export type GrantEvent = { readonly at: number } & (
+  | { readonly type: 'made'; readonly grant: Grant }
+  | { readonly type: 'reserved'; readonly key: string; readonly amount?: number }
+  /** These calls ran, or may have run. */
+  | { readonly type: 'spent'; readonly keys: readonly string[] }
+  /** These calls did not run and will not run under this grant. */
+  | { readonly type: 'released'; readonly keys: readonly string[] }
+  | { readonly type: 'revoked'; readonly by: string | null; readonly reason?: string }
+);
+
+/** A call that the grant let through. `reserved`: it may still run, or its outcome is unknown. */
+export type GrantUse = {
+  readonly key: string;
+  readonly amount?: number;
+  readonly at: number;
+  readonly status: 'reserved' | 'spent' | 'released';
+};
+
+export type GrantState = {
+  readonly grant: Grant;
+  readonly madeAt: number;
+  readonly uses: ReadonlyMap<string, GrantUse>;
+  readonly revoked?: { readonly by: string | null; readonly at: number; readonly reason?: string };
+};
+
+/** `used-up`: all uses are taken, or the budget. */
+export type GrantStatus = 'active' | 'used-up' | 'expired' | 'revoked';
+
+/** Throws an `InvariantError` if the events are not those of one grant. */
+export function foldGrant(events: readonly GrantEvent[]): GrantState {
+  const [made, ...rest] = events;
+  if (made?.type !== 'made') throw notAGrant('It does not begin with a grant.');
+  let revoked: GrantState['revoked'];
+  const uses = new Map<string, GrantUse>();
+  const mark = (keys: readonly string[], status: GrantUse['status']) => {
+    for (const key of keys) {
+      const use = uses.get(key);
+      if (!use) throw notAGrant(`The call ${key} has no use in it.`);
+      uses.set(key, { ...use, status });
+    }
+  };
+  for (const event of rest)
+    switch (event.type) {
+      case 'made':
+        throw notAGrant('It is made twice.');
+      case 'reserved': {
+        const { key, amount, at } = event;
+        uses.set(key, { key, ...(amount !== undefined && { amount }), at, status: 'reserved' });
+        break;
+      }
+      case 'spent':
+      case 'released':
+        mark(event.keys, event.type);
+        break;
+      case 'revoked':
+        revoked = { by: event.by, at: event.at, ...(event.reason !== undefined && { reason: event.reason }) };
+        break;
+    }
+  return { grant: made.grant, madeAt: made.at, uses, ...(revoked && { revoked }) };
+}
+
+const notAGrant = (problem: string): InvariantError =>
+  new InvariantError('invariant', {}, `The record of a grant cannot be read. ${problem}`);
+
+/** The uses that count: all but the released ones, without the one of `key`. */
+function takenUses({ uses }: GrantState, key?: string): readonly GrantUse[] {
+  return [...uses.values()].filter((use) => use.status !== 'released' && use.key !== key);
+}
+
+export function grantStatus(state: GrantState, now: number): GrantStatus {
+  const { grant, revoked } = state;
+  if (revoked) return 'revoked';
+  if (now >= grant.expiresAt) return 'expired';
+  const { uses, amount } = grantLeft(state);
+  return uses === 0 || amount === 0 ? 'used-up' : 'active';
+}
+
+/** The remaining calls, and the remaining amount if there is a budget. */
+export function grantLeft(state: GrantState): { readonly uses: number; readonly amount?: number } {
+  const { grant } = state;
+  const taken = takenUses(state);
+  const uses = grant.uses > taken.length ? grant.uses - taken.length : 0;
+  if (!grant.budget) return { uses };
+  const amounts = [grant.budget.total, ...amountsOf(taken)];
+  const [total = 0n, ...rest] = scaled(amounts);
+  const left = rest.reduce((sum, amount) => sum - amount, total);
+  return { uses, amount: left <= 0n ? 0 : Number(`${left}e${scaleOf(amounts)}`) };
+}
+
+/** A call that asks whether a grant covers it. */
+export type GrantedCall = {
+  readonly key: string;
+  readonly tool: string;
+  /** The input that would run. */
+  readonly input: Json;
+  readonly startedBy: string | null;
+  readonly agent: string;
+  /** The policy of the question that would be asked. */
+  readonly policy?: Policy | undefined;
+  /** The input fits the schema of the grant. */
+  readonly fitsSchema: boolean;
+  readonly now: number;
+};
+
+export type MayUse =
+  | { readonly ok: true; readonly amount?: number; readonly isReserved: boolean }
+  /** `isFull`: another use is refused because all of them, or the budget, are taken. */
+  | { readonly ok: false; readonly why: string; readonly isFull?: true };
+
+/** Whether the grant lets the call run. Anything that cannot be known means: ask. */
+export function mayUse(state: GrantState, call: GrantedCall): MayUse {
+  const { grant, revoked } = state;
+  if (revoked) return refuse('It was revoked.');
+  if (call.now >= grant.expiresAt) return refuse('It has expired.');
+  const why = whyNotCovered(grant, call);
+  if (why !== undefined) return refuse(why);
+  const amount = grant.budget && fieldOf(call.input, grant.budget.field);
+  if (grant.budget && !isAmount(amount)) return refuse(`${fieldText(grant.budget.field)} is not an amount.`);
+  const found = { ...(typeof amount === 'number' && { amount }) };
+  const own = state.uses.get(call.key);
+  const isReserved = own !== undefined && own.status !== 'released';
+  // The reservation was made for this call and this amount, so it counts already.
+  if (isReserved && own.amount === found.amount) return { ok: true, ...found, isReserved };
+  const taken = takenUses(state, call.key);
+  if (taken.length >= grant.uses) return { ok: false, why: 'All of its uses are taken.', isFull: true };
+  if (grant.budget && exceeds([...amountsOf(taken), found.amount ?? 0], grant.budget.total))
+    return { ok: false, why: 'Its budget is too small for this call.', isFull: true };
+  return { ok: true, ...found, isReserved: false };
+}
+
+const refuse = (why: string): MayUse => ({ ok: false, why });
+
+/** Why the grant does not cover the call, apart from how much of it is left. */
+export function whyNotCovered(
+  { tool, where, schema, serves, votes }: Pick<Grant, 'tool' | 'where' | 'schema' | 'serves' | 'votes'>,
+  call: Omit<GrantedCall, 'key' | 'now'>,
+): string | undefined {
+  const { input, startedBy, agent, policy } = call;
+  if (tool !== call.tool) return `It is for ${tool}.`;
+  if (serves.agents && !serves.agents.includes(agent)) return `It does not serve the agent ${agent}.`;
+  if (serves.people && !(startedBy !== null && serves.people.includes(startedBy)))
+    return `It does not serve ${startedBy ?? 'runs without a person'}.`;
+  if (meets(where, input) !== true) return 'The input does not meet its conditions.';
+  if (schema !== undefined && !call.fitsSchema) return 'The input does not fit its schema.';
+  if (maximumOf(policy) === false) return 'The policy of the call allows no grants.';
+  // What these people could not have approved themselves, their grant does not let through.
+  const approved = tally(policy ?? {}, { votes, requestedBy: startedBy }, input);
+  if (approved.status !== 'settled') return 'The people who gave it could not approve this call.';
+  return undefined;
+}
+
+/** What the policy of a question allows. */
+export function maximumOf(policy: Policy | undefined): GrantMaximum | false {
+  if (!policy) return DEFAULT_MAXIMUM;
+  // A signature is made for one call, so no other call can borrow it.
+  if (policy.signed) return false;
+  if (policy.grants !== undefined) return policy.grants;
+  return policy.quorum && policy.quorum.length > 0 ? false : DEFAULT_MAXIMUM;
+}
+
+const GRANT_FIELDS: readonly string[] = ['where', 'schema', 'serves', 'uses', 'budget', 'expiresAt'];
+
+/** Says why this grant cannot be made; undefined if it can. */
+export function grantProblem(request: unknown, maximum: GrantMaximum | false, now: number): string | undefined {
+  if (!isObject(request)) return 'a grant must be an object such as { where, uses: 10, expiresAt }';
+  const unknown = Object.keys(request).filter((key) => !GRANT_FIELDS.includes(key));
+  if (unknown.length > 0) return `a grant has no ${unknown.join(', ')}; it has ${GRANT_FIELDS.join(', ')}`;
+  const { where = [], schema, serves, uses, budget, expiresAt } = request;
+  if (!Array.isArray(where)) return '`where` must be a list of conditions';
+  const fault = where.map(conditionProblem).find((found) => found !== undefined);
+  if (fault !== undefined) return fault;
+  if (schema !== undefined && !isObject(schema)) return '`schema` must be a JSON Schema';
+  const servesFault = serves === undefined ? undefined : servesProblem(serves);
+  if (servesFault !== undefined) return servesFault;
+  if (!Number.isInteger(uses) || Number(uses) < 1 || Number(uses) > MOST_USES)
+    return `\`uses\` must be a whole number from 1 to ${MOST_USES}`;
+  const budgetFault = budget === undefined ? undefined : budgetProblem(budget);
+  if (budgetFault !== undefined) return budgetFault;
+  if (!Number.isSafeInteger(expiresAt)) return '`expiresAt` must be a time in whole milliseconds';
+  if (Number(expiresAt) <= now) return '`expiresAt` has passed';
+  return maximum === false ? 'the policy of the question allows no grants' : tooWide(request as never, maximum, now);
+}
+
+function servesProblem(serves: unknown): string | undefined {
+  if (!isObject(serves)) return '`serves` must be an object with `people` or `agents`';
+  const odd = Object.keys(serves).filter((key) => key !== 'people' && key !== 'agents');
+  if (odd.length > 0) return `\`serves\` has no ${odd.join(', ')}; it has people and agents`;
+  for (const [field, list] of Object.entries(serves))
+    if (!Array.isArray(list) || list.length === 0 || !list.every((name) => typeof name === 'string'))
+      return `\`serves.${field}\` must be a list of names`;
+  return undefined;
+}
+
+function budgetProblem(budget: unknown): string | undefined {
+  if (!isObject(budget)) return '`budget` must be an object such as { field: "amount", total: 2000 }';
+  const { field, total, ...rest } = budget;
+  const odd = Object.keys(rest);
+  if (odd.length > 0) return `\`budget\` has no ${odd.join(', ')}; it has field and total`;
+  const fault = conditionProblem({ field, atLeast: 0 });
+  if (fault !== undefined) return `\`budget\`: ${fault}`;
+  return isAmount(total) ? undefined : '`budget.total` must be a number from 0';
+}
+
+/** Which limit of the policy the grant exceeds. */
+function tooWide(
+  { where = [], uses, budget, expiresAt }: GrantRequest,
+  { uses: most, field, each, total, expiresWithin }: GrantMaximum,
+  now: number,
+): string | undefined {
+  if (uses > most) return `the policy allows at most ${most} uses`;
+  if (expiresAt - now > expiresWithin) return `the policy allows at most ${expiresWithin / 3_600_000} hours`;
+  if (field === undefined) return undefined;
+  const name = fieldText(field);
+  const isLimited = where.some((condition) => sameField(condition.field, field) && isAtMost(condition, each));
+  if (each !== undefined && !isLimited) return `the policy needs a condition that ${name} is at most ${each}`;
+  const isBudget = budget && sameField(budget.field, field);
+  if (total !== undefined && !(isBudget && budget.total <= total))
+    return `the policy needs a budget of at most ${total} over ${name}`;
+  return undefined;
+}
+
+function isAtMost({ equals, oneOf, below, atMost }: Condition, limit = Number.POSITIVE_INFINITY): boolean {
+  const values = oneOf ?? (equals === undefined ? undefined : [equals]);
+  if (values?.every((value) => typeof value === 'number' && value <= limit)) return true;
+  return [below, atMost].some((most) => most !== undefined && most <= limit);
+}
+
+const pathOf = (field: Condition['field']): readonly string[] => (typeof field === 'string' ? [field] : field);
+const sameField = (one: Condition['field'], other: Condition['field']): boolean => sameJson(pathOf(one), pathOf(other));
+const fieldText = (field: Condition['field']): string => pathOf(field).join('.');
+
+const amountsOf = (uses: readonly GrantUse[]): readonly number[] => uses.flatMap(({ amount }) => amount ?? []);
+
+/** Adds the numbers up as decimals, so that no rounding lets a sum exceed the total. */
+function exceeds(amounts: readonly number[], total: number): boolean {
+  const [limit = 0n, ...rest] = scaled([total, ...amounts]);
+  return rest.reduce((sum, amount) => sum + amount, 0n) > limit;
+}
+
+/** Whole multiples of the smallest power of ten that all of them have. */
+function scaled(values: readonly number[]): readonly bigint[] {
+  const scale = scaleOf(values);
+  return values.map((value) => {
+    const { digits, exponent } = decimalOf(value);
+    return digits * 10n ** BigInt(exponent - scale);
+  });
+}
+
+function scaleOf(values: readonly number[]): number {
+  return values.map((value) => decimalOf(value).exponent).reduce((least, next) => (next < least ? next : least));
+}
+
+/** The decimal as which JSON writes the number. */
+function decimalOf(value: number): { readonly digits: bigint; readonly exponent: number } {
+  const [mantissa = '0', exponent = '0'] = String(value).split('e');
+  const [whole = '0', fraction = ''] = mantissa.split('.');
+  return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
+}

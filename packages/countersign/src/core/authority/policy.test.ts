@@ -1,0 +1,116 @@
+// Policies: the tally as a table of votes.
+import { describe, expect, test } from 'vitest';
+import type { Json } from '../json.ts';
+import { type Ballot, type Policy, policyProblem, tally, type Vote, voteProblem } from './policy.ts';
+
+const approve: Json = { type: 'approve' };
+const reject: Json = { type: 'reject' };
+
+const vote = (by: string, roles: readonly string[] = [], decision: Json = approve): Vote => ({ by, roles, decision });
+const ballot = (...votes: Vote[]): Ballot => ({ votes, requestedBy: 'asker' });
+const finance = { roles: ['finance'] };
+const cfo = { roles: ['cfo'] };
+const two: Policy = { quorum: [{ of: finance, count: 2 }] };
+
+describe('tally', () => {
+  test('without a policy, one vote of anyone settles', () => {
+    expect(tally({}, ballot(), {})).toEqual({ status: 'waiting', missing: [{ of: {}, count: 1 }] });
+    expect(tally({}, ballot({ by: null, decision: approve }), {})).toMatchObject({ status: 'settled' });
+  });
+
+  test('each group needs its votes, and one person counts once, in one group', () => {
+    const policy: Policy = {
+      quorum: [
+        { of: finance, count: 1 },
+        { of: cfo, count: 1 },
+      ],
+    };
+    const both = vote('anna', ['finance', 'cfo']);
+    expect(tally(policy, ballot(both), {})).toEqual({ status: 'waiting', missing: [{ of: cfo, count: 1 }] });
+    expect(tally(policy, ballot(both, both), {})).toMatchObject({ status: 'waiting' });
+    // Anna moves to the other group, because Ben fits only one.
+    expect(tally(policy, ballot(both, vote('ben', ['finance'])), {})).toMatchObject({ status: 'settled' });
+  });
+
+  test('a delegate and the person they stand in for count once', () => {
+    const forBen: Vote = { ...vote('dora', ['finance']), onBehalfOf: 'ben' };
+    expect(tally(two, ballot(forBen, vote('ben', ['finance'])), {})).toMatchObject({ status: 'waiting' });
+    expect(tally(two, ballot(forBen, vote('dora', ['finance'])), {})).toMatchObject({ status: 'waiting' });
+    expect(tally(two, ballot(forBen, vote('anna', ['finance'])), {})).toMatchObject({ status: 'settled' });
+  });
+
+  test('a condition adds a group, also if it cannot be checked', () => {
+    const policy: Policy = {
+      quorum: [
+        { of: finance, count: 1 },
+        { of: cfo, count: 1, when: [{ field: 'amount', above: 10_000 }] },
+      ],
+    };
+    const votes = ballot(vote('anna', ['finance']));
+    expect(tally(policy, votes, { amount: 10_000 })).toMatchObject({ status: 'settled' });
+    expect(tally(policy, votes, { amount: 10_001 })).toMatchObject({ missing: [{ of: cfo, count: 1 }] });
+    expect(tally(policy, votes, { amount: '5' })).toMatchObject({ status: 'waiting' });
+    expect(tally(policy, votes, {})).toMatchObject({ status: 'waiting' });
+  });
+
+  test('one rejection settles, or a majority', () => {
+    const no = vote('ben', ['finance'], reject);
+    expect(tally(two, ballot(no), {})).toMatchObject({ status: 'settled', vote: { decision: reject } });
+    const majority: Policy = { quorum: [{ of: finance, count: 2 }], veto: 'majority' };
+    expect(tally(majority, ballot(no), {})).toMatchObject({ status: 'waiting' });
+    expect(tally(majority, ballot(no, vote('cara', ['finance'], reject)), {})).toMatchObject({
+      vote: { decision: reject },
+    });
+    const yes = ballot(no, vote('anna', ['finance']), vote('cara', ['finance']));
+    expect(tally(majority, yes, {})).toMatchObject({ status: 'settled', vote: { decision: approve } });
+  });
+
+  test('the last vote of a person counts, and an edit voids the votes before it', () => {
+    const edit: Json = { type: 'approve', edit: { amount: 5 } };
+    const anna = vote('anna', ['finance']);
+    const ben = vote('ben', ['finance'], edit);
+    expect(tally(two, ballot(anna, vote('anna', ['finance'], reject)), {})).toMatchObject({
+      vote: { decision: reject },
+    });
+    expect(tally(two, ballot(anna, ben), {})).toMatchObject({ status: 'waiting', missing: [{ count: 1 }] });
+    expect(tally(two, ballot(anna, ben, anna), {})).toMatchObject({ status: 'settled', vote: anna });
+    const again = vote('cara', ['finance'], { type: 'approve', edit: { amount: 6 } });
+    expect(tally(two, ballot(anna, ben, again), {})).toMatchObject({ missing: [{ count: 1 }] });
+    const majority: Policy = { ...two, veto: 'majority' };
+    const [noAnna, noCara] = [vote('anna', ['finance'], reject), vote('cara', ['finance'], reject)];
+    expect(tally(majority, ballot(noAnna, ben, noCara), {})).toMatchObject({ status: 'waiting' });
+  });
+
+  test('with four eyes, neither the requester nor an editor counts', () => {
+    const policy: Policy = { deciders: finance, notRequester: true };
+    const edit = vote('ben', ['finance'], { type: 'approve', edit: 1 });
+    expect(voteProblem(policy, ballot(), vote('asker', ['finance']))).toContain('started the run');
+    expect(voteProblem(policy, ballot(), { ...vote('dora', ['finance']), onBehalfOf: 'asker' })).toBeDefined();
+    expect(voteProblem(policy, ballot(), edit)).toBeUndefined();
+    expect(tally(policy, ballot(edit), {})).toMatchObject({ status: 'waiting' });
+    expect(voteProblem(policy, ballot(edit), vote('ben', ['finance']))).toContain('edited the input');
+    expect(voteProblem(policy, ballot(), vote('asker', ['finance'], reject))).toBeUndefined();
+  });
+
+  test('after an escalation, the people it names count', () => {
+    const escalated: Ballot = { ...ballot(vote('boss', ['manager'])), escalatedTo: [{ roles: ['manager'] }] };
+    expect(voteProblem({ deciders: finance }, ballot(), vote('boss', ['manager']))).toContain('not among its deciders');
+    expect(voteProblem({ deciders: finance }, escalated, vote('boss', ['manager']))).toBeUndefined();
+    expect(tally({ deciders: finance }, escalated, {})).toMatchObject({ status: 'settled' });
+  });
+});
+
+test('a policy that nobody can satisfy is refused', () => {
+  const people = { people: ['anna', 'ben'] };
+  expect(policyProblem({ quorum: [{ of: people, count: 2 }] })).toBeUndefined();
+  expect(policyProblem({ quorum: [{ of: people, count: 3 }] })).toContain('at most 2');
+  const both = [
+    { of: people, count: 1 },
+    { of: people, count: 2 },
+  ];
+  expect(policyProblem({ quorum: both })).toContain('at most 2');
+  expect(policyProblem({ deciders: { roles: ['finanse'] } }, ['finance'])).toContain('the role finanse');
+  expect(policyProblem({ deciders: { roles: [] } })).toContain('names no people');
+  expect(policyProblem({ decider: finance })).toContain('no decider');
+  expect(policyProblem({ quorum: [{ of: finance, count: 0 }] })).toContain('whole number');
+});

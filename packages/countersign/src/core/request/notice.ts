@@ -1,0 +1,102 @@
+// The notices of a question: what people are told about it, from what its record says now.
+
+import type { Who } from '../authority/policy.ts';
+import type { Json } from '../json.ts';
+import type { ToolRequestPart } from '../messages/message.ts';
+import { waitOf } from '../messages/turn-messages.ts';
+import { DEADLINE, type Interrupt } from '../run/event.ts';
+
+/**
+ * What people are told about a request. `opened`: it waits for them. `doubt`: it asks about a call whose outcome is unknown.
+ * `escalated` and `assigned`: it waits for other people now. `decided`, `expired` and `withdrawn`: it is over.
+ */
+export type NoticeType =
+  | 'opened'
+  | 'doubt'
+  | 'reminded'
+  | 'escalated'
+  | 'assigned'
+  | 'decided'
+  | 'expired'
+  | 'withdrawn';
+
+/** `key`: unique among the notices of the question, and always the same for the same notice. */
+export type QuestionNotice = {
+  readonly key: string;
+  readonly type: NoticeType;
+  /** Which reminder or escalation it is, from 1; 0 for other notices. */
+  readonly number: number;
+  readonly at: number;
+};
+
+/** The parts of a question that its notices come from. */
+export type NoticedQuestion = {
+  readonly kind: string;
+  readonly part: ToolRequestPart;
+  readonly createdAt: number;
+  readonly settledAt: number | null;
+  readonly progress: {
+    readonly escalatedTo: readonly Who[];
+    readonly assignedTo: string | null;
+    readonly assignments?: number;
+    readonly assignedAt?: number;
+  } | null;
+  readonly settlement: {
+    readonly decision?: Json | undefined;
+    readonly by?: string | null;
+    readonly channel?: string | null | undefined;
+  } | null;
+};
+
+/** The notices up to this time, in order. A later call returns the same ones and perhaps more, except for earlier assignments. */
+export function noticesOf(question: NoticedQuestion, now: number): readonly QuestionNotice[] {
+  const { kind, createdAt, settledAt } = question;
+  const opened: QuestionNotice = notice(kind === 'unknown-outcome' ? 'doubt' : 'opened', createdAt, 'opened');
+  const meanwhile = [...escalations(question), ...assignment(question), ...reminders(question, now)];
+  meanwhile.sort((a, b) => a.at - b.at);
+  if (settledAt === null) return [opened, ...meanwhile];
+  return [opened, ...meanwhile, notice(endOf(question), settledAt, 'settled')];
+}
+
+function notice(type: NoticeType, at: number, key: string, number = 0): QuestionNotice {
+  return { key, type, number, at };
+}
+
+/** The record does not say when they happened, only when they were due. */
+function escalations(question: NoticedQuestion): readonly QuestionNotice[] {
+  const { escalate = [] } = timesOf(question);
+  const count = question.progress?.escalatedTo.length ?? 0;
+  return escalate.slice(0, count).flatMap(({ at }, index) => {
+    return isOfThisRound(question, at) ? notice('escalated', at, `escalated-${index + 1}`, index + 1) : [];
+  });
+}
+
+function assignment({ progress, createdAt }: NoticedQuestion): readonly QuestionNotice[] {
+  const { assignedTo = null, assignments = 1, assignedAt = createdAt } = progress ?? {};
+  if (assignedTo === null) return [];
+  return [notice('assigned', assignedAt, `assigned-${assignedTo}-${assignments}`)];
+}
+
+function reminders(question: NoticedQuestion, now: number): readonly QuestionNotice[] {
+  const { remindAt, reminders = remindAt === undefined ? [] : [remindAt], expiresAt = Infinity } = timesOf(question);
+  const { settledAt } = question;
+  const isOver = (at: number): boolean => at >= expiresAt || (settledAt !== null && at >= settledAt);
+  return reminders.flatMap((at, index) => {
+    const isDue = at <= now && !isOver(at) && isOfThisRound(question, at);
+    return isDue ? notice('reminded', at, `reminded-${index + 1}`, index + 1) : [];
+  });
+}
+
+/** An edit that others must agree to is a new question, with the times of the first one. */
+function isOfThisRound({ part, createdAt }: NoticedQuestion, at: number): boolean {
+  return part.metadata?.round === undefined || at > createdAt;
+}
+
+function timesOf({ part }: NoticedQuestion): Partial<Interrupt> {
+  return waitOf((part.metadata ?? {}) as Partial<Interrupt>);
+}
+
+function endOf({ settlement }: NoticedQuestion): NoticeType {
+  if (settlement?.decision === undefined) return 'withdrawn';
+  return settlement.by === DEADLINE && settlement.channel === null ? 'expired' : 'decided';
+}

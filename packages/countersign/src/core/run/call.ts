@@ -1,0 +1,165 @@
+// The state of a run: its history, its open turn, and the phase of each call in that turn.
+import type { Ballots } from '../authority/ballots.ts';
+import type { Policy } from '../authority/policy.ts';
+import type { Json } from '../json.ts';
+import type { Message, Metadata, Part } from '../messages/message.ts';
+import type { CallIds, Decision, FinishReason, HostStart, Interrupt, InterruptKind, Preview, Result } from './event.ts';
+import type { GrowList, GrowSet } from './grow.ts';
+import type { Usage } from './usage.ts';
+
+/** How far a call has come. */
+export type Phase =
+  /** Nothing has happened yet. */
+  | { readonly at: 'open' }
+  /** The call asks a person. */
+  | { readonly at: 'waiting'; readonly interrupt: Interrupt }
+  /** A person decided that the body runs. */
+  | { readonly at: 'cleared' }
+  /**
+   * The body was started. If `next` sees this, the process died while the body ran: its outcome is unknown. `host`: a program
+   * outside runs it, and may report until then.
+   */
+  | { readonly at: 'started'; readonly since?: number; readonly progress: Progress; readonly host?: HostStart }
+  /** The sub-agent asks a person. */
+  | { readonly at: 'sub-agent-waiting'; readonly interruptId: string; readonly messages: readonly Message[] }
+  /** The sub-agent stopped in the middle and needs no decision: it continues from these messages. */
+  | { readonly at: 'sub-agent-held'; readonly messages: readonly Message[] }
+  /** `isPending`: it finished while a sibling waited, and was read back from messages. */
+  | { readonly at: 'settled'; readonly result: Result; readonly isPending?: true };
+
+/** What a started body records: nothing, whether it has passed its commit point, or each event of its sub-agent. */
+export type Progress = 'unknown' | 'uncommitted' | 'committed' | 'sub-agent';
+
+export type Call = CallIds & {
+  readonly name: string;
+  readonly metadata?: Metadata;
+  /** The input that runs: the proposed one, or the edited one. */
+  readonly input: Json;
+  /** Present if a person edited the input: the model's input, and the last editor if known. */
+  readonly edit?: { readonly proposed: Json; readonly by?: string };
+  /** The input as the approved card showed it, or as the tool's schema had parsed it for the card. */
+  readonly runsWith?: Json;
+  /** The preview on the approved card, until the body asks for itself. Before the body starts, it must still be true. */
+  readonly approvedPreview?: Preview;
+  readonly phase: Phase;
+  /** The value that a person gave the body to continue with; absent at the first run. */
+  readonly resumed?: { readonly value: Json };
+  /** How often the call has asked; the next interrupt gets the next number. */
+  readonly pauses: number;
+  readonly starts: number;
+  /** Results of the steps of the body that are done. */
+  readonly steps: ReadonlyMap<string, Json>;
+  /** The last decision, the question it was made on (absent if a sub-agent asked), and a note of each decision before. */
+  readonly decided?: {
+    readonly interrupt?: Interrupt;
+    readonly decision: Decision;
+    readonly earlier: readonly Metadata[];
+  };
+  /** The kinds of questions that were answered with `approve` or `restart`. */
+  readonly approvals: readonly InterruptKind[];
+  /** The grant that let the call run without a question, and the amount taken from its budget. */
+  readonly granted?: { readonly id: string; readonly amount?: number };
+  /** The policy that it was approved by. Later questions about the call are decided by the same people. */
+  readonly policy?: Policy;
+  /** The result of an earlier start that came too late to settle the call. */
+  readonly endedLate?: Result;
+  readonly subAgent?: SubAgent;
+};
+
+/** The conversation inside a call: of an agent that is used as a tool, or of a `generate` whose pause a tool passes on. */
+export type SubAgent = {
+  /** Present if its events are recorded as they happen. `begun`: the state includes its last prompt or decisions. */
+  readonly recorded?: { readonly state: State; readonly begun: boolean };
+  /** Decisions since it last waited: it continues with `now`; `later` were made while it ran. */
+  readonly decisions?: { readonly now?: Json; readonly later: readonly Json[] };
+  /** The tool was an agent when its body was last started in a store. */
+  readonly isAgent?: true;
+};
+
+/** A reply of the model while some of its calls are open. */
+export type Turn = {
+  readonly content: readonly Part[];
+  /** In the order of the model's calls. */
+  readonly calls: readonly Call[];
+  /** The index of each call in `calls`, by its id; only if there are many. */
+  readonly places?: ReadonlyMap<string, number>;
+  readonly metadata?: Message['metadata'];
+  /** Present once a person decided something in this turn. */
+  readonly resumed?: Json;
+};
+
+export type MayHaveActed = { readonly name: string; readonly ref: string; readonly text: string };
+
+export type State = {
+  /** Everything before the open turn. */
+  readonly history: GrowList<Message>;
+  /** Every `ref` used in the run. */
+  readonly refs: GrowSet<string>;
+  readonly mayHaveActed: readonly MayHaveActed[];
+  readonly turn?: Turn;
+  /** What the questions of the open turn have collected, those of sub-agents included; absent if nothing. */
+  readonly ballots?: Ballots;
+  /** User messages that wait for the pending decisions. */
+  readonly queued: readonly Message[];
+  /** Replies of the model since the user last spoke. */
+  readonly turnsUsed: number;
+  /** How the last reply ended, while nothing came after it. */
+  readonly reply?: { readonly finishReason: FinishReason; readonly finishMessage?: string };
+  readonly ended?: { readonly reason: FinishReason; readonly message?: string };
+  /** The run is one call of a program outside. */
+  readonly outside?: true;
+  /** The recorded tokens of all replies, including those of sub-agents. */
+  readonly usage?: Usage;
+};
+
+export function newTurn(content: readonly Part[], calls: readonly Call[]): Turn {
+  if (calls.length <= FEW_CALLS) return { content, calls };
+  return { content, calls, places: new Map(calls.map(({ id }, index) => [id, index])) };
+}
+
+/** So many calls are searched faster than a map is made. */
+const FEW_CALLS = 8;
+
+/** The index of a call in its turn; -1 if it is not there. */
+export function placeOf({ calls, places }: Turn, callId: string): number {
+  return places ? (places.get(callId) ?? -1) : calls.findIndex(({ id }) => id === callId);
+}
+
+export function newCall(ids: CallIds, name: string, input: Json): Call {
+  return { ...ids, name, input, phase: OPEN, pauses: 0, starts: 0, steps: NO_STEPS, approvals: NO_APPROVALS };
+}
+
+const OPEN: Phase = { at: 'open' };
+const NO_APPROVALS: readonly InterruptKind[] = [];
+const NO_STEPS: ReadonlyMap<string, Json> = new Map();
+
+export function callOf({ turn }: State, callId: string): Call | undefined {
+  return turn?.calls[placeOf(turn, callId)];
+}
+
+/** The call has its result, or its turn is closed: it can no longer change. */
+export function isOver(state: State, callId: string): boolean {
+  const { phase } = callOf(state, callId) ?? {};
+  return phase === undefined || phase.at === 'settled';
+}
+
+/** The id of the interrupt that the call, or its sub-agent, waits on. */
+export function pendingInterruptId({ phase }: Call): string | undefined {
+  if (phase.at === 'waiting') return phase.interrupt.id;
+  return phase.at === 'sub-agent-waiting' ? phase.interruptId : undefined;
+}
+
+/** The time until which a program outside may report the result of the call; undefined if none runs it. */
+export function hostUntil({ phase }: Call): number | undefined {
+  return phase.at === 'started' ? phase.host?.until : undefined;
+}
+
+/** A person is asked whether the call has taken effect. */
+export function isInDoubt({ phase }: Call): boolean {
+  return phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome';
+}
+
+/** The number of the pause is part of an interrupt's id: a decision on the first question never fits the second. */
+export function interruptId(callId: string, pause: number): string {
+  return pause > 1 ? `${callId}/${pause}` : callId;
+}

@@ -1,0 +1,256 @@
+// Sub-agents: the conversation inside a call, how events change it, and which questions wait in it.
+
+import { isObject, type Json } from '../json.ts';
+import { loadMessages, messagesOf } from '../messages/load-messages.ts';
+import {
+  isToolRequest,
+  type Message,
+  type Part,
+  type ToolRequestPart,
+  type ToolResponsePart,
+} from '../messages/message.ts';
+import { requestPart } from '../messages/turn-messages.ts';
+import { type Call, isInDoubt, type State, type SubAgent } from './call.ts';
+import type { Decision, RunEvent } from './event.ts';
+
+/** The state of the conversation: recorded, or read from its messages. */
+export function subAgentState(call: Call): State {
+  return call.subAgent?.recorded?.state ?? loadMessages(lastPause(call)).state;
+}
+
+function lastPause({ phase, resumed }: Call): readonly Message[] {
+  if (phase.at === 'sub-agent-waiting' || phase.at === 'sub-agent-held') return phase.messages;
+  return (resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages ?? [];
+}
+
+/** The sub-agent has begun and does not wait as a whole. Its questions can be decided meanwhile. */
+export function isSubAgentActive({ phase, subAgent }: Call): boolean {
+  if (!subAgent?.decisions && !subAgent?.recorded) return false;
+  return phase.at !== 'settled' && phase.at !== 'sub-agent-waiting';
+}
+
+/** The call has a sub-agent that has begun and is not over. */
+export function hasSubAgent(call: Call): boolean {
+  const { at } = call.phase;
+  return isSubAgentActive(call) || at === 'sub-agent-held' || at === 'sub-agent-waiting';
+}
+
+/** Whenever the sub-agent is started, it continues with everything that was decided by then. */
+export function startSubAgent(call: Call): Call {
+  const { phase, subAgent } = call;
+  // It may have to continue from the same place again.
+  const held = phase.at === 'sub-agent-held' ? { ...call, resumed: resumedWith(phase.messages) } : call;
+  const { recorded, decisions } = subAgent ?? {};
+  if (!recorded || !decisions || decisions.later.length === 0) return held;
+  const resume = withoutSettled(recorded.state, mergeResumes(pendingDecisions(subAgent)));
+  if (isEmpty(resume)) return { ...held, subAgent: { ...subAgent, decisions: { ...decisions, later: [] } } };
+  return continueWith(call, lastPause(call), resume);
+}
+
+export function advanceSubAgent(
+  call: Call,
+  progress: RunEvent & { type: 'call-went-on' },
+  fold: (state: State, event: RunEvent) => State,
+): Call {
+  const state = subAgentEvents(progress).reduce(fold, subAgentState(call));
+  const advanced: Call = { ...call, subAgent: { ...call.subAgent, recorded: { state, begun: true } } };
+  if (call.phase.at !== 'sub-agent-waiting') return advanced;
+  // A result came late. If nothing else waits, the sub-agent continues.
+  const messages = messagesOf(state);
+  const phase = waitingParts(state, []).length > 0 ? call.phase : ({ at: 'sub-agent-held' } as const);
+  return { ...advanced, phase: { ...phase, messages } };
+}
+
+/** The events of a sub-agent have the time of the event that carries them. */
+export function subAgentEvents({ inside, at }: RunEvent & { type: 'call-went-on' }): readonly RunEvent[] {
+  return inside.map((event) => (event.at === undefined && at !== undefined ? { ...event, at } : event));
+}
+
+export function changeSubAgent(call: Call, change: (state: State) => State): Call {
+  const recorded = call.subAgent?.recorded;
+  if (!recorded) return call;
+  return { ...call, subAgent: { ...call.subAgent, recorded: { ...recorded, state: change(recorded.state) } } };
+}
+
+/** The sub-agent stopped in the middle and continues as from messages. */
+export function holdSubAgent(call: Call, given: readonly Message[] | undefined): Call {
+  const messages = given ?? messagesOf(subAgentState(call));
+  return { ...changeSubAgent(withRecordUnless(given, call), resumable), phase: { at: 'sub-agent-held', messages } };
+}
+
+/** A last reply that was of no use, such as invalid output, is dropped: no model accepts its own reply as the last. */
+function resumable({ ended: _ended, reply, ...state }: State): State {
+  const isUseless = reply && !state.turn && state.history.last?.role === 'model';
+  return isUseless ? { ...state, history: state.history.withoutLast() } : state;
+}
+
+/** The sub-agent asks a person, unless the questions were decided while it ran: then it continues at once. */
+export function pauseSubAgent(call: Call, interruptId: string, given: readonly Message[] | undefined): Call {
+  const messages = given ?? messagesOf(subAgentState(call));
+  const { decisions, ...subAgent } = withRecordUnless(given, call).subAgent ?? {};
+  const later = mergeResumes(decisions?.later ?? []);
+  const resume = subAgent.recorded ? withoutSettled(subAgent.recorded.state, later) : later;
+  const { resumed: _resumed, ...rest } = call;
+  const paused: Call = { ...rest, pauses: call.pauses + 1, subAgent };
+  return isEmpty(resume)
+    ? { ...paused, phase: { at: 'sub-agent-waiting', interruptId, messages } }
+    : continueWith(paused, messages, resume);
+}
+
+function withRecordUnless(given: readonly Message[] | undefined, call: Call): Call {
+  return given === undefined ? call : forgetRecord(call);
+}
+
+/** Forgets the recorded conversation: the body asks for itself, or begins again. */
+export function forgetRecord(call: Call): Call {
+  if (!call.subAgent?.recorded) return call;
+  const { recorded: _recorded, ...subAgent } = call.subAgent;
+  return { ...call, subAgent };
+}
+
+/** Decides questions of the sub-agent. If it is running, it hears of the decisions when it next pauses. */
+export function decideSubAgent(call: Call, { resume }: Decision & { type: 'inside' }): Call {
+  if (call.phase.at === 'sub-agent-waiting') return continueWith(call, call.phase.messages, resume);
+  const { later = [], ...decisions } = call.subAgent?.decisions ?? {};
+  return { ...call, subAgent: { ...call.subAgent, decisions: { ...decisions, later: [...later, resume] } } };
+}
+
+function continueWith(call: Call, messages: readonly Message[], resume: Json): Call {
+  const { recorded } = call.subAgent ?? {};
+  return {
+    ...call,
+    subAgent: {
+      ...call.subAgent,
+      ...(recorded && { recorded: { ...recorded, begun: false } }),
+      decisions: { now: resume, later: [] },
+    },
+    resumed: resumedWith(messages, resume),
+    phase: { at: 'cleared' },
+  };
+}
+
+export function resumedWith(messages: readonly Message[], resume?: Json): NonNullable<Call['resumed']> {
+  return { value: { messages, ...(resume !== undefined && { resume }) } as unknown as Json };
+}
+
+function mergeResumes(resumes: readonly Json[]): Json {
+  const merged: Record<string, Json[]> = {};
+  for (const resume of resumes as readonly Record<string, readonly Json[]>[])
+    for (const [verb, parts] of Object.entries(resume)) {
+      merged[verb] ??= [];
+      for (const part of parts) merged[verb].push(part);
+    }
+  return merged;
+}
+
+const isEmpty = (resume: Json): boolean => Object.keys(resume as object).length === 0;
+
+/** Drops decisions on calls that are over: another decision, made at the same time, has ended them. */
+function withoutSettled(state: State, resume: Json): Json {
+  const verbs = Object.entries((isObject(resume) ? resume : {}) as Readonly<Record<string, readonly Json[]>>);
+  if (verbs.length === 0) return {};
+  const open = new Set(openRefs(state, []));
+  return Object.fromEntries(
+    verbs.flatMap(([verb, parts]) => {
+      const kept = parts.filter((part) => open.has(refsOf(part as never)));
+      return kept.length > 0 ? [[verb, kept]] : [];
+    }),
+  );
+}
+
+/** The calls of a conversation and of its sub-agents that are not over, as `refsOf` gives them. */
+function openRefs({ turn }: State, path: readonly string[]): readonly string[] {
+  return (turn?.calls ?? []).flatMap((call) => {
+    if (call.phase.at === 'settled') return [];
+    const own = [...path, call.ref];
+    return [JSON.stringify(own), ...(hasSubAgent(call) ? openRefs(subAgentState(call), own) : [])];
+  });
+}
+
+/** The questions that wait in a conversation and in its sub-agents, with the `path` that leads to them. */
+export function waitingParts(state: State, path: readonly string[]): readonly ToolRequestPart[] {
+  return (state.turn?.calls ?? []).flatMap((call) => {
+    const inside = waitingInSubAgent(call, path);
+    if (call.phase.at !== 'waiting') return inside;
+    const part = requestPart(call);
+    return [path.length > 0 ? { ...part, metadata: { ...part.metadata, path } } : part, ...inside];
+  });
+}
+
+export function waitingInSubAgent(call: Call, path: readonly string[]): readonly ToolRequestPart[] {
+  if (!isSubAgentActive(call) && call.phase.at !== 'sub-agent-waiting') return [];
+  const deeper = [...path, call.ref];
+  const decided = decidedRefs(call);
+  return waitingParts(subAgentState(call), deeper).filter((part) => !decided.has(refsOf(part, deeper.length)));
+}
+
+/** Decided questions whose decisions are not part of the recorded conversation yet, as `refsOf` gives them. */
+export function decidedRefs({ phase, subAgent }: Call): ReadonlySet<string> {
+  if (!subAgent?.decisions || phase.at === 'sub-agent-waiting') return NONE;
+  return new Set(pendingDecisions(subAgent).flatMap(decisionRefs));
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function pendingDecisions({ recorded, decisions }: SubAgent = {}): readonly Json[] {
+  const { now, later = [] } = decisions ?? {};
+  return now === undefined || recorded?.begun ? later : [now, ...later];
+}
+
+/** The questions that a resumption of a sub-agent decides, as `refsOf` gives them. */
+export function decisionRefs(resume: Json): readonly string[] {
+  if (!isObject(resume)) return [];
+  const parts = Object.values(resume).flatMap((parts) => (Array.isArray(parts) ? (parts as never[]) : []));
+  return parts.map((part) => refsOf(part));
+}
+
+/** The refs that lead to a call, and its own, as one string, without the first `skipped` of them. */
+export function refsOf(part: ToolRequestPart | ToolResponsePart, skipped = 0): string {
+  const { path } = part.metadata ?? {};
+  const { ref } = 'toolRequest' in part ? part.toolRequest : part.toolResponse;
+  return JSON.stringify([...(Array.isArray(path) ? path : []), ref].slice(skipped));
+}
+
+/** The messages of a sub-agent that refused its decisions, with new ids for those questions. */
+export function askedAgain(messages: readonly Message[], { subAgent }: Call): readonly Message[] {
+  const decided = new Set(decisionRefs(subAgent?.decisions?.now ?? null));
+  return withNextPause(messages, decided, []);
+}
+
+function withNextPause(
+  messages: readonly Message[],
+  decided: ReadonlySet<string>,
+  path: readonly string[],
+): readonly Message[] {
+  const at = messages.findLastIndex(({ role }) => role === 'model');
+  const open = messages[at];
+  if (!open) return messages;
+  const content = open.content.map((part): Part => {
+    if (!isToolRequest(part)) return part;
+    const { ref } = part.toolRequest;
+    const { inner, pauses = 1, ...metadata } = part.metadata ?? {};
+    if (isObject(inner) && Array.isArray(inner.messages)) {
+      const deeper = { ...inner, messages: withNextPause(inner.messages, decided, [...path, ref]) };
+      return { ...part, metadata: { ...part.metadata, inner: deeper } };
+    }
+    if (!decided.has(JSON.stringify([...path, ref])) || typeof pauses !== 'number') return part;
+    return { ...part, metadata: { ...metadata, pauses: pauses + 1 } };
+  });
+  return messages.with(at, { ...open, content });
+}
+
+/** The call, or one in its sub-agent, was started and has no result, and no person is asked about it yet. */
+export function isUnaskedDoubt(call: Call): boolean {
+  return hasNoResult(call) || callsInside(call).some(isUnaskedDoubt);
+}
+
+/** The outcome of a call in the sub-agent is unknown, whether or not a person is asked about it. */
+export function isSubAgentInDoubt(call: Call): boolean {
+  return callsInside(call).some((inner) => hasNoResult(inner) || isInDoubt(inner) || isSubAgentInDoubt(inner));
+}
+
+const hasNoResult = ({ phase }: Call): boolean => phase.at === 'started' && phase.progress !== 'sub-agent';
+
+function callsInside(call: Call): readonly Call[] {
+  return hasSubAgent(call) ? (subAgentState(call).turn?.calls ?? []) : [];
+}

@@ -1,0 +1,279 @@
+// The timeline of a run: all its steps with start and end, in one list. The CLI, traces and the inbox are views of it.
+
+import type { Policy, Vote, Who } from '../authority/policy.ts';
+import { defined, type Json } from '../json.ts';
+import { isToolRequest, type Message, type Part } from '../messages/message.ts';
+import {
+  type BallotEvent,
+  type Decision,
+  type FinishReason,
+  type Interrupt,
+  isKnown,
+  type Result,
+  type RunEvent,
+  type SubAgentPause,
+  usageIn,
+} from './event.ts';
+import type { Usage } from './usage.ts';
+
+/** An event with the time at which it was recorded, in milliseconds. */
+export type TimedEvent = RunEvent & { readonly at: number };
+
+/** A call of a tool, as the timeline names it. */
+export type TimelineCall = { readonly id: string; readonly name: string };
+
+/** One thing that happened. `startedAt` says since when; null if the start is not recorded. */
+export type TimelineEntry = {
+  /** The place of the event in the run, starting at 1. */
+  readonly seq: number;
+  readonly at: number;
+  /** The calls of sub-agents that it happened inside of, the outermost first; empty in the run itself. */
+  readonly path: readonly TimelineCall[];
+} /** `outside`: the run is one call of a program outside. */ & (
+  | { readonly type: 'user-spoke'; readonly messages: readonly Message[]; readonly outside?: true }
+  | {
+      readonly type: 'model-replied';
+      readonly startedAt: number;
+      readonly content: readonly Part[];
+      readonly calls: readonly TimelineCall[];
+      /** Absent if no model was called. */
+      readonly model?: string;
+      readonly finishReason: FinishReason;
+      /** Absent if the provider did not report it. */
+      readonly usage?: Usage;
+    }
+  /** A grant let the call run without a question. */
+  | { readonly type: 'call-granted'; readonly call: TimelineCall; readonly grantId: string; readonly amount?: number }
+  | { readonly type: 'call-started'; readonly call: TimelineCall }
+  /** Without `result` the body stopped to ask. */
+  | {
+      readonly type: 'call-ended';
+      readonly call: TimelineCall;
+      readonly startedAt: number | null;
+      readonly result?: Result;
+    }
+  | { readonly type: 'wait-started'; readonly call: TimelineCall; readonly interrupt: Interrupt | SubAgentPause }
+  /** Without `decision` the question was withdrawn. */
+  | {
+      readonly type: 'wait-ended';
+      readonly call: TimelineCall;
+      readonly startedAt: number | null;
+      readonly interrupt?: Interrupt | SubAgentPause;
+      readonly decision?: Decision;
+    }
+  /** `edit`: the input that others are asked about from now on, because this vote did not settle the question. */
+  | { readonly type: 'vote-cast'; readonly call: TimelineCall; readonly vote: Vote; readonly edit?: Json }
+  | { readonly type: 'question-escalated'; readonly call: TimelineCall; readonly to: Who }
+  | {
+      readonly type: 'question-assigned';
+      readonly call: TimelineCall;
+      readonly to: string | null;
+      readonly by: string | null;
+    }
+  | {
+      readonly type: 'policy-applied';
+      readonly call: TimelineCall;
+      readonly policy: Policy;
+      readonly by: string | null;
+    }
+  | { readonly type: 'step-done'; readonly call: TimelineCall; readonly step: string }
+  | { readonly type: 'call-committed'; readonly call: TimelineCall }
+  /** The call of an outside program may run, and waits until that program runs it. */
+  | { readonly type: 'call-cleared'; readonly call: TimelineCall }
+  | { readonly type: 'call-held'; readonly call: TimelineCall }
+  | { readonly type: 'late-result'; readonly call: TimelineCall; readonly result: Result }
+  | { readonly type: 'run-failed'; readonly message: string | null }
+  | { readonly type: 'run-continued' }
+  | { readonly type: 'run-ended'; readonly reason: FinishReason; readonly message?: string }
+);
+
+type Distribute<T> = T extends unknown
+  ? Omit<T, 'seq' | 'at' | 'path'> & { readonly path?: TimelineEntry['path'] }
+  : never;
+type NewEntry = Distribute<TimelineEntry>;
+
+/** The list of a whole run. */
+export function timelineOf(events: readonly TimedEvent[]): readonly TimelineEntry[] {
+  return events.flatMap(createTimeline());
+}
+
+/** Reads the events of one run in order, for example as they arrive, and returns the entries that each adds. */
+export function createTimeline(): (event: TimedEvent) => readonly TimelineEntry[] {
+  const run = new Conversation([]);
+  let seq = 0;
+  return (event) => {
+    seq += 1;
+    const common = { seq, at: event.at };
+    return run.read(event, event.at).map((entry) => ({ path: [], ...entry, ...common }) as TimelineEntry);
+  };
+}
+
+type OpenCall = TimelineCall & {
+  startedAt?: number | undefined;
+  wait?: { readonly at: number; readonly interrupt: Interrupt | SubAgentPause } | undefined;
+  readonly conversation: Conversation;
+};
+
+/** A run, or the conversation of a sub-agent inside one of its calls. */
+class Conversation {
+  readonly #path: readonly TimelineCall[];
+  readonly #calls = new Map<string, OpenCall>();
+  /** When the model last received something to reply to. */
+  #modelSince: number | undefined;
+
+  constructor(path: readonly TimelineCall[]) {
+    this.#path = path;
+  }
+
+  read(event: RunEvent, at: number): readonly NewEntry[] {
+    if (!isKnown(event)) return [];
+    const entries = this.#read(event, at);
+    if (GIVES_THE_MODEL_A_TURN.has(event.type)) this.#modelSince = at;
+    return this.#path.length === 0 ? entries : entries.map((entry) => ({ path: this.#path, ...entry }));
+  }
+
+  #read(event: RunEvent, at: number): readonly NewEntry[] {
+    switch (event.type) {
+      case 'user-spoke':
+        return [defined({ type: 'user-spoke', messages: event.messages, outside: event.outside })];
+      case 'model-replied': {
+        const { content, model, finishReason } = event;
+        const names = new Map(
+          content.filter(isToolRequest).map(({ toolRequest: { ref, name } }) => [ref, name] as const),
+        );
+        const calls = event.calls.map(({ id, ref }) => named(this.#add(id, names.get(ref) ?? UNKNOWN)));
+        const startedAt = this.#modelSince ?? at;
+        const usage = usageIn(event);
+        return [defined({ type: 'model-replied', startedAt, content, calls, model, finishReason, usage })];
+      }
+      case 'call-granted': {
+        const { callId, grantId, amount } = event;
+        return [defined({ type: 'call-granted', call: named(this.#call(callId)), grantId, amount })];
+      }
+      case 'call-started': {
+        const call = this.#call(event.callId);
+        call.startedAt = at;
+        return [{ type: 'call-started', call: named(call) }];
+      }
+      case 'call-cleared':
+        return [{ type: 'call-cleared', call: named(this.#call(event.callId)) }];
+      case 'call-went-on': {
+        const { conversation } = this.#call(event.callId);
+        return event.inside.flatMap((inner) => conversation.read(inner, at));
+      }
+      case 'call-interrupted': {
+        const call = this.#call(event.callId);
+        const { interrupt } = event;
+        const ended = call.startedAt === undefined ? [] : [endedBody(call)];
+        call.wait = { at, interrupt };
+        return [...ended, { type: 'wait-started', call: named(call), interrupt }];
+      }
+      case 'decision-made':
+        return [endedWait(this.#call(event.callId), event.decision)];
+      case 'call-settled': {
+        const call = this.#call(event.callId);
+        return [...withdrawn(call), endedBody(call, event.result)];
+      }
+      case 'run-ended':
+        return [
+          ...[...this.#calls.values()].flatMap(withdrawn),
+          defined({ type: 'run-ended', reason: event.reason, message: event.message }),
+        ];
+      case 'step-done':
+        return [{ type: 'step-done', call: named(this.#call(event.callId)), step: event.step }];
+      case 'call-committed':
+        return [{ type: 'call-committed', call: named(this.#call(event.callId)) }];
+      case 'call-held':
+        return [{ type: 'call-held', call: named(this.#call(event.callId)) }];
+      case 'call-ended-late':
+        return [this.#lateResult(event.path ?? [], event.callId, event.result)];
+      case 'vote-cast':
+      case 'question-escalated':
+      case 'question-assigned':
+      case 'policy-applied':
+        return [this.#ballotEntry(event) ?? ballotEntry(event, UNKNOWN_CALL)];
+      case 'run-failed':
+        return [{ type: 'run-failed', message: messageIn(event.error) }];
+      case 'run-went-on':
+        return [{ type: 'run-continued' }];
+    }
+  }
+
+  /** A late result is recorded in the run itself; `path` leads to the call inside. */
+  #lateResult([outer, ...inner]: readonly string[], callId: string, result: Result): NewEntry {
+    if (outer !== undefined) return this.#call(outer).conversation.#lateResult(inner, callId, result);
+    return { type: 'late-result', path: this.#path, call: named(this.#call(callId)), result };
+  }
+
+  /** Votes, escalations and assignments are recorded in the root run, even if a sub-agent asks. */
+  #ballotEntry(event: BallotEvent): NewEntry | undefined {
+    for (const call of this.#calls.values()) {
+      if (call.wait?.interrupt.id === event.interruptId)
+        return { path: this.#path, ...ballotEntry(event, named(call)) };
+      const inside = call.conversation.#ballotEntry(event);
+      if (inside) return inside;
+    }
+    return undefined;
+  }
+
+  #call(id: string): OpenCall {
+    return this.#calls.get(id) ?? this.#add(id, UNKNOWN);
+  }
+
+  #add(id: string, name: string): OpenCall {
+    const call = { id, name, conversation: new Conversation([...this.#path, { id, name }]) };
+    this.#calls.set(id, call);
+    return call;
+  }
+}
+
+const UNKNOWN = 'unknown';
+
+const GIVES_THE_MODEL_A_TURN: ReadonlySet<RunEvent['type']> = new Set([
+  'user-spoke',
+  'model-replied',
+  'call-settled',
+  'run-failed',
+  'run-went-on',
+]);
+
+const UNKNOWN_CALL: TimelineCall = { id: UNKNOWN, name: UNKNOWN };
+
+function ballotEntry(event: BallotEvent, call: TimelineCall): NewEntry {
+  switch (event.type) {
+    case 'vote-cast':
+      return defined({ type: event.type, call, vote: event.vote, edit: event.edit?.input });
+    case 'question-escalated':
+      return { type: event.type, call, to: event.to };
+    case 'question-assigned':
+      return { type: event.type, call, to: event.to, by: event.by };
+    case 'policy-applied':
+      return { type: event.type, call, policy: event.policy, by: event.by };
+  }
+}
+
+const named = ({ id, name }: OpenCall): TimelineCall => ({ id, name });
+
+function endedBody(call: OpenCall, result?: Result): NewEntry {
+  const { startedAt = null } = call;
+  call.startedAt = undefined;
+  return { type: 'call-ended', call: named(call), startedAt, ...(result && { result }) };
+}
+
+function endedWait(call: OpenCall, decision?: Decision): NewEntry {
+  const { wait } = call;
+  call.wait = undefined;
+  return {
+    type: 'wait-ended',
+    call: named(call),
+    startedAt: wait?.at ?? null,
+    ...defined({ interrupt: wait?.interrupt, decision }),
+  };
+}
+
+const withdrawn = (call: OpenCall): readonly NewEntry[] => (call.wait ? [endedWait(call)] : []);
+
+function messageIn(error: unknown): string | null {
+  const { error: inner } = (error ?? {}) as { readonly error?: { readonly message?: unknown } };
+  return typeof inner?.message === 'string' ? inner.message : null;
+}

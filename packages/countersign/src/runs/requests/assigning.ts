@@ -1,0 +1,76 @@
+// Assigns a question to a person, who should decide it. Others still may.
+import { ConflictError, UsageError } from '../../core/errors.ts';
+import { aStringOrNull, type OptionTable } from '../../core/options.ts';
+import { event } from '../../core/run/event.ts';
+import type { Drives } from '../driving/driving.ts';
+import { stayFailed } from '../journal/outcome.ts';
+import { voterOf } from '../people.ts';
+import { readRun } from '../port/read-run.ts';
+import { unknownInterrupt } from '../port/run-id.ts';
+import type { NewRun } from '../port/store.ts';
+import { refusalOf } from '../port/store-errors.ts';
+import { type PendingCard, pendingCards, runIdOf } from './card.ts';
+import { policyOn } from './progress.ts';
+import { trustedState } from './view.ts';
+import { electorateOf } from './votes.ts';
+
+/** Options of `runs.assign`. */
+export type AssignOptions = {
+  /** The person to decide; null removes the assignment. */
+  readonly to: string | null;
+  /** Who assigns it. */
+  readonly by?: string | null;
+};
+
+export const ASSIGN_OPTIONS: OptionTable<AssignOptions> = {
+  to: { ...aStringOrNull, required: true },
+  by: aStringOrNull,
+};
+
+/** Resolves once it is recorded. Records nothing if the question is assigned to this person already. */
+export async function assign(drives: Drives, interruptId: string, options: AssignOptions): Promise<void> {
+  const { to, by = null } = options;
+  const runId = runIdOf(interruptId);
+  await drives.time.tell();
+  for (;;) {
+    const loaded = await readRun(drives.store, runId);
+    if (!loaded) throw unknownInterrupt(interruptId);
+    const { run: record } = loaded;
+    const state = await trustedState(loaded);
+    const card = pendingCards(runId, state).get(interruptId);
+    if (!card) throw await notPending(drives, interruptId);
+    if ((card.progress?.assignedTo ?? null) === to) return;
+    if (to !== null) await refuseUnable(drives, record, card, interruptId, to);
+    const { run, journal } = drives.open(record, state, drives.agent(record.agent, state), { claim: 'none' });
+    run.record(event({ type: 'question-assigned', interruptId: card.id, to, by }));
+    stayFailed(run, record);
+    if (!(await refusalOf(journal.recorded()))) return;
+  }
+}
+
+/** Throws if a vote of this person would be refused. If the engine cannot know their roles, the vote will tell. */
+async function refuseUnable(
+  { people }: Drives,
+  run: NewRun,
+  card: PendingCard,
+  interruptId: string,
+  to: string,
+): Promise<void> {
+  const policy = policyOn(card);
+  if (!policy) return;
+  const electorate = electorateOf(policy, card, run);
+  const voter = await voterOf(people, { by: to }, {}, electorate);
+  const circles = [policy.deciders, ...(policy.quorum ?? []).map(({ of }) => of)];
+  const isUnknown = !people.rolesOf && circles.some((who) => who?.roles?.length);
+  if (isUnknown || electorate.mayVote({ by: to, ...voter })) return;
+  const message = `${interruptId} cannot be assigned to ${to}, because ${to} is not allowed to decide it. Name one of its deciders.`;
+  throw new UsageError('not-allowed', { status: 403, interruptId, to }, message);
+}
+
+async function notPending({ store }: Drives, interruptId: string): Promise<Error> {
+  const record = await store.interrupt(interruptId);
+  if (!record) return unknownInterrupt(interruptId);
+  const { runId, settlement } = record;
+  const message = `Interrupt ${interruptId} is no longer pending. Reload the run.`;
+  return new ConflictError('already-decided', { interruptId, runId, settlement }, message);
+}

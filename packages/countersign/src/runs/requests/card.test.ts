@@ -1,0 +1,56 @@
+// The card of a question in its rounds.
+import { expect, test } from 'vitest';
+import { newState } from '../../core/messages/load-messages.ts';
+import { event, type RunEvent } from '../../core/run/event.ts';
+import { fold } from '../../core/run/state.ts';
+import { type PendingCard, pendingCards, willRun } from './card.ts';
+
+const policy = { quorum: [{ of: { roles: ['finance'] }, count: 2 }] };
+const asked: readonly RunEvent[] = [
+  event({
+    type: 'model-replied',
+    content: [{ toolRequest: { name: 'pay', ref: 'r', input: { amount: 9 } } }],
+    calls: [{ id: 'c', ref: 'r' }],
+    finishReason: 'stop',
+  }),
+  event({
+    type: 'call-interrupted',
+    callId: 'c',
+    interrupt: { id: 'c', kind: 'approval', payload: true, title: 'Pay 9', policy, runsWith: { amount: 9, fee: 1 } },
+  }),
+];
+const vote = { by: 'ben', decision: { type: 'approve', edit: { amount: 5 } } };
+const cards = (...events: readonly RunEvent[]) => pendingCards('run', [...asked, ...events].reduce(fold, newState()));
+
+test('the card carries the policy of its question', () => {
+  expect([...cards().keys()]).toEqual(['run:c']);
+  expect(cards().get('run:c')?.part.metadata).toMatchObject({ policy });
+});
+
+test('an edit that others must agree to has a card of its own, which shows the edited input', () => {
+  const edit = { input: { amount: 5 }, bound: { runsWith: { amount: 5, fee: 2 } } };
+  const after = cards(event({ type: 'vote-cast', interruptId: 'c', vote, edit }));
+  expect([...after.keys()]).toEqual(['run:c~2']);
+  const card = after.get('run:c~2') as PendingCard;
+  expect(card.part.toolRequest.input).toEqual({ amount: 5 });
+  expect(willRun(card.part)).toEqual({ amount: 5, fee: 2 });
+  expect(card.part.metadata).toMatchObject({ round: 2, editedFrom: { amount: 9 }, editedBy: 'ben' });
+  expect(card.interrupt).not.toHaveProperty('title');
+});
+
+test('the preview on the card of an edit is that of the input before', () => {
+  const [first, second] = asked as [RunEvent, RunEvent & { type: 'call-interrupted' }];
+  const preview = { value: ['pay 9'] };
+  const previewed = { ...second, interrupt: { ...second.interrupt, preview } } as RunEvent;
+  const voted = event({ type: 'vote-cast', interruptId: 'c', vote, edit: { input: { amount: 5 } } });
+  const shown = { preview: { failed: expect.stringContaining('edited') }, earlierPreview: preview };
+  const card = pendingCards('run', [first, previewed, voted].reduce(fold, newState())).get('run:c~2');
+  expect(card).toMatchObject({ interrupt: shown, part: { metadata: shown } });
+});
+
+test('a vote that changes nothing about the question keeps its card', () => {
+  const plain = { by: 'ben', decision: { type: 'approve' } };
+  const after = cards(event({ type: 'vote-cast', interruptId: 'c', vote: plain }));
+  expect([...after.keys()]).toEqual(['run:c']);
+  expect(after.get('run:c')?.part).toEqual(cards().get('run:c')?.part);
+});

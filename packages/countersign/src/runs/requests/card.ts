@@ -1,0 +1,213 @@
+// Cards: how a question is shown to a person, and the digest that binds a decision to it.
+import { type QuestionEdit, type QuestionProgress, roundId } from '../../core/authority/ballots.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import type { ToolRequestPart } from '../../core/messages/message.ts';
+import { requestPart, waitOf } from '../../core/messages/turn-messages.ts';
+import { type Call, callOf, pendingInterruptId } from '../../core/run/call.ts';
+import { interruptIdOf } from '../../core/run/decide.ts';
+import type { Bound, Interrupt, Preview } from '../../core/run/event.ts';
+import type { State } from '../../core/run/state.ts';
+import { isSubAgentActive, isUnaskedDoubt, waitingInSubAgent } from '../../core/run/sub-agents.ts';
+import { shortHash } from '../port/chain.ts';
+import type { NewInterrupt } from '../port/store.ts';
+
+/** A pending question. `cardRecord`, `interruptView` and the cards of the UI are views of it. */
+export type PendingCard = {
+  readonly id: string;
+  /** The request as in the messages. A decision is made on it, and the digest covers it. */
+  readonly part: ToolRequestPart;
+  readonly interrupt: Interrupt;
+  readonly tool: string;
+  readonly kind: Interrupt['kind'];
+  /** What the tool wants the person to see. */
+  readonly payload: Json;
+  /** Absent for an untouched question. */
+  readonly progress?: QuestionProgress;
+};
+
+/** The public id of a question. It begins with the id of the run, so that a decision finds its run. */
+export const interruptKey = (runId: string, id: string): string => `${runId}:${id}`;
+
+export const runIdOf = (interruptKey: string): string => interruptKey.slice(0, Math.max(0, interruptKey.indexOf(':')));
+
+/** The pending questions, by their key; with a `callId`, only those of that call. */
+export function pendingCards(runId: string, state: State, callId?: string): ReadonlyMap<string, PendingCard> {
+  const calls = openCalls(state, callId);
+  // Called often, mostly when nothing is pending.
+  if (!calls.some((call) => pendingInterruptId(call) !== undefined || isSubAgentActive(call))) return NO_CARDS;
+  const cards = new Map<string, PendingCard>();
+  for (const call of calls)
+    for (const card of cardsOf(call)) {
+      const progress = state.ballots?.get(card.id);
+      const id = progress ? roundId(card.id, progress.round) : card.id;
+      cards.set(interruptKey(runId, id), progress ? cardWith(progress, card) : card);
+    }
+  return cards;
+}
+
+function cardWith(progress: QuestionProgress, { id, tool, kind, payload, interrupt, part }: PendingCard): PendingCard {
+  const { edit, round } = progress;
+  const common = { id, tool, kind, payload, progress };
+  if (!edit) return { ...common, interrupt, part };
+  // The title said what would have happened before the edit.
+  const { title: _title, runsWith: _with, readAnew: _anew, ...asked } = interrupt;
+  const { title: _shown, runsWith: _bound, readAnew: _read, ...metadata } = part.metadata ?? {};
+  const { input } = part.toolRequest;
+  const previews = interrupt.preview && { preview: NOT_COMPUTED, earlierPreview: interrupt.preview };
+  return {
+    ...common,
+    interrupt: { ...asked, ...boundOf(edit), ...previews },
+    part: {
+      toolRequest: { ...part.toolRequest, input: edit.input },
+      metadata: { ...metadata, ...boundOf(edit), ...previews, round, editedFrom: input, editedBy: edit.by },
+    },
+  };
+}
+
+/** The engine compares it with the preview of the first round before the call starts, and asks again if it differs. */
+const NOT_COMPUTED: Preview = { failed: 'The input was edited. The preview is computed again before the call runs.' };
+
+/** The input that an edited call runs with, if others agree. */
+function boundOf({ bound }: QuestionEdit): Bound {
+  if (!bound) return { readAnew: true };
+  return bound.runsWith === undefined ? {} : { runsWith: bound.runsWith };
+}
+
+/** The calls in doubt, themselves or inside, about which no person was asked `before`; in a failed run perhaps not even now. */
+export function newlyInDoubt(state: State, before?: () => State): ReadonlySet<string> {
+  const calls = openCalls(state);
+  const unasked = calls.filter(isUnaskedDoubt);
+  const asked = calls.filter((call) => doubtsOf(call).length > 0);
+  if (unasked.length + asked.length === 0) return NO_CALLS;
+  const known = new Set(before && openCalls(before()).flatMap(doubtsOf));
+  const newly = asked.filter((call) => !doubtsOf(call).every((id) => known.has(id)));
+  return new Set([...unasked, ...newly].map(({ id }) => id));
+}
+
+function doubtsOf(call: Call): readonly string[] {
+  return cardsOf(call).flatMap(({ id, kind }) => (kind === 'unknown-outcome' ? id : []));
+}
+
+function openCalls(state: State, callId?: string): readonly Call[] {
+  if (state.ended) return [];
+  if (callId === undefined) return state.turn?.calls ?? [];
+  const call = callOf(state, callId);
+  return call ? [call] : [];
+}
+
+const NO_CALLS: ReadonlySet<string> = new Set();
+
+const NO_CARDS: ReadonlyMap<string, PendingCard> = new Map();
+
+function cardsOf(call: Call): readonly PendingCard[] {
+  const { phase } = call;
+  const inside = waitingInSubAgent(call, []).map((part) => innerCard(call, part));
+  if (phase.at !== 'waiting') return inside;
+  const card = new WaitingCard(call, phase.interrupt);
+  return inside.length === 0 ? [card] : [card, ...inside];
+}
+
+/** The question of a call. Its part is made when it is needed: most callers look at deadlines and ids only. */
+class WaitingCard implements PendingCard {
+  readonly id: string;
+  readonly interrupt: Interrupt;
+  readonly tool: string;
+  readonly kind: Interrupt['kind'];
+  readonly payload: Json;
+  readonly #call: Call;
+
+  constructor(call: Call, interrupt: Interrupt) {
+    this.id = interrupt.id;
+    this.interrupt = interrupt;
+    this.tool = call.name;
+    this.kind = interrupt.kind;
+    this.payload = interrupt.payload;
+    this.#call = call;
+  }
+
+  get part(): ToolRequestPart {
+    return requestPart(this.#call);
+  }
+}
+
+/** The question of a sub-agent, read from its request. */
+function innerCard(call: Call, part: ToolRequestPart): PendingCard {
+  const id = interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
+  const { metadata = {} } = part;
+  const wait = waitOf(metadata as Partial<Interrupt>);
+  const kind = kindOn(part);
+  const payload = metadata.interrupt as Json;
+  return { id, part, interrupt: { id, kind, payload, ...wait }, tool: part.toolRequest.name, kind, payload };
+}
+
+/** The input for the body: as requested, or as the tool's schema reads it. */
+export function willRun({ toolRequest, metadata }: ToolRequestPart): Json {
+  return (metadata?.runsWith === undefined ? toolRequest.input : metadata.runsWith) as Json;
+}
+
+/** The row of a new question. */
+export function cardRecord(key: string, card: PendingCard, runId: string, agent: string, now: number): NewInterrupt {
+  const { part, tool, kind, interrupt } = card;
+  // The part has everything that is shown: the tool, its input and the payload.
+  const shown = { part } as unknown as Json;
+  return {
+    id: key,
+    runId,
+    agent,
+    tool,
+    kind,
+    risk: interrupt.risk ?? null,
+    labels: interrupt.labels ?? [],
+    createdAt: now,
+    expiresAt: interrupt.expiresAt ?? null,
+    // A new card after an edit continues with the next reminder.
+    remindAt: interrupt.reminders?.find((at) => at > now) ?? interrupt.remindAt ?? null,
+    card: shown,
+    digest: digestOf(key, shown),
+  };
+}
+
+/** The kind of a question, from its card. */
+export function kindOn({ metadata }: ToolRequestPart): Interrupt['kind'] {
+  return (metadata?.interruptKind ?? 'interrupt') as Interrupt['kind'];
+}
+
+/** The title of a question, from its card. */
+export function titleOn({ metadata }: ToolRequestPart): string | null {
+  return typeof metadata?.title === 'string' ? metadata.title : null;
+}
+
+/** The reversibility and the previews of a question, from its card. */
+export function classOn({ metadata }: ToolRequestPart): Nullable<'reversibility' | 'preview' | 'earlierPreview'> {
+  const {
+    reversibility = null,
+    preview = null,
+    earlierPreview = null,
+  } = waitOf((metadata ?? {}) as Partial<Interrupt>);
+  return { reversibility, preview, earlierPreview };
+}
+
+/** Which part of a question its notices show, from its card; null for everything. */
+export function noticeOn({ metadata }: ToolRequestPart): 'title-only' | null {
+  return metadata?.notice === 'title-only' ? 'title-only' : null;
+}
+
+type Nullable<Key extends keyof Interrupt> = { readonly [K in Key]-?: NonNullable<Interrupt[K]> | null };
+
+/** Covers the id of the question and everything on its card. */
+export function digestOf(key: string, card: Json): string {
+  return shortHash(`${key}\n${canonical(card)}`);
+}
+
+/** The same text for equal JSON, in any order of keys. */
+export function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const object = value as { readonly [key: string]: Json | undefined };
+  let text = '';
+  for (const key of Object.keys(object).sort()) {
+    const field = object[key];
+    if (field !== undefined) text += `${text && ','}${JSON.stringify(key)}:${canonical(field)}`;
+  }
+  return `{${text}}`;
+}

@@ -1,0 +1,68 @@
+// Escalations: after a while without a decision, more people may decide. Who a manager is, is asked when it is due.
+import type { QuestionProgress } from '../../core/authority/ballots.ts';
+import { dueOn, type Waiting } from '../../core/authority/due.ts';
+import type { Who } from '../../core/authority/policy.ts';
+import { type Escalation, event, type RunEvent } from '../../core/run/event.ts';
+import type { State } from '../../core/run/state.ts';
+import type { NewRun } from '../port/store.ts';
+import { type PendingCard, pendingCards } from './card.ts';
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** What escalations ask a directory of people. */
+export type Managers = {
+  readonly managerOf?: (person: string) => MaybePromise<string | undefined>;
+  readonly membersOf?: (role: string) => MaybePromise<readonly string[]>;
+};
+
+export function waitingOn({ interrupt, progress }: PendingCard): Waiting {
+  return { interrupt, escalations: progress?.escalatedTo.length ?? 0 };
+}
+
+export function isEscalationDue(runId: string, state: State, now: number): boolean {
+  return [...pendingCards(runId, state).values()].some((card) => dueOn(waitingOn(card), now)?.do === 'escalate');
+}
+
+/** The escalations that are due, to be recorded. Rejects if the directory of people fails; then they stay due. */
+export async function dueEscalations(
+  run: Pick<NewRun, 'id' | 'startedBy'>,
+  state: State,
+  now: number,
+  people: Managers,
+): Promise<readonly RunEvent[]> {
+  const events: RunEvent[] = [];
+  for (const card of pendingCards(run.id, state).values()) {
+    let { progress } = card;
+    for (let escalations = progress?.escalatedTo.length ?? 0; ; escalations++) {
+      const due = dueOn({ interrupt: card.interrupt, escalations }, now);
+      if (due?.do !== 'escalate') break;
+      const to = await resolved(due.to, { ...card, ...(progress && { progress }) }, run.startedBy, people);
+      progress = { ...(progress ?? NOTHING), escalatedTo: [...(progress?.escalatedTo ?? []), to] };
+      events.push(event({ type: 'question-escalated', interruptId: card.id, to }));
+    }
+  }
+  return events;
+}
+
+const NOTHING: QuestionProgress = { votes: [], round: 1, escalatedTo: [] };
+
+/** `manager` becomes the current managers, if there are any. */
+async function resolved(
+  to: Escalation['to'],
+  { interrupt, progress }: PendingCard,
+  startedBy: string | null,
+  { managerOf, membersOf }: Managers,
+): Promise<Who> {
+  if (to !== 'manager') return to;
+  const policy = progress?.policy ?? interrupt.policy;
+  const circles: readonly Who[] = [
+    ...(policy?.deciders ? [policy.deciders] : []),
+    ...(policy?.quorum ?? []).map(({ of }) => of),
+    ...(progress?.escalatedTo ?? []),
+    { people: [progress?.assignedTo, policy ? undefined : startedBy].filter((id) => typeof id === 'string') },
+  ];
+  const members = await Promise.all(circles.flatMap(({ roles = [] }) => roles).map((role) => membersOf?.(role) ?? []));
+  const people = new Set([...circles.flatMap((who) => who.people ?? []), ...members.flat()]);
+  const managers = await Promise.all([...people].map((person) => managerOf?.(person)));
+  return { people: [...new Set(managers.filter((id) => typeof id === 'string'))] };
+}

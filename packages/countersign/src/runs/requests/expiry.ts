@@ -1,0 +1,66 @@
+// Deadlines that have passed decide as their question says.
+
+import { dueOn } from '../../core/authority/due.ts';
+import { matchDecisions, readResume } from '../../core/run/decide.ts';
+import type { Interrupt } from '../../core/run/event.ts';
+import type { State } from '../../core/run/state.ts';
+import { applyDecisions, DEADLINE } from '../../loop/resume.ts';
+import type { Run } from '../../loop/run.ts';
+import type { StoreTime } from '../port/store-time.ts';
+import { type PendingCard, pendingCards } from './card.ts';
+import { decisionPart, type Settlement, type Withdrawal } from './decision.ts';
+import { waitingOn } from './escalation.ts';
+
+/** Records how a question was settled. */
+export type Settling = {
+  readonly runId: string;
+  settle(key: string, settlement: Settlement | Omit<Withdrawal, 'decision' | 'channel'>): void;
+};
+
+/** Asks for the time if a deadline, escalation or settling time may have passed: a failover may have changed the clock of the store. */
+export async function fetchTimeIfExpired(
+  runId: string,
+  state: State,
+  time: Pick<StoreTime, 'now' | 'ask'>,
+): Promise<void> {
+  const now = time.now();
+  const isStarted = state.turn?.calls.some(({ phase }) => phase.at === 'started');
+  if (isStarted || [...pendingCards(runId, state).values()].some((card) => dueOn(waitingOn(card), now)))
+    await time.ask();
+}
+
+/** The deadline of the question has passed. */
+export function isExpired({ interrupt: { expiresAt } }: PendingCard, now: number): boolean {
+  return expiresAt !== undefined && expiresAt <= now;
+}
+
+/** A question in the run has expired. */
+export function hasExpired(runId: string, state: State, now: number): boolean {
+  return [...pendingCards(runId, state).values()].some((card) => isExpired(card, now));
+}
+
+/** What the deadline decides. A question without a call to run is cancelled instead of approved. */
+export function endingOf({ interrupt, kind, progress }: PendingCard): NonNullable<Interrupt['onExpiry']> {
+  const { onExpiry = 'reject' } = interrupt;
+  if (onExpiry !== 'approve') return onExpiry;
+  // No deadline agrees to an edit: it was others who had to.
+  if (progress?.edit) return 'reject';
+  return kind === 'question' ? 'cancel' : 'approve';
+}
+
+/** Records the decisions of expired questions. */
+export function expireCards(run: Run, settling: Settling, now: number): void {
+  for (const [key, card] of pendingCards(settling.runId, run.state)) {
+    if (!isExpired(card, now)) continue;
+    const type = endingOf(card);
+    const note = 'No one decided in time.';
+    const part = decisionPart(card.part, type === 'approve' ? type : { type, reason: note }, {
+      by: DEADLINE,
+      note,
+    });
+    const { matched, faults } = matchDecisions(run.state.turn, readResume([part]), () => false);
+    if (faults.length > 0) continue;
+    settling.settle(key, { decision: { type }, by: DEADLINE, channel: null, note, at: now });
+    applyDecisions(run, matched, undefined);
+  }
+}

@@ -1,0 +1,93 @@
+// The fields of an append beside its events: status, deadline, outcome, and the questions it opens and settles.
+
+import { nextDueAt, type Waiting } from '../../core/authority/due.ts';
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
+import { hostUntil } from '../../core/run/call.ts';
+import { type Limits, next } from '../../core/run/next.ts';
+import type { State } from '../../core/run/state.ts';
+import type { Append, NewRun, ProgressedInterrupt, RunStatus } from '../port/store.ts';
+import { cardRecord, type PendingCard, pendingCards } from './card.ts';
+import { waitingOn } from './escalation.ts';
+import { progressOn } from './progress.ts';
+
+export type ProjectionInput = {
+  readonly run: NewRun;
+  readonly before: State;
+  readonly after: State;
+  readonly limits: Limits;
+  readonly now: number;
+  /** The settlements, by the key of the question. */
+  readonly settlements: ReadonlyMap<string, Json>;
+};
+
+type Projection = Pick<Append, 'status' | 'wakeAt' | 'outcome' | 'opened' | 'settled' | 'progressed'>;
+
+export function project(input: ProjectionInput): Projection {
+  const { run, after, limits, now } = input;
+  const before = pendingCards(run.id, input.before);
+  const cards = pendingCards(run.id, after);
+  const status = statusOf(after, limits);
+  return {
+    status,
+    wakeAt: wakeAtOf([...cards.values()].map(waitingOn), after),
+    outcome: outcomeOf(after, status),
+    opened: [...cards]
+      .filter(([key]) => !before.has(key))
+      .map(([key, card]) => ({ ...cardRecord(key, card, run.id, run.agent, now), ...progressIn(card, run) })),
+    settled: [...before]
+      .filter(([key]) => !cards.has(key))
+      .map(([id]) => ({
+        id,
+        settlement: input.settlements.get(id) ?? { withdrawn: true, at: now },
+      })),
+    ...(input.before.ballots !== after.ballots && { progressed: progressedIn(before, cards, run) }),
+  };
+}
+
+function progressedIn(before: Cards, after: Cards, run: NewRun): readonly ProgressedInterrupt[] {
+  return [...after].flatMap(([id, card]) => {
+    const earlier = before.get(id);
+    if (!earlier || earlier.progress === card.progress) return [];
+    return [{ id, progress: null, ...progressIn(card, run), ...noticeOf(earlier, card) }];
+  });
+}
+
+/** After an escalation, people get a reminder at once: it was due when the escalation was. */
+function noticeOf(before: PendingCard, after: PendingCard): { readonly remindAt?: number } {
+  const { escalations } = waitingOn(after);
+  const escalation =
+    escalations > waitingOn(before).escalations ? after.interrupt.escalate?.[escalations - 1] : undefined;
+  return escalation ? { remindAt: escalation.at } : {};
+}
+
+type Cards = ReadonlyMap<string, PendingCard>;
+
+/** Only where something has happened to the question: a card without it has what its policy asks for. */
+function progressIn(card: PendingCard, { startedBy }: NewRun): { readonly progress?: Json } {
+  return card.progress ? { progress: progressOn(card, startedBy) as Json } : {};
+}
+
+export function statusOf(state: State, limits: Limits): RunStatus {
+  if (state.ended?.reason === 'aborted') return 'cancelled';
+  const step = next(state, limits);
+  if (step.do === 'finish') return 'done';
+  return step.do === 'wait' ? 'waiting' : 'running';
+}
+
+/** The earliest deadline or escalation of a pending question, or end of a start that a program outside was granted. */
+function wakeAtOf(waiting: readonly Waiting[], { turn }: State): number | null {
+  const ends = turn?.calls.flatMap((call) => hostUntil(call) ?? []) ?? [];
+  const times = [...waiting.flatMap((question) => nextDueAt(question) ?? []), ...ends];
+  return times.length > 0 ? Math.min(...times) : null;
+}
+
+/** The finish reason of the last reply counts only if nothing follows it. */
+function outcomeOf(state: State, status: RunStatus): Json {
+  const reason = state.ended?.reason ?? (status === 'done' ? state.reply?.finishReason : undefined);
+  return withUsage(reason === undefined ? null : { finishReason: reason }, state);
+}
+
+/** Adds the tokens of the run to its outcome, so that lists have them without reading events. */
+export function withUsage(outcome: Json, { usage }: State): Json {
+  return usage ? { ...(isObject(outcome) ? (outcome as JsonObject) : {}), usage } : outcome;
+}

@@ -1,0 +1,81 @@
+// A decision on a settled question: the recorded decision, or the error that says who was first.
+
+import { ConflictError } from '../../core/errors.ts';
+import { type Json, sameJson } from '../../core/json.ts';
+import type { ToolRequestPart } from '../../core/messages/message.ts';
+import { drillMark } from '../../core/run/drill.ts';
+import { DEADLINE } from '../../core/run/event.ts';
+import type { GivenGrant } from '../grants/view.ts';
+import type { InterruptRecord, Store } from '../port/store.ts';
+import { digestOf, kindOn, type PendingCard, willRun } from './card.ts';
+import { type DecisionInput, decisionOf, type Settlement, type Withdrawal } from './decision.ts';
+
+/** The recorded decision; the same for a caller that decides the same again. */
+export type Decided = Settlement & {
+  readonly interruptId: string;
+  readonly runId: string;
+  /** The grant that was given with the decision. */
+  readonly grant?: GivenGrant;
+  /** Present if the request was a drill, which had to be rejected and could not run. */
+  readonly drill?: true;
+};
+
+/** Throws if the question was settled differently. */
+export function settledAs(
+  { id: interruptId, runId, agent, settlement, settledAt }: InterruptRecord,
+  decision: DecisionInput,
+): Decided {
+  const recorded = settlement as unknown as Settlement | Withdrawal | null;
+  const said = decisionOf(decision);
+  if (recorded?.decision !== undefined && sameJson(recorded.decision, said))
+    return { interruptId, runId, ...recorded, ...drillMark({ agent }) };
+  const at = new Date(recorded?.at ?? settledAt ?? Number.NaN);
+  // The row may have been edited by hand, with an invalid time.
+  const when = Number.isNaN(at.getTime()) ? '' : ` at ${at.toISOString()}`;
+  const what = recorded?.decision ? decidedAs(recorded, when) : withdrawnAs(recorded, when);
+  const message = `Interrupt ${interruptId} ${what} Reload the run.`;
+  throw new ConflictError('already-decided', { interruptId, runId, settlement }, message);
+}
+
+function decidedAs({ by, channel, decision }: Settlement, when: string): string {
+  const said = JSON.stringify(decision);
+  if (by === DEADLINE && channel === null) return `expired${when}. Its deadline decided: ${said}.`;
+  return `was decided by ${by ?? 'someone'}${when}: ${said}.`;
+}
+
+function withdrawnAs(recorded: Settlement | Withdrawal | null, when: string): string {
+  const by = recorded?.by ? ` by ${recorded.by}` : '';
+  const why = recorded?.note ? ` (${recorded.note})` : '';
+  return `was withdrawn${by}${when}${why}. Nothing is left to decide.`;
+}
+
+export function endedRun(runId: string): ConflictError {
+  return new ConflictError('already-decided', { runId }, `Run ${runId} has ended, so there is nothing left to decide.`);
+}
+
+/** Throws if the decision was made on another card than the recorded one. */
+export async function refuseOutdated(
+  store: Store,
+  interruptId: string,
+  { part }: PendingCard,
+  digest: string | undefined,
+): Promise<void> {
+  if (digest === undefined || digest === digestOf(interruptId, { part } as unknown as Json)) return;
+  // An older version may have made the card differently. It is accepted if it shows the recorded question.
+  const kept = await store.interrupt(interruptId);
+  if (kept && digest === kept.digest && digest === digestOf(interruptId, kept.card) && shows(kept.card, part)) return;
+  throw new ConflictError(
+    'outdated-card',
+    { interruptId },
+    `The decision on ${interruptId} was made on another card than the one that waits. Load it again.`,
+  );
+}
+
+/** The tool, the input that would run and the payload are the recorded ones. */
+export function shows(card: Json, recorded: ToolRequestPart): boolean {
+  const { part } = card as unknown as { readonly part: ToolRequestPart };
+  const [shown, asked] = [part, recorded].map(
+    (one) => [one.toolRequest, willRun(one), kindOn(one), one.metadata?.interrupt ?? null] as unknown as Json,
+  );
+  return sameJson(shown, asked);
+}
