@@ -1,7 +1,7 @@
 // The options of an instance, and their checks.
 import { isObject } from './core/json.ts';
 import { aContext, aFunction, anything, aTimerMs, aWholeNumber, type OptionTable } from './core/options.ts';
-import type { Context, Rule } from './loop/tool/definition.ts';
+import type { Context, PolicyFor, Rule } from './loop/tool/definition.ts';
 import type { ModelInput, Providers } from './models/resolve.ts';
 import type { RetryPolicy } from './models/retry.ts';
 import type { DrillsOptions } from './runs/drills/drill-options.ts';
@@ -53,6 +53,13 @@ export type CountersignOptions<C extends Context = Context> = {
   readonly people?: People;
   /** Makes calls ask by tool, label, risk or reversibility, even if their tools do not. The first rule that fits counts. */
   readonly rules?: readonly Rule[];
+  /**
+   * Adds a policy to a request: the name of one, the policy itself, or undefined. It is called once, when the request is made, and again
+   * for an edited input. What it returns is recorded and joins the other policies of the request.
+   * @example
+   * policyFor: ({ tool, input }) => (tool === 'pay' && input.amount > 100 ? { deciders: { roles: ['finance'] } } : undefined)
+   */
+  readonly policyFor?: PolicyFor;
   /** How long a worker may be silent before another takes over its runs; 7,500 ms by default. */
   readonly leaseMs?: number;
   /** How long a stop waits for the model's reply; after that the next worker asks again. 10,000 ms by default. */
@@ -86,6 +93,7 @@ export const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   notify: anything,
   people: anything,
   // Rules that are undefined may be ones that were not found.
+  policyFor: aFunction,
   rules: { is: 'an array of rules', fits: Array.isArray, neverUndefined: true },
   leaseMs: aTimerMs,
   graceMs: aTimerMs,

@@ -29,8 +29,8 @@ import type {
   ToolDefinition,
   UnknownNames,
 } from './loop/tool/definition.ts';
-import { checkPolicy, refuseUnknownPolicy } from './loop/tool/policies.ts';
-import { checkRules, ruleFor } from './loop/tool/rules.ts';
+import { checkPolicy, type Policies, refuseUnknownPolicy } from './loop/tool/policies.ts';
+import { checkRules } from './loop/tool/rules.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/tool/schema.ts';
 import { interrupt, tool } from './loop/tool/tool.ts';
 import { checkName } from './loop/tool/tool-config.ts';
@@ -78,6 +78,7 @@ export class Countersign<C extends Context = Context> {
   readonly #tools = new Map<string, ToolDefinition>();
   readonly #policies = new Map<string, PolicyConfig>();
   readonly #rules: Rule[] = [];
+  readonly #defaults: { deciders?: Policies['defaultDeciders'] } = {};
   #hasPolicies = false;
   readonly #prompts = new Map<string, PromptDefinition>();
   readonly #promptDir: string | undefined;
@@ -112,6 +113,7 @@ export class Countersign<C extends Context = Context> {
       notify = {},
       people = {},
       rules = [],
+      policyFor,
       leaseMs = 7_500,
       graceMs = 10_000,
       maxRunSize = 8_388_608,
@@ -134,7 +136,8 @@ export class Countersign<C extends Context = Context> {
       policies: {
         named: this.#policies,
         rules: this.#rules,
-        ...defined({ membersOf: people.membersOf, roles: people.roles }),
+        defaultDeciders: (run) => this.#defaults.deciders?.(run),
+        ...defined({ membersOf: people.membersOf, roles: people.roles, policyFor }),
       },
     };
     checkRules(rules, people.roles);
@@ -178,29 +181,29 @@ export class Countersign<C extends Context = Context> {
     this.#hasPolicies = true;
   }
 
+  /** Who decides requests whose policies name nobody: for servers, before they serve. By default anyone who reaches `runs.decide`. */
+  decideByDefault(deciders: (run: { readonly startedBy: string | null }) => readonly string[] | undefined): void {
+    this.#defaults.deciders = deciders;
+  }
+
   /** Whether a policy was defined here, by its name or with a tool: then some requests may be for people who did not start them. */
   get hasPolicies(): boolean {
     return this.#hasPolicies;
   }
 
   /**
-   * Adds rules behind those of `countersign({ rules })`: the first one that fits a call makes it ask. Define the policies that they
+   * Adds rules to those of `countersign({ rules })`. All that fit a call count. Define the policies that they
    * name before. For programs that load agents of others, as the command line does with `countersign.config.ts`.
    * @example
-   * ai.applyRules([{ reversibility: 'irreversible', policy: 'payments' }, { label: 'production', policy: true }]);
+   * ai.applyRules([{ reversibility: 'irreversible', policy: 'payments' }, { tool: 'drop_*', then: 'deny' }]);
    */
   applyRules(rules: readonly Rule[]): void {
     checkRules(rules, this.#settings.policies.roles);
     for (const { tool: name, policy } of rules) {
       refuseUnknownPolicy(policy, this.#policies, 'A rule');
-      if (name !== undefined && this.#defined.has(name)) throw ruleForAgent(name);
+      for (const one of [name ?? []].flat()) if (this.#defined.has(one)) throw ruleForAgent(one);
     }
     this.#rules.push(...rules);
-  }
-
-  /** The first rule for calls of this tool, by what the tool declares. */
-  ruleFor({ definition }: { readonly definition: ToolDefinition }): Rule | undefined {
-    return ruleFor(this.#rules, definition);
   }
 
   /** Defines a question: the model calls it to ask, and a person's answer is its result. */

@@ -3,7 +3,8 @@ export { z } from 'zod';
 export { type Condition, meets } from './core/authority/condition.ts';
 export type { Grant, GrantRequest, GrantStatus, GrantUse, Serves } from './core/authority/grant.ts';
 export type { GrantMaximum } from './core/authority/grant-maximum.ts';
-export type { Group, Missing, Policy, Vote, Who } from './core/authority/policy.ts';
+export type { Group, Policies, Policy, Vote, Who } from './core/authority/policy.ts';
+export type { Missing } from './core/authority/tally.ts';
 export {
   ConflictError,
   CountersignError,
@@ -98,7 +99,6 @@ export type { Absence, Absences, AbsentOptions } from './runs/requests/absences.
 export type { AssignOptions } from './runs/requests/assigning.ts';
 export type { DecideResult } from './runs/requests/deciding.ts';
 export type { DecisionInput } from './runs/requests/decision.ts';
-export type { ProposedDecision } from './runs/requests/policy.ts';
 export type { VotingProgress } from './runs/requests/progress.ts';
 export type { Decided } from './runs/requests/settled.ts';
 export type { ListedRun, RunInterrupt, RunView } from './runs/requests/view.ts';

@@ -40,9 +40,9 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   const options = readOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   const prepared = prepareDriver(settings, options, schema, subAgent ? 'leave-out' : 'refuse');
-  // Inside a stored run, the clock, the stop signal and the grants of that run apply.
-  const { clock, worker, grants } = subAgent ?? {};
-  const driver = { ...prepared, ...defined({ clock, worker, grants }) };
+  // Inside a stored run, the clock, the stop signal, the grants and the people of that run apply.
+  const { clock, worker, grants, asker } = subAgent ?? {};
+  const driver = { ...prepared, ...defined({ clock, worker, grants, asker }) };
   const { state, spoken, storedIn } = subAgent?.past
     ? recorded(subAgent.past, options)
     : loadMessages(withSystem(options));
@@ -159,7 +159,7 @@ export function hear(
     throw new UsageError('decision-pending', { pending: undecided.map((call) => call.ref) }, message);
   }
   if (whilePending === 'cancel') cancelOpenCalls(run, kept, by);
-  run.record(event({ type: 'user-spoke', messages: says }));
+  run.record(event({ type: 'user-spoke', messages: says, ...defined({ by }) }));
 }
 
 /** Wraps the failure that ended the run; the error carries the messages up to it. */

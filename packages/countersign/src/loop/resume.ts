@@ -1,6 +1,8 @@
 // Resuming: decisions are checked as a whole, then recorded as facts. Nothing runs here.
 
-import { type Tally, tally, voteProblem } from '../core/authority/policy.ts';
+import { mayDecide } from '../core/authority/may-decide.ts';
+import { ANYONE, isPlain } from '../core/authority/policy.ts';
+import { tally } from '../core/authority/tally.ts';
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
 import { type Call, isInDoubt, pendingInterruptId } from '../core/run/call.ts';
@@ -67,20 +69,19 @@ const NO_EDITS: ReadonlyMap<string, EditBound> = new Map();
 function uncountedVotes({ entries }: Decisions, leaves: readonly Leaf[]): readonly DecisionFault[] {
   const parts = new Map(entries.map(({ where, part }) => [where, part]));
   return leaves.flatMap(({ call, decision, where }): readonly DecisionFault[] => {
-    const policy = call.phase.at === 'waiting' ? call.phase.interrupt.policy : undefined;
-    if (!policy || parts.get(where)?.metadata?.counted === true) return [];
+    const { policies, requesters = [] } = call.phase.at === 'waiting' ? call.phase.interrupt : { policies: undefined };
+    if (!policies || isPlain(policies) || parts.get(where)?.metadata?.counted === true) return [];
     const { by = null, type } = decision;
     const vote = { by, decision: { type } };
-    const ballot = { votes: [vote], requestedBy: by };
-    const problem = voteProblem(policy, ballot, vote) ?? missingProblem(tally(policy, ballot, call.input));
+    const ballot = { votes: [vote], requesters: [...requesters, ...(by === null ? [] : [by])] };
+    const verdict = mayDecide(policies, ballot, vote);
+    const isShort = tally(policies, ballot, call.input).status === 'waiting';
+    const problem = verdict.ok ? (isShort ? 'Its policy asks for more votes.' : undefined) : verdict.why;
     return problem === undefined
       ? []
       : [{ where, problem: `${call.name} (${call.ref}): ${problem} ${COUNTED_IN_RUNS}` }];
   });
 }
-
-const missingProblem = ({ status }: Tally): string | undefined =>
-  status === 'settled' ? undefined : 'Its policy asks for more votes.';
 
 const COUNTED_IN_RUNS = 'Votes are counted in stored runs: use an agent with a store';
 
@@ -102,7 +103,7 @@ async function boundEdits(
 }
 
 /** Undefined if one of the tools on the path is missing, or has tools that only its body knows. */
-function subAgentTools(path: readonly Call[], tools: Tools): Tools | undefined {
+export function subAgentTools(path: readonly Call[], tools: Tools): Tools | undefined {
   return path.reduce<Tools | undefined>((found, { name }) => found?.get(name)?.innerTools?.(), tools);
 }
 
@@ -118,7 +119,7 @@ export function applyDecisions(run: Run, decisions: readonly Matched[], metadata
         event({
           type: 'call-interrupted',
           callId: call.id,
-          interrupt: { id, kind: 'question', payload: true, readAnew: true },
+          interrupt: { id, kind: 'question', payload: true, policies: ANYONE, readAnew: true },
         }),
       );
     run.record(event({ type: 'decision-made', callId: call.id, interruptId: id, decision, resumed: note.value }));

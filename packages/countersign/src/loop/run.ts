@@ -8,7 +8,7 @@ import type { Limits } from '../core/run/next.ts';
 import { fold, type State } from '../core/run/state.ts';
 import { addUsage, type Usage } from '../core/run/usage.ts';
 import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec } from '../models/model.ts';
-import type { RunGrants, SubAgentRecord, Worker } from './sink.ts';
+import type { Asker, RunGrants, SubAgentRecord, Worker } from './sink.ts';
 import { type Chunk, eventChunks } from './stream/chunk.ts';
 import type { Context, ToolContext, ToolDefinition } from './tool/definition.ts';
 import type { Policies } from './tool/policies.ts';
@@ -40,6 +40,8 @@ export type Driver = {
   readonly onToolError: 'tell' | 'throw';
   readonly clock: () => number;
   readonly policies: Policies;
+  /** The run that asks; absent where it is not stored. */
+  readonly asker?: Asker;
   /** Absent where no worker drives the run, but its caller. */
   readonly worker?: Worker;
   /** Absent where the run is not stored. */

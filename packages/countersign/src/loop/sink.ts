@@ -1,6 +1,6 @@
 // Where the events of a stored run, and of the sub-agents in it, are recorded.
 
-import type { Policy } from '../core/authority/policy.ts';
+import type { Policies } from '../core/authority/policy.ts';
 import type { Json } from '../core/json.ts';
 import type { State } from '../core/run/call.ts';
 import type { RunEvent } from '../core/run/event.ts';
@@ -34,12 +34,22 @@ export type RunGrants = {
   inside(callId: string): RunGrants;
 };
 
+/** The stored run on whose behalf a call asks. */
+export type Asker = {
+  readonly runId: string;
+  readonly agent: string;
+  readonly startedBy: string | null;
+  /** For a sub-agent: who wrote the message to the run that it is in. */
+  readonly spokenBy?: string;
+};
+
 /** A call that a person would be asked about, with the input that would run. */
 export type GatedCall = {
   readonly callId: string;
   readonly tool: string;
   readonly input: Json;
-  readonly policy?: Policy | undefined;
+  readonly policies: Policies;
+  readonly requesters: readonly string[];
 };
 
 /** Where a sub-agent in a stored run records its events, and the worker and clock of that run. */
@@ -54,4 +64,5 @@ export type SubAgentRecord = {
   readonly clock: () => number;
   readonly worker: Worker | undefined;
   readonly grants: RunGrants | undefined;
+  readonly asker: Asker | undefined;
 };

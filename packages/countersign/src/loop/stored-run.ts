@@ -1,5 +1,6 @@
 // A run in a store: nothing happens before it is durable, other writers may come first, and decisions are final.
 
+import { defined } from '../core/json.ts';
 import type { Message } from '../core/messages/message.ts';
 import { type Call, callOf, isOver, pendingInterruptId, type State } from '../core/run/call.ts';
 import { event, type RunEvent } from '../core/run/event.ts';
@@ -83,7 +84,7 @@ export class StoredRun extends Run {
   }
 
   /** Nothing is recorded, and so nothing happens, in a sub-agent whose run has ended or was taken over. */
-  override subAgentRecord(call: Call, { clock, worker, grants }: Driver): SubAgentRecord {
+  override subAgentRecord(call: Call, { clock, worker, grants, asker }: Driver): SubAgentRecord {
     const { recorded } = call.subAgent ?? {};
     const wentOn = (events: readonly RunEvent[]) =>
       event({ type: 'call-went-on', callId: call.id, inside: events } as const);
@@ -107,6 +108,7 @@ export class StoredRun extends Run {
       clock,
       worker,
       grants: grants?.inside(call.id),
+      asker: asker && { ...asker, ...defined({ spokenBy: this.state.spokenBy }) },
     };
   }
 

@@ -1,6 +1,6 @@
 // The directory of people. The engine asks it when a person votes, and records its answer with the vote.
 
-import type { Voter as CandidateVoter } from '../core/authority/policy.ts';
+import type { Voter as CandidateVoter } from '../core/authority/may-decide.ts';
 import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
 import type { Contact } from './notices/channel.ts';

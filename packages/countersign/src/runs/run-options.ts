@@ -23,7 +23,6 @@ import type { InterruptKind } from '../core/run/event.ts';
 import type { Chunk } from '../loop/stream/chunk.ts';
 import type { Context } from '../loop/tool/definition.ts';
 import type { InterruptQuery, RunQuery } from './port/store.ts';
-import type { ProposedDecision } from './requests/policy.ts';
 
 /** Options of a decision. */
 export type DecideOptions<C extends Context = Context> = {
@@ -48,12 +47,6 @@ export type DecideOptions<C extends Context = Context> = {
    * the question, and an invalid one refuses the decision. Needs `by`.
    */
   readonly grant?: GrantRequest;
-  /**
-   * Asked right before the decision is recorded, with the input that would run if it is. Anything but `true` refuses it as
-   * `not-allowed`, and nothing is recorded. It sees the state of the run that the decision is recorded on, and is asked
-   * again if that changes in between.
-   */
-  readonly mayDecide?: (proposed: ProposedDecision) => boolean | Promise<boolean>;
   /** The context of the tools while this process drives the run. It is not stored. */
   readonly context?: C;
   /** Called with each chunk while this process drives the run. A listener that throws is not called again. */
@@ -77,7 +70,6 @@ export const DECIDE_OPTIONS: OptionTable<DecideOptions> = {
   onBehalfOf: aString,
   signature: anything,
   seenForMs: aTimeMs,
-  mayDecide: aFunction,
   context: aContext,
   onChunk: aFunction,
   drive: aBoolean,

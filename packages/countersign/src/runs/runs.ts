@@ -1,6 +1,6 @@
 // Durable runs: start, read, decide, follow, verify. A decision is recorded first; then a worker drives the run.
 
-import type { Voter } from '../core/authority/policy.ts';
+import type { Voter } from '../core/authority/may-decide.ts';
 import { copyOf, isObject } from '../core/json.ts';
 import { newState } from '../core/messages/load-messages.ts';
 import type { Message } from '../core/messages/message.ts';

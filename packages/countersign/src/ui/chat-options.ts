@@ -2,7 +2,6 @@
 import { aFunction, anything, type OptionKind, type OptionTable, oneOf, someStrings } from '../core/options.ts';
 import type { Context } from '../loop/tool/definition.ts';
 import type { RunRecord } from '../runs/port/store.ts';
-import type { InterruptCard } from './picture/card.ts';
 import type { WriterOptions } from './picture/writer.ts';
 import type { SealKeys } from './seal.ts';
 
@@ -31,8 +30,6 @@ export type ChatRouteOptions = {
   readonly demo?: boolean;
   /** Whether a person may read a stored chat and send messages to it. Default: only the person who started it. */
   readonly mayRead?: (run: RunRecord, person: Person) => boolean | Promise<boolean>;
-  /** Whether a person may decide a request. `card.input` is the input that would run. Default: all readers of the chat. */
-  readonly mayDecide?: (card: InterruptCard, person: Person) => boolean | Promise<boolean>;
   /** For agents without a store: signs everything that is sent. One secret of at least 32 bytes, or several with key ids. */
   readonly secret?: SealKeys;
   /** How long a sealed request can be decided. Default: one hour. */
@@ -69,7 +66,6 @@ export const CHAT_ROUTE_OPTIONS: OptionTable<ChatRouteOptions> = {
   authorize: aFunction,
   demo: anything,
   mayRead: aFunction,
-  mayDecide: aFunction,
   secret: anything,
   sealExpiresInMs: aPositiveMs,
   client: anything,

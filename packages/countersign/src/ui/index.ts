@@ -1,6 +1,7 @@
 // The entry point `countersign/ui`: a chat with an agent for `useChat` of the AI SDK.
 
-export { namesDeciders, type VoteRights, type Voter, voteRights } from '../core/authority/policy.ts';
+export { type VoteRights, type Voter, voteRights } from '../core/authority/may-decide.ts';
+export { namesDeciders } from '../core/authority/policy.ts';
 export { dataSchemaProblem } from '../loop/tool/data-schema.ts';
 export type { Authorize, ChatRouteOptions, Person } from './chat-options.ts';
 export type { ChatStatus } from './chats/chat-watch.ts';

@@ -64,7 +64,6 @@ export function streamResponse(
     state: loadMessages(messages).state,
     messageId,
     tools: () => new Map(),
-    mayDecide: async () => true,
   });
   if (known) picture.restore(sinceUserSpoke(messages));
   const writer = new ChatWriter(picture, { client, approvals }, known);
@@ -94,7 +93,6 @@ export async function runResponse(
       tools: () => port.tools(),
       writer: { client, approvals },
       mayRead: async () => true,
-      mayDecide: async () => true,
       whilePending: 'cancel',
       errorText: textBy(onError),
     },

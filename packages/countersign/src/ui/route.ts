@@ -59,9 +59,8 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
     };
   }
 
-  const policiesFor = (request: Request): Pick<StoredChatOptions, 'mayRead' | 'mayDecide'> => ({
+  const policiesFor = (request: Request): Pick<StoredChatOptions, 'mayRead'> => ({
     mayRead: asking(options.mayRead ?? ((run, person) => run.startedBy === person.id), request),
-    mayDecide: asking(options.mayDecide ?? (() => true), request),
   });
 
   async function personOf(request: Request, chatId: () => Promise<string>): Promise<Person> {
@@ -113,8 +112,8 @@ const DEMO: Person = { id: 'demo' };
 type Policy<About> = (about: About, person: Person) => boolean | Promise<boolean>;
 
 type Chats =
-  | { readonly type: 'stored'; readonly options: Omit<StoredChatOptions, 'mayRead' | 'mayDecide'> }
-  | { readonly type: 'sealed'; readonly options: Omit<SealedChatOptions, 'mayDecide'> };
+  | { readonly type: 'stored'; readonly options: Omit<StoredChatOptions, 'mayRead'> }
+  | { readonly type: 'sealed'; readonly options: SealedChatOptions };
 
 function openChats(agent: Agent, options: ChatRouteOptions): Chats {
   const known = runsOf(agent);

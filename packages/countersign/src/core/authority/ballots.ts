@@ -2,8 +2,9 @@
 // so that a question of a sub-agent needs nothing special.
 
 import { defined, type Json } from '../json.ts';
-import type { BallotEvent, EditBound } from '../run/event.ts';
-import type { Policy, Vote, Who } from './policy.ts';
+import type { BallotEvent, EditBound, Interrupt, Reasked } from '../run/event.ts';
+import type { Escalated, Policies, Vote } from './policy.ts';
+import { isEdit, peopleOf } from './tally.ts';
 
 /** What the people of a question have done so far. */
 export type QuestionProgress = {
@@ -13,14 +14,14 @@ export type QuestionProgress = {
   readonly edit?: QuestionEdit;
   /** 1, and one more for each edit that did not settle the question. */
   readonly round: number;
-  readonly escalatedTo: readonly Who[];
+  readonly escalatedTo: readonly Escalated[];
   /** The person who should decide it. Others still may. */
   readonly assignedTo?: string;
   /** How often it was assigned to a person, and when it was last. */
   readonly assignments?: number;
   readonly assignedAt?: number;
-  /** A policy that was applied after the question was asked. It counts instead of the one on the card. */
-  readonly policy?: Policy;
+  /** Policies that were applied after the request was made. They count instead of those on the card. */
+  readonly policies?: Policies;
 };
 
 /** An input that a person proposed instead. Without `bound`, the tool's schema parses it again when the call runs. */
@@ -29,6 +30,8 @@ export type QuestionEdit = {
   readonly bound?: EditBound;
   readonly by: string | null;
   readonly at?: number;
+  /** What the gate says about this input. */
+  readonly asked?: Reasked;
 };
 
 /** By the id of the question inside the run. */
@@ -53,10 +56,14 @@ function progressAfter(before: QuestionProgress, event: BallotEvent): QuestionPr
       const voted = { ...before, votes: [...before.votes, vote] };
       if (!edit) return voted;
       const { by, at = event.at } = vote;
-      return { ...voted, round: before.round + 1, edit: { ...edit, ...defined({ by, at }) } };
+      const { policies: _before, ...rest } = voted;
+      return { ...rest, round: before.round + 1, edit: { ...edit, ...defined({ by, at }) } };
     }
     case 'question-escalated':
-      return { ...before, escalatedTo: [...before.escalatedTo, event.to] };
+      return {
+        ...before,
+        escalatedTo: [...before.escalatedTo, { ...event.to, ...defined({ policy: event.policy }) }],
+      };
     case 'question-assigned': {
       const { assignedTo: _before, ...rest } = before;
       if (event.to === null) return rest;
@@ -64,11 +71,24 @@ function progressAfter(before: QuestionProgress, event: BallotEvent): QuestionPr
       return { ...rest, assignedTo: event.to, assignments, ...defined({ assignedAt: event.at }) };
     }
     case 'policy-applied':
-      return { ...before, policy: event.policy };
+      return { ...before, policies: event.policies };
   }
 }
 
 /** Each round of a question has its own card: a vote on the card of an earlier round never counts for the edit. */
 export function roundId(interruptId: string, round: number): string {
   return round > 1 ? `${interruptId}~${round}` : interruptId;
+}
+
+/** The policies that count for a request: those applied last, or those of the last edit, before those on its card. */
+export function policiesIn(
+  progress: QuestionProgress | undefined,
+  interrupt: Pick<Interrupt, 'policies'> | undefined,
+): Policies | undefined {
+  return progress?.policies ?? progress?.edit?.asked?.policies ?? interrupt?.policies;
+}
+
+/** Everyone who has edited the input in this request. */
+export function editorsIn(progress: QuestionProgress | undefined): readonly string[] {
+  return [...new Set((progress?.votes ?? []).filter(isEdit).flatMap(peopleOf))];
 }

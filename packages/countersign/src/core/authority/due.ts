@@ -1,4 +1,5 @@
 // What time does to a pending question: its deadline decides it, or more people are asked.
+import { defined } from '../json.ts';
 import type { Escalation, Interrupt } from '../run/event.ts';
 
 /** A question, and how many of its escalations are recorded. */
@@ -7,14 +8,14 @@ export type Waiting = {
   readonly escalations: number;
 };
 
-export type Due = { readonly do: 'expire' } | { readonly do: 'escalate'; readonly to: Escalation['to'] };
+export type Due = { readonly do: 'expire' } | ({ readonly do: 'escalate' } & Pick<Escalation, 'to' | 'policy'>);
 
 /** Returns the step that is due at this time; undefined if the question just waits. An expired question is not escalated. */
 export function dueOn({ interrupt, escalations }: Waiting, now: number): Due | undefined {
   const { expiresAt, escalate } = interrupt;
   if (expiresAt !== undefined && expiresAt <= now) return { do: 'expire' };
   const next = escalate?.[escalations];
-  return next && next.at <= now ? { do: 'escalate', to: next.to } : undefined;
+  return next && next.at <= now ? { do: 'escalate', to: next.to, ...defined({ policy: next.policy }) } : undefined;
 }
 
 /** When something is due next; undefined if never. */

@@ -4,7 +4,8 @@ import { InvariantError } from '../errors.ts';
 import { isObject, type Json, sameJson } from '../json.ts';
 import { type Condition, conditionProblem, fieldOf, meets } from './condition.ts';
 import { DEFAULT_MAXIMUM, type GrantMaximum, isAmount, MOST_USES } from './grant-maximum.ts';
-import { type Policy, tally, type Vote } from './policy.ts';
+import { ANYONE, type Policies, type Policy, type Vote } from './policy.ts';
+import { isFor, tally } from './tally.ts';
 
 /** The runs that a grant serves: those that these people started, and those of these agents. Absent: all. */
 export type Serves = { readonly people?: readonly string[]; readonly agents?: readonly string[] };
@@ -134,8 +135,10 @@ export type GrantedCall = {
   readonly input: Json;
   readonly startedBy: string | null;
   readonly agent: string;
-  /** The policy of the question that would be asked. */
-  readonly policy?: Policy | undefined;
+  /** Who took part: the starter, the author of the message, and editors. */
+  readonly requesters?: readonly string[];
+  /** The policies of the request that would be asked. */
+  readonly policies?: Policies | undefined;
   /** The input fits the schema of the grant. */
   readonly fitsSchema: boolean;
   readonly now: number;
@@ -174,23 +177,23 @@ export function whyNotCovered(
   { tool, where, schema, serves, votes }: Pick<Grant, 'tool' | 'where' | 'schema' | 'serves' | 'votes'>,
   call: Omit<GrantedCall, 'key' | 'now'>,
 ): string | undefined {
-  const { input, startedBy, agent, policy } = call;
+  const { input, startedBy, agent, policies = ANYONE, requesters = startedBy === null ? [] : [startedBy] } = call;
   if (tool !== call.tool) return `It is for ${tool}.`;
   if (serves.agents && !serves.agents.includes(agent)) return `It does not serve the agent ${agent}.`;
   if (serves.people && !(startedBy !== null && serves.people.includes(startedBy)))
     return `It does not serve ${startedBy ?? 'runs without a person'}.`;
   if (meets(where, input) !== true) return 'The input does not meet its conditions.';
   if (schema !== undefined && !call.fitsSchema) return 'The input does not fit its schema.';
-  if (maximumOf(policy) === false) return 'The policy of the call allows no grants.';
+  if (policies.some((policy) => maximumOf(policy) === false)) return 'The policy of the call allows no grants.';
   // What these people could not have approved themselves, their grant does not let through.
-  const approved = tally(policy ?? {}, { votes, requestedBy: startedBy }, input);
-  if (approved.status !== 'settled') return 'The people who gave it could not approve this call.';
+  const approved = tally(policies, { votes, requesters }, input);
+  if (approved.status !== 'settled' || !isFor(approved.vote))
+    return 'The people who gave it could not approve this call.';
   return undefined;
 }
 
-/** What the policy of a question allows. */
-export function maximumOf(policy: Policy | undefined): GrantMaximum | false {
-  if (!policy) return DEFAULT_MAXIMUM;
+/** How wide a policy lets grants be. */
+export function maximumOf(policy: Policy): GrantMaximum | false {
   // A signature is made for one call, so no other call can borrow it.
   if (policy.signed) return false;
   if (policy.grants !== undefined) return policy.grants;
@@ -200,7 +203,11 @@ export function maximumOf(policy: Policy | undefined): GrantMaximum | false {
 const GRANT_FIELDS: readonly string[] = ['where', 'schema', 'serves', 'uses', 'budget', 'expiresAt'];
 
 /** Says why this grant cannot be made; undefined if it can. */
-export function grantProblem(request: unknown, maximum: GrantMaximum | false, now: number): string | undefined {
+export function grantProblem(
+  request: unknown,
+  maxima: readonly (GrantMaximum | false)[],
+  now: number,
+): string | undefined {
   if (!isObject(request)) return 'a grant must be an object such as { where, uses: 10, expiresAt }';
   const unknown = Object.keys(request).filter((key) => !GRANT_FIELDS.includes(key));
   if (unknown.length > 0) return `a grant has no ${unknown.join(', ')}; it has ${GRANT_FIELDS.join(', ')}`;
@@ -217,7 +224,10 @@ export function grantProblem(request: unknown, maximum: GrantMaximum | false, no
   if (budgetFault !== undefined) return budgetFault;
   if (!Number.isSafeInteger(expiresAt)) return '`expiresAt` must be a time in whole milliseconds';
   if (Number(expiresAt) <= now) return '`expiresAt` has passed';
-  return maximum === false ? 'the policy of the question allows no grants' : tooWide(request as never, maximum, now);
+  const faults = maxima.map((maximum) =>
+    maximum === false ? 'the policy of the request allows no grants' : tooWide(request as never, maximum, now),
+  );
+  return faults.find((found) => found !== undefined);
 }
 
 function servesProblem(serves: unknown): string | undefined {

@@ -1,6 +1,6 @@
 // A turn as messages: writes its calls at a pause and after it, and reads them back.
 
-import type { Policy } from '../authority/policy.ts';
+import { ANYONE, type Policies } from '../authority/policy.ts';
 import { defined, isObject, type Json } from '../json.ts';
 import { type Call, interruptId, newCall, newTurn, type Phase, type Turn } from '../run/call.ts';
 import type { Bound, Decision, Interrupt, InterruptKind, Preview, Result } from '../run/event.ts';
@@ -24,7 +24,7 @@ export const STORED_KEY = 'storedRun';
 
 /** Metadata keys that only the engine writes on a request; a model's values under them are dropped. */
 const ENGINE_KEYS: ReadonlySet<string> = new Set(
-  `callId interrupt interruptKind title expiresAt onExpiry remindAt reminders escalate labels risk policy round editedFrom
+  `callId interrupt interruptKind title expiresAt onExpiry remindAt reminders escalate labels risk policies requesters editors round editedFrom
   runsWith readAnew pauses inner path steps
   reversibility preview earlierPreview approvedPreview notice answerSchema onReject
   started cleared resumed replacedInput editedBy interruptId interruptResponse outcome mayHaveActed
@@ -96,7 +96,7 @@ function messageMetadata(call: Call): Metadata {
 }
 
 function openMetadata(call: Call): Metadata {
-  const { id, ref, phase, steps, pauses, resumed, runsWith, approvedPreview, policy } = call;
+  const { id, ref, phase, steps, pauses, resumed, runsWith, approvedPreview, editors } = call;
   if (phase.at === 'settled') return { ...decidedMetadata(call), ...phaseMetadata(phase) };
   return {
     ...decidedMetadata(call),
@@ -106,7 +106,7 @@ function openMetadata(call: Call): Metadata {
     ...(pauses !== (phase.at === 'waiting' ? 1 : 0) && { pauses }),
     ...(resumed && { resumed: resumed.value }),
     ...phaseMetadata(phase),
-    ...(isUnderWay(phase) && defined({ runsWith, approvedPreview, policy })),
+    ...(isUnderWay(phase) && defined({ runsWith, approvedPreview, policies: written(call.policies), editors })),
   };
 }
 
@@ -142,13 +142,29 @@ function phaseMetadata(phase: Phase): Metadata {
 }
 
 /** What a question shows and how it waits: its title, deadline, policy and the like, and the input that it is bound to. */
-export function waitOf(given: Partial<Interrupt>): Omit<Interrupt, 'id' | 'kind' | 'payload'> & Bound {
+export function waitOf(
+  given: Partial<Interrupt>,
+): Omit<Interrupt, 'id' | 'kind' | 'payload' | 'policies'> & { readonly policies?: Policies } & Bound {
   const { expiresAt, onExpiry, remindAt, reminders, escalate, runsWith, readAnew } = given;
-  const { title, labels, risk, policy, reversibility, preview, earlierPreview, notice, answerSchema, onReject } = given;
+  const { title, labels, risk, reversibility, preview, earlierPreview, notice, answerSchema, onReject } = given;
+  const who = { policies: written(given.policies), requesters: given.requesters };
   const bound: Bound = readAnew ? { readAnew } : runsWith === undefined ? {} : { runsWith };
   const times = defined({ expiresAt, onExpiry, remindAt, reminders, escalate });
-  const shown = { title, labels, risk, policy, reversibility, preview, earlierPreview, notice };
+  const shown = { title, labels, risk, ...who, reversibility, preview, earlierPreview, notice };
   return { ...bound, ...times, ...defined({ ...shown, answerSchema, onReject }) };
+}
+
+/** Messages need not say that anyone may decide. */
+function written(policies: Policies | undefined): Policies | undefined {
+  return policies?.some((policy) => Object.keys(policy).length > 0) ? policies : undefined;
+}
+
+/** The question as its request in the messages says. */
+export function interruptIn(
+  { id, kind, payload }: Pick<Interrupt, 'id' | 'kind' | 'payload'>,
+  metadata: Metadata,
+): Interrupt {
+  return { id, kind, payload, policies: ANYONE, ...waitOf(metadata as Partial<Interrupt>) };
 }
 
 /** Kinds that the message names; without a name, the tool's body asked. */
@@ -221,7 +237,9 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
     ...(isUnderWay(phase) && 'runsWith' in metadata && { runsWith: metadata.runsWith as Json }),
     ...(isUnderWay(phase) &&
       isObject(metadata.approvedPreview) && { approvedPreview: metadata.approvedPreview as Preview }),
-    ...(isUnderWay(phase) && isObject(metadata.policy) && { policy: metadata.policy as Policy }),
+    ...(isUnderWay(phase) &&
+      Array.isArray(metadata.policies) && { policies: metadata.policies as unknown as Policies }),
+    ...(isUnderWay(phase) && Array.isArray(metadata.editors) && { editors: metadata.editors as readonly string[] }),
   };
 }
 
@@ -235,12 +253,14 @@ function readPhase(metadata: Metadata, id: string, pauses: number): Phase {
     const kind = metadata.interruptKind as InterruptKind | undefined;
     return {
       at: 'waiting',
-      interrupt: {
-        id: interruptId(id, pauses),
-        kind: kind !== undefined && WRITTEN_KINDS.has(kind) ? kind : 'interrupt',
-        payload: metadata.interrupt as Json,
-        ...waitOf(metadata as Partial<Interrupt>),
-      },
+      interrupt: interruptIn(
+        {
+          id: interruptId(id, pauses),
+          kind: kind !== undefined && WRITTEN_KINDS.has(kind) ? kind : 'interrupt',
+          payload: metadata.interrupt as Json,
+        },
+        metadata,
+      ),
     };
   }
   if (metadata.started === true) return { at: 'started', progress: 'unknown' };
@@ -274,7 +294,7 @@ function readDecided(metadata: Metadata): Call['decided'] {
   if (resolvedInterrupt === undefined && !isObject(said)) return undefined;
   // An edit was an approval with another input.
   const made = isObject(said) && said.type === 'edit' ? { ...said, type: 'approve', input: null } : said;
-  const interrupt = { id: '', kind: 'interrupt', payload: resolvedInterrupt as Json } as const;
+  const interrupt = { id: '', kind: 'interrupt', payload: resolvedInterrupt as Json, policies: ANYONE } as const;
   return {
     ...(resolvedInterrupt !== undefined && { interrupt }),
     decision: isObject(made) ? (made as Decision) : { type: 'restart', resumed: true },

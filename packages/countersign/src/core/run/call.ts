@@ -1,6 +1,6 @@
 // The state of a run: its history, its open turn, and the phase of each call in that turn.
 import type { Ballots } from '../authority/ballots.ts';
-import type { Policy } from '../authority/policy.ts';
+import type { Policies } from '../authority/policy.ts';
 import type { Json } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
 import type { CallIds, Decision, FinishReason, HostStart, Interrupt, InterruptKind, Preview, Result } from './event.ts';
@@ -59,8 +59,10 @@ export type Call = CallIds & {
   readonly approvals: readonly InterruptKind[];
   /** The grant that let the call run without a question, and the amount taken from its budget. */
   readonly granted?: { readonly id: string; readonly amount?: number };
-  /** The policy that it was approved by. Later questions about the call are decided by the same people. */
-  readonly policy?: Policy;
+  /** The policies that it was approved by. Later requests about the call are decided by the same people. */
+  readonly policies?: Policies;
+  /** Everyone who has edited the input. */
+  readonly editors?: readonly string[];
   /** The result of an earlier start that came too late to settle the call. */
   readonly endedLate?: Result;
   readonly subAgent?: SubAgent;
@@ -101,6 +103,8 @@ export type State = {
   readonly ballots?: Ballots;
   /** User messages that wait for the pending decisions. */
   readonly queued: readonly Message[];
+  /** Who wrote the last message of the user, if known. */
+  readonly spokenBy?: string;
   /** Replies of the model since the user last spoke. */
   readonly turnsUsed: number;
   /** How the last reply ended, while nothing came after it. */

@@ -1,6 +1,7 @@
 // Events: the facts that a run consists of.
 
-import { knowsPolicy, type Policy, type Vote, type Who } from '../authority/policy.ts';
+import type { Policies, Vote, Who } from '../authority/policy.ts';
+import { knowsPolicy } from '../authority/policy-problem.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
 import { addUsage, readUsage, type Usage } from './usage.ts';
@@ -35,8 +36,10 @@ export type Interrupt = {
   readonly escalate?: readonly Escalation[];
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';
-  /** Who must decide. Without one, a single decision of anyone settles the question. */
-  readonly policy?: Policy;
+  /** Who must decide. All of them must be satisfied. */
+  readonly policies: Policies;
+  /** Who took part before: the starter of the run, the author of the message that led to the call, and earlier editors. */
+  readonly requesters?: readonly string[];
   readonly reversibility?: Reversibility;
   /** What would happen if the call ran, as its tool computed it when it asked. */
   readonly preview?: Preview;
@@ -58,8 +61,11 @@ export function answerFor(asked: Interrupt | undefined, decision: Decision): Jso
   return { rejected: true, ...defined({ reason: decision.reason }) };
 }
 
-/** From then on, these people may decide too. `manager`: the managers of those who could decide before. */
-export type Escalation = { readonly at: number; readonly to: Who | 'manager' };
+/**
+ * From then on, these people may decide too. `manager`: the managers of those who could decide before. `policy`: the place of the
+ * policy for which they count; every policy if absent.
+ */
+export type Escalation = { readonly at: number; readonly to: Who | 'manager'; readonly policy?: number };
 
 /** Whether the effect of a call can be undone, as its tool says. */
 export type Reversibility = 'read-only' | 'reversible' | 'irreversible';
@@ -103,6 +109,12 @@ type Edited = {
   readonly editedBy?: string;
 };
 
+/** What a request shows and asks for after an edit, as the gate says of the edited input. */
+export type Reasked = Pick<
+  Interrupt,
+  'title' | 'payload' | 'labels' | 'risk' | 'reversibility' | 'preview' | 'earlierPreview' | 'policies'
+>;
+
 /** A person's answer to one interrupt. `input` is present if they edited it. */
 export type Decision = Signed &
   (
@@ -135,7 +147,13 @@ export type CallIds = { readonly id: string; readonly ref: string };
 
 type Fact =
   /** `outside`: the run is one call of a program outside, which runs its body itself. */
-  | { readonly type: 'user-spoke'; readonly messages: readonly Message[]; readonly outside?: true }
+  | {
+      readonly type: 'user-spoke';
+      readonly messages: readonly Message[];
+      /** Who wrote them, if known. */
+      readonly by?: string;
+      readonly outside?: true;
+    }
   | {
       readonly type: 'model-replied';
       readonly content: readonly Part[];
@@ -148,8 +166,8 @@ type Fact =
       readonly usage?: Usage;
     }
   /**
-   * A grant lets the call run without a question. `runsWith`: the input that it is bound to, if that differs. `policy`: that of
-   * the question that was not asked; a later question about the call has it too.
+   * A grant lets the call run without a question. `runsWith`: the input that it is bound to, if that differs. `policies`: those of
+   * the request that was not made; a later request about the call has them too.
    */
   | {
       readonly type: 'call-granted';
@@ -157,7 +175,8 @@ type Fact =
       readonly grantId: string;
       readonly amount?: number;
       readonly runsWith?: Json;
-      readonly policy?: Policy;
+      readonly policies: Policies;
+      readonly requesters?: readonly string[];
     }
   /**
    * `inside`: each event of its sub-agent is recorded as it happens, with `call-went-on`.
@@ -217,21 +236,21 @@ type BallotFact =
       readonly type: 'vote-cast';
       readonly interruptId: string;
       readonly vote: Vote;
-      readonly edit?: { readonly input: Json; readonly bound?: EditBound };
+      readonly edit?: { readonly input: Json; readonly bound?: EditBound; readonly asked?: Reasked };
     }
-  /** The votes of these people count in every group from now on. */
-  | { readonly type: 'question-escalated'; readonly interruptId: string; readonly to: Who }
+  /** The votes of these people count from now on, in every group of the policy at this place, or of all policies. */
+  | { readonly type: 'question-escalated'; readonly interruptId: string; readonly to: Who; readonly policy?: number }
   | {
       readonly type: 'question-assigned';
       readonly interruptId: string;
       readonly to: string | null;
       readonly by: string | null;
     }
-  /** The policy of a pending question was replaced. */
+  /** The policies of a pending request were replaced. */
   | {
       readonly type: 'policy-applied';
       readonly interruptId: string;
-      readonly policy: Policy;
+      readonly policies: Policies;
       readonly by: string | null;
     };
 
@@ -281,11 +300,10 @@ export function isKnown(event: RunEvent): boolean {
   if (event.v !== EVENT_VERSION || !Object.hasOwn(TYPES, event.type)) return false;
   if (event.type === 'decision-made') return DECISIONS.includes(event.decision.type);
   if (event.type === 'call-settled') return RESULTS.includes(event.result.type);
-  if (event.type === 'policy-applied') return knowsPolicy(event.policy);
-  if (event.type === 'call-granted') return event.policy === undefined || knowsPolicy(event.policy);
+  if (event.type === 'policy-applied' || event.type === 'call-granted') return event.policies.every(knowsPolicy);
   if (event.type !== 'call-interrupted' || event.interrupt.kind === 'inside') return true;
-  const { kind, onExpiry, policy } = event.interrupt;
-  if (policy !== undefined && !knowsPolicy(policy)) return false;
+  const { kind, onExpiry, policies } = event.interrupt;
+  if (!policies.every(knowsPolicy)) return false;
   return KINDS.includes(kind) && (onExpiry === undefined || ENDINGS.includes(onExpiry));
 }
 

@@ -1,6 +1,5 @@
 // The state of a run, and how each event changes it.
-import { foldBallot } from '../authority/ballots.ts';
-import type { Policy } from '../authority/policy.ts';
+import { editorsIn, foldBallot, policiesIn, type QuestionProgress } from '../authority/ballots.ts';
 import { InvariantError, UsageError } from '../errors.ts';
 import { defined } from '../json.ts';
 import { isToolRequest, type ToolRequestPart } from '../messages/message.ts';
@@ -40,8 +39,10 @@ export function fold(state: State, event: RunEvent): State {
   }
   switch (event.type) {
     case 'user-spoke': {
-      if (state.turn) return { ...state, queued: [...state.queued, ...event.messages] };
-      const { ended: _ended, ...rest } = state;
+      const { ended: _ended, spokenBy: _earlier, ...before } = state;
+      const rest = { ...before, ...defined({ spokenBy: event.by }) };
+      if (state.turn)
+        return { ...rest, ...defined({ ended: state.ended }), queued: [...state.queued, ...event.messages] };
       const history = state.history.append(...event.messages);
       return { ...rest, ...defined({ outside: event.outside }), history, turnsUsed: 0 };
     }
@@ -69,8 +70,8 @@ export function fold(state: State, event: RunEvent): State {
     case 'call-held':
       return changeCall(state, event.callId, (call) => holdSubAgent(call, event.inner));
     case 'decision-made': {
-      const applied = state.ballots?.get(event.interruptId)?.policy;
-      const decided = changeCall(state, event.callId, (call) => decideCall(call, event, applied));
+      const progress = state.ballots?.get(event.interruptId);
+      const decided = changeCall(state, event.callId, (call) => decideCall(call, event, progress));
       return { ...decided, turn: { ...openTurn(decided), resumed: event.resumed } };
     }
     case 'step-done':
@@ -143,11 +144,11 @@ function requestedCall(ids: CallIds, request: ToolRequestPart | undefined): Call
 }
 
 /** As an approval of the input that the grant was checked with. */
-function grantCall(call: Call, { grantId, amount, runsWith, policy }: RunEvent & { type: 'call-granted' }): Call {
+function grantCall(call: Call, { grantId, amount, runsWith, policies }: RunEvent & { type: 'call-granted' }): Call {
   const granted = defined({ id: grantId, amount });
   const input = runsWith === undefined ? call.input : runsWith;
   const approvals: Call['approvals'] = [...call.approvals, 'approval'];
-  return { ...call, ...defined({ policy }), granted, runsWith: input, approvals, phase: { at: 'cleared' } };
+  return { ...call, policies, granted, runsWith: input, approvals, phase: { at: 'cleared' } };
 }
 
 function startCall(call: Call, { at, inside, commits, host }: RunEvent & { type: 'call-started' }): Call {
@@ -200,8 +201,11 @@ function withoutPreview({ approvedPreview: _begun, ...call }: Call): Call {
 /** Questions about the call as a whole: `resumed` stays the same. */
 const KEEPS_RESUMED: ReadonlySet<InterruptKind> = new Set(['approval', 'unknown-outcome', 'unavailable']);
 
-/** `applied`: the policy that replaced the one on the card. */
-function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }, applied: Policy | undefined): Call {
+function decideCall(
+  call: Call,
+  event: RunEvent & { type: 'decision-made' },
+  progress: QuestionProgress | undefined,
+): Call {
   const { decision } = event;
   if (decision.type === 'inside' && isSubAgentActive(call)) return decideSubAgent(call, decision);
   if (pendingInterruptId(call) !== event.interruptId)
@@ -209,10 +213,12 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }, app
   const interrupt = call.phase.at === 'waiting' ? call.phase.interrupt : undefined;
   const { decided: before } = call;
   const earlier = before ? [...before.earlier, decisionMetadata(before.decision)] : [];
-  const policy = applied ?? interrupt?.policy ?? call.policy;
+  const policies = policiesIn(progress, interrupt) ?? call.policies;
+  const editors = [...new Set([...(call.editors ?? []), ...editorsIn(progress), ...editorsOf(decision)])];
   const decided: Call = {
     ...call,
-    ...defined({ policy }),
+    ...defined({ policies }),
+    ...(editors.length > 0 && { editors }),
     decided: { ...(interrupt && { interrupt }), decision, earlier },
   };
   const answer = answerFor(interrupt, decision);
@@ -234,6 +240,12 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }, app
     case 'inside':
       return decideSubAgent(decided, decision);
   }
+}
+
+/** Who edited the input with this decision. */
+function editorsOf(decision: Decision): readonly string[] {
+  if ((decision.type !== 'approve' && decision.type !== 'restart') || decision.input === undefined) return [];
+  return [decision.by, decision.editedBy].filter((person) => person !== undefined);
 }
 
 type RunDecision = Decision & { readonly type: 'restart' | 'approve' };

@@ -1,6 +1,6 @@
 // The timeline of a run: all its steps with start and end, in one list. The CLI, traces and the inbox are views of it.
 
-import type { Policy, Vote, Who } from '../authority/policy.ts';
+import type { Policies, Vote, Who } from '../authority/policy.ts';
 import { defined, type Json } from '../json.ts';
 import { isToolRequest, type Message, type Part } from '../messages/message.ts';
 import {
@@ -73,7 +73,7 @@ export type TimelineEntry = {
   | {
       readonly type: 'policy-applied';
       readonly call: TimelineCall;
-      readonly policy: Policy;
+      readonly policies: Policies;
       readonly by: string | null;
     }
   | { readonly type: 'step-done'; readonly call: TimelineCall; readonly step: string }
@@ -248,7 +248,7 @@ function ballotEntry(event: BallotEvent, call: TimelineCall): NewEntry {
     case 'question-assigned':
       return { type: event.type, call, to: event.to, by: event.by };
     case 'policy-applied':
-      return { type: event.type, call, policy: event.policy, by: event.by };
+      return { type: event.type, call, policies: event.policies, by: event.by };
   }
 }
 

@@ -1,7 +1,7 @@
 // Doubt: a call that was started and has no result. It runs again only if that is safe; otherwise a person is asked.
 
 import { messageOf } from '../../core/errors.ts';
-import { defined, isObject } from '../../core/json.ts';
+import { isObject } from '../../core/json.ts';
 import type { Call } from '../../core/run/call.ts';
 import type { Bound } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
@@ -50,13 +50,11 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   if (previews && driver.signal?.aborted) return;
   const message = `${call.name} was started, and its outcome is unknown.${finding}${lateResult(call)}`;
   const options = keptOptions(call);
-  const governed = defined({ policy: call.policy });
   await ask(run, driver, call, {
     tool: known,
     kind: 'unknown-outcome',
     payload: { message },
     options,
-    governed,
     bound,
     previews,
   });

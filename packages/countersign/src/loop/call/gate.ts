@@ -1,17 +1,17 @@
 // May a call run? The gate answers, and asks a person where the tool says so.
 
-import type { Policy } from '../../core/authority/policy.ts';
+import type { Policies as RequestPolicies } from '../../core/authority/policy.ts';
 import { defined, isObject, type Json, toJson } from '../../core/json.ts';
-import type { Call } from '../../core/run/call.ts';
-import { type Bound, event } from '../../core/run/event.ts';
+import type { Call, MayHaveActed } from '../../core/run/call.ts';
+import { type Bound, event, type Result } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import { requestPayload } from '../tool/ask-gate.ts';
 import type { Approval, ToolDefinition } from '../tool/definition.ts';
-import { governedBy, type Policies } from '../tool/policies.ts';
-import { askByRules, ruleFor } from '../tool/rules.ts';
+import type { Policies } from '../tool/policies.ts';
 import { approvalContext } from './body-context.ts';
 import { runsWithOf, type ValidInput, validInput } from './bound-input.ts';
-import { ask, askUnavailable, asPayload } from './pause.ts';
+import { type Governed, governRequest, isRuled, type Judging, judge } from './judge.ts';
+import { ask, askUnavailable, asPayload, requestersOf } from './pause.ts';
 import { changedPreview, isCompared, previewOf, type ShownPreviews } from './preview.ts';
 import { failed, settle } from './result.ts';
 
@@ -49,9 +49,10 @@ export function isNew({ phase }: Call): boolean {
 export async function mayRunAgain(driver: Driver, tool: ToolDefinition, call: Call, bound: Bound): Promise<boolean> {
   if (!isUnasked(driver.policies, tool, call)) return true;
   const input = await validInput(tool, heldTo(call, bound));
-  return (
-    input.ok && (await askByRules(driver.policies.rules, tool, input.value, approvalContext(driver, call))) === false
-  );
+  if (!input.ok) return false;
+  const { runsWith: json = call.input } = bound;
+  const ctx = approvalContext(driver, call);
+  return (await judge(driver, { tool, input: input.value, json, ctx, requesters: [] })).then === 'run';
 }
 
 async function askQuestion(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<void> {
@@ -72,27 +73,48 @@ async function askApproval(
   // Before the gate, which may change its copy.
   const binding = runsWithOf(tool, call, input);
   const bound = binding instanceof Promise ? await binding : binding;
-  const ctx = approvalContext(driver, call);
-  const approval = await askByRules(driver.policies.rules, tool, input, ctx);
-  if (approval === false && !changed) return heldTo(call, bound);
-  const asked = approval === false ? true : approval;
-  const { policy, ...options } = asked === true ? {} : asked;
-  // An undefined policy may be one that was not found: then no person can approve.
-  const isGoverned = asked !== true && 'policy' in asked;
-  const governed = isGoverned
-    ? await governedBy(policy, driver.policies, input, ctx)
-    : defined({ policy: call.policy });
+  const judged = await judge(driver, judging(run, driver, tool, call, bound, input));
+  if (judged.then === 'deny') return void settle(run, call, denied(call, judged.why));
+  if (judged.then === 'run' && !changed) return heldTo(call, bound);
+  const { approval, governed } =
+    judged.then === 'ask' ? judged : await askAnyway(run, driver, tool, call, bound, input);
+  const { policies } = governed;
   // A person has seen another preview, so a person decides on this one.
-  const granted = changed ? undefined : await useGrant(run, driver, call, bound, governed.policy);
+  const granted = changed ? undefined : await useGrant(run, driver, call, bound, policies);
   if (granted) return granted;
   const previews = changed ?? defined({ preview: await previewOf(driver, tool, heldTo(call, bound)) });
   // The call stays unchanged, and asks when the run continues.
   if (previews.preview && driver.signal?.aborted) return undefined;
-  const isPlain = asked === true || (isGoverned && Object.keys(options).length === 0);
-  const payload = approvalPayload(run, call, isPlain ? true : options);
+  const payload = approvalPayload(run.state.mayHaveActed, call, approval);
+  const options = approval === true ? {} : approval;
   await ask(run, driver, call, { tool, kind: 'approval', payload, options, governed, bound, previews });
   return undefined;
 }
+
+/** The call was approved before and would not ask now, but its preview has changed: the same people decide again. */
+async function askAnyway(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  bound: Bound,
+  input: unknown,
+): Promise<{ readonly approval: true; readonly governed: Governed }> {
+  const { json, requesters } = judging(run, driver, tool, call, bound, input);
+  const request = { tool, name: call.name, input, json, requesters };
+  return { approval: true, governed: await governRequest(driver, request, 'approval', tool.asks, call.policies) };
+}
+
+function judging(run: Run, driver: Driver, tool: ToolDefinition, call: Call, bound: Bound, input: unknown): Judging {
+  const { runsWith = call.input } = bound;
+  const requesters = requestersOf(run.state, driver, call);
+  return { tool, input, json: runsWith, ctx: approvalContext(driver, call), requesters };
+}
+
+export const denied = ({ name }: Call, why: string): Result => ({
+  type: 'rejected',
+  text: `${name} did not run. ${why}`,
+});
 
 /** The call, if a grant lets it run without a question. An input that is parsed again when it runs is always asked about. */
 async function useGrant(
@@ -100,16 +122,18 @@ async function useGrant(
   driver: Driver,
   call: Call,
   bound: Bound,
-  policy: Policy | undefined,
+  policies: RequestPolicies,
 ): Promise<Call | undefined> {
   if (!driver.grants || bound.readAnew) return undefined;
   const { id: callId, name: tool } = call;
   const { runsWith } = bound;
   const input = runsWith === undefined ? call.input : runsWith;
-  const grant = await driver.grants.use({ callId, tool, input, policy });
+  const requesters = requestersOf(run.state, driver, call);
+  const grant = await driver.grants.use({ callId, tool, input, policies, requesters });
   if (!grant || run.isSuperseded(call)) return undefined;
   const { id: grantId, amount } = grant;
-  run.record(event({ type: 'call-granted', callId, ...defined({ grantId, amount, runsWith, policy }) }));
+  const people = requesters.length > 0 ? { requesters } : {};
+  run.record(event({ type: 'call-granted', callId, policies, ...people, ...defined({ grantId, amount, runsWith }) }));
   return heldTo(call, bound);
 }
 
@@ -126,13 +150,17 @@ async function staysTrue(run: Run, driver: Driver, tool: ToolDefinition, call: C
 const PREVIEW_CHANGED = 'its preview has changed since it was approved. Call it again if it is still wanted.';
 
 /** Binds the call to what the gate has seen, unless the schema rejects its own output and must parse the input again. */
-function heldTo(call: Call, { runsWith = call.input, readAnew }: Bound): Call {
+export function heldTo(call: Call, { runsWith = call.input, readAnew }: Bound): Call {
   return readAnew ? call : { ...call, runsWith };
 }
 
 /** The card warns of earlier calls of this tool that failed and may have acted. */
-function approvalPayload(run: Run, call: Call, approval: Approval | true): Json {
-  const earlier = run.state.mayHaveActed.filter((other) => other.name === call.name);
+export function approvalPayload(
+  mayHaveActed: readonly MayHaveActed[],
+  call: Pick<Call, 'name'>,
+  approval: Approval | true,
+): Json {
+  const earlier = mayHaveActed.filter((other) => other.name === call.name);
   const shown = toJson(approval);
   const payload: Json = shown.ok
     ? shown.value
@@ -171,6 +199,6 @@ export function changedKind({ name, body, innerTools }: ToolDefinition, call: Ca
 
 /** The tool has a gate or a rule, and no person has passed the call through it: at most a question of the body was answered. */
 function isUnasked({ rules }: Policies, tool: ToolDefinition, { approvals }: Call): boolean {
-  const isGated = tool.needsApproval !== false || ruleFor(rules, tool) !== undefined;
+  const isGated = tool.needsApproval !== false || (rules.length > 0 && isRuled(tool));
   return isGated && approvals.every((kind) => kind === 'interrupt');
 }

@@ -13,19 +13,19 @@ import {
 } from '../../core/json.ts';
 import type { Message } from '../../core/messages/message.ts';
 import { unknownOptions } from '../../core/options.ts';
-import { type Call, interruptId } from '../../core/run/call.ts';
+import { type Call, interruptId, type State } from '../../core/run/call.ts';
 import { pendingParts } from '../../core/run/decide.ts';
 import { type Bound, event, type InterruptKind } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import { answerProblem, askOptionsOf, askProblem, INTERRUPT_OPTIONS, mergedWait } from '../tool/ask-options.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
-import type { Governed } from '../tool/policies.ts';
 import { asSchema, type SchemaInput } from '../tool/schema.ts';
 import type { AskOptions, InterruptOptions } from '../tool/signal.ts';
 import { boundTo } from './bound-input.ts';
+import { endingFor, type Governed, governRequest } from './judge.ts';
 import type { ShownPreviews } from './preview.ts';
 import { failed, failedInBody, settle } from './result.ts';
-import { timesOf } from './times.ts';
+import { type Times, timesOf } from './times.ts';
 import { titleOf } from './title.ts';
 
 type Question = {
@@ -34,8 +34,8 @@ type Question = {
   readonly kind: InterruptKind;
   readonly payload: Json;
   readonly options?: InterruptOptions | undefined;
-  /** Who must decide, and how the policy lets the question wait. */
-  readonly governed?: Partial<Governed> | undefined;
+  /** Who must decide, and how its sources let the request wait. By default as its call was approved, and as `policyFor` says. */
+  readonly governed?: Governed | undefined;
   /** The input that an approved call runs with; that of the call, unless given. */
   readonly bound?: Bound | undefined;
   /** A later question about an approved call shows the approved preview, unless given. */
@@ -47,7 +47,7 @@ export async function ask(
   run: Run,
   driver: Driver,
   call: Call,
-  { tool, kind, payload, options: given = {}, governed = {}, bound = call, previews }: Question,
+  { tool, kind, payload, options: given = {}, governed: known, bound = call, previews }: Question,
 ): Promise<void> {
   if (run.isSuperseded(call)) return;
   const options = askOptionsOf(given);
@@ -62,10 +62,18 @@ export async function ask(
   const titled = titleOf(tool, call, bound, given.title);
   const title = titled instanceof Promise ? await titled : titled;
   if (run.isSuperseded(call)) return;
-  const wait = mergedWait(mergedWait(tool?.asks, governed.waits ?? {}), options);
-  const { onExpiry, labels, risk, reversibility } = wait;
+  const { runsWith: json = call.input } = bound;
+  const requesters = requestersOf(run.state, driver, call);
+  const wait = mergedWait(tool?.asks, options);
+  const request = { tool, name: call.name, input: json, json, requesters };
+  const governed =
+    known ?? (await governRequest(driver, request, kind, wait, kind === 'interrupt' ? undefined : call.policies));
+  if (run.isSuperseded(call)) return;
+  const { policies, waits: sources } = governed;
+  const [onExpiry] = sources.flatMap(({ wait: own }) => own.onExpiry ?? []);
+  const { labels, risk, reversibility } = wait;
   const id = interruptId(call.id, call.pauses + 1);
-  const timing = timesOf(wait, driver.clock());
+  const timing = joinedTimes(governed, driver.clock());
   const timed = timing instanceof Promise ? await timing.catch(messageOf) : timing;
   if (run.isSuperseded(call)) return;
   if (typeof timed === 'string') return refuse(timed);
@@ -74,14 +82,46 @@ export async function ask(
   const { preview, earlierPreview } = previews ?? keptPreview(kind, call);
   const { answerSchema, onReject } = kind === 'interrupt' ? given : {};
   // No person has seen the changed preview or given the answer, so no deadline may approve it.
-  const ending = (earlierPreview || answerSchema) && onExpiry === 'approve' ? 'reject' : onExpiry;
+  const isUnseen = earlierPreview || answerSchema;
+  const ending = isUnseen && onExpiry === 'approve' ? 'reject' : endingFor(policies, onExpiry);
   const waits = defined({ title, expiresAt: deadline, onExpiry: ending, ...times, labels, risk });
   // What one question keeps out of notices is not in those of the next, even if the tool has changed or is missing.
   const notice = tool?.notice ?? call.decided?.interrupt?.notice;
   const answer = defined({ answerSchema: answerSchema && jsonSchemaOf(answerSchema), onReject });
-  const shown = defined({ reversibility, preview, earlierPreview, policy: governed.policy, notice, ...answer });
-  const interrupt = { id, kind, payload, ...waits, ...shown, ...shownBound(bound, call) };
+  const people = requesters.length > 0 ? { requesters } : {};
+  const shown = defined({ reversibility, preview, earlierPreview, notice, ...answer });
+  const interrupt = { id, kind, payload, policies, ...people, ...waits, ...shown, ...shownBound(bound, call) };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
+}
+
+/** Who took part in a call: the starter of its run, the author of the message that led to it, and everyone who edited its input. */
+export function requestersOf(
+  { spokenBy }: Pick<State, 'spokenBy'>,
+  { asker }: Pick<Driver, 'asker'>,
+  { editors = [] }: Pick<Call, 'editors'>,
+): readonly string[] {
+  const all = [asker?.startedBy, spokenBy ?? asker?.spokenBy, ...editors];
+  return [...new Set(all.filter((person) => typeof person === 'string'))];
+}
+
+/** The shortest deadline counts, and the reminders and escalations of every source. */
+function joinedTimes({ waits, policies }: Governed, now: number): Times | Promise<Times> {
+  const [only, ...others] = waits;
+  if (only && others.length === 0 && policies.length === 1) return timesOf(only.wait, now);
+  return Promise.all(waits.map(({ wait }) => timesOf(wait, now))).then((all) => {
+    const deadlines = all.flatMap(({ expiresAt }) => expiresAt ?? []);
+    const remind = all.flatMap(({ remindAt, reminders = remindAt === undefined ? [] : [remindAt] }) => reminders);
+    const reminders = [...new Set(remind)].sort((a, b) => a - b);
+    const escalate = all.flatMap(({ escalate: steps = [] }, index) =>
+      steps.map((step) => ({ ...step, policy: waits[index]?.policy ?? -1 })),
+    );
+    return defined({
+      expiresAt: deadlines.length > 0 ? Math.min(...deadlines) : undefined,
+      remindAt: reminders[0],
+      reminders: reminders.length > 1 ? reminders : undefined,
+      escalate: escalate.length > 0 ? escalate.sort((a, b) => a.at - b.at) : undefined,
+    });
+  });
 }
 
 const jsonSchemaOf = (schema: SchemaInput): JsonObject => copyOf(asSchema(schema, 'answerSchema').json() as JsonObject);
@@ -110,9 +150,7 @@ export async function askUnavailable(
   bound?: Bound,
 ): Promise<void> {
   const payload = { message: `${message}${lateResult(call)}` };
-  const { policy } = call;
-  const governed = defined({ policy });
-  await ask(run, driver, call, { tool, kind: 'unavailable', payload, options: keptOptions(call), governed, bound });
+  await ask(run, driver, call, { tool, kind: 'unavailable', payload, options: keptOptions(call), bound });
 }
 
 /** A second question about a call keeps the labels and the class of the first, and its title if that still fits. */

@@ -2,8 +2,10 @@
 
 import type { GrantMaximum } from '../../core/authority/grant-maximum.ts';
 import type { Policy, Who } from '../../core/authority/policy.ts';
+import type { RuleMatch, Then } from '../../core/authority/rule.ts';
+import type { Json } from '../../core/json.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/messages/message.ts';
-import type { Reversibility } from '../../core/run/event.ts';
+import type { InterruptKind, Reversibility } from '../../core/run/event.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
 import type { SubAgentRecord } from '../sink.ts';
 import type { Chunk } from '../stream/chunk.ts';
@@ -46,7 +48,7 @@ export type ToolContext<C extends Context = Context> = {
 /** Who must decide, how many of them, and by when. Everything but `deciders` is plain data. */
 export type PolicyConfig<Input = any, C extends Context = Context> = Omit<
   Policy,
-  'name' | 'deciders' | 'grants' | 'warnings'
+  'name' | 'deciders' | 'grants' | 'onExpiry' | 'warnings'
 > &
   TimeOptions &
   Pick<AskOptions, 'onExpiry'> & {
@@ -56,17 +58,39 @@ export type PolicyConfig<Input = any, C extends Context = Context> = Omit<
     readonly grants?: (Omit<GrantMaximum, 'expiresWithin'> & { readonly expiresWithin: Duration }) | false;
   };
 
-/** Makes the calls of some tools ask. All conditions must be met; without any, the rule is for every tool. */
-export type Rule = {
-  /** The name of the tool. */
-  readonly tool?: string;
-  /** One of the labels of the tool, or of the request. */
-  readonly label?: string;
+/** Says which calls are allowed, ask, or are denied. Every rule that fits a call counts: `deny` beats `ask`, `ask` beats `allow`. */
+export type Rule = RuleMatch & {
+  /**
+   * `ask`, the default: people decide. `allow`: a call through a gate runs without a request, unless its tool or another rule asks.
+   * `deny`: the call never runs.
+   */
+  readonly then?: Then;
+  /** Who must decide: the name of a policy, or the policy itself. By default any one person. */
+  readonly policy?: string | PolicyConfig;
+  /** Why it is denied, for the model. */
+  readonly reason?: string;
+};
+
+/** A request that is about to be made, for `policyFor`. */
+export type PolicyRequest = {
+  readonly tool: string;
+  readonly kind: InterruptKind;
+  /** The input that would run. */
+  readonly input: Json;
+  /** Null where the run is not stored. */
+  readonly agent: string | null;
+  readonly runId?: string;
+  readonly startedBy: string | null;
+  /** Who took part: the starter of the run, the author of the message that led to the call, and editors. */
+  readonly requesters: readonly string[];
+  readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';
   readonly reversibility?: Reversibility;
-  /** The name of a policy, the policy itself, or `true` for an approval by any one person. */
-  readonly policy: true | string | PolicyConfig;
+  readonly context: Context;
 };
+
+/** Adds a policy to a request: its name, or the policy itself. It is called once, when the request is made or its input edited. */
+export type PolicyFor = (request: PolicyRequest) => MaybePromise<string | PolicyConfig | undefined>;
 
 /** The request that a person sees before a gated call runs, and how long it waits. */
 export type Approval<Input = any, C extends Context = Context> = AskOptions & {
@@ -218,6 +242,10 @@ export type ToolDefinition = Pick<
   /** Without a body the call is a question, and the answer is its result. */
   readonly body?: (input: any, ctx: ToolContext, subAgent: SubAgentContext) => unknown;
   readonly needsApproval: boolean | Approval | ((input: any, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
+  /** It asks because it is behind a gate, not because it says so. */
+  readonly asksByDefault?: true;
+  /** A caller outside has described it, and nobody has verified its labels, risk and reversibility. */
+  readonly isDescribed?: true;
   readonly idempotent: boolean;
   readonly commits: boolean;
   readonly requestMetadata?: unknown;

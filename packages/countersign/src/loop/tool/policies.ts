@@ -1,10 +1,11 @@
 // Policies as an application defines them, and how one becomes the data that is stored with a question.
 
-import { type Policy, policyProblem, type Who } from '../../core/authority/policy.ts';
+import type { Policy, Who } from '../../core/authority/policy.ts';
+import { deadlineProblem, policyProblem } from '../../core/authority/policy-problem.ts';
 import { messageOf, UsageError } from '../../core/errors.ts';
 import { isObject, toJson } from '../../core/json.ts';
 import { askProblem, type WaitOptions } from './ask-options.ts';
-import type { ApprovalContext, PolicyConfig, Rule } from './definition.ts';
+import type { ApprovalContext, PolicyConfig, PolicyFor, Rule } from './definition.ts';
 import { spanOf } from './duration.ts';
 
 type MaybePromise<T> = T | Promise<T>;
@@ -12,21 +13,28 @@ type MaybePromise<T> = T | Promise<T>;
 /** The policies and rules of an instance, and what its directory knows about roles. */
 export type Policies = {
   readonly named: ReadonlyMap<string, PolicyConfig>;
-  /** In this order, the first that fits counts. */
+  /** All that fit a call count. */
   readonly rules: readonly Rule[];
   readonly membersOf?: (role: string) => MaybePromise<readonly string[]>;
   readonly roles?: readonly string[];
+  readonly policyFor?: PolicyFor;
+  /** Who decides a request whose policies name nobody; undefined for anyone. */
+  readonly defaultDeciders?: (run: { readonly startedBy: string | null }) => readonly string[] | undefined;
 };
 
-/** What a question is governed by: its policy, and how it waits. */
-export type Governed = { readonly policy: Policy; readonly waits: WaitOptions };
+/** A policy as data, and how it lets a request wait. */
+type Governing = { readonly policy: Policy; readonly waits: WaitOptions };
 
 /** Throws if the policy cannot be satisfied, or has an unknown field or role. */
 export function checkPolicy(name: string | undefined, config: unknown, roles?: readonly string[]): void {
   const { deciders, ...rest } = (isObject(config) ? config : {}) as PolicyConfig;
   const { policy, waits } = partsOf(rest);
   const asked = typeof deciders === 'function' || deciders === undefined ? policy : { ...policy, deciders };
-  const problem = isObject(config) ? (policyProblem(asked, roles) ?? askProblem(waits)) : 'it must be an object';
+  const { onExpiry } = waits;
+  const late = onExpiry === 'approve' ? deadlineProblem({ ...policy, onExpiry }) : undefined;
+  const problem = isObject(config)
+    ? (policyProblem(asked, roles) ?? askProblem(waits) ?? late)
+    : 'it must be an object';
   if (problem === undefined) return;
   const which = name === undefined ? 'The policy' : `The policy ${name}`;
   throw new UsageError('invalid-options', { policy: name }, `${which} cannot be used: ${problem}.`);
@@ -46,7 +54,7 @@ export async function governedBy(
   { named: known, membersOf, roles }: Policies,
   input: unknown,
   ctx: ApprovalContext,
-): Promise<Governed> {
+): Promise<Governing> {
   const name = typeof named === 'string' ? named : undefined;
   const config = name === undefined ? named : known.get(name);
   const common = name === undefined ? {} : { name };
@@ -67,12 +75,12 @@ export async function governedBy(
   }
 }
 
-const nobody = (warning: string): Policy => ({ deciders: { people: [] }, warnings: [warning] });
+export const nobody = (warning: string): Policy => ({ deciders: { people: [] }, warnings: [warning] });
 
 const TIMES: readonly string[] = ['remind', 'escalate', 'expireAfter', 'businessHours', 'onExpiry'];
 
 /** What counts votes, and how the question waits. */
-function partsOf(config: Omit<PolicyConfig, 'deciders'>): Governed {
+function partsOf(config: Omit<PolicyConfig, 'deciders'>): Governing {
   const [waits, policy] = [true, false].map((isTime) =>
     Object.fromEntries(Object.entries(config).filter(([key]) => TIMES.includes(key) === isTime)),
   );

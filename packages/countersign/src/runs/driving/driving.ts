@@ -27,6 +27,7 @@ import type { Store } from '../port/store.ts';
 import { isAway, isLost, isStale } from '../port/store-errors.ts';
 import { StoreTime } from '../port/store-time.ts';
 import { expireCards, fetchTimeIfExpired } from '../requests/expiry.ts';
+import { askerOf } from '../requests/rejudge.ts';
 import { errorIn, trustedState } from '../requests/view.ts';
 import { Live } from './live-chunks.ts';
 import type { AgentPort, DriveOptions, DrivesOptions, Driving, OpenOptions, OpenRun } from './open-run.ts';
@@ -220,6 +221,7 @@ export class Drives implements Driving {
         clock: this.clock,
         // A drill is asked about even if a grant would let the call run.
         ...(!isDrill(journal.started) && { grants: this.#grantsFor(journal) }),
+        asker: askerOf(journal.started),
         worker: { isStopping: this.#isStopping, onGiveUp: this.#stopGrace.listen, onLeft: this.#late.left },
       };
       for (;;) {

@@ -1,46 +1,45 @@
 // Whether a recorded vote or decision was allowed: by its policy, its tally and its deadline.
 
-import { tally, type Vote, voteProblem } from '../../core/authority/policy.ts';
+import { mayDecide } from '../../core/authority/may-decide.ts';
+import { isPlain, type Vote } from '../../core/authority/policy.ts';
+import { tally } from '../../core/authority/tally.ts';
 import { defined, isObject, type Json, sameJson } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
 import type { Matched } from '../../core/run/decide.ts';
 import { type Decision, isByDeadline } from '../../core/run/event.ts';
-import type { RunRecord } from '../port/store.ts';
 import { digestOf, type PendingCard } from '../requests/card.ts';
 import { endingOf } from '../requests/expiry.ts';
-import { inputThatRuns } from '../requests/policy.ts';
-import { ballotOf, policyOn } from '../requests/progress.ts';
+import { inputThatRuns } from '../requests/input-that-runs.ts';
+import { ballotOf, policiesOn } from '../requests/progress.ts';
 
 /** A decision on a question, and the call that asked it. */
 export type Made = { readonly id: string; readonly card: PendingCard; readonly matched: Matched };
 
-type Run = Pick<RunRecord, 'startedBy'>;
-
 /** `found` is the question that is pending when the vote is recorded. */
 export function voteProblems(
-  { startedBy }: Run,
   found: readonly [id: string, card: PendingCard] | undefined,
   vote: Vote,
 ): readonly string[] {
   if (!found) return ['The vote is on a question that is not pending.'];
   const [id, card] = found;
-  const problem = voteProblem(policyOn(card) ?? {}, ballotOf(card.progress, startedBy), vote);
+  const verdict = mayDecide(policiesOn(card), ballotOf(card), vote);
   const isOther = vote.digest !== undefined && vote.digest !== digestOf(id, { part: card.part } as unknown as Json);
   return [
-    ...(problem === undefined ? [] : [`The vote on ${id} does not count. ${problem}`]),
+    ...(verdict.ok ? [] : [`The vote on ${id} does not count. ${verdict.why}`]),
     ...(isOther ? [`The vote on ${id} was made on another card.`] : []),
   ];
 }
 
 /** A deadline decides as its question says; people decide as the tally of their votes says. */
-export function decisionProblems({ startedBy }: Run, { id, card, matched }: Made, at: number): readonly string[] {
+export function decisionProblems({ id, card, matched }: Made, at: number): readonly string[] {
   const { decision } = matched;
   if (decision.type !== 'inside' && isByDeadline(decision)) return deadlineProblems(id, card, decision, at);
   const { progress } = card;
-  const policy = policyOn(card) ?? (progress && progress.votes.length > 0 ? {} : undefined);
+  const policies = policiesOn(card);
+  const isCounted = !isPlain(policies) || (progress !== undefined && progress.votes.length > 0);
   // Nothing runs after a cancellation, and a message of the user may cause one.
-  if (!policy || decision.type === 'cancel') return [];
-  const counted = tally(policy, ballotOf(progress, startedBy), inputThatRuns(matched, card.part));
+  if (!isCounted || decision.type === 'cancel') return [];
+  const counted = tally(policies, ballotOf(card), inputThatRuns(matched, card.part));
   if (counted.status === 'waiting') return [`${id} is decided, and votes are missing for that.`];
   const [voted, made] = [counted.vote.decision, saidIn(decision)].map((said) => withoutIdleEdit(said, card.part));
   const isSame = sameJson(voted, made) && (decision.by ?? null) === counted.vote.by;

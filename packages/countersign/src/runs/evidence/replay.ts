@@ -1,6 +1,7 @@
 // Replays the events of a run: the questions that it asked, the votes on them, how they were settled, and what started.
 
-import { type Policy, standingVotes, type Vote } from '../../core/authority/policy.ts';
+import type { Policies, Vote } from '../../core/authority/policy.ts';
+import { standingVotes } from '../../core/authority/tally.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
@@ -13,7 +14,7 @@ import { refsOf, subAgentEvents, subAgentState } from '../../core/run/sub-agents
 import { useKey } from '../grants/outcomes.ts';
 import type { RunRecord, StoredEvent } from '../port/store.ts';
 import { digestOf, type PendingCard, pendingCards } from '../requests/card.ts';
-import { policyOn } from '../requests/progress.ts';
+import { policiesOn } from '../requests/progress.ts';
 import { decisionProblems, type Made, voteProblems } from './decision-rules.ts';
 
 /** Something that does not hold, and where: a place in the document, such as `events[3]`. */
@@ -32,8 +33,8 @@ export type ReplayedQuestion = {
   /** The request as in the messages: the card is made of it. */
   readonly part: ToolRequestPart;
   readonly digest: string;
-  /** Who must decide it: the policy that counted last. Null if a decision of anyone settles it. */
-  readonly policy: Policy | null;
+  /** Who must decide it: the policies that counted last. */
+  readonly policies: Policies;
   /** All votes on this card, with their signatures. */
   readonly votes: readonly ReplayedVote[];
   /** Null while it is pending. Without a decision it was withdrawn. */
@@ -78,10 +79,10 @@ export function replay(run: Run, events: readonly StoredEvent[]): Replay {
       for (const problem of startProblems(state, event)) problems.push({ where, problem });
       const decided = event.type === 'decision-made' ? decisionsIn(run.id, state, event) : NO_DECISIONS;
       for (const made of decided.values())
-        for (const problem of decisionProblems(run, made, event.at)) problems.push({ where, problem });
+        for (const problem of decisionProblems(made, event.at)) problems.push({ where, problem });
       if (event.type === 'vote-cast') {
         const found = [...pendingCards(run.id, state)].find(([, card]) => card.id === event.interruptId);
-        for (const problem of voteProblems(run, found, event.vote)) problems.push({ where, problem });
+        for (const problem of voteProblems(found, event.vote)) problems.push({ where, problem });
         if (found) addVote(questions, found[0], { event: now.event, vote: event.vote });
       }
       granted.push(...grantsIn(run.id, state, event, []).map((use) => ({ event: now.event, ...use })));
@@ -118,14 +119,14 @@ function take(
     // A rejected call is pending until its result, which is the next event.
     if (decision || !card)
       questions.set(id, { ...question, settled: { ...now, decision, ...(votes.length > 0 && { votes }) } });
-    else if (card.progress?.policy) questions.set(id, { ...question, policy: card.progress.policy });
+    else if (card.progress?.policies) questions.set(id, { ...question, policies: card.progress.policies });
   }
   for (const [id, card] of pending) {
     if (questions.has(id)) continue;
     const { part, tool, kind } = card;
     const digest = digestOf(id, { part } as unknown as Json);
-    const policy = policyOn(card) ?? null;
-    questions.set(id, { id, tool, kind, asked: now.event, part, digest, policy, votes: [], settled: null });
+    const policies = policiesOn(card);
+    questions.set(id, { id, tool, kind, asked: now.event, part, digest, policies, votes: [], settled: null });
   }
 }
 

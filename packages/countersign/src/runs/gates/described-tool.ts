@@ -27,7 +27,7 @@ export type ToolDescription = Pick<
 
 export function describedTool(description: ToolDescription): ToolDefinition {
   const { inputSchema, outputSchema, policy, ...rest } = description;
-  return tool(
+  const { definition } = tool(
     {
       description: '',
       ...rest,
@@ -42,12 +42,13 @@ export function describedTool(description: ToolDescription): ToolDefinition {
       }),
     },
     notHere(rest.name),
-  ).definition;
+  );
+  return { ...definition, isDescribed: true, ...(policy === undefined && { asksByDefault: true }) };
 }
 
 /** The tool of a gate, without a body if it is a question. A tool that never asks asks here: that is what a gate is for. */
 export function gatedTool(definition: ToolDefinition): ToolDefinition {
-  return definition.needsApproval === false ? { ...definition, needsApproval: true } : definition;
+  return definition.needsApproval === false ? { ...definition, needsApproval: true, asksByDefault: true } : definition;
 }
 
 /** A body that no caller can reach. */

@@ -2,7 +2,9 @@
 import { fieldOf, meets } from '../../core/authority/condition.ts';
 import { type Grant, type GrantRequest, grantProblem, maximumOf } from '../../core/authority/grant.ts';
 import { isAmount } from '../../core/authority/grant-maximum.ts';
-import { isEdit, isFor, tally, type Vote, voteProblem } from '../../core/authority/policy.ts';
+import { mayDecide } from '../../core/authority/may-decide.ts';
+import type { Vote } from '../../core/authority/policy.ts';
+import { isEdit, isFor, tally } from '../../core/authority/tally.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { copyOf, isObject, type Json, sameJson } from '../../core/json.ts';
 import { DEADLINE } from '../../core/run/event.ts';
@@ -115,7 +117,7 @@ const LONGEST = 100_000;
 
 /** The grant is well-formed, within the maximum, and accepts the call that was approved. */
 function checkLimits(question: RunInterrupt, input: Json, request: GrantRequest, now: number): void {
-  const problem = grantProblem(request, maximumOf(question.policy ?? undefined), now);
+  const problem = grantProblem(request, question.policies.map(maximumOf), now);
   if (problem !== undefined) throw invalid(question.id, problem);
   const { where = [], schema, budget } = request;
   const { length } = JSON.stringify(request);
@@ -131,14 +133,14 @@ function checkLimits(question: RunInterrupt, input: Json, request: GrantRequest,
 
 /** The votes that approved the question if this person settled it, or theirs if it would have settled it alone. */
 function votesOf(question: RunInterrupt, settlement: Settlement, { by, roles = [] }: Giver): readonly Vote[] {
-  const policy = question.policy ?? {};
+  const { policies, requesters } = question;
   const decision = { type: 'approve' };
   const own: Vote = { by, ...(roles.length > 0 && { roles }), decision };
   const { votes } = settlement;
   if (settlement.by === by) {
     if (!votes) return [own];
     return votes
-      .filter((vote) => isFor(vote) && !(policy.notRequester && isEdit(vote)))
+      .filter((vote) => isFor(vote) && !(policies.some(({ notRequester }) => notRequester) && isEdit(vote)))
       .map(({ by, roles, onBehalfOf }) => ({
         by,
         ...(roles && { roles }),
@@ -146,9 +148,8 @@ function votesOf(question: RunInterrupt, settlement: Settlement, { by, roles = [
         decision,
       }));
   }
-  const ballot = { votes: [], requestedBy: question.startedBy };
-  const alone = tally(policy, { ...ballot, votes: [own] }, question.input);
-  if (voteProblem(policy, ballot, own) === undefined && alone.status === 'settled') return [own];
+  const alone = tally(policies, { requesters, votes: [own] }, question.input);
+  if (mayDecide(policies, { requesters, votes: [] }, own).ok && alone.status === 'settled') return [own];
   const message = `${by} did not settle ${question.id}, and could not have settled it alone, so ${by} cannot give a grant with it.`;
   throw new UsageError('not-allowed', { status: 403, interruptId: question.id }, message);
 }

@@ -119,7 +119,7 @@ export class Grants {
     checkValue('tool', tool, aString);
     const now = await this.#store.now();
     const limits = { ...request, expiresAt: now + 1 };
-    const fault = grantProblem(limits, { uses: 1_000, expiresWithin: 1 }, now);
+    const fault = grantProblem(limits, [{ uses: 1_000, expiresWithin: 1 }], now);
     const problem = fault ?? (request.schema && dataSchemaProblem(request.schema));
     if (problem !== undefined)
       throw new UsageError('invalid-grant', { tool }, `This grant cannot be given: ${problem}.`);

@@ -27,10 +27,10 @@ function inside(needs: Needs, records: GrantRecords, path: readonly string[]): R
   const { id: runId, agent, startedBy } = run;
   return {
     inside: (callId) => inside(needs, records, [...path, callId]),
-    async use({ callId, tool, input, policy }) {
-      if (maximumOf(policy) === false) return undefined;
+    async use({ callId, tool, input, policies, requesters }) {
+      if (policies.some((policy) => maximumOf(policy) === false)) return undefined;
       const key = useKey(runId, [...path, callId]);
-      const call = { key, tool, input, startedBy, agent, policy };
+      const call = { key, tool, input, startedBy, agent, policies, requesters };
       try {
         const turn = new Turn();
         for (const record of inOrder(await withNext(records.open(tool)), key)) {

@@ -29,7 +29,8 @@ export async function recipientsOf(
   const named = new Map<string, Reason>();
   for (const { who, why } of circlesOf(notice, card, everyone))
     for (const person of await peopleIn(who, people)) if (!named.has(person)) named.set(person, why);
-  const isAsked = ([person]: readonly [string, Reason]) => !card.policy?.notRequester || person !== card.startedBy;
+  const isFourEyes = card.policies.some(({ notRequester }) => notRequester);
+  const isAsked = ([person]: readonly [string, Reason]) => !isFourEyes || !card.requesters.includes(person);
   const present = await Promise.all(
     [...named]
       .filter(isAsked)
@@ -59,9 +60,9 @@ function circlesOf(notice: QuestionNotice, card: RunInterrupt, everyone: Who): r
 }
 
 /** The deciders of the policy, and the groups that still have to agree. */
-function decidersOf({ policy, progress, settlement }: RunInterrupt, everyone: Who): readonly Circle[] {
-  const groups = settlement === null ? (progress?.missing ?? []) : (policy?.quorum ?? []);
-  const named = [policy?.deciders ?? {}, ...groups.map(({ of }) => of)].filter(namesSomeone);
+function decidersOf({ policies, progress, settlement }: RunInterrupt, everyone: Who): readonly Circle[] {
+  const groups = settlement === null ? (progress?.missing ?? []) : policies.flatMap(({ quorum = [] }) => quorum);
+  const named = [...policies.map(({ deciders = {} }) => deciders), ...groups.map(({ of }) => of)].filter(namesSomeone);
   if (named.length > 0) return named.map((who) => ({ who, why: 'decider' }));
   return [{ who: everyone, why: 'everyone' }];
 }

@@ -1,4 +1,5 @@
 // Assigns a question to a person, who should decide it. Others still may.
+import { circlesOf, isPlain } from '../../core/authority/policy.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { aStringOrNull, type OptionTable } from '../../core/options.ts';
 import { event } from '../../core/run/event.ts';
@@ -7,10 +8,9 @@ import { stayFailed } from '../journal/outcome.ts';
 import { voterOf } from '../people.ts';
 import { readRun } from '../port/read-run.ts';
 import { unknownInterrupt } from '../port/run-id.ts';
-import type { NewRun } from '../port/store.ts';
 import { refusalOf } from '../port/store-errors.ts';
 import { type PendingCard, pendingCards, runIdOf } from './card.ts';
-import { policyOn } from './progress.ts';
+import { policiesOn } from './progress.ts';
 import { trustedState } from './view.ts';
 import { electorateOf } from './votes.ts';
 
@@ -40,7 +40,7 @@ export async function assign(drives: Drives, interruptId: string, options: Assig
     const card = pendingCards(runId, state).get(interruptId);
     if (!card) throw await notPending(drives, interruptId);
     if ((card.progress?.assignedTo ?? null) === to) return;
-    if (to !== null) await refuseUnable(drives, record, card, interruptId, to);
+    if (to !== null) await refuseUnable(drives, card, interruptId, to);
     const { run, journal } = drives.open(record, state, drives.agent(record.agent, state), { claim: 'none' });
     run.record(event({ type: 'question-assigned', interruptId: card.id, to, by }));
     stayFailed(run, record);
@@ -49,19 +49,13 @@ export async function assign(drives: Drives, interruptId: string, options: Assig
 }
 
 /** Throws if a vote of this person would be refused. If the engine cannot know their roles, the vote will tell. */
-async function refuseUnable(
-  { people }: Drives,
-  run: NewRun,
-  card: PendingCard,
-  interruptId: string,
-  to: string,
-): Promise<void> {
-  const policy = policyOn(card);
-  if (!policy) return;
-  const electorate = electorateOf(policy, card, run);
+async function refuseUnable({ people }: Drives, card: PendingCard, interruptId: string, to: string): Promise<void> {
+  const policies = policiesOn(card);
+  if (isPlain(policies)) return;
+  const electorate = electorateOf(policies, card);
   const voter = await voterOf(people, { by: to }, {}, electorate);
-  const circles = [policy.deciders, ...(policy.quorum ?? []).map(({ of }) => of)];
-  const isUnknown = !people.rolesOf && circles.some((who) => who?.roles?.length);
+  const circles = policies.flatMap(circlesOf);
+  const isUnknown = !people.rolesOf && circles.some((who) => who.roles?.length);
   if (isUnknown || electorate.mayVote({ by: to, ...voter })) return;
   const message = `${interruptId} cannot be assigned to ${to}, because ${to} is not allowed to decide it. Name one of its deciders.`;
   throw new UsageError('not-allowed', { status: 403, interruptId, to }, message);

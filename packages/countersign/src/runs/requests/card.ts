@@ -2,10 +2,10 @@
 import { type QuestionEdit, type QuestionProgress, roundId } from '../../core/authority/ballots.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
-import { requestPart, waitOf } from '../../core/messages/turn-messages.ts';
+import { interruptIn, requestPart, waitOf } from '../../core/messages/turn-messages.ts';
 import { type Call, callOf, pendingInterruptId } from '../../core/run/call.ts';
 import { interruptIdOf } from '../../core/run/decide.ts';
-import type { Bound, Interrupt, Preview } from '../../core/run/event.ts';
+import type { Bound, Interrupt, Reasked } from '../../core/run/event.ts';
 import type { State } from '../../core/run/state.ts';
 import { isSubAgentActive, isUnaskedDoubt, waitingInSubAgent } from '../../core/run/sub-agents.ts';
 import { shortHash } from '../port/chain.ts';
@@ -49,23 +49,43 @@ function cardWith(progress: QuestionProgress, { id, tool, kind, payload, interru
   const { edit, round } = progress;
   const common = { id, tool, kind, payload, progress };
   if (!edit) return { ...common, interrupt, part };
-  // The title said what would have happened before the edit.
-  const { title: _title, runsWith: _with, readAnew: _anew, ...asked } = interrupt;
-  const { title: _shown, runsWith: _bound, readAnew: _read, ...metadata } = part.metadata ?? {};
+  const { title: _title, runsWith: _with, readAnew: _anew, ...before } = interrupt;
+  const asked = (edit.asked ? { ...without(before, RENEWED), ...edit.asked } : before) as Interrupt;
+  const { interrupt: _payload, ...shown } = without(part.metadata ?? {}, [...RENEWED, 'runsWith', 'readAnew']);
   const { input } = part.toolRequest;
-  const previews = interrupt.preview && { preview: NOT_COMPUTED, earlierPreview: interrupt.preview };
+  const { payload: renewed, id: _id, kind: _kind, ...rest } = asked;
   return {
     ...common,
-    interrupt: { ...asked, ...boundOf(edit), ...previews },
+    payload: renewed,
+    interrupt: { ...asked, ...boundOf(edit) } as Interrupt,
     part: {
       toolRequest: { ...part.toolRequest, input: edit.input },
-      metadata: { ...metadata, ...boundOf(edit), ...previews, round, editedFrom: input, editedBy: edit.by },
+      metadata: {
+        ...shown,
+        interrupt: renewed,
+        ...waitOf({ ...rest, ...boundOf(edit) } as Partial<Interrupt>),
+        round,
+        editedFrom: input,
+        editedBy: edit.by,
+      },
     },
   };
 }
 
-/** The engine compares it with the preview of the first round before the call starts, and asks again if it differs. */
-const NOT_COMPUTED: Preview = { failed: 'The input was edited. The preview is computed again before the call runs.' };
+/** What the gate says anew of an edited input. */
+const RENEWED = [
+  'title',
+  'labels',
+  'risk',
+  'reversibility',
+  'preview',
+  'earlierPreview',
+  'policies',
+] as const satisfies readonly (keyof Reasked)[];
+
+function without<T extends object>(given: T, fields: readonly string[]): T {
+  return Object.fromEntries(Object.entries(given).filter(([field]) => !fields.includes(field))) as T;
+}
 
 /** The input that an edited call runs with, if others agree. */
 function boundOf({ bound }: QuestionEdit): Bound {
@@ -134,10 +154,16 @@ class WaitingCard implements PendingCard {
 function innerCard(call: Call, part: ToolRequestPart): PendingCard {
   const id = interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
   const { metadata = {} } = part;
-  const wait = waitOf(metadata as Partial<Interrupt>);
   const kind = kindOn(part);
   const payload = metadata.interrupt as Json;
-  return { id, part, interrupt: { id, kind, payload, ...wait }, tool: part.toolRequest.name, kind, payload };
+  return {
+    id,
+    part,
+    interrupt: interruptIn({ id, kind, payload }, metadata),
+    tool: part.toolRequest.name,
+    kind,
+    payload,
+  };
 }
 
 /** The input for the body: as requested, or as the tool's schema reads it. */

@@ -1,7 +1,8 @@
 // The one path of a decision: read the run, check the decision against it, record it, drive the run on.
 import { roundId } from '../../core/authority/ballots.ts';
 import { dueOn } from '../../core/authority/due.ts';
-import { isEdit, type Missing, type Vote } from '../../core/authority/policy.ts';
+import type { Vote } from '../../core/authority/policy.ts';
+import { isEdit, type Missing } from '../../core/authority/tally.ts';
 import { InvariantError } from '../../core/errors.ts';
 import { defined, sameJson } from '../../core/json.ts';
 import { type Decisions, readResume } from '../../core/run/decide.ts';
@@ -36,8 +37,8 @@ import {
 import { dryRun } from './dry-run.ts';
 import { dueEscalations, waitingOn } from './escalation.ts';
 import { expireCards, fetchTimeIfExpired, isExpired, type Settling } from './expiry.ts';
-import { askPolicy } from './policy.ts';
 import { progressOn } from './progress.ts';
+import { rejudge } from './rejudge.ts';
 import { type Decided, endedRun, refuseOutdated, settledAs } from './settled.ts';
 import { stateOfRun } from './view.ts';
 import { type Cast, castVotes, type Electorate, onRecord, type RecordedDecisions, type SignVote } from './votes.ts';
@@ -164,10 +165,13 @@ async function tryDecisions(
   const agent = drives.agent(recorded.agent, state);
   const known = { tools: agent.tools(), defined: agent.defined(), bounds };
   const { matched: all, leaves } = await checkResume(state, decisions, known);
-  if (options.mayDecide) await askPolicy(options.mayDecide, recorded, decided, leaves);
-  const voter = (signed: Signed, electorate: Electorate) => voterOf(drives.people, signed, options, electorate);
-  const how = { isOnBehalf: options.onBehalfOf !== undefined, sign: signer(drives.store, options) };
-  const casts = await castVotes(recorded, decided, leaves, voter, drives.clock(), how);
+  const casts = await castVotes(recorded, decided, leaves, {
+    voterOf: (signed: Signed, electorate: Electorate) => voterOf(drives.people, signed, options, electorate),
+    isOnBehalf: options.onBehalfOf !== undefined,
+    sign: signer(drives.store, options),
+    rejudge: (edited) => rejudge(recorded, state, agent, edited),
+    at: drives.clock(),
+  });
   const waiting = new Set([...casts.values()].flatMap(({ status, where }) => (status === 'waiting' ? where : [])));
   const settling = waiting.size > 0 ? withoutEntries(decisions, waiting) : decisions;
   const matched = waiting.size > 0 ? (await checkResume(state, settling ?? NO_DECISIONS, known)).matched : all;
@@ -297,15 +301,14 @@ async function recorded(
 /** The question as it waits now, if this very vote edited the card and others were asked again. */
 function askedAgain(
   cards: ReadonlyMap<string, PendingCard>,
-  { id: runId, startedBy }: RunRecord,
+  { id: runId }: RunRecord,
   interruptId: string,
   { by, decision }: Pick<Vote, 'by' | 'decision'>,
 ): DecideResult | undefined {
   for (const [key, card] of cards) {
     if (!interruptId.startsWith(interruptKey(runId, card.id)) || by === null) continue;
     const edits = card.progress?.votes.filter(isEdit) ?? [];
-    const progress =
-      edits.some((vote) => vote.by === by && sameJson(vote.decision, decision)) && progressOn(card, startedBy);
+    const progress = edits.some((vote) => vote.by === by && sameJson(vote.decision, decision)) && progressOn(card);
     if (progress)
       return { status: 'waiting', interruptId: key, runId, votes: progress.votes, missing: progress.missing };
   }

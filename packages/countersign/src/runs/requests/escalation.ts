@@ -1,11 +1,13 @@
 // Escalations: after a while without a decision, more people may decide. Who a manager is, is asked when it is due.
 import type { QuestionProgress } from '../../core/authority/ballots.ts';
 import { dueOn, type Waiting } from '../../core/authority/due.ts';
-import type { Who } from '../../core/authority/policy.ts';
+import { circlesOf, namesDeciders, type Who } from '../../core/authority/policy.ts';
+import { defined } from '../../core/json.ts';
 import { type Escalation, event, type RunEvent } from '../../core/run/event.ts';
 import type { State } from '../../core/run/state.ts';
 import type { NewRun } from '../port/store.ts';
 import { type PendingCard, pendingCards } from './card.ts';
+import { policiesOn } from './progress.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -36,9 +38,10 @@ export async function dueEscalations(
     for (let escalations = progress?.escalatedTo.length ?? 0; ; escalations++) {
       const due = dueOn({ interrupt: card.interrupt, escalations }, now);
       if (due?.do !== 'escalate') break;
-      const to = await resolved(due.to, { ...card, ...(progress && { progress }) }, run.startedBy, people);
-      progress = { ...(progress ?? NOTHING), escalatedTo: [...(progress?.escalatedTo ?? []), to] };
-      events.push(event({ type: 'question-escalated', interruptId: card.id, to }));
+      const to = await resolved(due, { ...card, ...(progress && { progress }) }, run.startedBy, people);
+      const counts = defined({ policy: due.policy });
+      progress = { ...(progress ?? NOTHING), escalatedTo: [...(progress?.escalatedTo ?? []), { ...to, ...counts }] };
+      events.push(event({ type: 'question-escalated', interruptId: card.id, to, ...counts }));
     }
   }
   return events;
@@ -48,18 +51,22 @@ const NOTHING: QuestionProgress = { votes: [], round: 1, escalatedTo: [] };
 
 /** `manager` becomes the current managers, if there are any. */
 async function resolved(
-  to: Escalation['to'],
-  { interrupt, progress }: PendingCard,
+  { to, policy }: Pick<Escalation, 'to' | 'policy'>,
+  card: PendingCard,
   startedBy: string | null,
   { managerOf, membersOf }: Managers,
 ): Promise<Who> {
   if (to !== 'manager') return to;
-  const policy = progress?.policy ?? interrupt.policy;
+  const { progress } = card;
+  const policies = policiesOn(card).filter((_, index) => policy === undefined || policy === index);
   const circles: readonly Who[] = [
-    ...(policy?.deciders ? [policy.deciders] : []),
-    ...(policy?.quorum ?? []).map(({ of }) => of),
+    ...policies.flatMap(circlesOf),
     ...(progress?.escalatedTo ?? []),
-    { people: [progress?.assignedTo, policy ? undefined : startedBy].filter((id) => typeof id === 'string') },
+    {
+      people: [progress?.assignedTo, policies.some(namesDeciders) ? undefined : startedBy].filter(
+        (id) => typeof id === 'string',
+      ),
+    },
   ];
   const members = await Promise.all(circles.flatMap(({ roles = [] }) => roles).map((role) => membersOf?.(role) ?? []));
   const people = new Set([...circles.flatMap((who) => who.people ?? []), ...members.flat()]);

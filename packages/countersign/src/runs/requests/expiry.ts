@@ -1,6 +1,7 @@
 // Deadlines that have passed decide as their question says.
 
 import { dueOn } from '../../core/authority/due.ts';
+import { deadlineMayApprove } from '../../core/authority/policy.ts';
 import { matchDecisions, readResume } from '../../core/run/decide.ts';
 import type { Interrupt } from '../../core/run/event.ts';
 import type { State } from '../../core/run/state.ts';
@@ -10,6 +11,7 @@ import type { StoreTime } from '../port/store-time.ts';
 import { type PendingCard, pendingCards } from './card.ts';
 import { decisionPart, type Settlement, type Withdrawal } from './decision.ts';
 import { waitingOn } from './escalation.ts';
+import { policiesOn } from './progress.ts';
 
 /** Records how a question was settled. */
 export type Settling = {
@@ -40,11 +42,12 @@ export function hasExpired(runId: string, state: State, now: number): boolean {
 }
 
 /** What the deadline decides. A question without a call to run is cancelled instead of approved. */
-export function endingOf({ interrupt, kind, progress }: PendingCard): NonNullable<Interrupt['onExpiry']> {
+export function endingOf(card: PendingCard): NonNullable<Interrupt['onExpiry']> {
+  const { interrupt, kind, progress } = card;
   const { onExpiry = 'reject' } = interrupt;
   if (onExpiry !== 'approve') return onExpiry;
   // No deadline agrees to an edit: it was others who had to.
-  if (progress?.edit) return 'reject';
+  if (progress?.edit || !deadlineMayApprove(policiesOn(card))) return 'reject';
   return kind === 'question' ? 'cancel' : 'approve';
 }
 

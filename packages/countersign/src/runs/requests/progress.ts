@@ -1,15 +1,6 @@
-// What a question has collected so far, for lists and cards: the votes that count, and those that are missing.
-import type { QuestionProgress } from '../../core/authority/ballots.ts';
-import {
-  type Ballot,
-  type Missing,
-  type Policy,
-  standingVotes,
-  type Tally,
-  tally,
-  type Vote,
-  type Who,
-} from '../../core/authority/policy.ts';
+import { policiesIn } from '../../core/authority/ballots.ts';
+import { ANYONE, type Ballot, type Escalated, isPlain, type Policies, type Vote } from '../../core/authority/policy.ts';
+import { type Missing, standingVotes, type Tally, tally } from '../../core/authority/tally.ts';
 import { defined, type Json } from '../../core/json.ts';
 import { type PendingCard, willRun } from './card.ts';
 
@@ -17,46 +8,48 @@ import { type PendingCard, willRun } from './card.ts';
 export type VotingProgress = {
   readonly votes: readonly Vote[];
   readonly missing: readonly Missing[];
-  readonly escalatedTo: readonly Who[];
+  readonly escalatedTo: readonly Escalated[];
   readonly assignedTo: string | null;
   /** How often it was assigned to a person, and when it was last; absent if it never was. */
   readonly assignments?: number;
   readonly assignedAt?: number;
   /** 1, and one more for each edit that others had to agree to. */
   readonly round: number;
-  /** The policy that was applied after the question was asked. */
-  readonly policy?: Policy;
+  /** The policies that were applied after the request was made. */
+  readonly policies?: Policies;
 };
 
-/** The policy that counts for a question: the one applied last. */
-export function policyOn({ progress, interrupt }: Pick<PendingCard, 'progress' | 'interrupt'>): Policy | undefined {
-  return progress?.policy ?? interrupt.policy;
+/** The policies that count for a request: those applied last. */
+export function policiesOn({ progress, interrupt }: Pick<PendingCard, 'progress' | 'interrupt'>): Policies {
+  return policiesIn(progress, interrupt) ?? ANYONE;
 }
 
-export function ballotOf(progress: QuestionProgress | undefined, startedBy: string | null): Ballot {
-  return { votes: progress?.votes ?? [], requestedBy: startedBy, escalatedTo: progress?.escalatedTo ?? [] };
+export function ballotOf({ progress, interrupt }: Pick<PendingCard, 'progress' | 'interrupt'>): Ballot {
+  const { votes = [], escalatedTo = [] } = progress ?? {};
+  return { votes, requesters: interrupt.requesters ?? [], escalatedTo };
 }
 
-/** Null for an untouched question without a policy. */
-export function progressOn(card: PendingCard, startedBy: string | null): VotingProgress | null {
+/** Null for an untouched request that anyone may decide. */
+export function progressOn(card: PendingCard): VotingProgress | null {
   const { progress, part } = card;
-  const policy = policyOn(card);
-  if (!progress) return policy ? unvoted(policy, startedBy, willRun(part)) : null;
-  const ballot = ballotOf(progress, startedBy);
+  const policies = policiesOn(card);
+  const ballot = ballotOf(card);
+  if (!progress) return unvoted(policies, ballot.requesters, willRun(part));
   return {
     votes: standingVotes(ballot.votes),
-    missing: policy ? missingIn(tally(policy, ballot, willRun(part))) : [],
+    missing: isPlain(policies) ? [] : missingIn(tally(policies, ballot, willRun(part))),
     escalatedTo: progress.escalatedTo,
     assignedTo: progress.assignedTo ?? null,
     ...defined({ assignments: progress.assignments, assignedAt: progress.assignedAt }),
     round: progress.round,
-    ...(progress.policy && { policy: progress.policy }),
+    ...(progress.policies && { policies: progress.policies }),
   };
 }
 
-/** The progress of an untouched question. */
-export function unvoted(policy: Policy, startedBy: string | null, input: Json): VotingProgress {
-  const missing = missingIn(tally(policy, ballotOf(undefined, startedBy), input));
+/** The progress of an untouched request; null if anyone may decide it. */
+export function unvoted(policies: Policies, requesters: readonly string[], input: Json): VotingProgress | null {
+  if (isPlain(policies)) return null;
+  const missing = missingIn(tally(policies, { votes: [], requesters }, input));
   return { votes: [], missing, escalatedTo: [], assignedTo: null, round: 1 };
 }
 

@@ -33,22 +33,22 @@ export function project(input: ProjectionInput): Projection {
     outcome: outcomeOf(after, status),
     opened: [...cards]
       .filter(([key]) => !before.has(key))
-      .map(([key, card]) => ({ ...cardRecord(key, card, run.id, run.agent, now), ...progressIn(card, run) })),
+      .map(([key, card]) => ({ ...cardRecord(key, card, run.id, run.agent, now), ...progressIn(card) })),
     settled: [...before]
       .filter(([key]) => !cards.has(key))
       .map(([id]) => ({
         id,
         settlement: input.settlements.get(id) ?? { withdrawn: true, at: now },
       })),
-    ...(input.before.ballots !== after.ballots && { progressed: progressedIn(before, cards, run) }),
+    ...(input.before.ballots !== after.ballots && { progressed: progressedIn(before, cards) }),
   };
 }
 
-function progressedIn(before: Cards, after: Cards, run: NewRun): readonly ProgressedInterrupt[] {
+function progressedIn(before: Cards, after: Cards): readonly ProgressedInterrupt[] {
   return [...after].flatMap(([id, card]) => {
     const earlier = before.get(id);
     if (!earlier || earlier.progress === card.progress) return [];
-    return [{ id, progress: null, ...progressIn(card, run), ...noticeOf(earlier, card) }];
+    return [{ id, progress: null, ...progressIn(card), ...noticeOf(earlier, card) }];
   });
 }
 
@@ -63,8 +63,8 @@ function noticeOf(before: PendingCard, after: PendingCard): { readonly remindAt?
 type Cards = ReadonlyMap<string, PendingCard>;
 
 /** Only where something has happened to the question: a card without it has what its policy asks for. */
-function progressIn(card: PendingCard, { startedBy }: NewRun): { readonly progress?: Json } {
-  return card.progress ? { progress: progressOn(card, startedBy) as Json } : {};
+function progressIn(card: PendingCard): { readonly progress?: Json } {
+  return card.progress ? { progress: progressOn(card) as Json } : {};
 }
 
 export function statusOf(state: State, limits: Limits): RunStatus {

@@ -1,19 +1,21 @@
 // Applies the policy that is defined now to a pending question. Otherwise a changed policy leaves pending questions unchanged.
 
-import type { Policy } from '../../core/authority/policy.ts';
+import type { Policies } from '../../core/authority/policy.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { copyOf, sameJson } from '../../core/json.ts';
 import { event } from '../../core/run/event.ts';
-import { askGate } from '../../loop/tool/ask-gate.ts';
+import { judge } from '../../loop/call/judge.ts';
+import type { Driver } from '../../loop/run.ts';
 import type { ApprovalContext, ToolDefinition } from '../../loop/tool/definition.ts';
-import { governedBy } from '../../loop/tool/policies.ts';
 import type { Drives } from '../driving/driving.ts';
 import type { AgentPort } from '../driving/open-run.ts';
 import { unknownInterrupt } from '../port/run-id.ts';
+import type { NewRun } from '../port/store.ts';
 import { type PendingCard, pendingCards, runIdOf, willRun } from './card.ts';
 import { type Change, loadRun, record } from './deciding.ts';
 import { dryRun } from './dry-run.ts';
-import { policyOn } from './progress.ts';
+import { ballotOf, policiesOn } from './progress.ts';
+import { askerOf } from './rejudge.ts';
 import { settleCounted } from './settle-counted.ts';
 
 /** The person who applies it. */
@@ -27,12 +29,13 @@ export async function reapplyPolicy(drives: Drives, interruptId: string, { by }:
     const loaded = await loadRun(drives, runId, () => unknownInterrupt(interruptId));
     const card = pendingCards(runId, loaded.state).get(interruptId);
     if (!card) throw notPending(interruptId);
-    const policy = await policyNow(drives.agent(loaded.run.agent, loaded.state), interruptId, card);
-    if (sameJson(policy, policyOn(card))) return;
+    const agent = drives.agent(loaded.run.agent, loaded.state);
+    const policies = await policiesNow(loaded.run, agent, interruptId, card);
+    if (sameJson(policies, policiesOn(card))) return;
     const at = drives.clock();
     const change: Change = (run, settling) => {
-      run.record(event({ type: 'policy-applied', interruptId: card.id, policy, by: by ?? null }));
-      settleCounted(run, settling, loaded.run.startedBy, at);
+      run.record(event({ type: 'policy-applied', interruptId: card.id, policies, by: by ?? null }));
+      settleCounted(run, settling, at);
     };
     const settles = dryRun(runId, loaded.state, change).length > 1;
     const drive = settles ? mayBegin && loaded.run.status === 'waiting' : 'no';
@@ -42,26 +45,23 @@ export async function reapplyPolicy(drives: Drives, interruptId: string, { by }:
   }
 }
 
-/** The policy with the name of the recorded one, or the one that the tool names now. */
-async function policyNow(agent: AgentPort, interruptId: string, card: PendingCard): Promise<Policy> {
-  const { policies, context } = agent.driver(undefined);
+/** What the tool, the rules and the application say now. */
+async function policiesNow(run: NewRun, agent: AgentPort, interruptId: string, card: PendingCard): Promise<Policies> {
+  const driver: Driver = { ...agent.driver(undefined), asker: askerOf(run) };
   const { part, tool: name } = card;
-  const input = copyOf(willRun(part));
+  const tool = findTool(agent.tools(), name) ?? agent.defined().get(name);
+  const json = willRun(part);
   const ctx: ApprovalContext = {
-    context,
+    context: driver.context,
     callId: card.id,
     metadata: part.metadata ?? {},
     signal: new AbortController().signal,
   };
-  const recorded = policyOn(card)?.name;
-  if (recorded !== undefined && policies.named.has(recorded))
-    return (await governedBy(recorded, policies, input, ctx)).policy;
-  const tool = findTool(agent.tools(), name) ?? agent.defined().get(name);
-  const approval = tool && (await askGate(tool, input, ctx));
-  if (typeof approval === 'object' && approval.policy !== undefined)
-    return (await governedBy(approval.policy, policies, input, ctx)).policy;
-  const message = `No policy is defined now for ${interruptId}: neither ${recorded ?? 'one by name'} nor one of the tool ${name}.`;
-  throw new UsageError('invalid-options', { interruptId, policy: recorded }, message);
+  const { requesters } = ballotOf(card);
+  const judged = tool && (await judge(driver, { tool, input: copyOf(json), json, ctx, requesters }));
+  if (judged?.then === 'ask') return judged.governed.policies;
+  const message = `No policy is defined now for ${interruptId}: nothing asks about ${name} with this input.`;
+  throw new UsageError('invalid-options', { interruptId }, message);
 }
 
 /** The tool of the agent, or of one of its sub-agents. */

@@ -1,6 +1,6 @@
 // Runs and questions as callers see them.
 
-import type { Policy } from '../../core/authority/policy.ts';
+import { ANYONE, type Policies } from '../../core/authority/policy.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { messagesOf, newState } from '../../core/messages/load-messages.ts';
@@ -38,8 +38,10 @@ export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'progress' | 
   readonly part: ToolRequestPart;
   /** Present on a settled drill: a request that had to be rejected, and could not run. */
   readonly drill?: true;
-  /** Who must decide; null if one decision of anyone settles the question. */
-  readonly policy: Policy | null;
+  /** Who must decide. All of them must be satisfied. */
+  readonly policies: Policies;
+  /** Who took part before the request: the starter of the run, the author of the message, and editors. */
+  readonly requesters: readonly string[];
   /** The votes so far; null for an untouched question without a policy. */
   readonly progress: VotingProgress | null;
   /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
@@ -156,15 +158,16 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
 
 /** The policy that counts, and the votes. The store's row may be behind the events for a moment, which count. */
 function votingOn(
-  { progress, startedBy }: InterruptRecord,
+  { progress }: InterruptRecord,
   part: ToolRequestPart,
-): Pick<RunInterrupt, 'policy' | 'progress'> {
-  const { policy } = waitOf((part.metadata ?? {}) as Partial<Interrupt>);
+): Pick<RunInterrupt, 'policies' | 'requesters' | 'progress'> {
+  const { policies = ANYONE, requesters = [] } = waitOf((part.metadata ?? {}) as Partial<Interrupt>);
   // As this library wrote it; the digest does not cover it.
   const votes = progress as VotingProgress | null;
   return {
-    policy: votes?.policy ?? policy ?? null,
-    progress: votes ?? (policy ? unvoted(policy, startedBy, willRun(part)) : null),
+    policies: votes?.policies ?? policies,
+    requesters,
+    progress: votes ?? unvoted(policies, requesters, willRun(part)),
   };
 }
 

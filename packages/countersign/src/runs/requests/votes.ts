@@ -1,23 +1,18 @@
 // Votes: a decision on a question that has a policy is one vote. The tally says whether it settles the question.
 
-import {
-  type Missing,
-  type Policy,
-  standingVotes,
-  tally,
-  type Vote,
-  voteProblem,
-} from '../../core/authority/policy.ts';
+import { mayDecide } from '../../core/authority/may-decide.ts';
+import { circlesOf, isPlain, type Policies, type Vote } from '../../core/authority/policy.ts';
+import { type Missing, standingVotes, tally } from '../../core/authority/tally.ts';
 import { UsageError } from '../../core/errors.ts';
 import { defined, isObject, type Json, sameJson } from '../../core/json.ts';
 import { type DecisionEntry, type Decisions, isDecision, type Leaf } from '../../core/run/decide.ts';
-import { type EditBound, event, type RunEvent } from '../../core/run/event.ts';
+import { type EditBound, event, type Reasked, type RunEvent } from '../../core/run/event.ts';
 import { refsOf } from '../../core/run/sub-agents.ts';
 import type { NewRun } from '../port/store.ts';
 import type { PendingCard } from './card.ts';
 import type { Resumption, Signed } from './decision.ts';
-import { inputThatRuns } from './policy.ts';
-import { ballotOf, policyOn } from './progress.ts';
+import { inputThatRuns } from './input-that-runs.ts';
+import { ballotOf, policiesOn } from './progress.ts';
 
 /** Decisions in terms of the record, which has the input before the edit that the card of a later round shows. */
 export type RecordedDecisions = {
@@ -29,7 +24,7 @@ export type RecordedDecisions = {
 /** A decision that was made on the card of another round becomes a fault. */
 export function onRecord(decisions: Decisions, cards: Iterable<PendingCard>): RecordedDecisions {
   const bounds = new Map<string, EditBound | undefined>();
-  const governed = [...cards].filter((card) => policyOn(card));
+  const governed = [...cards].filter((card) => !isPlain(policiesOn(card)) || card.progress?.edit);
   if (governed.length === 0) return { decisions, bounds };
   const byRefs = new Map(governed.map((card) => [refsOf(card.part), card]));
   const faults = [...decisions.faults];
@@ -97,13 +92,12 @@ export type Electorate = {
   readonly named: readonly string[];
 };
 
-export function electorateOf(policy: Policy, { progress }: PendingCard, { startedBy }: NewRun): Electorate {
-  const ballot = ballotOf(progress, startedBy);
-  const circles = [policy.deciders, ...(policy.quorum ?? []).map(({ of }) => of), ...(ballot.escalatedTo ?? [])];
+export function electorateOf(policies: Policies, card: PendingCard): Electorate {
+  const ballot = ballotOf(card);
+  const circles = [...policies.flatMap(circlesOf), ...(ballot.escalatedTo ?? [])];
   return {
-    mayVote: (vote) =>
-      voteProblem(policy, ballot, { ...vote, decision: { type: 'approve' }, signature: true }) === undefined,
-    named: [...new Set(circles.flatMap((who) => who?.people ?? []))],
+    mayVote: (vote) => mayDecide(policies, ballot, { ...vote, decision: { type: 'approve' }, signature: true }).ok,
+    named: [...new Set(circles.flatMap((who) => who.people ?? []))],
   };
 }
 
@@ -114,75 +108,88 @@ export type SignVote = (
   earlier: readonly Vote[],
 ) => Promise<Json>;
 
-/** The votes on questions that have a policy, by the key of the question. Throws `not-allowed` for one that does not count. */
+/** How votes are made: who votes, with which signature, and what the gate says of an edit. */
+export type Voting = {
+  readonly voterOf: (signed: Signed, electorate: Electorate) => Promise<Voter>;
+  readonly isOnBehalf: boolean;
+  readonly sign: SignVote | undefined;
+  readonly rejudge: (edited: {
+    readonly card: PendingCard;
+    readonly leaf: Leaf;
+    readonly input: Json;
+  }) => Promise<Reasked>;
+  readonly at: number;
+};
+
+/** The votes on requests that not just anyone may decide, by their keys. Throws `not-allowed` for one that does not count. */
 export async function castVotes(
   run: NewRun,
   decided: Resumption['decided'],
   leaves: readonly Leaf[],
-  voterOf: (signed: Signed, electorate: Electorate) => Promise<Voter>,
-  at: number,
-  { isOnBehalf, sign }: { readonly isOnBehalf: boolean; readonly sign: SignVote | undefined },
+  voting: Voting,
 ): Promise<ReadonlyMap<string, Cast>> {
+  const { isOnBehalf, sign, voterOf, rejudge, at } = voting;
   const casts = new Map<string, Cast>();
   const leafOf = new Map(leaves.map((leaf) => [JSON.stringify([...leaf.path, leaf.call].map(({ ref }) => ref)), leaf]));
   for (const [key, { card, settlement }] of decided) {
-    // A vote that is signed, or for another person, is recorded as one even if anyone may decide.
-    const policy = policyOn(card) ?? (isOnBehalf || sign ? {} : undefined);
     const leaf = leafOf.get(refsOf(card.part));
-    if (!policy || !leaf) continue;
-    const edited = editIn(settlement.decision, card, leaf);
-    const said = { ...settlement, decision: edited.decision };
-    const voter = await voterOf(said, electorateOf(policy, card, run));
+    if (!leaf) continue;
+    const { edit, decision } = editIn(settlement.decision, card, leaf);
+    const asked = edit && (await rejudge({ card, leaf, input: edit.input }));
+    const policies = policiesOn(card);
+    // A vote that is signed, or for another person, is recorded as one even if anyone may decide.
+    const isCounted =
+      !isPlain(policies) || (asked && !isPlain(asked.policies)) || isOnBehalf || sign || card.progress?.edit;
+    if (!isCounted) continue;
+    const said = { ...settlement, decision };
+    const voter = await voterOf(said, electorateOf(policies, card));
     const signature = await sign?.(key, { ...voter, ...said }, card.progress?.votes ?? []);
-    const vote = { ...voter, ...defined({ signature }) };
-    casts.set(key, castVote(run, key, card, policy, leaf, said, edited.edit, vote, at));
+    const { by, channel, note } = said;
+    const vote: Vote = {
+      by,
+      ...defined({ ...voter, signature, channel: channel ?? undefined, note: note ?? undefined }),
+      decision,
+      at,
+    };
+    casts.set(key, castVote(run.id, key, card, leaf, vote, edit && asked && { ...edit, asked }));
   }
   return casts;
 }
 
+/** `edit`: the vote changes the input, and what the gate says of that counts from then on. */
 function castVote(
-  { id: runId, startedBy }: NewRun,
+  runId: string,
   key: string,
   card: PendingCard,
-  policy: Policy,
   leaf: Leaf,
-  { decision, by, channel, note }: Signed,
-  edit: Edit | undefined,
-  voter: Voter,
-  at: number,
+  vote: Vote,
+  edit: (Edit & { readonly asked: Reasked }) | undefined,
 ): Cast {
-  const vote: Vote = {
-    by,
-    ...defined({ ...voter, channel: channel ?? undefined, note: note ?? undefined }),
-    decision,
-    at,
-  };
-  const ballot = ballotOf(card.progress, startedBy);
-  const input = inputThatRuns(leaf, card.part);
+  const ballot = ballotOf(card);
+  const policies = policiesOn(card);
   const same = standingVotes(ballot.votes).some((cast) => isSameVote(cast, vote));
-  const problem = same ? undefined : voteProblem(policy, ballot, vote);
-  if (problem !== undefined) {
-    const message = `The decision on ${key} was not recorded. ${problem}`;
-    const { signed: _signed, ...unsigned } = policy;
-    const isUnsigned = voteProblem(unsigned, ballot, vote) === undefined;
-    const code = isUnsigned ? 'signature-required' : 'not-allowed';
-    throw new UsageError(code, { status: 403, interruptId: key, runId }, message);
+  const verdict = same ? OK : mayDecide(policies, ballot, vote);
+  if (!verdict.ok) {
+    const message = `The decision on ${key} was not recorded. ${verdict.why}`;
+    throw new UsageError(verdict.code, { status: 403, interruptId: key, runId }, message);
   }
   const all = same ? ballot.votes : [...ballot.votes, vote];
-  const result = tally(policy, { ...ballot, votes: all }, input);
-  const asksAgain = !same && result.status === 'waiting' && edit !== undefined;
-  const recorded = event({ type: 'vote-cast', interruptId: card.id, vote, ...(asksAgain && { edit }) });
+  const result = tally(edit?.asked.policies ?? policies, { ...ballot, votes: all }, inputThatRuns(leaf, card.part));
+  const isNew = !same && edit !== undefined;
+  const recorded = event({ type: 'vote-cast', interruptId: card.id, vote, ...(isNew && { edit }) });
   return {
     card,
     where: leaf.where,
     vote,
     ...(!same && { recorded }),
     votes: standingVotes(all),
-    round: (card.progress?.round ?? 1) + (asksAgain ? 1 : 0),
-    asksAgain,
+    round: (card.progress?.round ?? 1) + (isNew ? 1 : 0),
+    asksAgain: isNew && result.status === 'waiting',
     ...(result.status === 'settled' ? { status: 'settled' } : { status: 'waiting', missing: result.missing }),
   };
 }
+
+const OK = { ok: true } as const;
 
 function isSameVote(one: Vote, other: Vote): boolean {
   return (

@@ -102,7 +102,7 @@ class WatchedChat {
     this.#runs = runs;
     this.#chatId = chatId;
     // Its cards are not shown to anyone.
-    this.#picture = new Picture({ chatId, tools, mayDecide: async () => false });
+    this.#picture = new Picture({ chatId, tools, reader: 'watcher' });
   }
 
   get hasFailed(): boolean {

@@ -4,7 +4,6 @@ import type { Agent } from '../../loop/agent.ts';
 import type { LoadedRun, RunRecord } from '../../runs/port/store.ts';
 import type { Runs } from '../../runs/runs.ts';
 import type { Person } from '../chat-options.ts';
-import type { InterruptCard } from '../picture/card.ts';
 import type { Tools } from '../picture/cards.ts';
 import type { WriterOptions } from '../picture/writer.ts';
 
@@ -13,7 +12,6 @@ export type ChatOptions = {
   readonly agent: Agent;
   readonly tools: () => Tools;
   readonly writer: WriterOptions;
-  readonly mayDecide: (card: InterruptCard, person: Person) => Promise<boolean>;
   readonly whilePending: 'cancel' | 'refuse';
   readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
 };

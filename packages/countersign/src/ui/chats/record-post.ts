@@ -1,11 +1,13 @@
 // Records a post in the run of its chat: the decisions first, then the user's message.
+
+import { voteRights } from '../../core/authority/may-decide.ts';
 import { ConflictError, CountersignError, UsageError } from '../../core/errors.ts';
 import type { State } from '../../core/run/state.ts';
 import { hear } from '../../loop/generate.ts';
 import type { LoadedRun } from '../../runs/port/store.ts';
 import { pendingCards, runIdOf } from '../../runs/requests/card.ts';
-import type { ProposedDecision } from '../../runs/requests/policy.ts';
 import { stateOfRun } from '../../runs/requests/view.ts';
+import type { Person } from '../chat-options.ts';
 import type { Post, PostedDecision, PostedMessage } from '../http/post.ts';
 import { canHaveSeen, postedDecisions, problemsOf } from '../http/posted-decisions.ts';
 import type { Problem } from '../picture/card.ts';
@@ -86,14 +88,14 @@ async function decide(
   { interruptId, decision, digest, note }: PostedDecision,
   read: LoadedRun | undefined,
 ): Promise<readonly Problem[] | undefined> {
-  const { runs, agent, chatId, person, mayDecide } = chat;
+  const { runs, agent, chatId, person } = chat;
   const { id: by, roles, context } = person;
   if (runIdOf(interruptId) !== chatId) throw unknownInterrupt(interruptId);
   // The question may be newer than the loaded chat: an earlier decision of this post may have led to it.
   const card = interruptCard(await runs.interrupt(interruptId), agent, true);
   /** Only a permitted decider learns why the decision is invalid. */
   const problem = async (problems: readonly Problem[]): Promise<readonly Problem[]> => {
-    if (card.status !== 'pending' || (await mayDecide(card, person))) return problems;
+    if (card.status !== 'pending' || (await mayVote(runs, interruptId, person))) return problems;
     throw notAllowed(person, interruptId);
   };
   const misfit = card.status === 'pending' ? misfitOf(card, decision) : undefined;
@@ -102,7 +104,6 @@ async function decide(
     const options = {
       by,
       channel: 'chat',
-      mayDecide: ({ input }: ProposedDecision) => mayDecide({ ...card, input }, person),
       ...(roles && { roles }),
       ...(note !== undefined && { note }),
       ...(digest !== undefined && { digest }),
@@ -119,6 +120,14 @@ async function decide(
     if (error instanceof UsageError && CORRECTABLE.has(error.code)) return problem(problemsOf(error));
     throw error;
   }
+}
+
+/** The policies of the request let this person vote on it. */
+async function mayVote(runs: PersonalChat['runs'], interruptId: string, { id, roles = [] }: Person): Promise<boolean> {
+  const request = await runs.interrupt(interruptId);
+  const { policies, requesters, progress } = request;
+  const ballot = { votes: progress?.votes ?? [], requesters, escalatedTo: progress?.escalatedTo ?? [] };
+  return voteRights(policies, ballot, await runs.votersFor(id, roles)).mayVote;
 }
 
 type SpokenOptions = {

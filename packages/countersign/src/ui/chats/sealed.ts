@@ -1,16 +1,15 @@
 // A chat without a store: the browser keeps the conversation, with seals that it can neither forge nor change.
 // A seal can be used again: only a store makes a decision single-use.
 
-import { CountersignError, UsageError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { voteRights } from '../../core/authority/may-decide.ts';
+import { UsageError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
 import { loadMessages } from '../../core/messages/load-messages.ts';
 import type { Message } from '../../core/messages/message.ts';
-import { type DecisionPart, readResume } from '../../core/run/decide.ts';
-import type { State } from '../../core/run/state.ts';
-import { checkResume } from '../../loop/resume.ts';
-import { type PendingCard, pendingCards } from '../../runs/requests/card.ts';
+import type { DecisionPart } from '../../core/run/decide.ts';
+import { pendingCards } from '../../runs/requests/card.ts';
 import { decisionPart } from '../../runs/requests/decision.ts';
-import { inputThatRuns } from '../../runs/requests/policy.ts';
+import { ballotOf, policiesOn } from '../../runs/requests/progress.ts';
 import type { Person } from '../chat-options.ts';
 import { type Post, postedParts } from '../http/post.ts';
 import { postedDecisions, problemsOf } from '../http/posted-decisions.ts';
@@ -72,35 +71,13 @@ async function decide(chat: SealedChat, post: Post, { history, last }: Proven): 
     keys.set(`resume[${resume.length}]`, interruptId);
     resume.push(decisionPart(question.part, decision, signed));
   }
-  const inputs = await inputsThatRun(chat, state, resume, pending, keys);
-  for (const card of cards) {
-    const input = inputs.get(card.id) ?? card.input;
-    if (!(await chat.mayDecide({ ...card, input }, chat.person))) throw notAllowed(chat.person, card.id);
+  for (const { id } of cards) {
+    const question = pending.get(id);
+    const { id: by, roles = [] } = chat.person;
+    const rights = question && voteRights(policiesOn(question), ballotOf(question), [{ by, roles }]);
+    if (!rights?.mayVote) throw notAllowed(chat.person, id);
   }
   return { resume, keys, problems };
-}
-
-/** The inputs that run with these decisions, by question. Empty if the decisions are invalid: then nothing runs. */
-async function inputsThatRun(
-  { tools, definedTools }: SealedChat,
-  state: State,
-  resume: readonly DecisionPart[],
-  pending: ReadonlyMap<string, PendingCard>,
-  keys: ReadonlyMap<string, string>,
-): Promise<ReadonlyMap<string, Json>> {
-  const inputs = new Map<string, Json>();
-  try {
-    const { leaves } = await checkResume(state, readResume(resume), { tools: tools(), defined: definedTools() });
-    for (const leaf of leaves) {
-      const key = keys.get(leaf.where);
-      const question = key === undefined ? undefined : pending.get(key);
-      if (key !== undefined && question) inputs.set(key, inputThatRuns(leaf, question.part));
-    }
-  } catch (error) {
-    // The generation finds the same fault, and the stream shows it on the cards.
-    if (!(error instanceof CountersignError)) throw error;
-  }
-  return inputs;
 }
 
 async function* streamSealed(
@@ -110,7 +87,7 @@ async function* streamSealed(
   decided: Decided,
   signal: AbortSignal,
 ): AsyncGenerator<ChatChunk> {
-  const { agent, chatId, person, tools, mayDecide, whilePending, errorText } = chat;
+  const { agent, chatId, person, tools, whilePending, errorText } = chat;
   const { context } = person;
   const { history, newMessages } = proven;
   const messages = [...history, ...newMessages];
@@ -121,7 +98,7 @@ async function* streamSealed(
     state: loadMessages(messages).state,
     messageId,
     tools,
-    mayDecide: (card) => mayDecide(card, person),
+    reader: { id: person.id, voters: async () => [{ by: person.id, roles: person.roles ?? [] }] },
   });
   if (continued) picture.restore(sinceUserSpoke(history));
   picture.refuse(decided.problems);

@@ -1,5 +1,5 @@
 // A chat whose run is in a store. The record is the truth; the browser only sends messages and decisions.
-import type { Voter } from '../../core/authority/policy.ts';
+import type { Voter } from '../../core/authority/may-decide.ts';
 import type { LoadedRun } from '../../runs/port/store.ts';
 import { applyEvents } from '../../runs/requests/view.ts';
 import type { Person } from '../chat-options.ts';
@@ -79,21 +79,19 @@ export class StoredChat {
   }
 
   async #picture(loaded: LoadedRun | undefined): Promise<Picture> {
-    const { chatId, tools, mayDecide, person } = this.#chat;
-    const reader = this.#reader(loaded);
-    const picture = new Picture({ chatId, tools, reader, mayDecide: (card) => mayDecide(card, person) });
+    const { chatId, tools } = this.#chat;
+    const reader = this.#reader();
+    const picture = new Picture({ chatId, tools, reader });
     if (loaded) await applyEvents(loaded, (event) => picture.apply(event));
     return picture;
   }
 
-  #reader(loaded: LoadedRun | undefined): Reader {
+  #reader(): Reader {
     const { runs, person } = this.#chat;
     const { id, roles = [] } = person;
     let asked: Promise<readonly Voter[]> | undefined;
     return {
       id,
-      // The person starts a chat that does not exist yet.
-      startedBy: loaded ? loaded.run.startedBy : id,
       voters: () => {
         // A directory that fails hides nothing from the person; the decision is checked again.
         asked ??= runs.votersFor(id, roles).catch(() => [{ by: id, roles }]);

@@ -1,6 +1,7 @@
 // The card of a request on the wire to a browser: the data of a `data-interrupt` part.
 
-import type { Missing, Policy, Who } from '../../core/authority/policy.ts';
+import type { Policies, Who } from '../../core/authority/policy.ts';
+import type { Missing } from '../../core/authority/tally.ts';
 import type { Json } from '../../core/json.ts';
 import type { Preview, Reversibility } from '../../core/run/event.ts';
 import type { JsonSchema } from '../../models/model.ts';
@@ -82,7 +83,9 @@ export type InterruptCard<Tool extends string = string, Input = Json> = {
   /** The decision that is made automatically at `expiresAt`. */
   readonly onExpiry: 'reject' | 'cancel' | 'approve' | null;
   /** Who must decide; null if one decision settles it. */
-  readonly policy: Policy | null;
+  readonly policies: Policies;
+  /** Who took part before the request. With four eyes, they cannot approve it. */
+  readonly requesters: readonly string[];
   /** The votes so far; null for an untouched request without a policy. */
   readonly progress: CardProgress | null;
   readonly allows: readonly Allowed[];

@@ -1,6 +1,7 @@
 // Makes the cards of requests for a browser.
 
-import { isEdit } from '../../core/authority/policy.ts';
+import { ANYONE } from '../../core/authority/policy.ts';
+import { isEdit } from '../../core/authority/tally.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { waitOf } from '../../core/messages/turn-messages.ts';
 import type { Interrupt } from '../../core/run/event.ts';
@@ -26,7 +27,7 @@ export function cardOf(
 ): InterruptCard {
   const { toolRequest, metadata = {} } = part;
   const wait = waitOf(metadata as Partial<Interrupt>);
-  const { expiresAt, onExpiry = 'reject', risk, labels, policy, answerSchema } = wait;
+  const { expiresAt, onExpiry = 'reject', risk, labels, policies = ANYONE, requesters = [], answerSchema } = wait;
   const path = pathOf(metadata.path);
   const tool = toolAt(tools, path.length)?.get(toolRequest.name);
   const kind = kindOn(part);
@@ -49,7 +50,8 @@ export function cardOf(
     createdAt: at ?? null,
     expiresAt: expiresAt ?? null,
     onExpiry: expiresAt === undefined ? null : onExpiry,
-    policy: policy ?? null,
+    policies,
+    requesters,
     progress: null,
     allows,
     mayDecide: false,
@@ -72,8 +74,8 @@ export function interruptCard(
   reader?: string,
 ): InterruptCard {
   const tools = agent?.definition.innerTools?.() ?? new Map();
-  const { policy, progress, settlement } = interrupt;
-  const card = { ...cardOf(interrupt.id, interrupt, interrupt.createdAt, tools), policy };
+  const { policies, progress, settlement } = interrupt;
+  const card = { ...cardOf(interrupt.id, interrupt, interrupt.createdAt, tools), policies };
   if (interrupt.settledAt === null) return { ...card, progress: progressOf(progress, reader), mayDecide };
   const votes = settlement && 'votes' in settlement ? settlement.votes : undefined;
   const counted = progress && { ...progress, votes: votes ?? progress.votes, missing: [] };

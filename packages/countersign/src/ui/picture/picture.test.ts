@@ -8,7 +8,6 @@ test('a turn with many questions builds each card a few times, not once per even
   const picture = new Picture({
     chatId: 'run_1',
     tools: () => new Map(),
-    mayDecide: async () => true,
   });
   const content = refs.map((ref) => ({ toolRequest: { name: 'pay', ref, input: {} } }));
   const calls = refs.map((ref) => ({ id: ref, ref }));

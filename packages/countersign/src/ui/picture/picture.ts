@@ -1,6 +1,6 @@
 // The picture of a conversation as a browser shows it, kept up to date event by event.
 
-import { type VoteRights, type Voter, voteRights } from '../../core/authority/policy.ts';
+import { type VoteRights, type Voter, voteRights } from '../../core/authority/may-decide.ts';
 import type { Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import type { Message, ToolResponsePart } from '../../core/messages/message.ts';
@@ -11,7 +11,7 @@ import { fold, type State } from '../../core/run/state.ts';
 import { subAgentEvents, subAgentState } from '../../core/run/sub-agents.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import { interruptKey, type PendingCard, pendingCards } from '../../runs/requests/card.ts';
-import { ballotOf, policyOn, progressOn } from '../../runs/requests/progress.ts';
+import { ballotOf, policiesOn, progressOn } from '../../runs/requests/progress.ts';
 import type { CardDecision, InterruptCard, Problem } from './card.ts';
 import { decisionOn } from './card-decision.ts';
 import { ALLOWS, cardOf, progressOf, type Tools } from './cards.ts';
@@ -35,16 +35,12 @@ export type PictureOptions = {
   /** The id of the model's message. Default: it names the event with which the user last spoke. */
   readonly messageId?: string;
   readonly tools: () => Tools;
-  /** Who looks at the picture. Without it, cards show no votes. */
-  readonly reader?: Reader;
-  /** Whether the person who looks at the picture may decide it. */
-  readonly mayDecide: (card: InterruptCard) => Promise<boolean>;
+  /** Who looks at the picture: `watcher` decides nothing. Without it, cards show no votes. */
+  readonly reader?: Reader | 'watcher';
 };
 
 export type Reader = {
   readonly id: string;
-  /** Who started the run. */
-  readonly startedBy: string | null;
   /** The person with their roles, and those whom they stand in for. Asked for cards that have a policy. */
   readonly voters: () => Promise<readonly Voter[]>;
 };
@@ -167,7 +163,7 @@ export class Picture {
     await Promise.all(
       unchecked.map(async ([key, call]) => {
         const card = call.cards.get(key);
-        if (card?.status !== 'pending' || !(await this.#options.mayDecide(card))) return;
+        if (card?.status !== 'pending' || this.#options.reader === 'watcher') return;
         const { mayVote, mayApprove } = await this.#rightsOn(pending.get(key));
         if (!mayVote) return;
         const allows = mayApprove ? card.allows : card.allows.filter((verb) => verb !== 'approve');
@@ -179,9 +175,8 @@ export class Picture {
   /** What the policy of a question lets the reader do. */
   async #rightsOn(pending: PendingCard | undefined): Promise<VoteRights> {
     const { reader } = this.#options;
-    const policy = pending && policyOn(pending);
-    if (!reader || !policy) return { mayVote: true, mayApprove: true };
-    return voteRights(policy, ballotOf(pending.progress, reader.startedBy), await reader.voters());
+    if (!pending || !reader || reader === 'watcher') return { mayVote: true, mayApprove: true };
+    return voteRights(policiesOn(pending), ballotOf(pending), await reader.voters());
   }
 
   refuse(problems: ReadonlyMap<string, readonly Problem[]>): void {
@@ -245,11 +240,10 @@ export class Picture {
     this.#unchecked.set(key, call);
   }
 
-  #votesOn(pending: PendingCard): Partial<Pick<InterruptCard, 'policy' | 'progress'>> {
+  #votesOn(pending: PendingCard): Partial<Pick<InterruptCard, 'policies' | 'progress'>> {
     const { reader } = this.#options;
-    if (!reader) return {};
-    const progress = progressOf(progressOn(pending, reader.startedBy), reader.id);
-    return { policy: policyOn(pending) ?? null, progress };
+    if (!reader || reader === 'watcher') return {};
+    return { policies: policiesOn(pending), progress: progressOf(progressOn(pending), reader.id) };
   }
 
   #decide(key: string, pending: PendingCard, event: RunEvent): void {

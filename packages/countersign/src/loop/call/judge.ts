@@ -1,0 +1,180 @@
+// What the sources say about a call: its tool, the operator's rules and the application. The pure core joins them.
+import { mayRun, withDeciders } from '../../core/authority/may-run.ts';
+import { deadlineMayApprove, type Policies, type Policy } from '../../core/authority/policy.ts';
+import { deadlineProblem } from '../../core/authority/policy-problem.ts';
+import { ruleSays } from '../../core/authority/rule.ts';
+import { messageOf } from '../../core/errors.ts';
+import { defined, type Json } from '../../core/json.ts';
+import type { InterruptKind } from '../../core/run/event.ts';
+import type { Driver } from '../run.ts';
+import { askGate } from '../tool/ask-gate.ts';
+import { mergedWait, type WaitOptions } from '../tool/ask-options.ts';
+import type { Approval, ApprovalContext, PolicyRequest, ToolDefinition } from '../tool/definition.ts';
+import { governedBy, nobody } from '../tool/policies.ts';
+
+/** A call as its sources see it. `input` is as the tool's schema parsed it, `json` as it would be recorded. */
+export type Judging = {
+  readonly tool: ToolDefinition;
+  readonly input: unknown;
+  readonly json: Json;
+  readonly ctx: ApprovalContext;
+  readonly requesters: readonly string[];
+};
+
+/** Who must decide a request, and how each source lets it wait. */
+export type Governed = {
+  readonly policies: Policies;
+  /** The place of the policy of each source; -1 if it has none of its own. */
+  readonly waits: readonly { readonly wait: WaitOptions; readonly policy: number }[];
+};
+
+export type Judged =
+  | { readonly then: 'run' }
+  | { readonly then: 'deny'; readonly why: string }
+  /** `approval`: what the tool wants shown. */
+  | { readonly then: 'ask'; readonly approval: Omit<Approval, 'policy'> | true; readonly governed: Governed };
+
+/** Asks every source anew. A source that fails asks, and names nobody who could approve. */
+export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
+  const { tool, input, json, ctx } = judging;
+  const { rules } = driver.policies;
+  const said = await askGate(tool, input, ctx);
+  const own = typeof said === 'object' ? said : {};
+  const { labels, risk, reversibility } = { ...tool.asks, ...own };
+  const agent = driver.asker?.agent ?? null;
+  const facts = {
+    tool: tool.name,
+    agent,
+    input: json,
+    labels,
+    risk,
+    reversibility,
+    isDescribed: tool.isDescribed === true,
+  };
+  const applied = isRuled(tool) ? rules.filter((rule) => ruleSays(rule, rule.then ?? 'ask', facts) !== undefined) : [];
+  const isUndecided = said === true && tool.asksByDefault === true;
+  const asks = said === false ? ('allow' as const) : isUndecided ? ('undecided' as const) : ('ask' as const);
+  const first = mayRun(
+    { ...facts, own: asks },
+    applied.map(({ policy: _named, ...rule }) => rule),
+  );
+  if (first.then !== 'ask') return first;
+  const { policy: named, ...options } = own;
+  const governed = 'policy' in own ? await governedBy(named, driver.policies, input, ctx) : NO_POLICY;
+  const ownWait = mergedWait(mergedWait(tool.asks, governed.waits), options);
+  const others = await Promise.all(
+    applied.map(async (rule) =>
+      'policy' in rule ? await governedBy(rule.policy, driver.policies, input, ctx) : NO_POLICY,
+    ),
+  );
+  const added = await addedPolicy(driver, { ...judging, kind: 'approval' });
+  const result = mayRun(
+    { ...facts, own: asks, policy: timed(governed.policy, ownWait), ...(added && { added: added.policy }) },
+    applied.map((rule, index) => ({ ...rule, policy: timed(others[index]?.policy ?? {}, others[index]?.waits ?? {}) })),
+  );
+  if (result.then !== 'ask') return result;
+  const policies = defaulted(driver, judging, result.policies);
+  const sources = [
+    { wait: ownWait, policy: timed(governed.policy, ownWait) },
+    ...others.map(({ policy, waits }) => ({ wait: waits, policy: timed(policy, waits) })),
+    ...(added ? [{ wait: added.waits, policy: added.policy }] : []),
+  ];
+  const waits = sources.map(({ wait, policy }) => ({ wait, policy: placeOf(result.policies, policy) }));
+  const isPlain = said === true || said === false || ('policy' in own && Object.keys(options).length === 0);
+  return { then: 'ask', approval: isPlain ? true : options, governed: { policies, waits } };
+}
+
+const NO_POLICY = { policy: {}, waits: {} };
+
+/** Rules are for calls that do something: not for questions, and not for agents, whose own calls ask. */
+export const isRuled = ({ body, innerTools }: ToolDefinition): boolean => body !== undefined && !innerTools;
+
+/** A deadline may approve only where the policy says so itself, and no quorum and no signature is needed. */
+function timed(policy: Policy, { onExpiry }: WaitOptions): Policy {
+  if (onExpiry !== 'approve') return policy;
+  const admits: Policy = { ...policy, onExpiry };
+  return deadlineProblem(admits) === undefined ? admits : policy;
+}
+
+function placeOf(policies: Policies, policy: Policy): number {
+  const text = JSON.stringify(policy);
+  return policies.findIndex((other) => JSON.stringify(other) === text);
+}
+
+/** The policies of a request that no gate asks for: a question, a doubt, a tool that is missing. `known`: those of its call. */
+export async function governRequest(
+  driver: Driver,
+  request: Omit<Judging, 'ctx' | 'tool'> & { readonly tool: Judging['tool'] | undefined; readonly name: string },
+  kind: InterruptKind,
+  wait: WaitOptions,
+  known: Policies | undefined,
+): Promise<Governed> {
+  const added = await addedPolicy(driver, { ...request, kind });
+  const own = known ?? [timed({}, wait)];
+  const all: Policies = added ? [...own, added.policy] : own;
+  const policies = defaulted(driver, request, all);
+  const waits = [{ wait, policy: 0 }, ...(added ? [{ wait: added.waits, policy: all.length - 1 }] : [])];
+  return { policies, waits };
+}
+
+type Asked = {
+  readonly tool: ToolDefinition | undefined;
+  readonly name?: string;
+  readonly json: Json;
+  readonly requesters: readonly string[];
+  readonly kind: InterruptKind;
+};
+
+/** What the application adds for this request. */
+async function addedPolicy(
+  driver: Driver,
+  asked: Asked & { readonly input: unknown; readonly ctx?: ApprovalContext },
+): Promise<{ readonly policy: Policy; readonly waits: WaitOptions } | undefined> {
+  const { policyFor } = driver.policies;
+  if (!policyFor) return undefined;
+  try {
+    const named = await policyFor(requestFor(driver, asked));
+    if (named === undefined) return undefined;
+    const ctx = asked.ctx ?? NO_CONTEXT;
+    const governed = await governedBy(named, driver.policies, asked.input, { ...ctx, context: driver.context });
+    return { ...governed, policy: timed(governed.policy, governed.waits) };
+  } catch (error) {
+    return { policy: nobody(`\`policyFor\` failed: ${messageOf(error)}`), waits: {} };
+  }
+}
+
+const NO_CONTEXT: ApprovalContext = { context: {}, callId: '', metadata: {}, signal: new AbortController().signal };
+
+function requestFor({ asker, context }: Driver, { tool, name, json, requesters, kind }: Asked): PolicyRequest {
+  const { labels, risk, reversibility } = tool?.asks ?? {};
+  return {
+    tool: tool?.name ?? name ?? '',
+    kind,
+    input: json,
+    agent: asker?.agent ?? null,
+    startedBy: asker?.startedBy ?? null,
+    requesters,
+    context,
+    ...defined({ runId: asker?.runId, labels, risk, reversibility }),
+  };
+}
+
+/** Where no source names deciders, the default of the application does. Four eyes without a known requester warn. */
+function defaulted(driver: Driver, { requesters }: Pick<Asked, 'requesters'>, joined: Policies): Policies {
+  const people = driver.policies.defaultDeciders?.({ startedBy: driver.asker?.startedBy ?? null });
+  const policies = people ? withDeciders(joined, people) : joined;
+  if (requesters.length > 0 || !policies.some(({ notRequester }) => notRequester)) return policies;
+  const [first, ...rest] = policies;
+  return [warned(first), ...rest.map(warned)];
+}
+
+const warned = (policy: Policy): Policy =>
+  policy.notRequester ? { ...policy, warnings: [...(policy.warnings ?? []), UNKNOWN_REQUESTER] } : policy;
+
+const UNKNOWN_REQUESTER =
+  'It is not known who requested this call, so only people whom a policy names can approve it. Pass `by` when the run starts.';
+
+/** How the request ends at its deadline: as its first source says, and by an approval only if every policy admits that. */
+export function endingFor(policies: Policies, onExpiry: WaitOptions['onExpiry']): WaitOptions['onExpiry'] {
+  return onExpiry === 'approve' && !deadlineMayApprove(policies) ? 'reject' : onExpiry;
+}

@@ -1,0 +1,78 @@
+// An edit asks every source anew: what the gate, the rules and the application say of the edited input governs what follows.
+import { UsageError } from '../../core/errors.ts';
+import { defined, type Json } from '../../core/json.ts';
+import type { Leaf } from '../../core/run/decide.ts';
+import { shownAgent } from '../../core/run/drill.ts';
+import type { Reasked } from '../../core/run/event.ts';
+import type { State } from '../../core/run/state.ts';
+import { approvalContext } from '../../loop/call/body-context.ts';
+import { runsWithOf, validInput } from '../../loop/call/bound-input.ts';
+import { approvalPayload, heldTo } from '../../loop/call/gate.ts';
+import { judge } from '../../loop/call/judge.ts';
+import { previewOf } from '../../loop/call/preview.ts';
+import { titleOf } from '../../loop/call/title.ts';
+import { subAgentTools } from '../../loop/resume.ts';
+import type { Driver } from '../../loop/run.ts';
+import type { Asker } from '../../loop/sink.ts';
+import type { AgentPort } from '../driving/open-run.ts';
+import type { NewRun } from '../port/store.ts';
+import { interruptKey, type PendingCard } from './card.ts';
+import { ballotOf, policiesOn } from './progress.ts';
+
+export const askerOf = ({ id: runId, agent, startedBy }: NewRun): Asker => ({
+  runId,
+  agent: shownAgent(agent),
+  startedBy,
+});
+
+/** What a request about the call would say with this input. Throws if a rule denies it, or its tool is not here to be asked. */
+export async function rejudge(
+  run: NewRun,
+  state: State,
+  agent: AgentPort,
+  { card, leaf, input }: { readonly card: PendingCard; readonly leaf: Leaf; readonly input: Json },
+): Promise<Reasked> {
+  const key = interruptKey(run.id, card.id);
+  const driver: Driver = { ...agent.driver(undefined), asker: askerOf(run) };
+  const { path, call: asked } = leaf;
+  const tool = subAgentTools(path, agent.tools())?.get(asked.name) ?? agent.defined().get(asked.name);
+  const refuse = (why: string): UsageError =>
+    new UsageError(
+      'not-allowed',
+      { status: 403, interruptId: key, runId: run.id },
+      `The edit of ${key} was not recorded. ${why}`,
+    );
+  if (!tool)
+    throw refuse(
+      `The tool ${asked.name} is not defined in this process, so its gate cannot be asked. Decide where it is.`,
+    );
+  const { runsWith: _before, approvedPreview: _preview, ...rest } = asked;
+  const call = { ...rest, input };
+  const parsed = await validInput(tool, call);
+  if (!parsed.ok) throw refuse(parsed.text);
+  const bound = await runsWithOf(tool, call, parsed.value);
+  const { runsWith: json = input } = bound;
+  const ctx = approvalContext(driver, call);
+  const { requesters } = ballotOf(card);
+  const judged = await judge(driver, { tool, input: parsed.value, json, ctx, requesters });
+  if (judged.then === 'deny') throw refuse(judged.why);
+  const approval = judged.then === 'ask' ? judged.approval : true;
+  const options = approval === true ? {} : approval;
+  const { interrupt } = card;
+  const { labels, risk, reversibility } = { ...(card.kind === 'approval' ? tool.asks : interrupt), ...options };
+  const isGate = card.kind === 'approval';
+  const preview = interrupt.preview ?? interrupt.earlierPreview;
+  return {
+    ...defined({
+      title: await titleOf(tool, call, bound, options.title),
+      labels,
+      risk,
+      reversibility,
+      preview: preview && (await previewOf(driver, tool, heldTo(call, bound))),
+      earlierPreview: preview,
+    }),
+    payload: isGate ? approvalPayload(state.mayHaveActed, call, approval) : card.payload,
+    // Where nothing asks about the edited input, the people of the request decide as before.
+    policies: judged.then === 'ask' ? judged.governed.policies : policiesOn(card),
+  };
+}
