@@ -1,3 +1,6 @@
+import type { Who } from './core/authority/policy.ts';
+import { ruleSays } from './core/authority/rule.ts';
+import { isRuled } from './loop/call/judge.ts';
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
 
 import { UsageError } from './core/errors.ts';
@@ -182,8 +185,20 @@ export class Countersign<C extends Context = Context> {
   }
 
   /** Who decides requests whose policies name nobody: for servers, before they serve. By default anyone who reaches `runs.decide`. */
-  decideByDefault(deciders: (run: { readonly startedBy: string | null }) => readonly string[] | undefined): void {
+  decideByDefault(deciders: (run: { readonly startedBy: string | null }) => Who): void {
     this.#defaults.deciders = deciders;
+  }
+
+  /** Whether rules make calls of this tool ask, as far as what the tool declares says. */
+  asksByRule({ definition }: { readonly definition: ToolDefinition }): 'always' | 'sometimes' | 'never' {
+    const { labels, risk, reversibility } = definition.asks;
+    const call = { tool: definition.name, agent: null, input: null, labels, risk, reversibility };
+    const asking = this.#rules.filter(({ agent: _any, ...rule }) => {
+      const says = isRuled(definition) ? ruleSays(rule, rule.then ?? 'ask', call) : undefined;
+      return says !== undefined && says !== 'allow';
+    });
+    if (asking.length === 0) return 'never';
+    return asking.some(({ where, agent }) => !where && agent === undefined) ? 'always' : 'sometimes';
   }
 
   /** Whether a policy was defined here, by its name or with a tool: then some requests may be for people who did not start them. */

@@ -1,5 +1,5 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
-import { type Countersign, type RunInterrupt, UsageError } from 'countersign';
+import { type Countersign, type RunInterrupt, UsageError, type Who } from 'countersign';
 import { type Page, type RunRecord, shownAgent } from 'countersign/store';
 import { interruptCard, namesDeciders, type VoteRights, type Voter, voteRights } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
@@ -15,14 +15,8 @@ export type Policies = {
   readonly mayRead?: (run: RunReference, person: Person) => boolean | Promise<boolean>;
   /** Allows sending messages to a run, cancelling and resuming it. Default: its starter. */
   readonly maySteer?: (run: RunReference, person: Person) => boolean | Promise<boolean>;
-  /**
-   * Allows deciding a request. It also sees an edited input. Default: the people whom the policy of the request names; if it
-   * names nobody, the run's starter. Never more than the policy of the request and `mayRead` allow.
-   */
-  readonly mayDecide?: (interrupt: Interrupt, person: Person) => boolean | Promise<boolean>;
 };
 
-const ALL_RIGHTS: VoteRights = { mayVote: true, mayApprove: true };
 /** How many items a policy checks per page. */
 const PAGE_SIZE = 200;
 /** How many owners of runs are cached. */
@@ -53,9 +47,8 @@ export class Access {
 
   /** The `startedBy` filter for this person, if the store can filter by it. */
   async ownOnly(person: Person, what: 'runs' | 'interrupts'): Promise<string | undefined> {
-    const { mayRead, mayDecide } = this.#policies;
-    if (person.reach === 'all' || mayRead) return undefined;
-    return what === 'interrupts' && (mayDecide || (await this.#mayBeDecider(person))) ? undefined : person.id;
+    if (person.reach === 'all' || this.#policies.mayRead) return undefined;
+    return what === 'interrupts' && (await this.#mayBeDecider(person)) ? undefined : person.id;
   }
 
   /** Requests of others are looked at only for people whom a policy may name, because there may be very many. */
@@ -68,18 +61,17 @@ export class Access {
   #votersFor(person: Person): Promise<readonly Voter[]> {
     const known = this.#voters.get(person);
     if (known !== undefined) return known;
-    const asked = this.#ai.runs.votersFor(person.id, person.roles).catch((error: unknown) => {
+    const asked = this.#ai.runs.votersFor(person.id, rolesOf(person)).catch((error: unknown) => {
       this.#log('error', 'people', { error });
-      return [{ by: person.id, roles: person.roles }];
+      return [{ by: person.id, roles: rolesOf(person) }];
     });
     this.#voters.set(person, asked);
     return asked;
   }
 
   /** What the policy of a request lets this person do. */
-  async #rights({ policy, progress, startedBy }: Interrupt, person: Person): Promise<VoteRights> {
-    if (!policy) return ALL_RIGHTS;
-    return voteRights(policy, ballotOf(progress, startedBy), await this.#votersFor(person));
+  async #rights({ policies, progress, requesters }: Interrupt, person: Person): Promise<VoteRights> {
+    return voteRights(policies, ballotOf(progress, requesters), await this.#votersFor(person));
   }
 
   mayRead(run: RunReference, person: Person): Promise<boolean> {
@@ -94,11 +86,10 @@ export class Access {
   async mayDecide(interrupt: Interrupt, person: Person): Promise<boolean> {
     if (!person.scopes.includes('decide')) return false;
     if (!(await this.#rights(interrupt, person)).mayVote) return false;
-    const { mayRead, mayDecide } = this.#policies;
-    if (mayDecide) return this.#says('mayDecide', () => mayDecide(interrupt, person));
-    const { runId: id, agent, startedBy, policy } = interrupt;
-    // The people whom a policy names decide for others. A request that `mayRead` hides cannot be decided.
-    const isAsked = (policy !== null && namesDeciders(policy)) || isOwn(interrupt, person);
+    const { mayRead } = this.#policies;
+    const { runId: id, agent, startedBy, policies } = interrupt;
+    // A process without this server may have made the request, so that its policies name nobody. What `mayRead` hides cannot be decided.
+    const isAsked = policies.some(namesDeciders) || isOwn(interrupt, person);
     return isAsked && (mayRead === undefined || this.mayRead({ id, agent, startedBy }, person));
   }
 
@@ -132,7 +123,7 @@ export class Access {
   /** People who can decide a request of a run can read the run. `revision`: the hub's number, for streams. */
   async sees(run: RunReference, person: Person, revision?: number): Promise<boolean> {
     if (await this.mayRead(run, person)) return true;
-    if (!this.#policies.mayDecide && !(await this.#mayBeDecider(person))) return false;
+    if (!(await this.#mayBeDecider(person))) return false;
     const items = await shared(this.#questionReads, run.id, revision, () => this.#questions(run.id));
     for (const item of items) if (await this.mayDecide(this.#whole(item, null, person), person)) return true;
     return false;
@@ -200,15 +191,30 @@ export class Access {
 }
 
 /** The people with a part in the request, as far as the card names them. Only an editor matters here; the engine counts again. */
-function ballotOf(progress: Interrupt['progress'], requestedBy: string | null): Parameters<typeof voteRights>[1] {
+function ballotOf(progress: Interrupt['progress'], requesters: readonly string[]): Parameters<typeof voteRights>[1] {
   const edits = (progress?.votes ?? []).filter(({ isEdit }) => isEdit);
   const votes = edits.map(({ by, onBehalfOf, type }) => ({
     by,
     ...(onBehalfOf !== null && { onBehalfOf }),
     decision: { type, edit: true },
   }));
-  return { votes, requestedBy, escalatedTo: progress?.escalatedTo ?? [] };
+  return { votes, requesters, escalatedTo: progress?.escalatedTo ?? [] };
 }
+
+/** Those who may decide everything on this server, where a request names nobody else. */
+export const EVERYTHING = 'server:everything';
+
+/** The roles with which a person votes. */
+export const rolesOf = ({ reach, roles }: Pick<Person, 'reach' | 'roles'>): readonly string[] => [
+  ...roles.filter((role) => role !== EVERYTHING),
+  ...(reach === 'all' ? [EVERYTHING] : []),
+];
+
+/** By default, the one who asked decides. */
+export const defaultDeciders = ({ startedBy }: { readonly startedBy: string | null }): Who => ({
+  people: startedBy === null ? [] : [startedBy],
+  roles: [EVERYTHING],
+});
 
 type SharedReads<T> = Map<string, Promise<T>>;
 

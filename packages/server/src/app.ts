@@ -2,7 +2,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { type Countersign, UsageError } from 'countersign';
 import type { Context } from 'hono';
-import { Access } from './access.ts';
+import { Access, defaultDeciders } from './access.ts';
 import { agUiEndpoints } from './agui/endpoint.ts';
 import { documentOf } from './api/document.ts';
 import { apiEndpoints } from './api/endpoints.ts';
@@ -86,6 +86,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     lifetimeMs: options.streamLifetimeMs ?? 3_600_000,
     closed: hub.closed,
   });
+  ai.decideByDefault(defaultDeciders);
   const services: Services = {
     ai,
     access: new Access(ai, options, log),

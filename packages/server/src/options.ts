@@ -14,7 +14,7 @@ export type AppOptions = Policies & {
   readonly identify?: Identify;
   /**
    * The rights of a person who answers through a channel such as Slack or a link in a mail, without a sign-in. Undefined for
-   * people who have none. By default everyone may read and decide what `mayRead`, `mayDecide` and the policy of a request let
+   * people who have none. By default everyone may read and decide what `mayRead` and the policies of a request let
    * them, with the roles that `people.rolesOf` knows.
    */
   readonly identifyPerson?: (id: string) => Identified | undefined | Promise<Identified | undefined>;
@@ -66,7 +66,6 @@ export type AppOptions = Policies & {
 export const AppOptionsShape = optionsOf<AppOptions>({
   mayRead: aFunction,
   maySteer: aFunction,
-  mayDecide: aFunction,
   identify: aFunction,
   identifyPerson: aFunction,
   channels: option(areChannels, 'must be an array of channels with different names: letters, digits and dashes'),

@@ -136,7 +136,8 @@ function NameForm({ assign, onDone }: NameFormProps) {
 }
 
 /** The people whom the policy names. Whom its roles mean, only the server knows. */
-function namedBy({ policy, progress }: Interrupt): readonly string[] {
-  const named = [policy?.deciders, ...(policy?.quorum ?? []).map(({ of }) => of), ...(progress?.escalatedTo ?? [])];
+function namedBy({ policies, progress }: Interrupt): readonly string[] {
+  const circles = policies.flatMap(({ deciders, quorum = [] }) => [deciders, ...quorum.map(({ of }) => of)]);
+  const named = [...circles, ...(progress?.escalatedTo ?? [])];
   return [...new Set(named.flatMap((who) => who?.people ?? []))].slice(0, OFFERED);
 }

@@ -38,10 +38,11 @@ export function NotedCard({ onAllow, ...props }: NotedCardProps) {
 }
 
 /** The server refuses a grant that the policy forbids: a signature is for one call, and a quorum allows none by default. */
-function allowsGrants({ policy }: Card): boolean {
-  if (!policy) return true;
-  if (policy.signed || policy.grants === false) return false;
-  return policy.grants !== undefined || (policy.quorum ?? []).length === 0;
+function allowsGrants({ policies }: Card): boolean {
+  return policies.every(({ signed, grants, quorum = [] }) => {
+    if (signed || grants === false) return false;
+    return grants !== undefined || quorum.length === 0;
+  });
 }
 
 type NoteFieldProps = {

@@ -33,14 +33,14 @@ function compared(items: readonly Interrupt[]): InputComparison {
   };
 }
 
-function factsOf({ payload, preview, risk, startedBy, policy, progress }: Interrupt): Json {
+function factsOf({ payload, preview, risk, startedBy, policies, progress }: Interrupt): Json {
   return {
     ...(preview && ('value' in preview ? { preview: preview.value as Json } : { 'failed preview': preview.failed })),
     // `true`: the asker gave nothing to show.
     ...(payload !== null && payload !== undefined && payload !== true && { message: messageOf(payload) }),
     ...(risk !== null && { risk }),
     ...(startedBy !== null && { 'started by': startedBy }),
-    ...(policy?.name !== undefined && { policy: policy.name }),
+    policies: policies.flatMap(({ name }) => name ?? []),
     ...(progress && progress.votes.length > 0 && { votes: progress.votes.map(({ by, type }) => `${by}: ${type}`) }),
   };
 }

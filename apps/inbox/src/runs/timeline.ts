@@ -175,7 +175,7 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
       mark('said', entry.to === null ? 'Assigned to nobody' : `Assigned to ${entry.to}`);
       break;
     case 'policy-applied':
-      mark('said', `Policy ${entry.policy.name ?? ''} applied again`);
+      mark('said', `Policy ${entry.policies.flatMap(({ name }) => name ?? []).join(' + ')} applied again`);
       break;
     case 'step-done':
       row.facts.push({ name: `Step ${entry.step}`, value: event.output ?? 'done' });

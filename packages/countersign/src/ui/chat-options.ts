@@ -11,6 +11,8 @@ export type Person = {
   /** For requests whose policy names roles. */
   readonly roles?: readonly string[];
   readonly context?: Context;
+  /** False for a session that may read and write, and not decide. */
+  readonly mayDecide?: boolean;
 };
 
 /**

@@ -1,4 +1,5 @@
 // Who must decide a request: the votes so far, those that are missing, and what the policy says besides.
+import { shownPolicy } from 'countersign/request';
 import type { CardProgress, CardVote, InterruptCard } from 'countersign/ui';
 import { Fragment, type ReactNode, useId } from 'react';
 import { useNamed, useWords, type Words } from '../appearance.tsx';
@@ -12,7 +13,8 @@ type Who = CardProgress['escalatedTo'][number];
 type Missing = CardProgress['missing'][number];
 
 /** Nothing for a request that one decision settles, unless it is assigned. */
-export function Voting({ interrupt: { policy, progress } }: VotingProps) {
+export function Voting({ interrupt: { policies, progress } }: VotingProps) {
+  const policy = shownPolicy(policies);
   const named = useNamed();
   const words = useWords();
   const id = useId();
@@ -62,7 +64,8 @@ export function Voting({ interrupt: { policy, progress } }: VotingProps) {
 }
 
 /** The votes that settled a request. */
-export function DecidedVotes({ interrupt: { policy, progress } }: VotingProps) {
+export function DecidedVotes({ interrupt: { policies, progress } }: VotingProps) {
+  const policy = shownPolicy(policies);
   const named = useNamed();
   const words = useWords();
   if (policy === null || progress === null || progress.votes.length === 0) return null;
@@ -164,7 +167,8 @@ function didOf({ type, isEdit }: CardVote, words: Words): string {
 type Counted = Pick<CardProgress, 'votes' | 'missing'> & { readonly policy: { readonly notRequester?: true } };
 
 /** How many votes count for it, and how many it needs; undefined for a request that one decision settles. */
-export function votesOn({ policy, progress }: Pick<InterruptCard, 'policy' | 'progress'>) {
+export function votesOn({ policies, progress }: Pick<InterruptCard, 'policies' | 'progress'>) {
+  const policy = shownPolicy(policies);
   return policy && progress ? countOf({ policy, ...progress }) : undefined;
 }
 
@@ -176,7 +180,7 @@ function countOf({ policy, votes, missing }: Counted): { readonly given: number;
 
 const isFor = ({ type }: CardVote): boolean => type !== 'reject' && type !== 'cancel';
 
-function rulesOf(policy: VotingProps['interrupt']['policy'], words: Words): readonly string[] {
+function rulesOf(policy: ReturnType<typeof shownPolicy>, words: Words): readonly string[] {
   if (policy === null) return [];
   const isSeveral = (policy.quorum ?? []).reduce((sum, { count }) => sum + count, 0) > 1;
   return [

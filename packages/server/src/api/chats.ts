@@ -1,7 +1,7 @@
 // The chats of all agents: `chatRoute` of countersign/ui with the server's identities and policies.
 import { type Agent, type Countersign, type Context as ToolContext, UsageError } from 'countersign';
 import { type ChatRoute, chatRoute } from 'countersign/ui';
-import type { RunReference } from '../access.ts';
+import { type RunReference, rolesOf } from '../access.ts';
 import { requireScope } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
 import { unknownAgent } from './run-answer.ts';
@@ -28,6 +28,7 @@ export type Chats = {
 type Chatter = {
   readonly id: string;
   readonly roles: readonly string[];
+  readonly mayDecide: boolean;
   /** The chat that the other fields are about. */
   readonly chatId: string;
   readonly context?: ToolContext;
@@ -58,12 +59,6 @@ export function createChats(services: Services): Chats {
         if (run.id !== chatId || (isNew && run.startedBy !== person.id)) return false;
         return sees || access.mayRead(run, person);
       },
-      mayDecide: async (card, chatter) => {
-        const { person, startedBy } = chatter as Chatter;
-        if (!person.scopes.includes('read')) return false;
-        const runId = card.id.slice(0, Math.max(0, card.id.indexOf(':')));
-        return access.mayDecide({ ...card, runId, agent: name, startedBy, hold: null }, person);
-      },
       keepAliveMs: services.keepAliveMs,
       onFault: (error, request) => faults.set(request, error),
     });
@@ -83,7 +78,8 @@ export function createChats(services: Services): Chats {
     const isOwn = !run || run.startedBy === person.id;
     chatters.set(request, {
       id: person.id,
-      roles: person.roles,
+      roles: rolesOf(person),
+      mayDecide: person.scopes.includes('read') && person.scopes.includes('decide'),
       chatId,
       ...(isOwn && person.context && { context: person.context }),
       person,

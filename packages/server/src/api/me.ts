@@ -46,7 +46,7 @@ function agentInfo(ai: Countersign, { name, definition, suggestions }: Agent): A
 function asksOf(ai: Countersign, definition: Definition): AgentInfo['tools'][number]['asks'] {
   const { body, needsApproval } = definition;
   if (!body) return 'question';
-  if (ai.ruleFor({ definition })) return 'always';
-  if (typeof needsApproval === 'function') return 'sometimes';
-  return needsApproval ? 'always' : 'never';
+  const byRule = ai.asksByRule({ definition });
+  if (byRule === 'always' || (needsApproval && typeof needsApproval !== 'function')) return 'always';
+  return needsApproval ? 'sometimes' : byRule;
 }

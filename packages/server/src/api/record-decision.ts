@@ -3,6 +3,7 @@
 import type { z } from '@hono/zod-openapi';
 import { type DecideResult, type DecisionInput, type GrantRequest, type Json, UsageError } from 'countersign';
 import { misfitOf } from 'countersign/ui';
+import { rolesOf } from '../access.ts';
 import { defined } from '../defined.ts';
 import { removeHold } from '../holds.ts';
 import type { Person } from '../identity/person.ts';
@@ -35,7 +36,7 @@ export async function decidableRequest(
 }
 
 export async function recordDecision(
-  { ai, access, holds, mcp }: Pick<Services, 'ai' | 'access' | 'holds' | 'mcp'>,
+  { ai, holds, mcp }: Pick<Services, 'ai' | 'holds' | 'mcp'>,
   seen: Interrupt,
   { person, channel, address }: Decider,
   { decision, digest, note, grant, signature, onBehalfOf, seenForMs }: Asked,
@@ -45,10 +46,8 @@ export async function recordDecision(
   const context = seen.startedBy === person.id ? person.context : undefined;
   const decided = await ai.runs.decide(seen.id, decision as DecisionInput, {
     by: person.id,
-    roles: person.roles,
+    roles: rolesOf(person),
     channel,
-    // An edit changes what would run, so the policy is asked about that too.
-    mayDecide: ({ input }) => access.mayDecide({ ...seen, input }, person),
     ...(signature && { signature: signedAt(address, signature) }),
     ...defined({ digest, note, seenForMs, context, onBehalfOf, grant: grant as GrantRequest | undefined }),
   });

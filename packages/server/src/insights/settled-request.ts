@@ -29,15 +29,15 @@ export type SettledRequest = {
 
 /** The part of a stored request that is read. */
 export type Readable = Pick<RunInterrupt, 'tool' | 'createdAt' | 'settledAt' | 'settlement'> & {
-  readonly policy?: { readonly name?: string } | null;
+  readonly policies: readonly { readonly name?: string }[];
   readonly drill?: boolean;
 };
 
 /** Undefined while the request is pending. */
 export function settledRequest(interrupt: Readable): SettledRequest | undefined {
-  const { tool, policy, createdAt, settledAt, settlement, drill = false } = interrupt;
+  const { tool, policies, createdAt, settledAt, settlement, drill = false } = interrupt;
   if (settledAt === null || settlement === null) return undefined;
-  const common = { tool, policy: policy?.name ?? null, createdAt, settledAt, drill };
+  const common = { tool, policy: policies.flatMap(({ name }) => name ?? [])[0] ?? null, createdAt, settledAt, drill };
   if (settlement.decision === undefined) return { ...common, outcome: 'withdrawn', votes: [] };
   const { by, channel, at, decision } = settlement;
   const given: readonly GivenVote[] = (settlement as { votes?: readonly GivenVote[] }).votes ?? [];

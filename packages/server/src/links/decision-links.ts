@@ -1,9 +1,11 @@
 // Decision links: pages where one person decides one request without signing in to the inbox. Looking changes nothing.
+
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { ConflictError, type DecisionInput, type Recipient, type RunInterrupt, UsageError } from 'countersign';
 import { type FormProblem, readForm } from 'countersign/request';
 import { problemsOf } from 'countersign/ui';
+import { rolesOf } from '../access.ts';
 import { decidableRequest, recordDecision } from '../api/record-decision.ts';
 import type { Services } from '../api/services.ts';
 import { defined } from '../defined.ts';
@@ -53,7 +55,7 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
     const { votes = [], assignedTo = null } = card.progress ?? {};
     if (votes.some(({ isYours, onBehalfOf }) => isYours || onBehalfOf === person.id)) return undefined;
     if (assignedTo === null || assignedTo === person.id) return card;
-    const voters = await ai.runs.votersFor(person.id, person.roles);
+    const voters = await ai.runs.votersFor(person.id, rolesOf(person));
     return voters.some(({ onBehalfOf }) => onBehalfOf === assignedTo) ? card : undefined;
   }
 
@@ -99,7 +101,7 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
   return {
     async make(request, { person: id, contact }, channel) {
       // A page without scripts cannot ask for a passkey.
-      if (publicUrl === undefined || request.policy?.signed) return undefined;
+      if (publicUrl === undefined || request.policies.some(({ signed }) => signed)) return undefined;
       if (!requireSignIn) {
         const person = await personById(options, id);
         const card = person && (await access.card(request, person, null));

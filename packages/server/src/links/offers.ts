@@ -20,7 +20,7 @@ const MOST_CHARACTERS = 50_000;
 
 export function offersOf(card: Interrupt): Offers {
   if (sizeOf(card) > MOST_CHARACTERS) return { offers: [], elsewhere: TOO_LARGE, isShown: false };
-  if (card.policy?.signed) return { offers: [], elsewhere: SIGNED, isShown: true };
+  if (card.policies.some(({ signed }) => signed)) return { offers: [], elsewhere: SIGNED, isShown: true };
   const { allows } = card;
   const edit = allows.includes('edit') && allows.includes('approve') ? formOf(card.inputSchema, card.input) : undefined;
   const answer = allows.includes('respond') ? formOf(card.answerSchema) : undefined;
@@ -50,8 +50,8 @@ const sizeOf = ({
   payload,
   preview,
   earlierPreview,
-  policy,
+  policies,
   progress,
   labels,
 }: Interrupt): number =>
-  JSON.stringify([title, tool, input, payload, preview, earlierPreview, policy, progress, labels]).length;
+  JSON.stringify([title, tool, input, payload, preview, earlierPreview, policies, progress, labels]).length;

@@ -1,6 +1,6 @@
 // The pages of a decision link: look, confirm, done. They need no JavaScript and show everything that the decision is about.
 import type { DecideResult, DecisionInput, Json, Preview } from 'countersign';
-import type { FormProblem } from 'countersign/request';
+import { type FormProblem, shownPolicy } from 'countersign/request';
 import { HEADINGS, KINDS } from '../cli/inbox/card-text.ts';
 import { jsonText } from '../cli/print/value-text.ts';
 import { visibleLine } from '../cli/print/visible-text.ts';
@@ -165,7 +165,8 @@ const previewHtml = (preview: Preview, format: Format): string =>
     ? `<p class="problem">Preview failed: ${lineHtml(preview.failed)}</p>`
     : valueHtml(preview.value, format);
 
-function votingHtml({ policy, progress }: Interrupt, format: Format): string {
+function votingHtml({ policies, progress }: Interrupt, format: Format): string {
+  const policy = shownPolicy(policies);
   if (!policy && (progress?.assignedTo ?? null) === null) return '';
   const { deciders, quorum = [], warnings = [] } = policy ?? {};
   const votes = (progress?.votes ?? []).map(

@@ -14,7 +14,7 @@ export async function decisionForm(ai: Countersign, id: string, by: string): Pro
   const interrupt = await ai.runs.interrupt(id);
   const { runId, agent, startedBy } = interrupt;
   const card = { ...interruptCard(interrupt, ai.agents.get(agent), true, by), runId, agent, startedBy, hold: null };
-  const mayDecide = card.mayDecide && !card.policy?.signed;
+  const mayDecide = card.mayDecide && !card.policies.some(({ signed }) => signed);
   const message = mayDecide ? decisionCard(card, { decision: 'approve' }) : undefined;
   if (message === undefined) return { params: formOf(`${ELSEWHERE} The request is ${id}.`, {}) };
   return { params: formOf(message, APPROVE), digest: card.digest };

@@ -88,7 +88,7 @@ export function inboxServer(port: InboxPort, options: Options): McpServer {
     const problem = card.mayDecide ? misfitOf(card, decision) : `${port.person} cannot decide ${card.id}.`;
     if (problem !== undefined) return failure(problem);
     const elsewhere = `Nothing was recorded. Decide it here: ${port.linkTo(card.id)}`;
-    const message = card.policy?.signed ? undefined : decisionCard(card, wanted);
+    const message = card.policies.some(({ signed }) => signed) ? undefined : decisionCard(card, wanted);
     if (message === undefined) return failure(`This request cannot be decided in this client. ${elsewhere}`);
     if (!canAsk(server, ctx, options)) return failure(`This client cannot ask its user to confirm. ${elsewhere}`);
     const asked = ctx.mcpReq.requestState<Confirmed>();

@@ -48,6 +48,8 @@ const PolicyShape = z
     quorum: z.array(z.looseObject({ of: WhoShape, count: z.int() })).optional(),
     veto: z.enum(['any', 'majority']).optional(),
     signed: z.literal('passkey').optional(),
+    delegates: z.literal(true).optional(),
+    onExpiry: z.literal('approve').optional(),
     warnings: z.array(z.string()).optional(),
   })
   .openapi('Policy');
@@ -101,7 +103,13 @@ export const InterruptShape = z
     createdAt: z.number().nullable(),
     expiresAt: z.number().nullable(),
     onExpiry: z.enum(['reject', 'cancel', 'approve']).nullable(),
-    policy: orNull(PolicyShape).openapi({ description: 'Who must decide; null if one decision settles it.' }),
+    policies: z
+      .array(PolicyShape)
+      .nonempty()
+      .openapi({ description: 'Who must decide. All of them must be satisfied.' }),
+    requesters: z
+      .array(z.string())
+      .openapi({ description: 'Who took part: the starter, the author of the message, editors.' }),
     progress: orNull(ProgressShape).openapi({ description: 'The votes so far; null without a policy.' }),
     allows: z.array(z.enum(['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'])),
     mayDecide: z.boolean(),

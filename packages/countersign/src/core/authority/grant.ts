@@ -4,7 +4,7 @@ import { InvariantError } from '../errors.ts';
 import { isObject, type Json, sameJson } from '../json.ts';
 import { type Condition, conditionProblem, fieldOf, meets } from './condition.ts';
 import { DEFAULT_MAXIMUM, type GrantMaximum, isAmount, MOST_USES } from './grant-maximum.ts';
-import { ANYONE, type Policies, type Policy, type Vote } from './policy.ts';
+import { ANYONE, forbidsGrants, type Policies, type Policy, type Vote } from './policy.ts';
 import { isFor, tally } from './tally.ts';
 
 /** The runs that a grant serves: those that these people started, and those of these agents. Absent: all. */
@@ -194,10 +194,7 @@ export function whyNotCovered(
 
 /** How wide a policy lets grants be. */
 export function maximumOf(policy: Policy): GrantMaximum | false {
-  // A signature is made for one call, so no other call can borrow it.
-  if (policy.signed) return false;
-  if (policy.grants !== undefined) return policy.grants;
-  return policy.quorum && policy.quorum.length > 0 ? false : DEFAULT_MAXIMUM;
+  return forbidsGrants(policy) ? false : policy.grants || DEFAULT_MAXIMUM;
 }
 
 const GRANT_FIELDS: readonly string[] = ['where', 'schema', 'serves', 'uses', 'budget', 'expiresAt'];

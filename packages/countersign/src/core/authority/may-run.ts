@@ -1,6 +1,6 @@
 // May this call run? Sources join: each may add a condition, and none removes that of another.
 import { type GrantState, mayUse } from './grant.ts';
-import { ANYONE, namesDeciders, type Policies, type Policy } from './policy.ts';
+import { ANYONE, namesDeciders, type Policies, type Policy, type Who } from './policy.ts';
 import { type CallFacts, type RuleMatch, ruleSays, type Then } from './rule.ts';
 
 /** A rule with the policy that it has for this call, as data. */
@@ -60,8 +60,8 @@ export function joined(all: readonly Policy[]): Policies {
 }
 
 /** The same policies; if none of them names deciders, these people decide. */
-export function withDeciders(policies: Policies, people: readonly string[]): Policies {
+export function withDeciders(policies: Policies, deciders: Who): Policies {
   if (policies.some(namesDeciders)) return policies;
   const [first, ...rest] = policies;
-  return [{ ...first, deciders: { people } }, ...rest];
+  return [{ ...first, deciders }, ...rest];
 }

@@ -85,6 +85,33 @@ export function circlesOf({ deciders, quorum = [] }: Policy): readonly Who[] {
 export const deadlineMayApprove = (policies: Policies): boolean =>
   policies.every(({ onExpiry, quorum = [], signed }) => onExpiry === 'approve' && quorum.length === 0 && !signed);
 
+/** All policies of a request as one, for screens; null if anyone may decide. Votes are counted by each policy on its own. */
+export function shownPolicy(policies: Policies): Policy | null {
+  if (isPlain(policies)) return null;
+  const [only, ...others] = policies;
+  if (others.length === 0) return only;
+  const names = policies.flatMap(({ name }) => name ?? []);
+  const warnings = policies.flatMap(({ warnings: own = [] }) => own);
+  const groups = policies.flatMap((policy) => groupsOf(policy));
+  return {
+    ...(names.length > 0 && { name: names.join(' + ') }),
+    ...(policies.some(({ notRequester }) => notRequester) && { notRequester: true }),
+    ...(groups.length > 0 && { quorum: groups }),
+    ...(policies.every(({ veto }) => veto === 'majority') && { veto: 'majority' }),
+    ...(policies.some(({ signed }) => signed) && { signed: 'passkey' }),
+    ...(policies.some((policy) => forbidsGrants(policy)) && { grants: false }),
+    ...(warnings.length > 0 && { warnings }),
+  };
+}
+
+function groupsOf({ quorum = [], deciders }: Policy): readonly Group[] {
+  return quorum.length > 0 ? quorum : deciders ? [{ of: deciders, count: 1 }] : [];
+}
+
+/** A signature is made for one call, so no other call can borrow it; a quorum must say that it may. */
+export const forbidsGrants = ({ signed, grants, quorum = [] }: Policy): boolean =>
+  signed !== undefined || grants === false || (grants === undefined && quorum.length > 0);
+
 /** For people: `anna`, `the role finance`. */
 export function whoText(who: Who | undefined): readonly string[] {
   return [...(who?.people ?? []), ...(who?.roles ?? []).map((role) => `the role ${role}`)];

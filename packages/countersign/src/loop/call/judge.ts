@@ -161,8 +161,8 @@ function requestFor({ asker, context }: Driver, { tool, name, json, requesters, 
 
 /** Where no source names deciders, the default of the application does. Four eyes without a known requester warn. */
 function defaulted(driver: Driver, { requesters }: Pick<Asked, 'requesters'>, joined: Policies): Policies {
-  const people = driver.policies.defaultDeciders?.({ startedBy: driver.asker?.startedBy ?? null });
-  const policies = people ? withDeciders(joined, people) : joined;
+  const deciders = driver.asker && driver.policies.defaultDeciders?.({ startedBy: driver.asker.startedBy });
+  const policies = deciders ? withDeciders(joined, deciders) : joined;
   if (requesters.length > 0 || !policies.some(({ notRequester }) => notRequester)) return policies;
   const [first, ...rest] = policies;
   return [warned(first), ...rest.map(warned)];

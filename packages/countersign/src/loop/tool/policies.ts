@@ -19,7 +19,7 @@ export type Policies = {
   readonly roles?: readonly string[];
   readonly policyFor?: PolicyFor;
   /** Who decides a request whose policies name nobody; undefined for anyone. */
-  readonly defaultDeciders?: (run: { readonly startedBy: string | null }) => readonly string[] | undefined;
+  readonly defaultDeciders?: (run: { readonly startedBy: string | null }) => Who | undefined;
 };
 
 /** A policy as data, and how it lets a request wait. */

@@ -90,6 +90,7 @@ async function decide(
 ): Promise<readonly Problem[] | undefined> {
   const { runs, agent, chatId, person } = chat;
   const { id: by, roles, context } = person;
+  if (person.mayDecide === false) throw notAllowed(person, interruptId);
   if (runIdOf(interruptId) !== chatId) throw unknownInterrupt(interruptId);
   // The question may be newer than the loaded chat: an earlier decision of this post may have led to it.
   const card = interruptCard(await runs.interrupt(interruptId), agent, true);

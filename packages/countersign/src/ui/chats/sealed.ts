@@ -75,7 +75,7 @@ async function decide(chat: SealedChat, post: Post, { history, last }: Proven): 
     const question = pending.get(id);
     const { id: by, roles = [] } = chat.person;
     const rights = question && voteRights(policiesOn(question), ballotOf(question), [{ by, roles }]);
-    if (!rights?.mayVote) throw notAllowed(chat.person, id);
+    if (!rights?.mayVote || chat.person.mayDecide === false) throw notAllowed(chat.person, id);
   }
   return { resume, keys, problems };
 }

@@ -80,7 +80,7 @@ export class StoredChat {
 
   async #picture(loaded: LoadedRun | undefined): Promise<Picture> {
     const { chatId, tools } = this.#chat;
-    const reader = this.#reader();
+    const reader = this.#chat.person.mayDecide === false ? 'watcher' : this.#reader();
     const picture = new Picture({ chatId, tools, reader });
     if (loaded) await applyEvents(loaded, (event) => picture.apply(event));
     return picture;

@@ -32,7 +32,8 @@ export function sampleNotice(to: string, key: string, { sampleTitle, sampleMessa
       },
     },
     notice: null,
-    policy: null,
+    policies: [{}],
+    requesters: [],
     progress: null,
     settlement: null,
   };

@@ -1,5 +1,7 @@
 // What a mail says about one request, as data. The HTML and the text are made from it, so they say the same.
+
 import type { Json, Notice, Recipient } from 'countersign';
+import { shownPolicy } from 'countersign/request';
 import { type CardVote, type InterruptCard, interruptCard } from 'countersign/ui';
 import { momentText, type Reading } from './moment.ts';
 import type { MailTexts } from './texts.ts';
@@ -135,7 +137,8 @@ function previewBlocks({ preview, earlierPreview }: InterruptCard, texts: MailTe
 
 /** The deadline, who else must agree, and where the request comes from. */
 function factBlocks(card: InterruptCard, notice: Notice, { texts, reading }: Reader): readonly Block[] {
-  const { expiresAt, onExpiry, policy, progress, labels } = card;
+  const { expiresAt, onExpiry, policies, progress, labels } = card;
+  const policy = shownPolicy(policies);
   const ending = onExpiry === null ? '' : `, ${texts.onExpiry[onExpiry]}`;
   const startedBy = notice.card?.startedBy ?? null;
   const notRequester = policy?.notRequester === true;
@@ -193,7 +196,7 @@ function linksOf({ links, settlement }: Notice, card: InterruptCard | null, text
   }
   const to = (part: string): string => (links.decide === undefined ? links.request : `${links.decide}#${part}`);
   const review: Link = { label: texts.review, url: links.decide ?? links.request, look: 'main' };
-  if (card?.kind === 'approval' && card.policy?.signed === undefined)
+  if (card?.kind === 'approval' && !card.policies.some(({ signed }) => signed))
     return {
       whole: [
         { label: texts.approve, url: to('approve'), look: 'main' },

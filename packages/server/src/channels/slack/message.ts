@@ -1,5 +1,7 @@
 // A notice as a message in Slack. What does not fit is left out, with the buttons that decide it.
+
 import type { Json, Notice, RunInterrupt } from 'countersign';
+import { shownPolicy } from 'countersign/request';
 import { type Allowed, interruptCard } from 'countersign/ui';
 import { visibleLine } from '../../cli/print/visible-text.ts';
 import { ruleLines, votesText } from '../../cli/print/votes-text.ts';
@@ -83,7 +85,8 @@ const ON_EXPIRY = { approve: 'then approved', reject: 'then rejected', cancel: '
 /** The risk, the deadline, and who else must agree. */
 function factsOf({ card, risk, expiresAt, settlement }: Notice): readonly Block[] {
   if (settlement) return [];
-  const { onExpiry = null, policy = null, progress = null, labels = [], reversibility = null } = card ? seen(card) : {};
+  const { onExpiry = null, policies, progress = null, labels = [], reversibility = null } = card ? seen(card) : {};
+  const policy = policies ? shownPolicy(policies) : null;
   const ending = onExpiry === null ? '' : `, ${ON_EXPIRY[onExpiry]} automatically`;
   const votes = policy && progress && votesText({ ...progress, notRequester: policy.notRequester === true });
   return [
@@ -130,7 +133,7 @@ const CONFIRM = {
 };
 
 function decisionButtons({ card, settlement }: Notice): readonly Block[] {
-  if (!card || settlement || card.policy?.signed || !KINDS.has(card.kind)) return [];
+  if (!card || settlement || card.policies.some(({ signed }) => signed) || !KINDS.has(card.kind)) return [];
   const allows = new Set<Allowed>(seen(card).allows);
   const value = targetText({ interruptId: card.id, digest: card.digest });
   return [

@@ -1,4 +1,5 @@
 // The backend on a store: reads and decides directly. It drives nothing; a server or a worker resumes the runs.
+
 import {
   type Countersign,
   countersign,
@@ -12,6 +13,7 @@ import {
 } from 'countersign';
 import type { RunRecord, Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
+import { EVERYTHING } from '../../access.ts';
 import { summaryOf } from '../../api/run-answer.ts';
 import { runTitles } from '../../api/run-titles.ts';
 import { createWaitsFor } from '../../api/waits-for.ts';
@@ -67,7 +69,8 @@ export function storeBackend(options: StoreBackendOptions): Backend {
   const decide: Backend['decide'] = async (interruptId, decision, options = {}) => {
     const interrupt = await runs.interrupt(interruptId);
     if (channel === 'mcp') refuseOwnRequests(interrupt, { id: person, scopes: ['read', 'decide'] }, mcp);
-    const recorded = { ...options, by: person, roles, channel, drive: false } as const;
+    // Whoever can open the store may decide everything that no policy reserves for others.
+    const recorded = { ...options, by: person, roles: [...roles, EVERYTHING], channel, drive: false } as const;
     const decided = await runs.decide(interruptId, decision, recorded).catch((error: unknown) => {
       if (!isUnknownAgent(error)) throw error;
       const deciding = withPlaceholderTool(cardOf(interrupt, null), decision, store);

@@ -1,6 +1,8 @@
 // A request as lines of text: everything that the decision is about, safe to print.
+
 import { styleText } from 'node:util';
 import type { Json, Preview } from 'countersign';
+import { shownPolicy } from 'countersign/request';
 import type { Card } from '../backend/backend.ts';
 import { recordedText } from '../print/decision-text.ts';
 import { durationText, roughDuration, timeText } from '../print/moment.ts';
@@ -46,9 +48,10 @@ export function cardLines(card: Card, columns: number, now: number): readonly st
 
 /** Who must decide, and the votes so far. A server of an older version sends neither. */
 function votingSection(
-  { policy, progress, status }: Card,
+  { policies, progress, status }: Card,
   lines: (texts: readonly string[], format?: Format) => readonly string[],
 ): readonly string[] {
+  const policy = shownPolicy(policies);
   if (!progress || (!policy && progress.assignedTo === null)) return [];
   const heading = policy?.name === undefined ? 'Who decides' : `Who decides (${visibleLine(policy.name)})`;
   const [rules, warnings] = [policy ? ruleLines(policy) : [], (policy?.warnings ?? []).map(visibleLine)];

@@ -77,7 +77,7 @@ function checked(problems: readonly EvidenceProblem[]): string {
 }
 
 function requestSection(question: EvidenceQuestion): string {
-  const { id, tool, kind, part, digest, shown, settled, policy, votes } = question;
+  const { id, tool, kind, part, digest, shown, settled, policies, votes } = question;
   const {
     title,
     interrupt,
@@ -88,7 +88,7 @@ function requestSection(question: EvidenceQuestion): string {
     ['Tool', `${code(tool)} (${text(kind)})`],
     ['Asked', time(shown?.createdAt ?? null)],
     ['Digest of the card', code(digest)],
-    ...(policy === null ? [] : [['Policy', json(policy)] as const]),
+    ['Policies', json(policies)],
     // With the defaults of the schema, as on the card.
     ['Input', json(runsWith)],
     ...(interrupt === undefined || interrupt === true ? [] : [['Shown', json(interrupt)] as const]),

@@ -87,7 +87,13 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
       ];
     case 'policy-applied': {
       const by = entry.by === null ? '' : ` by ${visibleLine(entry.by)}`;
-      return [{ who, what: `its policy ${visibleLine(entry.policy.name ?? '')} is applied again${by}`, tone: 'asked' }];
+      return [
+        {
+          who,
+          what: `its policy ${visibleLine(entry.policies.flatMap(({ name }) => name ?? []).join(' + '))} is applied again${by}`,
+          tone: 'asked',
+        },
+      ];
     }
     case 'step-done':
       return [{ who, what: `step ${visibleLine(entry.step)} is done`, tone: 'quiet' }];

@@ -43,7 +43,8 @@ export function applyFileRules(ai: Countersign, files: readonly FileRules[]): vo
 /** A misspelt name would protect nothing. */
 function checkTools(ai: Countersign, rules: readonly Rule[]): void {
   const known = new Set([...ai.agents.values()].flatMap(toolNames));
-  const unknown = rules.flatMap(({ tool }) => (tool === undefined || known.has(tool) ? [] : [tool]));
+  const named = rules.flatMap(({ tool = [] }) => tool).filter((name) => !name.includes('*'));
+  const unknown = named.filter((name) => !known.has(name));
   if (unknown.length === 0) return;
   throw new Error(`No agent has the tool ${unknown.join(', ')}. Known tools: ${[...known].join(', ') || 'none'}.`);
 }
