@@ -11,7 +11,7 @@ import {
   sameJson,
   toJson,
 } from '../../core/json.ts';
-import type { Message } from '../../core/messages/message.ts';
+import { isToolRequest, type Message, type Metadata, type Part } from '../../core/messages/message.ts';
 import { unknownOptions } from '../../core/options.ts';
 import { type Call, interruptId, type State } from '../../core/run/call.ts';
 import { pendingParts } from '../../core/run/decide.ts';
@@ -181,11 +181,27 @@ export async function pauseInBody(
   { payload, options }: { readonly payload: unknown; readonly options?: InterruptOptions },
 ): Promise<void> {
   const messages = pausedMessages(payload);
-  if (messages) return pauseSubAgent(run, call, messages);
+  if (messages) return pauseSubAgent(run, call, askedBy(messages, requestersOf(run.state, driver, call)));
   const shown = asPayload(payload);
   const bound = await boundTo(tool, call, input);
   if (shown.ok) await ask(run, driver, call, { tool, kind: 'interrupt', payload: shown.value, options, bound });
   else settle(run, call, failedInBody(tool, call, `The question from ${call.name} is not JSON: ${shown.problem}.`));
+}
+
+/** The questions of a `generate` inside a body are asked for the people of the run that it is in. */
+function askedBy(messages: readonly Message[], requesters: readonly string[]): readonly Message[] {
+  if (requesters.length === 0) return messages;
+  const marked = (part: Part): Part => {
+    if (!isToolRequest(part)) return part;
+    const { metadata = {} } = part;
+    const inner = isObject(metadata.inner) ? (metadata.inner as { readonly messages?: readonly Message[] }) : undefined;
+    const inside = inner?.messages && { inner: { ...inner, messages: askedBy(inner.messages, requesters) } };
+    const isAsking = 'interrupt' in metadata && !('requesters' in metadata);
+    return { ...part, metadata: { ...metadata, ...inside, ...(isAsking && { requesters }) } as Metadata };
+  };
+  return messages.map((message) =>
+    message.role === 'model' ? { ...message, content: message.content.map(marked) } : message,
+  );
 }
 
 /** `true` stands for no payload, so that a falsy one is shown as well. */

@@ -23,7 +23,7 @@ export function voteProblems(
   if (!found) return ['The vote is on a question that is not pending.'];
   const [id, card] = found;
   const verdict = mayDecide(policiesOn(card), ballotOf(card), vote);
-  const isOther = vote.digest !== undefined && vote.digest !== digestOf(id, { part: card.part } as unknown as Json);
+  const isOther = vote.digest !== digestOf(id, { part: card.part } as unknown as Json);
   return [
     ...(verdict.ok ? [] : [`The vote on ${id} does not count. ${verdict.why}`]),
     ...(isOther ? [`The vote on ${id} was made on another card.`] : []),

@@ -6,7 +6,7 @@ import { GrantRecords } from '../grants/records.ts';
 import { CANNOT_BE_READ, tamperedRun, UNREADABLE } from '../port/chain.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, Store, StoredEvent } from '../port/store.ts';
 import type { EvidenceGrant } from './grant-uses.ts';
-import { type ReplayedQuestion, replay } from './replay.ts';
+import { type ReplayedQuestion, replay, type StartedCall } from './replay.ts';
 
 /** The format that this release writes and reads. */
 export const EVIDENCE_FORMAT = 'countersign-evidence/1';
@@ -20,10 +20,12 @@ export type EvidenceQuestion = ReplayedQuestion & {
 /** Everything that `verifyEvidence` needs to check a run without its store. Write it to a file with `evidenceText`. */
 export type Evidence = {
   readonly format: typeof EVIDENCE_FORMAT;
-  /** The record of the run. `hash` is the end of the chain over its events. */
+  /** The record of the run. `hash` is the end of the chain over its events; its status and times follow from them. */
   readonly run: RunRecord;
   readonly events: readonly StoredEvent[];
   readonly questions: readonly EvidenceQuestion[];
+  /** The calls that started, in order, and what let each of them run. */
+  readonly started: readonly StartedCall[];
   /** The records of the grants under which calls of the run ran without a question. */
   readonly grants: readonly EvidenceGrant[];
   /** The SHA-256 of everything above. Keep it in another place to find out later whether the document was rewritten. */
@@ -35,7 +37,7 @@ export async function collectEvidence(store: Store, { run, events }: LoadedRun):
   if (events === UNREADABLE) throw tamperedRun(run.id, CANNOT_BE_READ);
   // Each part takes long for a large run, and a store that answers synchronously ends no turn.
   await setImmediate();
-  const { questions, granted } = replay(run, events);
+  const { questions, granted, started, status } = replay(run, events);
   const records = new GrantRecords(store.notes);
   const grants: EvidenceGrant[] = [];
   for (const id of new Set(granted.map(({ grantId }) => grantId))) {
@@ -48,12 +50,18 @@ export async function collectEvidence(store: Store, { run, events }: LoadedRun):
   await setImmediate();
   const content = {
     format: EVIDENCE_FORMAT,
-    run,
+    run: { ...run, status, ...timesOf(events) },
     events,
     questions: questions.map((question, index) => ({ ...question, shown: shown[index] ?? null })),
+    started,
     grants,
   } as const;
   return { ...content, hash: contentHash(content) };
+}
+
+/** When the run was made, and when it last changed. */
+export function timesOf(events: readonly StoredEvent[]): Pick<RunRecord, 'createdAt' | 'updatedAt'> {
+  return { createdAt: events[0]?.at ?? 0, updatedAt: events.at(-1)?.at ?? 0 };
 }
 
 /** What the row says now may be newer than the events: it counts only if the events have settled the question too. */

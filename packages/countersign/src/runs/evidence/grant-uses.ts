@@ -41,7 +41,7 @@ function chainProblem({ id, events, hash }: EvidenceGrant): string | undefined {
 /** The use was reserved while the grant covered the call. */
 async function useProblem(
   { agent, startedBy }: Pick<RunRecord, 'agent' | 'startedBy'>,
-  { grantId, key, tool, input }: GrantedUse,
+  { grantId, key, tool, input, policies, requesters }: GrantedUse,
   { events }: EvidenceGrant,
 ): Promise<string | undefined> {
   try {
@@ -50,7 +50,8 @@ async function useProblem(
     if (!reserved) return `Grant ${grantId} has no use of this call.`;
     const before = foldGrant(events.slice(0, place));
     const fitsSchema = await fits(before.grant.schema, input);
-    const verdict = mayUse(before, { key, tool, input, startedBy, agent, fitsSchema, now: reserved.at });
+    const asked = { tool, input, policies, requesters, startedBy, agent };
+    const verdict = mayUse(before, { ...asked, key, fitsSchema, now: reserved.at });
     return verdict.ok ? undefined : `Grant ${grantId} does not cover this call. ${verdict.why}`;
   } catch (error) {
     return `Grant ${grantId} cannot be read. ${messageOf(error)}`;

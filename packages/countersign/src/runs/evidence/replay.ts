@@ -8,13 +8,14 @@ import { newState } from '../../core/messages/load-messages.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
 import { type Call, callOf } from '../../core/run/call.ts';
 import { matchDecisions, readResume, recordedBound } from '../../core/run/decide.ts';
-import type { Decision, RunEvent } from '../../core/run/event.ts';
+import { type Decision, isByDeadline, type RunEvent } from '../../core/run/event.ts';
 import { fold, type State } from '../../core/run/state.ts';
 import { refsOf, subAgentEvents, subAgentState } from '../../core/run/sub-agents.ts';
 import { useKey } from '../grants/outcomes.ts';
-import type { RunRecord, StoredEvent } from '../port/store.ts';
+import type { RunRecord, RunStatus, StoredEvent } from '../port/store.ts';
 import { digestOf, type PendingCard, pendingCards } from '../requests/card.ts';
 import { policiesOn } from '../requests/progress.ts';
+import { statusOf } from '../requests/projection.ts';
 import { decisionProblems, type Made, voteProblems } from './decision-rules.ts';
 
 /** Something that does not hold, and where: a place in the document, such as `events[3]`. */
@@ -56,11 +57,26 @@ export type GrantedUse = {
   readonly key: string;
   readonly tool: string;
   readonly input: Json;
+  /** Those of the request that was not made, and who took part. */
+  readonly policies: Policies;
+  readonly requesters: readonly string[];
+};
+
+/** A call that started, and what let it run. `unasked`: its tool, and every rule, asked nobody. */
+export type StartedCall = {
+  readonly event: number;
+  /** The ids of the call, and of the calls that it is inside of. */
+  readonly path: readonly string[];
+  readonly tool: string;
+  readonly by: 'approval' | 'answer' | 'doubt' | 'deadline' | 'grant' | 'unasked';
 };
 
 export type Replay = {
   readonly questions: readonly ReplayedQuestion[];
   readonly granted: readonly GrantedUse[];
+  readonly started: readonly StartedCall[];
+  /** The status after the last event. */
+  readonly status: RunStatus;
   readonly problems: readonly EvidenceProblem[];
 };
 
@@ -70,6 +86,7 @@ type Run = Pick<RunRecord, 'id' | 'startedBy'>;
 export function replay(run: Run, events: readonly StoredEvent[]): Replay {
   const questions = new Map<string, ReplayedQuestion>();
   const granted: GrantedUse[] = [];
+  const started: StartedCall[] = [];
   const problems: EvidenceProblem[] = [];
   let state = newState();
   for (const [index, event] of events.entries()) {
@@ -86,6 +103,7 @@ export function replay(run: Run, events: readonly StoredEvent[]): Replay {
         if (found) addVote(questions, found[0], { event: now.event, vote: event.vote });
       }
       granted.push(...grantsIn(run.id, state, event, []).map((use) => ({ event: now.event, ...use })));
+      started.push(...startsIn(state, event, []).map((start) => ({ event: now.event, ...start })));
       state = fold(state, event);
       take(questions, pendingCards(run.id, state), decided, now);
     } catch (error) {
@@ -93,10 +111,13 @@ export function replay(run: Run, events: readonly StoredEvent[]): Replay {
       break;
     }
   }
-  return { questions: [...questions.values()], granted, problems };
+  const status = events.at(-1)?.type === 'run-failed' ? 'failed' : statusOf(state, NO_LIMITS);
+  return { questions: [...questions.values()], granted, started, status, problems };
 }
 
 const NO_DECISIONS: ReadonlyMap<string, Made> = new Map();
+
+const NO_LIMITS = { maxTurns: Number.POSITIVE_INFINITY };
 
 function addVote(questions: Map<string, ReplayedQuestion>, id: string, vote: ReplayedVote): void {
   const question = questions.get(id);
@@ -181,8 +202,26 @@ function grantsIn(
     return eachInside(state, event, (inner, step) => grantsIn(runId, inner, step, [...path, event.callId]));
   const call: Call | undefined = event.type === 'call-granted' ? callOf(state, event.callId) : undefined;
   if (event.type !== 'call-granted' || !call) return [];
-  const { grantId, callId, runsWith = call.input } = event;
-  return [{ grantId, key: useKey(runId, [...path, callId]), tool: call.name, input: runsWith }];
+  const { grantId, callId, runsWith = call.input, policies, requesters = [] } = event;
+  return [{ grantId, key: useKey(runId, [...path, callId]), tool: call.name, input: runsWith, policies, requesters }];
+}
+
+/** The calls that start with this event. */
+function startsIn(state: State, event: RunEvent, path: readonly string[]): readonly Omit<StartedCall, 'event'>[] {
+  if (event.type === 'call-went-on')
+    return eachInside(state, event, (inner, step) => startsIn(inner, step, [...path, event.callId]));
+  const call: Call | undefined = event.type === 'call-started' ? callOf(state, event.callId) : undefined;
+  return call ? [{ path: [...path, call.id], tool: call.name, by: whyStarted(call) }] : [];
+}
+
+function whyStarted({ granted, decided, approvals }: Call): StartedCall['by'] {
+  if (decided && decided.decision.type !== 'inside') {
+    if (isByDeadline(decided.decision)) return 'deadline';
+    if (decided.interrupt?.kind === 'unknown-outcome') return 'doubt';
+  }
+  if (granted) return 'grant';
+  if (approvals.some((kind) => kind !== 'interrupt')) return 'approval';
+  return approvals.length > 0 ? 'answer' : 'unasked';
 }
 
 /** What `read` finds in each event of a sub-agent, given the state before it. */

@@ -6,9 +6,8 @@ import { signatureProblem } from '../passkeys/signature.ts';
 import { chainStart, inspectChain, link } from '../port/chain.ts';
 import type { LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
 import { digestOf } from '../requests/card.ts';
-import { shows } from '../requests/settled.ts';
 import { saidIn, withoutIdleEdit } from './decision-rules.ts';
-import { contentHash, EVIDENCE_FORMAT, type Evidence, type EvidenceQuestion, textOf } from './evidence.ts';
+import { contentHash, EVIDENCE_FORMAT, type Evidence, type EvidenceQuestion, textOf, timesOf } from './evidence.ts';
 import { grantProblems } from './grant-uses.ts';
 import { type EvidenceProblem, type Replay, type ReplayedQuestion, replay } from './replay.ts';
 
@@ -85,17 +84,31 @@ const WRONG_HASH = 'The content of the document does not match its hash.';
 const WRONG_BYTES = 'The file has other bytes than this document has when it is written.';
 
 /** What can be known from the content alone. */
-async function recordProblems({ run, events, questions, grants }: Evidence): Promise<readonly EvidenceProblem[]> {
+async function recordProblems({
+  run,
+  events,
+  questions,
+  started,
+  grants,
+}: Evidence): Promise<readonly EvidenceProblem[]> {
   const chain = await chainProblem(run, events);
   const replayed = replay(run, events);
   const told = new Map(replayed.questions.map((question) => [question.id, question]));
   const listed = new Set(questions.map(({ id }) => id));
+  const derived = { status: replayed.status, ...timesOf(events) };
   return [
     ...(chain === undefined ? [] : [{ where: 'run.hash', problem: chain }]),
+    ...Object.entries(derived)
+      .filter(([field, value]) => run[field as keyof typeof derived] !== value)
+      .map(([field]) => ({ where: `run.${field}`, problem: 'The events say otherwise.' })),
+    ...(sameJson(started, replayed.started) ? [] : [{ where: 'started', problem: 'The events say otherwise.' }]),
     ...replayed.problems,
     ...(await signatureProblems(replayed)),
     ...(await grantProblems(run, replayed.granted, grants)),
     ...questions.flatMap((question, index) => questionProblems(`questions[${index}]`, question, told.get(question.id))),
+    ...questions
+      .filter(({ id }, index) => questions.findIndex((other) => other.id === id) !== index)
+      .map(({ id }) => ({ where: 'questions', problem: `${id} is in the list twice.` })),
     ...[...told.keys()]
       .filter((id) => !listed.has(id))
       .map((id) => ({ where: 'questions', problem: `The events ask ${id}, which is not in the list.` })),
@@ -160,7 +173,7 @@ function shownProblems(
   { id, shown }: EvidenceQuestion,
   told: ReplayedQuestion,
 ): readonly EvidenceProblem[] {
-  const { asked, settled, part, digest } = told;
+  const { asked, settled, digest } = told;
   if (!isObject(shown)) {
     const wasSeen = settled?.decision && settled.event > asked + 1;
     return wasSeen ? [{ where, problem: `A person decided ${id}, and its card is missing.` }] : [];
@@ -168,15 +181,12 @@ function shownProblems(
   const problems: EvidenceProblem[] = [];
   if (shown.digest !== digestOf(id, shown.card))
     problems.push({ where: `${where}.digest`, problem: `The card of ${id} was changed after it was shown.` });
-  // An earlier release may have made the card differently. It must show the same question.
-  if (shown.digest !== digest && !(isRequestCard(shown.card) && shows(shown.card, part)))
+  if (shown.digest !== digest)
     problems.push({ where: `${where}.card`, problem: `The card of ${id} shows another question than the events ask.` });
   if (!isToldSettlement(shown.settlement, told))
     problems.push({ where: `${where}.settlement`, problem: `The events say otherwise about the decision on ${id}.` });
   return problems;
 }
-
-const isRequestCard = (card: Json): boolean => isObject(card) && isObject(card.part);
 
 /** The row of the question says what the events say: who decided what, or that it was withdrawn. */
 function isToldSettlement(settlement: Json, { settled, part }: ReplayedQuestion): boolean {

@@ -9,7 +9,7 @@ import { type DecisionEntry, type Decisions, isDecision, type Leaf } from '../..
 import { type EditBound, event, type Reasked, type RunEvent } from '../../core/run/event.ts';
 import { refsOf } from '../../core/run/sub-agents.ts';
 import type { NewRun } from '../port/store.ts';
-import type { PendingCard } from './card.ts';
+import { digestOf, type PendingCard } from './card.ts';
 import type { Resumption, Signed } from './decision.ts';
 import { inputThatRuns } from './input-that-runs.ts';
 import { ballotOf, policiesOn } from './progress.ts';
@@ -145,9 +145,11 @@ export async function castVotes(
     const voter = await voterOf(said, electorateOf(policies, card));
     const signature = await sign?.(key, { ...voter, ...said }, card.progress?.votes ?? []);
     const { by, channel, note } = said;
+    // `refuseOutdated` has compared the digest that the person sent.
+    const digest = digestOf(key, { part: card.part } as unknown as Json);
     const vote: Vote = {
       by,
-      ...defined({ ...voter, signature, channel: channel ?? undefined, note: note ?? undefined }),
+      ...defined({ ...voter, digest, signature, channel: channel ?? undefined, note: note ?? undefined }),
       decision,
       at,
     };
