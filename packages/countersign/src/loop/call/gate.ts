@@ -2,7 +2,7 @@
 
 import type { Policy } from '../../core/authority/policy.ts';
 import { defined, isObject, type Json, toJson } from '../../core/json.ts';
-import type { Call } from '../../core/run/call.ts';
+import { type Call, interruptId } from '../../core/run/call.ts';
 import { type Bound, event } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import { requestPayload } from '../tool/ask-gate.ts';
@@ -31,7 +31,7 @@ export async function passGate(
     await askQuestion(run, driver, tool, call, input.value);
     return undefined;
   }
-  if (!isUnasked(driver.policies, tool, call))
+  if (!isUnasked(driver.policies, tool, call) && (!call.granted || (await grantStands(driver, call))))
     return !isCompared(tool, call) || (await staysTrue(run, driver, tool, call, input.value)) ? input : undefined;
   const passed = await askApproval(run, driver, tool, call, input.value);
   if (!passed) return undefined;
@@ -84,7 +84,7 @@ async function askApproval(
     : defined({ policy: call.policy });
   // A person has seen another preview, so a person decides on this one.
   const granted = changed ? undefined : await useGrant(run, driver, call, bound, governed.policy);
-  if (granted) return granted;
+  if (granted) return granted === 'at-start' ? undefined : granted;
   const previews = changed ?? defined({ preview: await previewOf(driver, tool, heldTo(call, bound)) });
   // The call stays unchanged, and asks when the run continues.
   if (previews.preview && driver.signal?.aborted) return undefined;
@@ -94,24 +94,41 @@ async function askApproval(
   return undefined;
 }
 
-/** The call, if a grant lets it run without a question. An input that is parsed again when it runs is always asked about. */
+/**
+ * The call, if a grant lets it run without a request. An input that is parsed again when it runs is always asked about, and so is
+ * a call whose grant ended before its start. `at-start`: the call of a program outside takes its use when it starts.
+ */
 async function useGrant(
   run: Run,
   driver: Driver,
   call: Call,
   bound: Bound,
   policy: Policy | undefined,
-): Promise<Call | undefined> {
-  if (!driver.grants || bound.readAnew) return undefined;
+): Promise<Call | 'at-start' | undefined> {
+  if (!driver.grants || bound.readAnew || call.granted) return undefined;
   const { id: callId, name: tool } = call;
   const { runsWith } = bound;
   const input = runsWith === undefined ? call.input : runsWith;
-  const grant = await driver.grants.use({ callId, tool, input, policy });
+  const gated = { requestId: nextRequestId(call), tool, input, policy };
+  if (driver.limits.awaitCaller) {
+    if (!(await driver.grants.covers(gated))) return undefined;
+    if (!run.isSuperseded(call)) run.record(event({ type: 'call-cleared', callId, takesGrant: true }));
+    return 'at-start';
+  }
+  const grant = await driver.grants.use(gated);
   if (!grant || run.isSuperseded(call)) return undefined;
   const { id: grantId, amount } = grant;
   run.record(event({ type: 'call-granted', callId, ...defined({ grantId, amount, runsWith, policy }) }));
-  return heldTo(call, bound);
+  return (await driver.grants.stands(gated.requestId, grantId)) ? heldTo(call, bound) : undefined;
 }
+
+/** A call whose start is recorded keeps its grant. One that was only granted, before a crash, may have lost it. */
+async function grantStands({ grants }: Driver, call: Call): Promise<boolean> {
+  const { granted, starts } = call;
+  return !grants || !granted || starts > 0 || grants.stands(nextRequestId(call), granted.id);
+}
+
+const nextRequestId = ({ id, pauses }: Call): string => interruptId(id, pauses + 1);
 
 /** False if the approved preview has changed, so that the call must not start: it asks again, or is rejected. */
 async function staysTrue(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<boolean> {

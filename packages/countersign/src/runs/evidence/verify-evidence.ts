@@ -94,7 +94,7 @@ async function recordProblems({ run, events, questions, grants }: Evidence): Pro
     ...(chain === undefined ? [] : [{ where: 'run.hash', problem: chain }]),
     ...replayed.problems,
     ...(await signatureProblems(replayed)),
-    ...(await grantProblems(run, replayed.granted, grants)),
+    ...(await grantProblems({ run, events }, replayed.granted, grants)),
     ...questions.flatMap((question, index) => questionProblems(`questions[${index}]`, question, told.get(question.id))),
     ...[...told.keys()]
       .filter((id) => !listed.has(id))
