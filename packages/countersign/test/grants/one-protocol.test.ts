@@ -163,9 +163,13 @@ describe('a use', () => {
     const { ai, give } = openPayer(store);
     const grant = await give({ uses: 1 });
     const dead = new Promise<never>(() => undefined);
-    const dying = openPayer(changedStore(store, { append: () => dead }));
-    void dying.clerk.start(JSON.stringify([acme(1)]), { by: 'ann' });
-    await delay(20);
+    const writing = Promise.withResolvers<void>();
+    const append = () => {
+      writing.resolve();
+      return dead;
+    };
+    void openPayer(changedStore(store, { append })).clerk.start(JSON.stringify([acme(1)]), { by: 'ann' });
+    await writing.promise;
     expect((await ai.grants.get(grant.id)).left.uses).toBe(1);
   });
 
