@@ -5,7 +5,7 @@ import { type Ask, begin, startServer } from './server.ts';
 
 const HOUR_MS = 3_600_000;
 const limits = { where: [{ field: 'to', equals: 'acme' }], uses: 2, budget: { field: 'amount', total: 900 } };
-const grant = () => ({ ...limits, serves: {}, expiresAt: Date.now() + HOUR_MS });
+const grant = () => ({ ...limits, expiresAt: Date.now() + HOUR_MS });
 
 async function approve(ask: Ask, run: { interrupts: readonly { id: string; digest: string }[] }, body: object = {}) {
   const [card] = run.interrupts;

@@ -11,11 +11,12 @@ import { type GrantRequest, type Limits, type Simulated, shown } from './wire.ts
 
 type AllowNextProps = {
   readonly card: Card;
+  readonly agent: string;
   readonly isSending: boolean;
   readonly onAllow: (grant: GrantRequest) => void;
 };
 
-export function AllowNext({ card, isSending, onAllow }: AllowNextProps) {
+export function AllowNext({ card, agent, isSending, onAllow }: AllowNextProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -31,6 +32,7 @@ export function AllowNext({ card, isSending, onAllow }: AllowNextProps) {
       <Modal title="Approve, and allow the next ones too" isOpen={isOpen} onOpenChange={setOpen}>
         <GrantForm
           card={card}
+          agent={agent}
           onAllow={(grant) => {
             setOpen(false);
             onAllow(grant);
@@ -47,8 +49,8 @@ const DAYS = [
   { value: '30', label: '30 days' },
 ] as const;
 
-function GrantForm({ card, onAllow }: Pick<AllowNextProps, 'card' | 'onAllow'>) {
-  const [draft, setDraft] = useState(() => draftOf(card.input));
+function GrantForm({ card, agent, onAllow }: Omit<AllowNextProps, 'isSending'>) {
+  const [draft, setDraft] = useState(() => draftOf(card.input, agent));
   const limits = limitsOf(draft);
   const simulated = useSimulated(card.tool, limits);
   const id = useId();
@@ -144,7 +146,7 @@ function GrantForm({ card, onAllow }: Pick<AllowNextProps, 'card' | 'onAllow'>) 
             checked={draft.servesAll}
             onChange={({ target }) => change({ servesAll: target.checked })}
           />
-          For everyone and every agent, not only for this person and this agent
+          For everyone who uses this agent, not only for this person
         </label>
         <Suggestion draft={draft} suggestion={simulated?.suggestion ?? null} onUse={setDraft} />
         <Figures limits={limits} simulated={simulated} />
@@ -201,7 +203,7 @@ function useSimulated(tool: string, limits: Limits | undefined): Simulated | und
     queryFn: ({ signal }) =>
       request<Simulated>('grants/simulate', {
         method: 'POST',
-        body: { tool, grant: { serves: {}, ...asked } },
+        body: { tool, grant: asked },
         signal,
       }),
   });

@@ -17,14 +17,15 @@ export type Draft = {
   readonly budgetField: string;
   readonly total: string;
   readonly days: string;
-  /** Also runs that other people started. */
+  readonly agent: string;
+  /** Also runs of this agent that other people started. */
   readonly servesAll: boolean;
 };
 
 const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0;
 
 /** Every field is limited at first, so that a grant is never wider than the person meant. */
-export function draftOf(input: unknown): Draft {
+export function draftOf(input: unknown, agent: string): Draft {
   const entries = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.entries(input) : [];
   const fields = entries.map(([name, value]) => ({
     name,
@@ -34,13 +35,13 @@ export function draftOf(input: unknown): Draft {
   }));
   const [amount] = fields.filter(({ most }) => most !== undefined);
   const total = amount ? String(Math.ceil(Number(amount.most) * 5)) : '';
-  return { fields, uses: '5', budgetField: amount?.name ?? '', total, days: '1', servesAll: false };
+  return { fields, uses: '5', budgetField: amount?.name ?? '', total, days: '1', agent, servesAll: false };
 }
 
 const DAY_MS = 86_400_000;
 
 /** The limits that the draft says; undefined while one of its numbers is not a number. */
-export function limitsOf({ fields, uses, budgetField, total, servesAll }: Draft): Limits | undefined {
+export function limitsOf({ fields, uses, budgetField, total, agent, servesAll }: Draft): Limits | undefined {
   const limited = fields.filter(({ isLimited }) => isLimited);
   const where = limited.map(
     ({ name, value, most }): Condition =>
@@ -54,7 +55,7 @@ export function limitsOf({ fields, uses, budgetField, total, servesAll }: Draft)
     where,
     uses: count,
     ...(budgetField !== '' && { budget: { field: budgetField, total: numberOf(total) } }),
-    ...(servesAll && { serves: {} }),
+    ...(servesAll && { serves: { agents: [agent] } }),
   };
 }
 

@@ -105,7 +105,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   );
 }
 
-const USES = { reserved: 'Running, or outcome unknown', spent: 'Ran', released: 'Did not run' } as const;
+const USES = { reserved: 'Running, or outcome unknown', spent: 'Ran' } as const;
 
 function Calls({ calls }: Pick<GrantInDetail, 'calls'>) {
   if (calls.length === 0) return <p className="text-muted">No call has used it yet.</p>;

@@ -38,7 +38,7 @@ export type GrantInDetail = Grant & {
     readonly runId: string;
     readonly at: number;
     readonly amount?: number;
-    readonly status: 'reserved' | 'spent' | 'released';
+    readonly status: 'reserved' | 'spent';
   }[];
 };
 

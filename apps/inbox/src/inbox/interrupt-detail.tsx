@@ -91,7 +91,12 @@ function Detail({ interrupt, onBack, onNext, onDecided, onAskedAgain }: DetailPr
             </p>
           )}
           {interrupt.drill && <DrillNotice interrupt={interrupt} />}
-          <NotedCard interrupt={interrupt} actions={actions} onAllow={allow} headingLevel={2} />
+          <NotedCard
+            interrupt={interrupt}
+            actions={actions}
+            allow={{ agent: interrupt.agent, onAllow: allow }}
+            headingLevel={2}
+          />
           <Disclosure title={interrupt.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
             <Conversation messages={interrupt.messages} last={LAST_WORDS} />
           </Disclosure>

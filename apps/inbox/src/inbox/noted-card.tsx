@@ -10,11 +10,14 @@ import type { GrantRequest } from '../grants/wire.ts';
 const LONGEST = 10_000;
 
 type NotedCardProps = Omit<ApprovalCardProps, 'children'> & {
-  /** Approves it, and allows the next calls. */
-  readonly onAllow?: (card: Card, grant: GrantRequest, note: string) => void;
+  /** Approves it, and allows the next calls of this agent. */
+  readonly allow?: {
+    readonly agent: string;
+    readonly onAllow: (card: Card, grant: GrantRequest, note: string) => void;
+  };
 };
 
-export function NotedCard({ onAllow, ...props }: NotedCardProps) {
+export function NotedCard({ allow, ...props }: NotedCardProps) {
   const { interrupt, actions } = props;
   const [note, setNote] = useState('');
   const isSending = actions.deciding.has(interrupt.id);
@@ -24,11 +27,12 @@ export function NotedCard({ onAllow, ...props }: NotedCardProps) {
       {takesNote && (
         <div className="flex flex-wrap items-start gap-x-5">
           <NoteField note={note} onChange={setNote} isSending={isSending} />
-          {onAllow && interrupt.kind === 'approval' && allowsGrants(interrupt) && (
+          {allow && interrupt.kind === 'approval' && allowsGrants(interrupt) && (
             <AllowNext
               card={interrupt}
+              agent={allow.agent}
               isSending={isSending}
-              onAllow={(grant) => onAllow(interrupt, grant, note.trim())}
+              onAllow={(grant) => allow.onAllow(interrupt, grant, note.trim())}
             />
           )}
         </div>

@@ -26,10 +26,14 @@ export type Worker = {
 /** The grants of the store, as one conversation of a stored run uses them. */
 export type RunGrants = {
   /**
-   * Reserves a use for the call in a grant that covers it. Undefined if a person must be asked. The call may run once its
-   * `call-granted` is recorded; the same call finds its use again.
+   * Reserves a use for the call in a grant that covers it. Undefined if a person must be asked. The same call finds its use
+   * again. The call may run once its `call-granted` is recorded and the grant still `stands`.
    */
   use(call: GatedCall): Promise<{ readonly id: string; readonly amount?: number } | undefined>;
+  /** Whether `use` would find a grant now. Reserves nothing. */
+  covers(call: GatedCall): Promise<boolean>;
+  /** Whether the grant has the reserved use and was not revoked, as read after all events of the run are durable. */
+  stands(requestId: string, grantId: string): Promise<boolean>;
   /** For the sub-agent of this call. */
   inside(callId: string): RunGrants;
 };
@@ -45,7 +49,8 @@ export type Asker = {
 
 /** A call that a person would be asked about, with the input that would run. */
 export type GatedCall = {
-  readonly callId: string;
+  /** The id that the request would have. */
+  readonly requestId: string;
   readonly tool: string;
   readonly input: Json;
   readonly policies: Policies;

@@ -88,7 +88,7 @@ export async function inspect(
   }
   for (const { id, by } of lostVotes) problems.push(`the vote of ${by} on ${id} was lost`);
 
-  const granted = new Set(grant?.calls.filter(({ status }) => status !== 'released').map(({ runId }) => runId));
+  const granted = new Set(grant?.calls.map(({ runId }) => runId));
   if (granted.size > GRANTED) problems.push(`${granted.size} calls ran under a grant for ${GRANTED}`);
 
   const byRun = Map.groupBy(cards, ({ runId }) => runId);

@@ -97,7 +97,7 @@ describe('a grant', () => {
     expect((await start([{ ...acme(500), fails: true }])).status).toBe('done');
     expect((await start([acme(500)])).status).toBe('done');
     const { calls, status, left } = await ai.grants.get(grant.id);
-    expect(calls.map((use) => use.status)).toEqual(['released', 'spent']);
+    expect(calls.map((use) => use.status)).toEqual(['spent']);
     expect({ status, left }).toEqual({ status: 'used-up', left: { uses: 0, amount: 500 } });
   });
 
@@ -172,6 +172,98 @@ describe('giving a grant', () => {
   });
 });
 
+describe('a grant never reaches further than the decision it came with', () => {
+  const twoOf = { quorum: [{ of: { people: ['ben', 'eva'] }, count: 2 }], grants: { uses: 5, expiresWithin: '1d' } };
+
+  test('only the person who settled the request can give one, once', async () => {
+    const { ai, start, questions, request } = openPayer(memoryStore());
+    const { id } = await start([acme(100)]);
+    const [{ id: question } = { id: '' }] = await questions(id);
+    const grant = await request();
+    await ai.runs.decide(question, 'approve', { by: 'ben' });
+    await ai.runs.wait(id);
+    for (const refused of [
+      ai.runs.decide(question, 'approve', { by: 'carol', grant }),
+      ai.grants.give(question, grant, { by: 'carol' }),
+    ])
+      await expect(refused).rejects.toMatchObject({ code: 'not-allowed' });
+    expect((await ai.grants.list()).items).toEqual([]);
+    const given = await Promise.all([1, 2].map(() => ai.runs.decide(question, 'approve', { by: 'ben', grant })));
+    expect(new Set(given.map((result) => grantIn(result)?.id)).size).toBe(1);
+    expect((await ai.grants.list()).items).toHaveLength(1);
+  });
+
+  test('a vote gives none if the request is rejected in the end', async () => {
+    const { ai, start, questions, request } = openPayer(memoryStore(), { needsApproval: { policy: twoOf } });
+    const { id } = await start([acme(100)]);
+    const [{ id: question } = { id: '' }] = await questions(id);
+    await ai.runs.decide(question, 'approve', { by: 'ben', grant: await request() });
+    await ai.runs.decide(question, 'reject', { by: 'eva' });
+    await ai.runs.wait(id);
+    expect((await ai.grants.list()).items).toEqual([]);
+    expect((await start([acme(1)])).status).toBe('waiting');
+  });
+
+  test.each(['ask', 'reject'] as const)(
+    'it ends if the preview of its call has changed and the call is rejected (%s)',
+    async (onPreviewChange) => {
+      let balance = 500;
+      const config = { preview: () => ({ text: `Balance ${balance}` }), onPreviewChange };
+      const { ai, start, questions, request, paid } = openPayer(memoryStore(), config);
+      const { id } = await start([acme(100)]);
+      const [question] = await questions(id);
+      balance = 5;
+      const decided = await ai.runs.decide(question as RunInterrupt, 'approve', { by: 'ben', grant: await request() });
+      await ai.runs.wait(id);
+      const [again] = await questions(id);
+      if (onPreviewChange === 'ask') {
+        // The approval is in question, so the grant covers nothing yet.
+        expect((await start([acme(1)])).status).toBe('waiting');
+        await ai.runs.decide(again as RunInterrupt, 'reject', { by: 'eva' });
+        await ai.runs.wait(id);
+      }
+      expect((await start([acme(1)])).status).toBe('waiting');
+      expect(paid).toEqual([]);
+      const { status, revoked } = await ai.grants.get(grantIn(decided)?.id ?? '');
+      expect({ status, revoked }).toMatchObject({ status: 'revoked', revoked: { by: null } });
+    },
+  );
+
+  test('it never serves everyone by default', async () => {
+    const { ai, clerk, give, request, questions } = openPayer(memoryStore());
+    await expect(give({ serves: {} })).rejects.toMatchObject({ code: 'invalid-grant' });
+    const { id } = await clerk.start(JSON.stringify([acme(100)]));
+    await ai.runs.wait(id);
+    const [{ id: question } = { id: '' }] = await questions(id);
+    const decide = async (changes: object) =>
+      ai.runs.decide(question, 'approve', { by: 'ben', grant: await request(changes) });
+    await expect(decide({})).rejects.toMatchObject({
+      code: 'invalid-grant',
+      message: expect.stringContaining('pass `serves`'),
+    });
+    expect((await ai.runs.get(id)).pending).toEqual([question]);
+    expect(grantIn(await decide({ serves: { people: ['ann'] } }))).toBeDefined();
+    const anonymous = await clerk.start(JSON.stringify([acme(1)]));
+    expect((await ai.runs.wait(anonymous.id)).status).toBe('waiting');
+  });
+
+  test('it serves nobody whose requests its giver could not approve', async () => {
+    const config = { needsApproval: { policy: { notRequester: true } } };
+    const { ai, start, questions, request, paid } = openPayer(memoryStore(), config);
+    const { id } = await start([acme(100)], 'ann');
+    const [question] = await questions(id);
+    const decide = async (changes: object) =>
+      ai.runs.decide(question as RunInterrupt, 'approve', { by: 'fay', grant: await request(changes) });
+    await expect(decide({ serves: { people: ['fay'] } })).rejects.toMatchObject({ code: 'invalid-grant' });
+    expect((await ai.runs.get(id)).status).toBe('waiting');
+    await decide({ serves: { agents: ['clerk'] } });
+    await ai.runs.wait(id);
+    expect((await start([acme(1)], 'fay')).status).toBe('waiting');
+    expect((await start([acme(2)], 'ann')).status).toBe('done');
+    expect(paid).toEqual([acme(100), acme(2)]);
+  });
+});
+
 describe('a policy', () => {
   const eva = { deciders: { people: ['ben', 'eva'] } };
   const maximum = { uses: 5, field: 'amount', each: 500, total: 1_000, expiresWithin: '1d' };
@@ -200,7 +292,7 @@ describe('a policy', () => {
 
   test('is not evaded by a grant of a person who could not approve the call', async () => {
     const store = memoryStore();
-    await openPayer(store).give({ serves: {} }, 'ann');
+    await openPayer(store).give({ serves: { agents: ['clerk'] } }, 'ann');
     const noEyes = openPayer(store, { needsApproval: { policy: { notRequester: true } } });
     expect((await noEyes.start([acme(1)], 'ann')).status).toBe('waiting');
     expect((await noEyes.start([acme(1)], 'bob')).status).toBe('done');

@@ -163,7 +163,7 @@ test('a drill is decided under the policy of its tool, and a vote that settles n
 
 test('a grant does not let a drill pass, and a drill gives no grant', async () => {
   const { ai, clerk, runs, ran, interruptId } = await drilled(memoryStore());
-  const grant = { uses: 5, serves: {}, expiresAt: Date.now() + 60_000 };
+  const grant = { uses: 5, serves: { agents: ['clerk'] }, expiresAt: Date.now() + 60_000 };
   const decided = await runs.decide(interruptId, 'approve', { by: 'ann', grant });
   expect(decided).toMatchObject({ drill: true });
   expect(decided).not.toHaveProperty('grant');

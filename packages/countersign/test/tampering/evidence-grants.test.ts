@@ -27,3 +27,13 @@ test('the grant of a call verifies, and a changed, missing or spent one does not
   expect(changed).toContain('does not cover this call');
   expect(await problemsOf([{ ...record, events: [made] }])).toContain('has no use of this call');
 });
+
+test('a use that was given back is no problem, because the events of the run say that the call did nothing', async () => {
+  const { ai, give, start } = openPayer(memoryStore());
+  const grant = await give();
+  const { id } = await start([{ to: 'ACME', amount: 500, fails: true }]);
+  expect((await ai.grants.get(grant.id)).calls).toEqual([]);
+  const evidence = await ai.runs.evidence(id);
+  expect(evidence.grants).toMatchObject([{ id: grant.id, events: [{ type: 'made' }] }]);
+  expect(await verifyEvidence(evidenceText(evidence))).toMatchObject({ ok: true });
+});

@@ -65,7 +65,7 @@ export function grantEndpoints(services: Services) {
       route: 'GET /grants/{grantId}',
       operationId: 'getGrant',
       summary: 'Get a grant',
-      description: 'With the calls that used it. Uses of calls that did not run are released first.',
+      description: 'With the calls that use it. Uses of calls that did not run are released first.',
       tag: 'Grants',
       scope: 'read',
       params,

@@ -92,6 +92,11 @@ async function grantStart(gate: Gate, ticket: Ticket, call: AgentCall, options: 
   const token = randomUUID();
   await ticket.sent(leaseMs);
   const start = await gate.start({ key }, { token, lease: leaseMs });
+  if (start.status === 'pending') {
+    // The grant that covered the call has ended, so a person is asked.
+    await ticket.release();
+    return refused(gateText(call.tool, start), true);
+  }
   if (start.status !== 'granted') return refused(allowedBefore(call));
   if (!reportsEnd) {
     await gate.finish({ key }, token, { output: 'Allowed. The coding agent runs it; its result is not recorded.' });

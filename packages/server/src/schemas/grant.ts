@@ -25,7 +25,7 @@ const limits = {
   where: z.array(ConditionShape).max(50).optional(),
   schema: dataSchemaShape.optional().openapi({ description: 'A JSON Schema of the input.' }),
   serves: z.strictObject({ people: namesShape, agents: namesShape }).optional().openapi({
-    description: 'By default, only runs of the same agent that the same person started. Pass {} for all.',
+    description: 'By default, only runs of the same agent that the same person started. Pass people, agents, or both.',
   }),
   uses: z.int().min(1).max(1_000),
   budget: z.strictObject({ field: FieldShape, total: z.number().min(0) }).optional(),
@@ -72,7 +72,7 @@ export const GrantDetailsShape = GrantShape.extend({
       runId: z.string(),
       at: moment,
       amount: z.number().optional(),
-      status: z.enum(['reserved', 'spent', 'released']),
+      status: z.enum(['reserved', 'spent']),
     }),
   ),
 }).openapi('GrantDetails');

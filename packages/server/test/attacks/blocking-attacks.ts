@@ -65,7 +65,7 @@ export function attacks(
   const ask = (more: object) => ({ tool: 'deploy', key: `${person}-${asked++}`, ...more });
   const { digest } = large;
   const decide = (edit: unknown) => ({ decision: { type: 'approve', edit }, digest });
-  const grant = { uses: 1_000, serves: {} };
+  const grant = { uses: 1_000, serves: { people: ['ann'] } };
   const given = { ...grant, where: [{ field: 'to', equals: 'x' }], expiresAt: Date.now() + 3_600_000 };
   const decisions = pending.map(({ id, digest }, index) => ({
     interruptId: id,

@@ -7,7 +7,10 @@ import { DEFAULT_MAXIMUM, type GrantMaximum, isAmount, MOST_USES } from './grant
 import { ANYONE, forbidsGrants, type Policies, type Policy, type Vote } from './policy.ts';
 import { isFor, tally } from './tally.ts';
 
-/** The runs that a grant serves: those that these people started, and those of these agents. Absent: all. */
+/**
+ * The runs that a grant serves: those that one of these people started, if `people` is given, of one of these agents, if
+ * `agents` is given. One of the two must be given.
+ */
 export type Serves = { readonly people?: readonly string[]; readonly agents?: readonly string[] };
 
 /** The limits of a grant, as a person sets them. Times are in milliseconds. */
@@ -16,7 +19,7 @@ export type GrantRequest = {
   readonly where?: readonly Condition[];
   /** A JSON Schema that the input must fit too. */
   readonly schema?: { readonly [key: string]: unknown };
-  /** By default, only runs of the same agent that the same person started. */
+  /** By default, only runs of the same agent that the same person started. A request of a run without a person needs it. */
   readonly serves?: Serves;
   /** How many calls may run; 1,000 at most. */
   readonly uses: number;
@@ -37,14 +40,12 @@ export type Grant = Required<Pick<GrantRequest, 'where' | 'serves'>> &
     readonly votes: readonly Vote[];
   };
 
-/** `key` names the call: the id of its run, and the ids of the calls that lead to it. */
+/** `key` names the request that the grant answers: its run, the calls that lead to it, and the request of the call. */
 export type GrantEvent = { readonly at: number } & (
   | { readonly type: 'made'; readonly grant: Grant }
   | { readonly type: 'reserved'; readonly key: string; readonly amount?: number }
   /** These calls ran, or may have run. */
   | { readonly type: 'spent'; readonly keys: readonly string[] }
-  /** These calls did not run and will not run under this grant. */
-  | { readonly type: 'released'; readonly keys: readonly string[] }
   | { readonly type: 'revoked'; readonly by: string | null; readonly reason?: string }
 );
 
@@ -53,7 +54,7 @@ export type GrantUse = {
   readonly key: string;
   readonly amount?: number;
   readonly at: number;
-  readonly status: 'reserved' | 'spent' | 'released';
+  readonly status: 'reserved' | 'spent';
 };
 
 export type GrantState = {
@@ -72,13 +73,6 @@ export function foldGrant(events: readonly GrantEvent[]): GrantState {
   if (made?.type !== 'made') throw notAGrant('It does not begin with a grant.');
   let revoked: GrantState['revoked'];
   const uses = new Map<string, GrantUse>();
-  const mark = (keys: readonly string[], status: GrantUse['status']) => {
-    for (const key of keys) {
-      const use = uses.get(key);
-      if (!use) throw notAGrant(`The call ${key} has no use in it.`);
-      uses.set(key, { ...use, status });
-    }
-  };
   for (const event of rest)
     switch (event.type) {
       case 'made':
@@ -89,8 +83,11 @@ export function foldGrant(events: readonly GrantEvent[]): GrantState {
         break;
       }
       case 'spent':
-      case 'released':
-        mark(event.keys, event.type);
+        for (const key of event.keys) {
+          const use = uses.get(key);
+          if (!use) throw notAGrant(`The call ${key} has no use in it.`);
+          uses.set(key, { ...use, status: 'spent' });
+        }
         break;
       case 'revoked':
         revoked = { by: event.by, at: event.at, ...(event.reason !== undefined && { reason: event.reason }) };
@@ -102,9 +99,17 @@ export function foldGrant(events: readonly GrantEvent[]): GrantState {
 const notAGrant = (problem: string): InvariantError =>
   new InvariantError('invariant', {}, `The record of a grant cannot be read. ${problem}`);
 
-/** The uses that count: all but the released ones, without the one of `key`. */
+/**
+ * The record without the reservations of these calls, which did not run and cannot run under the grant. A released use leaves
+ * no trace, so that the record stays as small as its uses.
+ */
+export function withoutUses(events: readonly GrantEvent[], keys: ReadonlySet<string>): readonly GrantEvent[] {
+  return events.filter((event) => event.type !== 'reserved' || !keys.has(event.key));
+}
+
+/** All uses but the one of `key`. */
 function takenUses({ uses }: GrantState, key?: string): readonly GrantUse[] {
-  return [...uses.values()].filter((use) => use.status !== 'released' && use.key !== key);
+  return [...uses.values()].filter((use) => use.key !== key);
 }
 
 export function grantStatus(state: GrantState, now: number): GrantStatus {
@@ -160,9 +165,8 @@ export function mayUse(state: GrantState, call: GrantedCall): MayUse {
   if (grant.budget && !isAmount(amount)) return refuse(`${fieldText(grant.budget.field)} is not an amount.`);
   const found = { ...(typeof amount === 'number' && { amount }) };
   const own = state.uses.get(call.key);
-  const isReserved = own !== undefined && own.status !== 'released';
   // The reservation was made for this call and this amount, so it counts already.
-  if (isReserved && own.amount === found.amount) return { ok: true, ...found, isReserved };
+  if (own && own.amount === found.amount) return { ok: true, ...found, isReserved: true };
   const taken = takenUses(state, call.key);
   if (taken.length >= grant.uses) return { ok: false, why: 'All of its uses are taken.', isFull: true };
   if (grant.budget && exceeds([...amountsOf(taken), found.amount ?? 0], grant.budget.total))
@@ -228,7 +232,8 @@ export function grantProblem(
 }
 
 function servesProblem(serves: unknown): string | undefined {
-  if (!isObject(serves)) return '`serves` must be an object with `people` or `agents`';
+  if (!isObject(serves) || Object.keys(serves).length === 0)
+    return '`serves` must be an object with `people` or `agents`';
   const odd = Object.keys(serves).filter((key) => key !== 'people' && key !== 'agents');
   if (odd.length > 0) return `\`serves\` has no ${odd.join(', ')}; it has people and agents`;
   for (const [field, list] of Object.entries(serves))

@@ -189,8 +189,11 @@ type Fact =
       readonly commits?: true;
       readonly host?: HostStart;
     }
-  /** The gate let the call of an outside program pass, or it may start again. It waits until its caller runs it. */
-  | { readonly type: 'call-cleared'; readonly callId: string }
+  /**
+   * The gate let the call of an outside program pass, or it may start again. It waits until its caller runs it. `takesGrant`: a
+   * grant covers it now; the gate looks for a grant again at the start.
+   */
+  | { readonly type: 'call-cleared'; readonly callId: string; readonly takesGrant?: true }
   /** The next events of the sub-agent of the call. */
   | { readonly type: 'call-went-on'; readonly callId: string; readonly inside: readonly RunEvent[] }
   | {

@@ -55,7 +55,8 @@ export function fold(state: State, event: RunEvent): State {
     case 'call-cleared':
       return changeCall(state, event.callId, (call) => ({
         ...call,
-        approvals: call.approvals.includes('approval') ? call.approvals : [...call.approvals, 'approval'],
+        approvals:
+          event.takesGrant || call.approvals.includes('approval') ? call.approvals : [...call.approvals, 'approval'],
         phase: { at: 'cleared' },
       }));
     case 'call-went-on':
@@ -185,12 +186,17 @@ function endLate(state: State, late: RunEvent & { type: 'call-ended-late' }, pat
 
 function interruptCall(call: Call, { interrupt, inner }: RunEvent & { type: 'call-interrupted' }): Call {
   if (interrupt.kind === 'inside') return withoutPreview(pauseSubAgent(call, interrupt.id, inner));
-  const { resumed, phase, ...rest } = call;
+  const { resumed, phase, ...rest } = call.granted && call.starts === 0 ? withoutGrant(call) : call;
   const asked: Call = { ...rest, pauses: call.pauses + 1, phase: { at: 'waiting', interrupt } };
   if (!KEEPS_RESUMED.has(interrupt.kind)) return withoutPreview(forgetRecord(asked));
   // If a person lets the call run, it gets the same value to continue with.
   const resumesWith = phase.at === 'sub-agent-held' ? resumedWith(phase.messages) : resumed;
   return resumesWith ? { ...asked, resumed: resumesWith } : asked;
+}
+
+/** A person is asked instead, so the grant no longer counts. */
+function withoutGrant({ granted: _ended, ...call }: Call): Call {
+  return { ...call, approvals: call.approvals.filter((kind) => kind !== 'approval') };
 }
 
 /** A body that asks for itself has begun, so the preview from before it no longer applies. */

@@ -3,7 +3,7 @@
 import { isPlain, type Policies as RequestPolicies } from '../../core/authority/policy.ts';
 import { tally } from '../../core/authority/tally.ts';
 import { defined, isObject, type Json, toJson } from '../../core/json.ts';
-import type { Call, MayHaveActed } from '../../core/run/call.ts';
+import { type Call, interruptId, type MayHaveActed } from '../../core/run/call.ts';
 import { type Bound, event, type Result } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import { requestPayload } from '../tool/ask-gate.ts';
@@ -33,7 +33,7 @@ export async function passGate(
     return undefined;
   }
   if (isEditedHere(driver, call) && !(await admitsEdit(run, driver, tool, call, input.value))) return undefined;
-  if (!isUnasked(driver.policies, tool, call))
+  if (!isUnasked(driver.policies, tool, call) && (!call.granted || (await grantStands(driver, call))))
     return !isCompared(tool, call) || (await staysTrue(run, driver, tool, call, input.value)) ? input : undefined;
   const passed = await askApproval(run, driver, tool, call, input.value);
   if (!passed) return undefined;
@@ -119,7 +119,7 @@ async function askApproval(
   const { policies } = governed;
   // A person has seen another preview, so a person decides on this one.
   const granted = changed ? undefined : await useGrant(run, driver, call, bound, policies);
-  if (granted) return granted;
+  if (granted) return granted === 'at-start' ? undefined : granted;
   const previews = changed ?? defined({ preview: await previewOf(driver, tool, heldTo(call, bound)) });
   // The call stays unchanged, and asks when the run continues.
   if (previews.preview && driver.signal?.aborted) return undefined;
@@ -154,26 +154,43 @@ export const denied = ({ name }: Call, why: string): Result => ({
   text: `${name} did not run. ${why}`,
 });
 
-/** The call, if a grant lets it run without a question. An input that is parsed again when it runs is always asked about. */
+/**
+ * The call, if a grant lets it run without a request. An input that is parsed again when it runs is always asked about, and so is
+ * a call whose grant ended before its start. `at-start`: the call of a program outside takes its use when it starts.
+ */
 async function useGrant(
   run: Run,
   driver: Driver,
   call: Call,
   bound: Bound,
   policies: RequestPolicies,
-): Promise<Call | undefined> {
-  if (!driver.grants || bound.readAnew) return undefined;
+): Promise<Call | 'at-start' | undefined> {
+  if (!driver.grants || bound.readAnew || call.granted) return undefined;
   const { id: callId, name: tool } = call;
   const { runsWith } = bound;
   const input = runsWith === undefined ? call.input : runsWith;
   const requesters = requestersOf(run.state, driver, call);
-  const grant = await driver.grants.use({ callId, tool, input, policies, requesters });
+  const gated = { requestId: nextRequestId(call), tool, input, policies, requesters };
+  if (driver.limits.awaitCaller) {
+    if (!(await driver.grants.covers(gated))) return undefined;
+    if (!run.isSuperseded(call)) run.record(event({ type: 'call-cleared', callId, takesGrant: true }));
+    return 'at-start';
+  }
+  const grant = await driver.grants.use(gated);
   if (!grant || run.isSuperseded(call)) return undefined;
   const { id: grantId, amount } = grant;
   const people = requesters.length > 0 ? { requesters } : {};
   run.record(event({ type: 'call-granted', callId, policies, ...people, ...defined({ grantId, amount, runsWith }) }));
-  return heldTo(call, bound);
+  return (await driver.grants.stands(gated.requestId, grantId)) ? heldTo(call, bound) : undefined;
 }
+
+/** A call whose start is recorded keeps its grant. One that was only granted, before a crash, may have lost it. */
+async function grantStands({ grants }: Driver, call: Call): Promise<boolean> {
+  const { granted, starts } = call;
+  return !grants || !granted || starts > 0 || grants.stands(nextRequestId(call), granted.id);
+}
+
+const nextRequestId = ({ id, pauses }: Call): string => interruptId(id, pauses + 1);
 
 /** False if the approved preview has changed, so that the call must not start: it asks again, or is rejected. */
 async function staysTrue(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<boolean> {

@@ -251,7 +251,8 @@ export class Drives implements Driving {
 
   #grantsFor(journal: Journal): RunGrants {
     const { store, clock } = this;
-    return grantsOf({ store, clock, run: journal.started, withNext: (lookUp) => journal.withNext(lookUp) });
+    const withNext: Journal['withNext'] = (lookUp) => journal.withNext(lookUp);
+    return grantsOf({ store, clock, run: journal.started, withNext, flushed: () => journal.flushed() });
   }
 
   /** Returns false if the store cannot be asked. */

@@ -3,16 +3,17 @@
 import { foldGrant, type GrantEvent, mayUse } from '../../core/authority/grant.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { outcomeIn } from '../grants/outcomes.ts';
 import { grantRecordOf } from '../grants/records.ts';
 import { fits } from '../grants/use.ts';
-import type { RunRecord } from '../port/store.ts';
+import type { LoadedRun } from '../port/store.ts';
 import type { EvidenceProblem, GrantedUse } from './replay.ts';
 
 /** The record of a grant: its events, and the end of their chain. */
 export type EvidenceGrant = { readonly id: string; readonly events: readonly GrantEvent[]; readonly hash: string };
 
 export async function grantProblems(
-  run: Pick<RunRecord, 'agent' | 'startedBy'>,
+  loaded: LoadedRun,
   granted: readonly GrantedUse[],
   grants: readonly EvidenceGrant[],
 ): Promise<readonly EvidenceProblem[]> {
@@ -23,7 +24,7 @@ export async function grantProblems(
   });
   for (const use of granted) {
     const grant = grants.find(({ id }) => id === use.grantId);
-    const problem = grant ? await useProblem(run, use, grant) : `Grant ${use.grantId} is not in the document.`;
+    const problem = grant ? await useProblem(loaded, use, grant) : `Grant ${use.grantId} is not in the document.`;
     if (problem !== undefined) problems.push({ where: `events[${use.event - 1}]`, problem });
   }
   return problems;
@@ -38,16 +39,18 @@ function chainProblem({ id, events, hash }: EvidenceGrant): string | undefined {
   }
 }
 
-/** The use was reserved while the grant covered the call. */
+/** The use was reserved while the grant covered the call. One that the record of the run releases is not kept. */
 async function useProblem(
-  { agent, startedBy }: Pick<RunRecord, 'agent' | 'startedBy'>,
+  loaded: LoadedRun,
   { grantId, key, tool, input, policies, requesters }: GrantedUse,
   { events }: EvidenceGrant,
 ): Promise<string | undefined> {
   try {
     const place = events.findLastIndex((event) => event.type === 'reserved' && event.key === key);
     const reserved = events[place];
-    if (!reserved) return `Grant ${grantId} has no use of this call.`;
+    const isReleased = outcomeIn(loaded, grantId, key) === 'released';
+    if (!reserved) return isReleased ? undefined : `Grant ${grantId} has no use of this call.`;
+    const { agent, startedBy } = loaded.run;
     const before = foldGrant(events.slice(0, place));
     const fitsSchema = await fits(before.grant.schema, input);
     const asked = { tool, input, policies, requesters, startedBy, agent };

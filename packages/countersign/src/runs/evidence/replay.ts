@@ -6,7 +6,7 @@ import { messageOf } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
-import { type Call, callOf } from '../../core/run/call.ts';
+import { type Call, callOf, interruptId } from '../../core/run/call.ts';
 import { matchDecisions, readResume, recordedBound } from '../../core/run/decide.ts';
 import { type Decision, isByDeadline, type RunEvent } from '../../core/run/event.ts';
 import { fold, type State } from '../../core/run/state.ts';
@@ -203,7 +203,8 @@ function grantsIn(
   const call: Call | undefined = event.type === 'call-granted' ? callOf(state, event.callId) : undefined;
   if (event.type !== 'call-granted' || !call) return [];
   const { grantId, callId, runsWith = call.input, policies, requesters = [] } = event;
-  return [{ grantId, key: useKey(runId, [...path, callId]), tool: call.name, input: runsWith, policies, requesters }];
+  const key = useKey(runId, [...path, interruptId(callId, call.pauses + 1)]);
+  return [{ grantId, key, tool: call.name, input: runsWith, policies, requesters }];
 }
 
 /** The calls that start with this event. */

@@ -104,7 +104,7 @@ async function recordProblems({
     ...(sameJson(started, replayed.started) ? [] : [{ where: 'started', problem: 'The events say otherwise.' }]),
     ...replayed.problems,
     ...(await signatureProblems(replayed)),
-    ...(await grantProblems(run, replayed.granted, grants)),
+    ...(await grantProblems({ run, events }, replayed.granted, grants)),
     ...questions.flatMap((question, index) => questionProblems(`questions[${index}]`, question, told.get(question.id))),
     ...questions
       .filter(({ id }, index) => questions.findIndex((other) => other.id === id) !== index)

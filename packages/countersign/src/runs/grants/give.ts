@@ -2,7 +2,6 @@
 import { fieldOf, meets } from '../../core/authority/condition.ts';
 import { type Grant, type GrantRequest, grantProblem, maximumOf } from '../../core/authority/grant.ts';
 import { isAmount } from '../../core/authority/grant-maximum.ts';
-import { mayDecide } from '../../core/authority/may-decide.ts';
 import type { Vote } from '../../core/authority/policy.ts';
 import { isEdit, isFor, tally } from '../../core/authority/tally.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
@@ -37,7 +36,7 @@ export async function prepareGrant(
   const now = await store.now();
   // A decision that is repeated may find its grant, which may have expired since then.
   const known = await new GrantRecords(store.notes).find(grantId(question));
-  if (!known) checkLimits(question, edit === undefined ? question.input : edit, request, now);
+  if (!known) checkLimits(question, edit === undefined ? question.input : edit, request, { by, now });
   const give = async (): Promise<GivenGrant> => {
     const { state } = await giveGrant(store, interruptId, request, { by, ...(roles && { roles }) }, now);
     const { id, tool, uses, expiresAt } = state.grant;
@@ -71,15 +70,19 @@ export async function giveGrant(
   const decision = settlement?.decision as { readonly type?: string; readonly edit?: Json } | undefined;
   if (!settlement || decision?.type !== 'approve')
     throw invalid(interruptId, 'it was not approved, and a grant extends an approval');
+  if (settlement.by !== by) throw notAllowed(question, `${by} did not settle it`);
   const votes = votesOf(question, settlement as Settlement, giver);
   const { startedBy, agent, tool } = question;
-  const serves = request.serves ?? { agents: [agent], ...(startedBy !== null && { people: [startedBy] }) };
+  const serves = request.serves ?? { agents: [agent], people: startedBy === null ? [] : [startedBy] };
   const id = grantId(question);
   const grant: Grant = { ...request, id, tool, where: request.where ?? [], serves, givenBy: by, interruptId, votes };
   const records = new GrantRecords(store.notes);
   const known = await records.find(id);
   if (!known) {
-    checkLimits(question, decision.edit === undefined ? question.input : decision.edit, request, now);
+    const input = decision.edit === undefined ? question.input : decision.edit;
+    checkLimits(question, input, request, { by, now });
+    const stranger = request.serves?.people?.find((person) => !settles(question, votes, person, input));
+    if (stranger !== undefined) throw notAllowed(question, `its votes could not approve a request of ${stranger}`);
     if (await records.make(grant, now)) return records.read(id);
   }
   const first = known ?? (await records.read(id));
@@ -116,10 +119,19 @@ function checkGiver(interruptId: string, by: string | null | undefined): asserts
 const LONGEST = 100_000;
 
 /** The grant is well-formed, within the maximum, and accepts the call that was approved. */
-function checkLimits(question: RunInterrupt, input: Json, request: GrantRequest, now: number): void {
+function checkLimits(
+  question: RunInterrupt,
+  input: Json,
+  request: GrantRequest,
+  { by, now }: { readonly by: string; readonly now: number },
+): void {
   const problem = grantProblem(request, question.policies.map(maximumOf), now);
   if (problem !== undefined) throw invalid(question.id, problem);
-  const { where = [], schema, budget } = request;
+  const { where = [], schema, budget, serves } = request;
+  if (!serves && question.startedBy === null)
+    throw invalid(question.id, 'no person is known for its run, so say whom the grant serves: pass `serves`');
+  if (question.policies.some(({ notRequester }) => notRequester) && serves?.people?.includes(by))
+    throw invalid(question.id, `${by} may not approve requests of ${by}, so the grant cannot serve ${by}`);
   const { length } = JSON.stringify(request);
   if (length > LONGEST) throw invalid(question.id, `it has ${length} characters of JSON, and the limit is ${LONGEST}`);
   const fault = schema && dataSchemaProblem(schema);
@@ -131,27 +143,24 @@ function checkLimits(question: RunInterrupt, input: Json, request: GrantRequest,
     throw invalid(question.id, 'its budget does not cover the call at hand');
 }
 
-/** The votes that approved the question if this person settled it, or theirs if it would have settled it alone. */
-function votesOf(question: RunInterrupt, settlement: Settlement, { by, roles = [] }: Giver): readonly Vote[] {
-  const { policies, requesters } = question;
+/** The votes that approved the question, which this person settled. */
+function votesOf({ policies }: RunInterrupt, { votes }: Settlement, { by, roles = [] }: Giver): readonly Vote[] {
   const decision = { type: 'approve' };
-  const own: Vote = { by, ...(roles.length > 0 && { roles }), decision };
-  const { votes } = settlement;
-  if (settlement.by === by) {
-    if (!votes) return [own];
-    return votes
-      .filter((vote) => isFor(vote) && !(policies.some(({ notRequester }) => notRequester) && isEdit(vote)))
-      .map(({ by, roles, onBehalfOf }) => ({
-        by,
-        ...(roles && { roles }),
-        ...(onBehalfOf && { onBehalfOf }),
-        decision,
-      }));
-  }
-  const alone = tally(policies, { requesters, votes: [own] }, question.input);
-  if (mayDecide(policies, { requesters, votes: [] }, own).ok && alone.status === 'settled') return [own];
-  const message = `${by} did not settle ${question.id}, and could not have settled it alone, so ${by} cannot give a grant with it.`;
-  throw new UsageError('not-allowed', { status: 403, interruptId: question.id }, message);
+  if (!votes) return [{ by, ...(roles.length > 0 && { roles }), decision }];
+  const isFourEyes = policies.some(({ notRequester }) => notRequester);
+  return votes
+    .filter((vote) => isFor(vote) && !(isFourEyes && isEdit(vote)))
+    .map(({ by, roles, onBehalfOf }) => ({ by, ...(roles && { roles }), ...(onBehalfOf && { onBehalfOf }), decision }));
+}
+
+/** The same votes would approve such a request of this person, too. */
+function settles({ policies }: RunInterrupt, votes: readonly Vote[], requester: string, input: Json): boolean {
+  return tally(policies, { votes, requesters: [requester] }, input).status === 'settled';
+}
+
+function notAllowed({ id }: RunInterrupt, why: string): UsageError {
+  const message = `No grant can be given with ${id}: ${why}.`;
+  return new UsageError('not-allowed', { status: 403, interruptId: id }, message);
 }
 
 function invalid(interruptId: string, problem: string): UsageError {

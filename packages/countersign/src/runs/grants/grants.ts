@@ -26,6 +26,7 @@ import {
   simulate,
   suggest,
 } from './simulate.ts';
+import { isApproved } from './use.ts';
 import { type GrantDetails, type GrantView, grantDetails, grantView } from './view.ts';
 
 /** Selects grants, the newest first. `cursor` comes from the page before; `limit` is 50 by default. */
@@ -61,8 +62,8 @@ export class Grants {
   }
 
   /**
-   * Gives a grant with a question that was approved. The giver settled it, or could have settled it alone. The same grant
-   * again returns the first; `runs.decide(id, 'approve', { grant })` decides and gives in one call.
+   * Gives a grant with a question that was approved. The giver is the person who settled it. The same grant again
+   * returns the first; `runs.decide(id, 'approve', { grant })` decides and gives in one call.
    */
   async give(interruptId: string, request: GrantRequest, giver: Giver): Promise<GrantView> {
     checkValue('interruptId', interruptId, aString);
@@ -86,11 +87,16 @@ export class Grants {
   /** Reads a grant with its calls. Uses of calls that did not run are released first. */
   async get(grantId: string): Promise<GrantDetails> {
     const now = await this.#store.now();
-    const record = await this.#records.read(checkedId(grantId));
+    const { state } = await this.#records.read(checkedId(grantId));
+    await isApproved(this.#store, this.#records, state.grant, now);
+    const record = await this.#records.read(grantId);
     return grantDetails((await reconcile(this.#store, this.#records, record, now)).state, now);
   }
 
-  /** Ends a grant for every call that has not been let through yet. Revoking it again changes nothing. */
+  /**
+   * Ends a grant. Each call reads the grant once more right before its start is recorded: a call that reads it after this
+   * resolves does not run under it. Revoking it again changes nothing.
+   */
   async revoke(grantId: string, options: RevokeOptions = {}): Promise<GrantView> {
     checkOptions('`revoke`', options, REVOKE_OPTIONS);
     const { by = null, reason } = options;

@@ -1,6 +1,6 @@
 // The records of grants, as notes of the store: one note per grant with its events and their hash chain, and an index of open ones.
 
-import { foldGrant, type Grant, type GrantEvent, type GrantState } from '../../core/authority/grant.ts';
+import { foldGrant, type Grant, type GrantEvent, type GrantState, withoutUses } from '../../core/authority/grant.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { link, shortHash } from '../port/chain.ts';
@@ -93,6 +93,17 @@ export class GrantRecords {
       const event = change(record.state);
       if (!event) return record;
       await this.add(record, event);
+    }
+  }
+
+  /** Removes the reservations of these calls. A record of each run must rule its call out for good. */
+  async release(id: string, keys: ReadonlySet<string>): Promise<GrantRecord> {
+    for (;;) {
+      const record = await this.read(id);
+      const reserved = [...keys].filter((key) => record.state.uses.get(key)?.status === 'reserved');
+      if (reserved.length === 0) return record;
+      const events = withoutUses(record.events, new Set(reserved));
+      await this.#put(id, events, events.reduce(link, chainStart(id)), record.version);
     }
   }
 

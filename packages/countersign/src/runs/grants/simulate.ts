@@ -163,5 +163,5 @@ function commonGrant(approved: readonly RunInterrupt[], now: number): GrantReque
     } else if (isShort(one) && values.every((value) => sameJson(value, one))) where.push({ field, equals: one });
   }
   const uses = Math.min(approved.length, 100);
-  return { where, serves: {}, uses, ...(budget && { budget }), expiresAt: now + WEEK_MS };
+  return { where, uses, ...(budget && { budget }), expiresAt: now + WEEK_MS };
 }

@@ -1,11 +1,12 @@
-// How a gated call uses a grant: it reserves a use in the grant's record before the run records that the call may run.
-import { type GrantedCall, maximumOf, mayUse } from '../../core/authority/grant.ts';
+// How a gated call uses a grant, in this order: the call is in the record of its run, a use is reserved in the record of the
+// grant, the run records that the call was granted, the grant is read once more, and the call starts.
+import { type Grant, type GrantedCall, maximumOf, mayUse } from '../../core/authority/grant.ts';
 import { defined, type Json } from '../../core/json.ts';
-import type { RunGrants } from '../../loop/sink.ts';
+import type { GatedCall, RunGrants } from '../../loop/sink.ts';
 import { dataSchemaProblem, fitsLimited } from '../../loop/tool/data-schema.ts';
 import { Turn } from '../port/in-turns.ts';
 import type { NewRun, Store } from '../port/store.ts';
-import { reconcile, useKey } from './outcomes.ts';
+import { approvalOf, reconcile, useKey } from './outcomes.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';
 
 /** What the grants of a run need. `clock` is the store's. */
@@ -15,72 +16,129 @@ type Needs = {
   readonly run: NewRun;
   /** The look-up for open grants, which most calls do in vain, costs no extra append. */
   readonly withNext: <T>(lookUp: Promise<T>) => Promise<T>;
+  /** Resolves once all events of the run are durable; rejects if another worker may have the run. */
+  readonly flushed: () => Promise<void>;
 };
 
 /** The grants, for the calls of one run. */
 export function grantsOf(needs: Needs): RunGrants {
-  return inside(needs, new GrantRecords(needs.store.notes), []);
+  return new GrantsOfRun(needs, []);
 }
 
-function inside(needs: Needs, records: GrantRecords, path: readonly string[]): RunGrants {
-  const { store, clock, run, withNext } = needs;
-  const { id: runId, agent, startedBy } = run;
-  return {
-    inside: (callId) => inside(needs, records, [...path, callId]),
-    async use({ callId, tool, input, policies, requesters }) {
-      if (policies.some((policy) => maximumOf(policy) === false)) return undefined;
-      const key = useKey(runId, [...path, callId]);
-      const call = { key, tool, input, startedBy, agent, policies, requesters };
-      try {
-        const turn = new Turn();
-        for (const record of inOrder(await withNext(records.open(tool)), key)) {
-          if (turn.isLong) await turn.pass();
-          const used = await reserve(store, records, record, call, clock);
-          if (used) return used;
-        }
-      } catch {
-        // The store fails, and so will the question. A use that was reserved is released later: the run does not name it.
+type Used = { readonly id: string; readonly amount?: number };
+
+class GrantsOfRun implements RunGrants {
+  readonly #needs: Needs;
+  readonly #records: GrantRecords;
+  readonly #path: readonly string[];
+
+  constructor(needs: Needs, path: readonly string[]) {
+    this.#needs = needs;
+    this.#records = new GrantRecords(needs.store.notes);
+    this.#path = path;
+  }
+
+  inside(callId: string): RunGrants {
+    return new GrantsOfRun(this.#needs, [...this.#path, callId]);
+  }
+
+  use(call: GatedCall): Promise<Used | undefined> {
+    return this.#find(call, true);
+  }
+
+  async covers(call: GatedCall): Promise<boolean> {
+    return (await this.#find(call, false)) !== undefined;
+  }
+
+  async stands(requestId: string, grantId: string): Promise<boolean> {
+    const { clock, flushed } = this.#needs;
+    try {
+      await flushed();
+      const { grant, uses, revoked } = (await this.#records.read(grantId)).state;
+      return !revoked && clock() < grant.expiresAt && uses.has(this.#keyOf(requestId));
+    } catch {
+      return false;
+    }
+  }
+
+  #keyOf(requestId: string): string {
+    return useKey(this.#needs.run.id, [...this.#path, requestId]);
+  }
+
+  async #find({ requestId, tool, input, policies, requesters }: GatedCall, reserves: boolean): Promise<Used | undefined> {
+    if (policies.some((policy) => maximumOf(policy) === false)) return undefined;
+    const { run, withNext } = this.#needs;
+    const { agent, startedBy } = run;
+    const call = { key: this.#keyOf(requestId), tool, input, startedBy, agent, policies, requesters };
+    try {
+      const turn = new Turn();
+      for (const record of inOrder(await withNext(this.#records.open(tool)), call.key)) {
+        if (turn.isLong) await turn.pass();
+        const used = await this.#take(record, call, reserves);
+        if (used) return used;
       }
-      return undefined;
-    },
-  };
+    } catch {
+      // The store fails, and so will the request. A use that was reserved is released by the record of the request.
+    }
+    return undefined;
+  }
+
+  /** Undefined if the grant does not cover the call, or has nothing left even without the calls that did not run. */
+  async #take(
+    read: GrantRecord,
+    call: Omit<GrantedCall, 'fitsSchema' | 'now'>,
+    reserves: boolean,
+  ): Promise<Used | undefined> {
+    const { store, clock, flushed } = this.#needs;
+    const { id, schema } = read.state.grant;
+    let isReconciled = false;
+    for (let record = read; ; ) {
+      const now = clock();
+      // The schema comes last: it is the only check that can take long.
+      const verdict = mayUse(record.state, { ...call, fitsSchema: true, now });
+      if (verdict.ok) {
+        if (!fits(schema, call.input) || !(await isApproved(store, this.#records, record.state.grant, now)))
+          return undefined;
+        const { amount, isReserved } = verdict;
+        const used = defined({ id, amount });
+        if (isReserved || !reserves) return used;
+        // A use without a recorded call could not be told from one that is about to be recorded.
+        await flushed();
+        if (await this.#records.add(record, { type: 'reserved', at: now, ...defined({ key: call.key, amount }) }))
+          return used;
+        // Another call was first.
+        record = await this.#records.read(id);
+      } else if (verdict.isFull && !isReconciled) {
+        isReconciled = true;
+        record = await reconcile(store, this.#records, record, now, call.key);
+      } else return undefined;
+    }
+  }
 }
 
 /** A grant with a use of this call first, then the one that expires first. */
 function inOrder(records: readonly GrantRecord[], key: string): readonly GrantRecord[] {
-  const isOwn = ({ state }: GrantRecord) => (state.uses.get(key)?.status === 'reserved' ? 0 : 1);
+  const isOwn = ({ state }: GrantRecord) => (state.uses.has(key) ? 0 : 1);
   return records.toSorted(
     (one, other) => isOwn(one) - isOwn(other) || one.state.grant.expiresAt - other.state.grant.expiresAt,
   );
 }
 
-/** Undefined if the grant does not cover the call, or has nothing left even without the calls that did not run. */
-async function reserve(
-  store: Store,
-  records: GrantRecords,
-  read: GrantRecord,
-  call: Omit<GrantedCall, 'fitsSchema' | 'now'>,
-  clock: () => number,
-): Promise<{ readonly id: string; readonly amount?: number } | undefined> {
-  const { id, schema } = read.state.grant;
-  let isReconciled = false;
-  for (let record = read; ; ) {
-    const now = clock();
-    // The schema comes last: it is the only check that can take long.
-    const verdict = mayUse(record.state, { ...call, fitsSchema: true, now });
-    if (verdict.ok) {
-      if (!fits(schema, call.input)) return undefined;
-      const { amount, isReserved } = verdict;
-      const used = defined({ id, amount });
-      if (isReserved) return used;
-      if (await records.add(record, { type: 'reserved', at: now, ...defined({ key: call.key, amount }) })) return used;
-      // Another call was first.
-      record = await records.read(id);
-    } else if (verdict.isFull && !isReconciled) {
-      isReconciled = true;
-      record = await reconcile(store, records, record, now, call.key);
-    } else return undefined;
-  }
+/** The grants whose call has run: their approval cannot change, so its run is not read again. */
+const FINAL = new WeakMap<Store, Set<string>>();
+
+/** False if the call that the grant came with was asked about again since. A grant whose call was rejected is revoked. */
+export async function isApproved(store: Store, records: GrantRecords, grant: Grant, at: number): Promise<boolean> {
+  const known = FINAL.get(store) ?? new Set();
+  if (known.has(grant.id)) return true;
+  const approval = await approvalOf(store, grant);
+  if (approval === 'final') FINAL.set(store, known.add(grant.id));
+  if (approval !== 'rejected') return approval !== 'pending';
+  const { state } = await records.change(grant.id, ({ revoked }) =>
+    revoked ? undefined : { type: 'revoked', by: null, at, reason: 'The call that it came with was rejected.' },
+  );
+  await records.close(state);
+  return false;
 }
 
 /** A schema that cannot be checked in limited steps accepts nothing. */

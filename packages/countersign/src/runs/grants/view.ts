@@ -7,7 +7,7 @@ import {
   grantLeft,
   grantStatus,
 } from '../../core/authority/grant.ts';
-import { runOfUse } from './outcomes.ts';
+import { runIdOf } from '../requests/card.ts';
 
 /** A grant, with its remaining uses and budget. */
 export type GrantView = Grant & {
@@ -21,7 +21,7 @@ export type GrantView = Grant & {
 /** The grant that was given with a decision. `ai.grants.get` reads all of it. */
 export type GivenGrant = Pick<Grant, 'id' | 'tool' | 'uses' | 'expiresAt'>;
 
-/** A grant with the calls that used it, oldest first. */
+/** A grant with the calls that use it, oldest first. */
 export type GrantDetails = GrantView & { readonly calls: readonly (GrantUse & { readonly runId: string })[] };
 
 export function grantView(state: GrantState, now: number): GrantView {
@@ -30,6 +30,6 @@ export function grantView(state: GrantState, now: number): GrantView {
 }
 
 export function grantDetails(state: GrantState, now: number): GrantDetails {
-  const calls = [...state.uses.values()].map((use) => ({ ...use, runId: runOfUse(use.key) }));
+  const calls = [...state.uses.values()].map((use) => ({ ...use, runId: runIdOf(use.key) }));
   return { ...grantView(state, now), calls };
 }
