@@ -1,5 +1,9 @@
 // The entry point `countersign/request`: what a screen needs to show a request and its run. It imports the pure core alone, so it
 // runs in browsers.
+export { type Condition, meets } from './core/authority/condition.ts';
+export type { Grant, GrantStatus, GrantUse, Serves } from './core/authority/grant.ts';
+export type { GrantMaximum } from './core/authority/grant-maximum.ts';
+export type { Group, Missing, Policy, Vote, Who } from './core/authority/policy.ts';
 export {
   type Form,
   type FormField,
@@ -9,6 +13,7 @@ export {
   formOf,
   readForm,
 } from './core/request/form.ts';
+export type { NoticeType } from './core/request/notice.ts';
 export {
   compareInputs,
   type Groupable,
@@ -17,6 +22,7 @@ export {
   type InputField,
   type SimilarGroup,
 } from './core/request/similar.ts';
+export type { Decision, InterruptKind, Preview, Reversibility } from './core/run/event.ts';
 export {
   createTimeline,
   type TimedEvent,

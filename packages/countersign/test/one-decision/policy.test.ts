@@ -1,6 +1,6 @@
 // `mayDecide` of `runs.decide`: the policy sees the input that would run, and a decision is recorded only if it returns true.
-import { countersign, memoryStore, type ProposedDecision, z } from 'countersign';
-import type { Store } from 'countersign/store';
+import { countersign, memoryStore, z } from 'countersign';
+import type { ProposedDecision, Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';

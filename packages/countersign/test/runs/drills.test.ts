@@ -1,8 +1,8 @@
 // Drills: requests that must be rejected. They look like any other until they are settled, and nothing can run in them.
-import { countersign, type DrillRequest, memoryStore, z } from 'countersign';
+import { countersign, memoryStore, z } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
-import type { Store } from 'countersign/store';
+import type { DrillRequest, Store } from 'countersign/store';
 import { crashEverywhere, scriptedModel } from 'countersign/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { onMemory } from '../crash/subjects.ts';

@@ -3,13 +3,13 @@ import {
   type Countersign,
   countersign,
   type GenerateResponse,
-  type InterruptKind,
   memoryStore,
   type RunInterrupt,
   type Runs,
   type ToolRequestPart,
   z,
 } from 'countersign';
+import type { InterruptKind } from 'countersign/request';
 import { scriptedModel } from 'countersign/testing';
 import { expectTypeOf } from 'vitest';
 

@@ -1,5 +1,6 @@
 // Connects channels with the server: notices link to its pages, and go only to people with access to the request.
-import type { Recipient, RunInterrupt } from 'countersign';
+import type { RunInterrupt } from 'countersign';
+import type { Recipient } from 'countersign/store';
 import type { Services } from '../api/services.ts';
 import { personById } from '../identity/person-by-id.ts';
 import type { AppOptions } from '../options.ts';

@@ -1,8 +1,9 @@
 // Decision links: pages where one person decides one request without signing in to the inbox. Looking changes nothing.
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { ConflictError, type DecisionInput, type Recipient, type RunInterrupt, UsageError } from 'countersign';
+import { ConflictError, type DecisionInput, type RunInterrupt, UsageError } from 'countersign';
 import { type FormProblem, readForm } from 'countersign/request';
+import type { Recipient } from 'countersign/store';
 import { problemsOf } from 'countersign/ui';
 import { decidableRequest, recordDecision } from '../api/record-decision.ts';
 import type { Services } from '../api/services.ts';

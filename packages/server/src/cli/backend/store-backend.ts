@@ -4,13 +4,12 @@ import {
   countersign,
   type DecisionInput,
   evidenceText,
-  type GateReport,
   type RunInterrupt,
   tool,
   UsageError,
   z,
 } from 'countersign';
-import type { RunRecord, Store } from 'countersign/store';
+import type { GateReport, RunRecord, Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
 import { summaryOf } from '../../api/run-answer.ts';
 import { runTitles } from '../../api/run-titles.ts';
