@@ -1,6 +1,7 @@
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
 
 import { UsageError } from './core/errors.ts';
+import { internalsOf } from './core/internals.ts';
 import { defined, isObject } from './core/json.ts';
 import type { ToolRequestPart } from './core/messages/message.ts';
 import { aString, checkOptions } from './core/options.ts';
@@ -244,7 +245,7 @@ export class Countersign<C extends Context = Context> {
         config,
         (options, subAgent) => this.#generateFor(starting, options, subAgent),
         (tools, unknown) => findTools(tools, this.#tools, unknown),
-        (defaults, input, options) => startRun(this.runs, starting, defaults, input, options),
+        (defaults, input, options) => startRun(internalsOf(this.runs), starting, defaults, input, options),
       ),
     );
     const port = this.#makePort(config, 'leave-out');
@@ -394,7 +395,7 @@ export class Countersign<C extends Context = Context> {
   ): Promise<GenerateResponse> {
     const { runId } = options;
     if (runId === undefined) return generate(this.#settings, options, subAgent);
-    return converse(this.runs, agent, { ...options, runId });
+    return converse(internalsOf(this.runs), agent, { ...options, runId });
   }
 
   #openRuns(

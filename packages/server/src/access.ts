@@ -1,6 +1,6 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
 import { type Countersign, type RunInterrupt, UsageError } from 'countersign';
-import { type Page, type RunRecord, shownAgent } from 'countersign/store';
+import { internalsOf, type Page, type RunRecord, shownAgent } from 'countersign/store';
 import { interruptCard, namesDeciders, type VoteRights, type Voter, voteRights } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
 import type { Log } from './log.ts';
@@ -68,10 +68,12 @@ export class Access {
   #votersFor(person: Person): Promise<readonly Voter[]> {
     const known = this.#voters.get(person);
     if (known !== undefined) return known;
-    const asked = this.#ai.runs.votersFor(person.id, person.roles).catch((error: unknown) => {
-      this.#log('error', 'people', { error });
-      return [{ by: person.id, roles: person.roles }];
-    });
+    const asked = internalsOf(this.#ai.runs)
+      .votersFor(person.id, person.roles)
+      .catch((error: unknown) => {
+        this.#log('error', 'people', { error });
+        return [{ by: person.id, roles: person.roles }];
+      });
     this.#voters.set(person, asked);
     return asked;
   }
@@ -188,7 +190,7 @@ export class Access {
   }
 
   async #find(runId: string): Promise<RunReference | undefined> {
-    const loaded = await this.#ai.runs.find(runId, { after: NO_EVENTS });
+    const loaded = await internalsOf(this.#ai.runs).find(runId, { after: NO_EVENTS });
     if (!loaded) return undefined;
     const { id, startedBy } = loaded.run;
     const agent = shownAgent(loaded.run.agent);

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { ConflictError, type DecisionInput, type RunInterrupt, UsageError } from 'countersign';
 import { type FormProblem, readForm } from 'countersign/request';
-import type { Recipient } from 'countersign/store';
+import { internalsOf, type Recipient } from 'countersign/store';
 import { problemsOf } from 'countersign/ui';
 import { decidableRequest, recordDecision } from '../api/record-decision.ts';
 import type { Services } from '../api/services.ts';
@@ -54,7 +54,7 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
     const { votes = [], assignedTo = null } = card.progress ?? {};
     if (votes.some(({ isYours, onBehalfOf }) => isYours || onBehalfOf === person.id)) return undefined;
     if (assignedTo === null || assignedTo === person.id) return card;
-    const voters = await ai.runs.votersFor(person.id, person.roles);
+    const voters = await internalsOf(ai.runs).votersFor(person.id, person.roles);
     return voters.some(({ onBehalfOf }) => onBehalfOf === assignedTo) ? card : undefined;
   }
 

@@ -1,5 +1,7 @@
 // Records a post in the run of its chat: the decisions first, then the user's message.
+
 import { ConflictError, CountersignError, UsageError } from '../../core/errors.ts';
+import { internalsOf } from '../../core/internals.ts';
 import type { State } from '../../core/run/state.ts';
 import { hear } from '../../loop/generate.ts';
 import type { LoadedRun } from '../../runs/port/store.ts';
@@ -108,7 +110,7 @@ async function decide(
       ...(digest !== undefined && { digest }),
       ...(context && { context }),
     };
-    await runs.decide(interruptId, decision, options, read);
+    await internalsOf(runs).decide(interruptId, decision, options, read);
     return undefined;
   } catch (error) {
     // The card in the stream shows who decided, and how.
@@ -136,7 +138,7 @@ async function speak(
 ): Promise<void> {
   const { id: by, context } = person;
   const message = userMessage(posted, regenerate);
-  await runs.speak(
+  await internalsOf(runs).speak(
     chatId,
     (run, kept) => {
       // A message that is posted again is recorded once.

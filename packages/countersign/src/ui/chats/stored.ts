@@ -1,5 +1,7 @@
 // A chat whose run is in a store. The record is the truth; the browser only sends messages and decisions.
+
 import type { Voter } from '../../core/authority/policy.ts';
+import { internalsOf } from '../../core/internals.ts';
 import type { LoadedRun } from '../../runs/port/store.ts';
 import { applyEvents } from '../../runs/requests/view.ts';
 import type { Person } from '../chat-options.ts';
@@ -96,7 +98,9 @@ export class StoredChat {
       startedBy: loaded ? loaded.run.startedBy : id,
       voters: () => {
         // A directory that fails hides nothing from the person; the decision is checked again.
-        asked ??= runs.votersFor(id, roles).catch(() => [{ by: id, roles }]);
+        asked ??= internalsOf(runs)
+          .votersFor(id, roles)
+          .catch(() => [{ by: id, roles }]);
         return asked;
       },
     };

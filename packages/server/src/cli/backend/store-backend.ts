@@ -9,7 +9,7 @@ import {
   UsageError,
   z,
 } from 'countersign';
-import type { GateReport, RunRecord, Store } from 'countersign/store';
+import { type GateReport, internalsOf, type RunRecord, type Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
 import { summaryOf } from '../../api/run-answer.ts';
 import { runTitles } from '../../api/run-titles.ts';
@@ -89,7 +89,7 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     run: async (runId) => withoutInternals(await runs.get(runId)),
     events: async (runId) => {
       await runs.get(runId);
-      const loaded = await runs.find(runId);
+      const loaded = await internalsOf(runs).find(runId);
       return (loaded?.events ?? []).map((event, index) => ({ ...event, seq: index + 1 }));
     },
     follow: (runId, signal) => runs.events(runId, { signal }),
