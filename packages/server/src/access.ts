@@ -60,7 +60,7 @@ export class Access {
 
   /** Requests of others are looked at only for people whom a policy may name, because there may be very many. */
   async #mayBeDecider(person: Person): Promise<boolean> {
-    if (this.#ai.hasPolicies) return true;
+    if (internalsOf(this.#ai).policies.isUsed) return true;
     return (await this.#votersFor(person)).some(({ roles = [], onBehalfOf }) => roles.length > 0 || onBehalfOf);
   }
 

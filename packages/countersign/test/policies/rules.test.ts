@@ -91,7 +91,10 @@ test('rules hold in sub-agents and for tools made without an instance', async ()
   await internalsOf(ai.runs).rested(id);
   expect(only((await ai.runs.interrupts()).items)).toMatchObject({ tool: 'pay', policy: BOSS });
   expect(paid).toEqual([]);
-  expect([ai.ruleFor(pay), ai.ruleFor(clerk)]).toEqual([rules[0], undefined]);
+  expect([pay, clerk].map(({ definition }) => internalsOf(ai).policies.ruleFor(definition))).toEqual([
+    rules[0],
+    undefined,
+  ]);
 });
 
 describe('refused when defined', () => {

@@ -17,7 +17,7 @@ export function connectChannels(
   // A second app may serve the same instance.
   for (const channel of channels) {
     channel.connect?.(ai.runs.notes);
-    if (ai.notices.here.get(channel.name) !== channel) ai.addChannel(channel);
+    if (ai.notices.here.get(channel.name) !== channel) ai.notices.add(channel);
   }
   if (ai.notices.here.size > 0 && publicUrl === undefined)
     log('warn', 'channels', { message: 'Notices have no links: pass `publicUrl`, the address that people use.' });

@@ -1,0 +1,65 @@
+// The policies and rules that are defined on an instance.
+import { UsageError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import type { PolicyConfig, Rule, ToolDefinition } from './definition.ts';
+import { checkPolicy, refuseUnknownPolicy } from './policies.ts';
+import { checkRules, ruleFor } from './rules.ts';
+
+export class PolicyBook {
+  readonly named = new Map<string, PolicyConfig>();
+  readonly rules: Rule[] = [];
+  readonly #roles: readonly string[] | undefined;
+  #isUsed = false;
+
+  constructor(rules: readonly Rule[], roles: readonly string[] | undefined) {
+    checkRules(rules, roles);
+    this.#roles = roles;
+    this.#isUsed = rules.length > 0;
+    this.rules.push(...rules);
+  }
+
+  /** Whether a policy was defined, by its name or with a tool: then some requests may be for people who did not start them. */
+  get isUsed(): boolean {
+    return this.#isUsed;
+  }
+
+  define(name: string, config: PolicyConfig): void {
+    checkPolicy(name, config, this.#roles);
+    if (this.named.has(name))
+      throw new UsageError('invalid-options', { policy: name }, `The policy ${name} is defined already.`);
+    this.named.set(name, config);
+    this.#isUsed = true;
+  }
+
+  /** Adds rules behind those that exist. */
+  apply(rules: readonly Rule[], agents: ReadonlyMap<string, unknown>): void {
+    checkRules(rules, this.#roles);
+    for (const { tool: name, policy } of rules) {
+      refuseUnknownPolicy(policy, this.named, 'A rule');
+      if (name !== undefined && agents.has(name)) throw ruleForAgent(name);
+    }
+    this.rules.push(...rules);
+  }
+
+  /** The first rule for calls of this tool, by what the tool declares. */
+  ruleFor(definition: ToolDefinition): Rule | undefined {
+    return ruleFor(this.rules, definition);
+  }
+
+  /** A name of a policy is looked up when a run starts: a `countersign.config.ts` may define it after the tools. */
+  checkTool({ needsApproval }: ToolDefinition): void {
+    const { policy } = typeof needsApproval === 'object' ? needsApproval : {};
+    this.#isUsed ||= policy !== undefined;
+    if (isObject(policy)) checkPolicy(undefined, policy, this.#roles);
+  }
+
+  checkAgent(name: string): void {
+    if (this.rules.some(({ tool }) => tool === name)) throw ruleForAgent(name);
+  }
+}
+
+/** An agent asks in its own conversation, so such a rule would have no effect. */
+function ruleForAgent(name: string): UsageError {
+  const message = `A rule names ${name}, which is an agent. Name the tools of that agent instead.`;
+  return new UsageError('invalid-options', { agent: name }, message);
+}
