@@ -17,6 +17,7 @@ import type {
   Context,
   InterruptConfig,
   PolicyConfig,
+  PolicyHandle,
   Rule,
   Tool,
   ToolBody,
@@ -112,12 +113,13 @@ export class Countersign<C extends Context = Context> {
   }
 
   /**
-   * Defines a policy, which `needsApproval: { policy: name }` refers to. Define it before the first run that uses it.
+   * Defines a policy, and returns its name for `needsApproval: { policy }`, rules and gates. Define it before the first run that uses it.
    * @example
-   * ai.definePolicy('payments', { notRequester: true, quorum: [{ of: { roles: ['finance'] }, count: 2 }] });
+   * const payments = ai.definePolicy('payments', { notRequester: true, quorum: [{ of: { roles: ['finance'] }, count: 2 }] });
    */
-  definePolicy(name: string, config: PolicyConfig<any, C>): void {
+  definePolicy<Input = any>(name: string, config: PolicyConfig<Input, C>): PolicyHandle<Input> {
     this.#policies.define(name, config as PolicyConfig);
+    return name;
   }
 
   /**

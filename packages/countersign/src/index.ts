@@ -29,6 +29,7 @@ export type {
   Context,
   InterruptConfig,
   PolicyConfig,
+  PolicyHandle,
   Rule,
   Tool,
   ToolConfig,

@@ -2,7 +2,7 @@
 
 import { INTERNALS } from '../core/internals.ts';
 import { aContext, aString, checkOptions } from '../core/options.ts';
-import type { AskedBy, Context } from '../loop/tool/definition.ts';
+import type { AskedBy, Context, Tool } from '../loop/tool/definition.ts';
 import { cancelled } from './cancelling.ts';
 import { DRILL_OPTIONS, type DrillOptions, type DrillRequest, type DrillsOptions } from './drills/drill-options.ts';
 import { startDrill } from './drills/drills.ts';
@@ -27,7 +27,15 @@ import { runIdOf } from './requests/card.ts';
 import type { DecideResult } from './requests/deciding.ts';
 import type { DecisionInput } from './requests/decision.ts';
 import { type ReapplyOptions, reapplyPolicy } from './requests/reapplying.ts';
-import { interruptView, type ListedRun, listedRun, type RunInterrupt, type RunView, viewOf } from './requests/view.ts';
+import {
+  interruptView,
+  type ListedRun,
+  listedRun,
+  type RunInterrupt,
+  type RunInterruptOf,
+  type RunView,
+  viewOf,
+} from './requests/view.ts';
 import {
   CANCEL_OPTIONS,
   type CancelOptions,
@@ -86,9 +94,15 @@ export class Runs<C extends Context = Context> {
 
   /**
    * Lists pending questions, oldest first by default. A question whose card was changed in the store is skipped with a
-   * process warning; `interrupt` gives the reason.
+   * process warning; `interrupt` gives the reason. With `tool` as a tool instead of its name, inputs, edits and answers are typed.
    */
-  async interrupts(options: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
+  interrupts<Input, Output>(
+    options: Omit<InterruptListOptions, 'tool'> & { readonly tool: Tool<Input, Output> },
+  ): Promise<Page<RunInterruptOf<Input, Output>>>;
+  interrupts(options?: InterruptListOptions): Promise<Page<RunInterrupt>>;
+  async interrupts(
+    options: Omit<InterruptListOptions, 'tool'> & { readonly tool?: string | Tool } = {},
+  ): Promise<Page<RunInterrupt>> {
     const page = await this.store.listInterrupts(interruptQuery(options));
     return { ...page, items: mapValid(page.items, interruptView) };
   }

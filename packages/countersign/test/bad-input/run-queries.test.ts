@@ -1,6 +1,6 @@
 // Invalid queries to `ai.runs` are rejected with the same message on every store.
 
-import { countersign, memoryStore } from 'countersign';
+import { countersign, memoryStore, type Tool } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { internalsOf } from 'countersign/store';
@@ -24,6 +24,8 @@ describe.each(stores)('on %s', (_name, open) => {
   let store: Store;
   let runs: Runs;
   let start: (options: object) => Promise<unknown>;
+  let pay: Tool;
+  let other: Tool;
   let asked: string;
   beforeAll(async () => {
     store = await open();
@@ -31,7 +33,8 @@ describe.each(stores)('on %s', (_name, open) => {
       messages.some(({ role }) => role === 'tool') ? 'Paid.' : { calls: [{ name: 'pay', input: {} }] },
     );
     const ai = countersign({ model, store, retry: false });
-    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+    pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+    other = ai.defineTool({ name: 'other', description: '' }, () => 'done');
     const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
     runs = ai.runs;
     start = (options) => clerk.start('Pay.', options);
@@ -39,6 +42,12 @@ describe.each(stores)('on %s', (_name, open) => {
     asked = (await runs.wait('run')).pending[0] ?? '';
   });
   afterAll(() => store.close());
+
+  test('questions are listed by their tool, or by its name', async () => {
+    const listed = async (tool: Tool) => (await runs.interrupts({ tool })).items.map(({ id }) => id);
+    expect({ pay: await listed(pay), other: await listed(other) }).toEqual({ pay: [asked], other: [] });
+    expect((await runs.interrupts({ tool: 'pay' })).items.map(({ id }) => id)).toEqual([asked]);
+  });
 
   test.each([
     ['createdBefore', 1.5],
@@ -52,6 +61,7 @@ describe.each(stores)('on %s', (_name, open) => {
     ['startedBy', null],
     ['label', 5],
     ['tool', noText],
+    ['tool', () => 'not a tool'],
     ['runId', 5n],
     ['search', 5],
     ['settled', 'false'],

@@ -56,6 +56,11 @@ export type PolicyConfig<Input = any, C extends Context = Context> = Omit<
     readonly grants?: (Omit<GrantMaximum, 'expiresWithin'> & { readonly expiresWithin: Duration }) | false;
   };
 
+/** Carries the input that a policy reads; exists for the compiler only. */
+declare const policyInput: unique symbol;
+/** The name of a policy, as `definePolicy` returns it. Tools whose input the policy cannot read do not take it. */
+export type PolicyHandle<Input = any> = string & { readonly [policyInput]?: (input: Input) => void };
+
 /** Makes the calls of some tools ask. All conditions must be met; without any, the rule is for every tool. */
 export type Rule = {
   /** The name of the tool. */
@@ -71,8 +76,8 @@ export type Rule = {
 /** The request that a person sees before a gated call runs, and how long it waits. */
 export type Approval<Input = any, C extends Context = Context> = AskOptions & {
   readonly message?: string;
-  /** Who must decide: the name of a policy, or the policy itself. */
-  readonly policy?: string | PolicyConfig<Input, C>;
+  /** Who must decide: what `definePolicy` returned, the name of a policy, or the policy itself. */
+  readonly policy?: PolicyHandle<Input> | PolicyConfig<Input, C>;
   readonly [key: string]: unknown;
 };
 
