@@ -21,7 +21,7 @@ import {
 } from '../core/options.ts';
 import type { InterruptKind } from '../core/run/event.ts';
 import type { Chunk } from '../loop/stream/chunk.ts';
-import type { Context, Tool } from '../loop/tool/definition.ts';
+import type { Context } from '../loop/tool/definition.ts';
 import type { InterruptQuery, RunQuery } from './port/store.ts';
 import type { ProposedDecision } from './requests/policy.ts';
 
@@ -114,14 +114,9 @@ const LIST_OPTIONS: OptionTable<RunListOptions> = {
   ...BOTH_LISTS,
 };
 
-/** `tool` is the name of a tool, or the tool itself. */
-export function interruptQuery(
-  given: Omit<InterruptListOptions, 'tool'> & { readonly tool?: string | Tool },
-): InterruptQuery {
-  const isTool = typeof given?.tool === 'function' && given.tool.definition !== undefined;
-  const options = isTool ? { ...given, tool: given.tool.name } : given;
+export function interruptQuery(options: InterruptListOptions): InterruptQuery {
   checkOptions('`interrupts`', options, INTERRUPT_LIST_OPTIONS);
-  return paged(options as InterruptListOptions);
+  return paged(options);
 }
 
 /** A misspelt filter is refused: a caller that decides all matches would decide everything. */

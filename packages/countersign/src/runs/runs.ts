@@ -94,17 +94,19 @@ export class Runs<C extends Context = Context> {
 
   /**
    * Lists pending questions, oldest first by default. A question whose card was changed in the store is skipped with a
-   * process warning; `interrupt` gives the reason. With `tool` as a tool instead of its name, inputs, edits and answers are typed.
+   * process warning; `interrupt` gives the reason.
    */
-  interrupts<Input, Output>(
-    options: Omit<InterruptListOptions, 'tool'> & { readonly tool: Tool<Input, Output> },
-  ): Promise<Page<RunInterruptOf<Input, Output>>>;
-  interrupts(options?: InterruptListOptions): Promise<Page<RunInterrupt>>;
-  async interrupts(
-    options: Omit<InterruptListOptions, 'tool'> & { readonly tool?: string | Tool } = {},
-  ): Promise<Page<RunInterrupt>> {
+  async interrupts(options: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
     const page = await this.store.listInterrupts(interruptQuery(options));
     return { ...page, items: mapValid(page.items, interruptView) };
+  }
+
+  /** Lists the questions of one tool, which types their inputs, and the edits and answers that `decide` takes. */
+  async interruptsOf<Input, Output>(
+    { definition: { name: tool } }: Tool<Input, Output>,
+    options: Omit<InterruptListOptions, 'tool'> = {},
+  ): Promise<Page<RunInterruptOf<Input, Output>>> {
+    return (await this.interrupts({ ...options, tool })) as Page<RunInterrupt & RunInterruptOf<Input, Output>>;
   }
 
   /** Reads one question, pending or settled. Throws `unknown-interrupt` if it does not exist. */

@@ -98,22 +98,22 @@ for (const question of items) {
 await ai.runs.decide('id', { type: 'approve', edit: { anything: 1 } }, { digest: 'd' });
 
 // A list of the questions of one tool is typed by the tool, and so are the decisions on them.
-for (const question of (await ai.runs.interrupts({ tool: pay, kind: 'approval' })).items) {
+for (const question of (await ai.runs.interruptsOf(pay, { kind: 'approval' })).items) {
   expectTypeOf(question).toExtend<RunInterrupt>();
   expectTypeOf(question.input.amount).toEqualTypeOf<number>();
   await ai.runs.decide(question, { type: 'approve', edit: { ...question.input, amount: 5 } }, { by: 'ann' });
   // @ts-expect-error the edit must fit the input schema
   await ai.runs.decide(question, { type: 'approve', edit: { amount: '5' } });
 }
-for (const question of (await ai.runs.interrupts({ tool: ask })).items) {
+for (const question of (await ai.runs.interruptsOf(ask)).items) {
   await ai.runs.decide(question, { type: 'respond', output: 'yes' });
   // @ts-expect-error the answer must fit the output schema
   await ai.runs.decide(question, { type: 'respond', output: 5 });
 }
 for (const question of (await ai.runs.interrupts({ tool: 'pay' })).items)
   await ai.runs.decide(question, { type: 'approve', edit: { anything: 1 } });
-// @ts-expect-error neither a tool nor a name
-await ai.runs.interrupts({ tool: 5 });
+// @ts-expect-error a name instead of a tool
+await ai.runs.interruptsOf('pay');
 // @ts-expect-error an unknown decision
 await ai.runs.decide('id', 'aprove');
 
