@@ -3,6 +3,7 @@
 // does what a provider's adapter does: the arguments arrive as a JSON string and are parsed here.
 // ai-sdk-model.mjs is the same with an AI SDK provider model.
 import * as installed from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { DELTA, makePlan, makeTools, neutralHistory, PROMPT, SYSTEM } from '../../lib/plan.mjs';
 
 export const meta = {
@@ -75,14 +76,14 @@ export async function create({ plan: kind, n }, { modelFor = portModel, engine =
         counts: impl.counts,
         async pause(id) {
           await clerk.start(PROMPT, { runId: id });
-          const { pending } = await stored.runs.rested(id);
+          const { pending } = await internalsOf(stored.runs).rested(id);
           if (keepCards) cards.set(id, pending);
           return pending.length;
         },
         async resume(id) {
           for (const card of cards.get(id)) await stored.runs.decide(card, 'approve');
           cards.delete(id);
-          return (await stored.runs.rested(id)).text;
+          return (await internalsOf(stored.runs).rested(id)).text;
         },
         close: () => opened.close(),
       };

@@ -1,16 +1,28 @@
-// The options of an instance, and their checks.
-import { isObject } from './core/json.ts';
-import { aContext, aFunction, anything, aTimerMs, aWholeNumber, type OptionTable } from './core/options.ts';
+// The options of an instance, their checks, and the settings of the loop that they make.
+import { defined, isObject } from './core/json.ts';
+import {
+  aContext,
+  aFunction,
+  anything,
+  aTimerMs,
+  aWholeNumber,
+  checkOptions,
+  type OptionTable,
+} from './core/options.ts';
+import { type Settings, withDefaults } from './loop/options.ts';
 import type { Context, PolicyFor, Rule } from './loop/tool/definition.ts';
+import type { PolicyBook } from './loop/tool/policy-book.ts';
 import type { ModelInput, Providers } from './models/resolve.ts';
-import type { RetryPolicy } from './models/retry.ts';
-import type { DrillsOptions } from './runs/drills/drill-options.ts';
+import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';
+import { randomId, sleep } from './random-id.ts';
+import { checkDrills, type DrillsOptions } from './runs/drills/drill-options.ts';
 import type { StartedRun } from './runs/driving/open-run.ts';
 import type { OnEscalation, OnReminder } from './runs/driving/reminders.ts';
 import type { Channel } from './runs/notices/channel.ts';
 import type { NotifyOptions } from './runs/notices/notices.ts';
 import type { RequestHooks } from './runs/notices/on-request.ts';
 import type { People } from './runs/people.ts';
+import { checkStore } from './runs/port/check-store.ts';
 import type { Store } from './runs/port/store.ts';
 
 /** The options of `countersign`: defaults for everything defined on the instance. */
@@ -51,7 +63,7 @@ export type CountersignOptions<C extends Context = Context> = {
   readonly notify?: NotifyOptions;
   /** The directory of people: roles, managers, delegates. The engine asks it when a person decides a request with a policy. */
   readonly people?: People;
-  /** Makes calls ask by tool, label, risk or reversibility, even if their tools do not. The first rule that fits counts. */
+  /** Which calls are allowed, ask, or are denied, by tool, agent, label, risk, reversibility and input. All that fit count. */
   readonly rules?: readonly Rule[];
   /**
    * Adds a policy to a request: the name of one, the policy itself, or undefined. It is called once, when the request is made, and again
@@ -76,7 +88,38 @@ export type CountersignOptions<C extends Context = Context> = {
   readonly clock?: () => number;
 };
 
-export const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
+export function checkCountersignOptions<C extends Context>(options: CountersignOptions<C>): void {
+  checkOptions('`countersign`', options, COUNTERSIGN_OPTIONS);
+  const { retry = {}, store, drills, notify = {} } = options;
+  if (retry !== false) checkOptions('`retry`', retry, RETRY_OPTIONS);
+  if (store !== undefined) checkStore(store);
+  if (drills !== undefined) checkDrills(drills);
+  checkOptions('`notify`', notify, NOTIFY_OPTIONS);
+}
+
+/** The settings of the loop. `tools`, and the policies and rules of the book, may still grow. */
+export function settingsOf<C extends Context>(
+  options: CountersignOptions<C>,
+  tools: Settings['tools'],
+  book: PolicyBook,
+): Settings {
+  const { model, providers = {}, context, maxTurns = 20, retry = {}, people = {}, policyFor } = options;
+  const { newId = randomId, clock = Date.now } = options;
+  return {
+    ...defined({ model, context }),
+    ...{ providers, maxTurns, tools, newId, sleep, clock },
+    retry: retry === false ? false : withDefaults(DEFAULT_RETRY, retry),
+    random: Math.random,
+    policies: {
+      named: book.named,
+      rules: book.rules,
+      defaultDeciders: (run) => book.defaultDeciders?.(run),
+      ...defined({ membersOf: people.membersOf, roles: people.roles, policyFor }),
+    },
+  };
+}
+
+const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   model: anything,
   providers: anything,
   promptDir: anything,
@@ -92,8 +135,8 @@ export const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   channels: { is: 'an array of channels', fits: Array.isArray },
   notify: anything,
   people: anything,
+  policyFor: { ...aFunction, neverUndefined: true },
   // Rules that are undefined may be ones that were not found.
-  policyFor: aFunction,
   rules: { is: 'an array of rules', fits: Array.isArray, neverUndefined: true },
   leaseMs: aTimerMs,
   graceMs: aTimerMs,
@@ -102,7 +145,7 @@ export const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   clock: aFunction,
 };
 
-export const NOTIFY_OPTIONS: OptionTable<NotifyOptions> = {
+const NOTIFY_OPTIONS: OptionTable<NotifyOptions> = {
   everyone: {
     is: 'an array of people, or an object with people and roles',
     fits: (value) => Array.isArray(value) || isObject(value),
@@ -120,7 +163,7 @@ export const REQUEST_HOOKS: OptionTable<RequestHooks> = {
   withdrawn: aFunction,
 };
 
-export const RETRY_OPTIONS: OptionTable<RetryPolicy> = {
+const RETRY_OPTIONS: OptionTable<RetryPolicy> = {
   attempts: anything,
   initialDelayMs: anything,
   maxDelayMs: anything,

@@ -1,6 +1,10 @@
 // The entry point `countersign/request`: what a screen needs to show a request and its run. It imports the pure core alone, so it
 // runs in browsers.
-export { shownPolicy } from './core/authority/policy.ts';
+export { type Condition, meets } from './core/authority/condition.ts';
+export type { Grant, GrantStatus, GrantUse, Serves } from './core/authority/grant.ts';
+export type { GrantMaximum } from './core/authority/grant-maximum.ts';
+export { type Group, type Policies, type Policy, shownPolicy, type Vote, type Who } from './core/authority/policy.ts';
+export type { Missing } from './core/authority/tally.ts';
 export {
   type Form,
   type FormField,
@@ -10,6 +14,7 @@ export {
   formOf,
   readForm,
 } from './core/request/form.ts';
+export type { NoticeType } from './core/request/notice.ts';
 export {
   compareInputs,
   type Groupable,
@@ -18,6 +23,7 @@ export {
   type InputField,
   type SimilarGroup,
 } from './core/request/similar.ts';
+export type { Decision, InterruptKind, Preview, Reversibility } from './core/run/event.ts';
 export {
   createTimeline,
   type TimedEvent,

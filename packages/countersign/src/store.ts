@@ -1,7 +1,24 @@
-// The door for authors of a store, and of servers that read one: the port, its records, and the rules that all stores share.
+// The door for authors of a store, and of servers that read one: the port, the records in it, and the rules that all stores share.
 
+export { internalsOf } from './core/internals.ts';
 export { faultInJson, folded, type JsonTextFault, type JsonTextLimits } from './core/json-text.ts';
 export { shownAgent } from './core/run/drill.ts';
+export type { DrillRequest } from './runs/drills/drill-options.ts';
+export type { StartedRun } from './runs/driving/open-run.ts';
+export type { Stopped } from './runs/driving/record-late-result.ts';
+export type { OnEscalation, OnReminder } from './runs/driving/reminders.ts';
+export type { Worker, WorkerOptions } from './runs/driving/worker.ts';
+export type { EvidenceQuestion } from './runs/evidence/evidence.ts';
+export type { EvidenceProblem } from './runs/evidence/replay.ts';
+export type { VerifiedEvidence } from './runs/evidence/verify-evidence.ts';
+export type { GateReport } from './runs/gates/gate.ts';
+export type { GrantListOptions } from './runs/grants/grants.ts';
+export type { GrantSimulation, SimulatedGrant } from './runs/grants/simulate.ts';
+export type { GrantDetails, GrantView } from './runs/grants/view.ts';
+export type { Contact, Reason, Recipient } from './runs/notices/channel.ts';
+export type { NoticePreferences } from './runs/notices/preferences.ts';
+export { type Passkey, Passkeys } from './runs/passkeys/passkeys.ts';
+export { signingChallenge } from './runs/passkeys/signature.ts';
 export type { Note, Notes, PutOptions } from './runs/port/notes.ts';
 export { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from './runs/port/page.ts';
 export type { DayStats, SettledCounts, Stats, StatsQuery, ToolStats } from './runs/port/stats.ts';
@@ -31,6 +48,8 @@ export type {
   TakenReminder,
   UntoldInterrupt,
 } from './runs/port/store.ts';
+export type { ListedRun } from './runs/requests/view.ts';
+export type { InterruptListOptions, RunListOptions } from './runs/run-options.ts';
 export { type Claim, claimAfter, mayTake, takeClaim } from './stores/rules/claim.ts';
 export { createNotes, type NewNote, type NoteRow, type NoteRows } from './stores/rules/notes.ts';
 export { readEventLimit } from './stores/rules/page.ts';

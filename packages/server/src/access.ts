@@ -1,6 +1,7 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
-import { type Countersign, type RunInterrupt, UsageError, type Who } from 'countersign';
-import { type Page, type RunRecord, shownAgent } from 'countersign/store';
+import { type Countersign, type RunInterrupt, UsageError } from 'countersign';
+import type { Who } from 'countersign/request';
+import { internalsOf, type Page, type RunRecord, shownAgent } from 'countersign/store';
 import { interruptCard, namesDeciders, type VoteRights, type Voter, voteRights } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
 import type { Log } from './log.ts';
@@ -53,7 +54,7 @@ export class Access {
 
   /** Requests of others are looked at only for people whom a policy may name, because there may be very many. */
   async #mayBeDecider(person: Person): Promise<boolean> {
-    if (this.#ai.hasPolicies) return true;
+    if (internalsOf(this.#ai).policies.isUsed) return true;
     return (await this.#votersFor(person)).some(({ roles = [], onBehalfOf }) => roles.length > 0 || onBehalfOf);
   }
 
@@ -61,10 +62,12 @@ export class Access {
   #votersFor(person: Person): Promise<readonly Voter[]> {
     const known = this.#voters.get(person);
     if (known !== undefined) return known;
-    const asked = this.#ai.runs.votersFor(person.id, rolesOf(person)).catch((error: unknown) => {
-      this.#log('error', 'people', { error });
-      return [{ by: person.id, roles: rolesOf(person) }];
-    });
+    const asked = internalsOf(this.#ai.runs)
+      .votersFor(person.id, rolesOf(person))
+      .catch((error: unknown) => {
+        this.#log('error', 'people', { error });
+        return [{ by: person.id, roles: rolesOf(person) }];
+      });
     this.#voters.set(person, asked);
     return asked;
   }
@@ -179,7 +182,7 @@ export class Access {
   }
 
   async #find(runId: string): Promise<RunReference | undefined> {
-    const loaded = await this.#ai.runs.find(runId, { after: NO_EVENTS });
+    const loaded = await internalsOf(this.#ai.runs).find(runId, { after: NO_EVENTS });
     if (!loaded) return undefined;
     const { id, startedBy } = loaded.run;
     const agent = shownAgent(loaded.run.agent);

@@ -1,6 +1,7 @@
 // The app: every route of the server behind one `fetch`, which can be mounted anywhere.
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { type Countersign, UsageError } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import type { Context } from 'hono';
 import { Access, defaultDeciders } from './access.ts';
 import { agUiEndpoints } from './agui/endpoint.ts';
@@ -86,7 +87,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     lifetimeMs: options.streamLifetimeMs ?? 3_600_000,
     closed: hub.closed,
   });
-  ai.decideByDefault(defaultDeciders);
+  internalsOf(ai).policies.defaultDeciders = defaultDeciders;
   const services: Services = {
     ai,
     access: new Access(ai, options, log),

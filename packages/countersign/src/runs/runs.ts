@@ -1,68 +1,53 @@
 // Durable runs: start, read, decide, follow, verify. A decision is recorded first; then a worker drives the run.
 
-import type { Voter } from '../core/authority/may-decide.ts';
-import { copyOf, isObject } from '../core/json.ts';
-import { newState } from '../core/messages/load-messages.ts';
-import type { Message } from '../core/messages/message.ts';
-import { aContext, aString, checkOptions, without } from '../core/options.ts';
-import type { Resume } from '../core/run/decide.ts';
-import { event } from '../core/run/event.ts';
-import type { StartOptions } from '../loop/agent.ts';
-import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
-import type { AskedBy, Context } from '../loop/tool/definition.ts';
-import { unlessAborted } from '../models/abort.ts';
+import { INTERNALS } from '../core/internals.ts';
+import { aContext, aString, checkOptions } from '../core/options.ts';
+import type { AskedBy, Context, Tool } from '../loop/tool/definition.ts';
 import { cancelled } from './cancelling.ts';
 import { DRILL_OPTIONS, type DrillOptions, type DrillRequest, type DrillsOptions } from './drills/drill-options.ts';
 import { startDrill } from './drills/drills.ts';
-import { changesOf } from './driving/changes.ts';
 import type { Drives } from './driving/driving.ts';
-import type { LiveChunk } from './driving/live-chunks.ts';
-import type { AgentPort, DriveOptions } from './driving/open-run.ts';
 import type { Stopped } from './driving/record-late-result.ts';
 import type { RemindersOptions } from './driving/reminders.ts';
-import type { RunSummary } from './driving/run-summary.ts';
-import { ENDED, takeAbandoned } from './driving/wait.ts';
-import { untilPausedOrLate } from './driving/wait-timeout.ts';
+import { ENDED } from './driving/wait.ts';
 import { startWorker, type Worker, type WorkerOptions } from './driving/worker.ts';
 import { collectEvidence, type Evidence } from './evidence/evidence.ts';
 import { ruleProblem } from './evidence/verify-evidence.ts';
-import { prepareGrant } from './grants/give.ts';
+import { LiveRuns, readKnown } from './live-runs.ts';
 import type { Notices } from './notices/notices.ts';
 import { Passkeys } from './passkeys/passkeys.ts';
-import { votersFor } from './people.ts';
-import { CANNOT_BE_READ, chainStart, inspectChain, tamperedRun, UNREADABLE } from './port/chain.ts';
+import { inspectChain } from './port/chain.ts';
 import type { Notes } from './port/notes.ts';
-import { readRun } from './port/read-run.ts';
-import { checkRunId, checkStarter, runNotEnded, unknownInterrupt, unknownRun } from './port/run-id.ts';
-import { refuseLarge } from './port/run-limit.ts';
+import { checkRunId, runNotEnded, unknownInterrupt } from './port/run-id.ts';
 import { mapValid } from './port/skip-invalid.ts';
 import { type Stats, type StatsOptions, statsQuery } from './port/stats.ts';
 import type { LoadedRun, Page, Store, StoredEvent } from './port/store.ts';
 import { ASSIGN_OPTIONS, type AssignOptions, assign } from './requests/assigning.ts';
 import { runIdOf } from './requests/card.ts';
-import { type DecideResult, decideOne, decideSeveral, type Say } from './requests/deciding.ts';
-import { copyDecision, type DecisionInput } from './requests/decision.ts';
+import type { DecideResult } from './requests/deciding.ts';
+import type { DecisionInput } from './requests/decision.ts';
 import { type ReapplyOptions, reapplyPolicy } from './requests/reapplying.ts';
-import { RunQueue } from './requests/serialize-decisions.ts';
-import { interruptView, type ListedRun, listedRun, type RunInterrupt, type RunView, viewOf } from './requests/view.ts';
+import {
+  interruptView,
+  type ListedRun,
+  listedRun,
+  type RunInterrupt,
+  type RunInterruptOf,
+  type RunView,
+  viewOf,
+} from './requests/view.ts';
 import {
   CANCEL_OPTIONS,
   type CancelOptions,
-  checkAfter,
   checkId,
-  DECIDE_OPTIONS,
   type DecideOptions,
-  FOLLOW_OPTIONS,
   type FollowOptions,
   type InterruptListOptions,
   interruptQuery,
   type RunListOptions,
   runQuery,
-  WAIT_OPTIONS,
   type WaitOptions,
 } from './run-options.ts';
-import { type SpeakOptions, speak } from './speaking.ts';
-import { startMessages } from './start-messages.ts';
 
 /** The runs of a store; `ai.runs`. */
 export class Runs<C extends Context = Context> {
@@ -70,33 +55,19 @@ export class Runs<C extends Context = Context> {
   readonly #reminding: RemindersOptions | undefined;
   readonly #drilling: DrillsOptions | undefined;
   readonly #notices: Notices | undefined;
-  readonly #decisions = new RunQueue();
+  readonly #live: LiveRuns;
 
   constructor(drives: Drives, reminding?: RemindersOptions, drilling?: DrillsOptions, notices?: Notices) {
     this.#drives = drives;
+    this.#live = new LiveRuns(drives);
     this.#reminding = reminding;
     this.#drilling = drilling;
     this.#notices = notices;
   }
 
-  /** Records a new run and drives it in this process. Resolves once the start is durable. */
-  async start(
-    agent: AgentPort,
-    messages: readonly Message[],
-    options: StartOptions & DriveOptions = {},
-  ): Promise<{ readonly id: string }> {
-    const says = startMessages(messages);
-    await this.#drives.time.tell();
-    const { runId: own = this.#drives.newRunId() } = options;
-    const runId = checkRunId(checkId('runId', own));
-    const create = { id: runId, agent: agent.name, startedBy: checkStarter(options.by) };
-    const said = event({ type: 'user-spoke', messages: says });
-    refuseLarge(this.#drives.runLimit, { run: { id: runId, version: 0 }, size: 0 }, [said], 'message');
-    const record = { ...create, version: 0, hash: chainStart(create) };
-    const open = this.#drives.open(record, newState(), agent, { ...options, claim: 'enter' });
-    open.run.record(said);
-    await this.#drives.begin(open);
-    return { id: runId };
+  /** @internal */
+  get [INTERNALS](): LiveRuns {
+    return this.#live;
   }
 
   /**
@@ -130,9 +101,12 @@ export class Runs<C extends Context = Context> {
     return { ...page, items: mapValid(page.items, interruptView) };
   }
 
-  /** The person as they would vote, with the roles that the sign-in and `people` know. For `voteRights` of `countersign/ui`. */
-  votersFor(by: string, roles: readonly string[] = []): Promise<readonly Voter[]> {
-    return votersFor(this.#drives.people, by, roles);
+  /** Lists the questions of one tool, which types their inputs, and the edits and answers that `decide` takes. */
+  async interruptsOf<Input, Output>(
+    { definition: { name: tool } }: Tool<Input, Output>,
+    options: Omit<InterruptListOptions, 'tool'> = {},
+  ): Promise<Page<RunInterruptOf<Input, Output>>> {
+    return (await this.interrupts({ ...options, tool })) as Page<RunInterrupt & RunInterruptOf<Input, Output>>;
   }
 
   /** Reads one question, pending or settled. Throws `unknown-interrupt` if it does not exist. */
@@ -148,26 +122,14 @@ export class Runs<C extends Context = Context> {
    * for more votes, the decision is recorded as a vote, and the result is `waiting`. A person's later vote replaces their
    * earlier one, and an edit asks everyone again. After the deadline, the deadline's decision is recorded and counts. Pass
    * the question itself instead of its id to decide on exactly its contents; if `tool.is(question)` holds, the edit or
-   * answer is typed. `read` is the run as the caller has just read it.
+   * answer is typed.
    */
-  async decide<Input = unknown, Output = unknown>(
+  decide<Input = unknown, Output = unknown>(
     question: string | (Pick<RunInterrupt, 'id' | 'digest'> & AskedBy<Input, Output>),
     decision: DecisionInput<NoInfer<Input>, NoInfer<Output>>,
     options: DecideOptions<C> = {},
-    read?: LoadedRun,
   ): Promise<DecideResult> {
-    checkOptions('`decide`', options, DECIDE_OPTIONS);
-    const { id, digest } = isObject(question) ? question : { id: question, digest: undefined };
-    const interruptId = checkId('interruptId', id);
-    const said = copyDecision(decision);
-    const { grant, ...rest } = { ...(digest !== undefined && { digest }), ...options };
-    const giving = grant && (await prepareGrant(this.store, interruptId, said, grant, rest));
-    const decided = await this.#decisions.run(runIdOf(interruptId), () =>
-      decideOne(this.#drives, interruptId, said, { ...rest, ...(giving && { onRecorded: giving.onRecorded }) }, read),
-    );
-    // Neither a vote that settles nothing nor a drill, which has no effect, gives a grant.
-    const gives = giving && decided.status === 'settled' && !decided.drill;
-    return gives ? { ...decided, grant: await giving.give() } : decided;
+    return this.#live.decide(question, decision, options as DecideOptions);
   }
 
   /**
@@ -177,27 +139,8 @@ export class Runs<C extends Context = Context> {
   async reapplyPolicy(interruptId: string, options: ReapplyOptions = {}): Promise<RunInterrupt> {
     checkOptions('`reapplyPolicy`', options, { by: aString });
     const id = checkId('interruptId', interruptId);
-    await this.#decisions.run(runIdOf(id), () => reapplyPolicy(this.#drives, id, options));
+    await this.#live.decisions.run(runIdOf(id), () => reapplyPolicy(this.#drives, id, options));
     return this.interrupt(id);
-  }
-
-  /**
-   * Decides several questions of one run, all or nothing, and drives it. For chats. `say` adds a message of the user in the
-   * same append, so that the model sees both at once. Returns false if the message could not be added, for example because
-   * a worker drives the run: then the caller still has to send it.
-   */
-  async resume(
-    runId: string,
-    resume: Resume,
-    options: Omit<DecideOptions<C>, 'grant'> & Pick<GenerateOptions, 'toolResponses'> & { readonly say?: Say } = {},
-  ): Promise<boolean> {
-    const { say, toolResponses, ...decides } = options;
-    checkOptions('`resume`', decides, without(DECIDE_OPTIONS, 'grant'));
-    const id = checkId('runId', runId);
-    const decisions = copyOf(decisionsOf({ resume, toolResponses }));
-    return this.#decisions.run(id, () =>
-      decideSeveral(this.#drives, id, decisions, { ...decides, ...(say && { say }) }),
-    );
   }
 
   /**
@@ -208,14 +151,6 @@ export class Runs<C extends Context = Context> {
     checkOptions('`assign`', options, ASSIGN_OPTIONS);
     await assign(this.#drives, checkId('interruptId', interruptId), options);
     return this.interrupt(interruptId);
-  }
-
-  /**
-   * Adds a message of the user to a stored conversation and continues the run. If a worker drives the run, the message waits
-   * until it pauses or ends. Resolves once the message is recorded, with the number of events before it.
-   */
-  speak(runId: string, say: Say, options: SpeakOptions = {}): Promise<number> {
-    return speak(this.#drives, runId, say, options);
   }
 
   /**
@@ -277,26 +212,6 @@ export class Runs<C extends Context = Context> {
     return startWorker(this.#drives, options, this.#reminding, this.#drilling, this.#notices);
   }
 
-  /**
-   * Resolves when this process no longer drives the run, with its status; usually without reading the store. If another
-   * worker took the run over, the status is the recorded one: it may be `running`.
-   */
-  async rested(runId: string): Promise<RunSummary> {
-    let isLost = false;
-    for (let resting = this.#drives.rested(runId); resting !== undefined; resting = this.#drives.driven(runId)) {
-      const rest = await resting;
-      if (rest) return rest;
-      isLost = true;
-    }
-    const { id, status, text, pending } = await (isLost ? this.get(runId) : this.wait(runId));
-    return { id, status, text, pending };
-  }
-
-  /** Resolves once this process does not drive the run. */
-  async left(runId: string): Promise<void> {
-    await this.#drives.rested(runId);
-  }
-
   /** Resolves when this process drives no run. */
   settled(): Promise<void> {
     return this.#drives.settled();
@@ -316,46 +231,9 @@ export class Runs<C extends Context = Context> {
     }
   }
 
-  /**
-   * Yields the run with its new events, now and whenever it may have changed, until `signal` aborts. With `driving`, this
-   * process drives the run if no other worker does.
-   */
-  async *follow(
-    runId: string,
-    options: FollowOptions = {},
-    driving?: { readonly context?: Context },
-  ): AsyncGenerator<LoadedRun> {
-    checkOptions('following a run', options, FOLLOW_OPTIONS);
-    const { after = 0, signal } = options;
-    let seen = checkAfter(after);
-    const changes = changesOf(this.store, checkId('runId', runId), signal);
-    try {
-      while (!signal?.aborted) {
-        const loaded = await unlessAborted(readRun(this.store, runId, seen), signal);
-        if (signal?.aborted) return;
-        if (!loaded) throw unknownRun(runId);
-        const { version } = loaded.run;
-        if (loaded.events === UNREADABLE) throw tamperedRun(runId, CANNOT_BE_READ);
-        if (seen < version && seen + loaded.events.length !== version)
-          throw tamperedRun(runId, `Of its ${version} events, ${loaded.events.length} came after the first ${seen}.`);
-        seen += loaded.events.length;
-        yield loaded;
-        if (driving && loaded.events.length === 0) await takeAbandoned(this.#drives, loaded.run, driving, signal);
-        await changes.next();
-      }
-    } finally {
-      changes.stop();
-    }
-  }
-
-  /** Streams the model's reply while this process drives the run. Returns a function that stops it. */
-  listen(runId: string, listener: (heard: LiveChunk) => void): () => void {
-    return this.#drives.live.listen(runId, listener);
-  }
-
-  /** Reads the run and its events after `after`; undefined if it does not exist. */
-  async find(runId: string, { after = 0 }: FollowOptions = {}): Promise<LoadedRun | undefined> {
-    return readRun(this.store, checkId('runId', runId), checkAfter(after));
+  /** Yields the run with its new events, now and whenever it may have changed, until `signal` aborts. */
+  follow(runId: string, options: FollowOptions = {}): AsyncGenerator<LoadedRun> {
+    return this.#live.follow(runId, options);
   }
 
   /**
@@ -363,13 +241,7 @@ export class Runs<C extends Context = Context> {
    * run that this process drives again. After `timeoutMs` it rejects with `wait-timeout`, and the run continues unchanged.
    */
   async wait(runId: string, options: WaitOptions = {}): Promise<RunView> {
-    return viewOf(await this.waited(runId, options));
-  }
-
-  /** As `wait`, but returns the events. With `driving`, this process drives the run if no other worker does. */
-  async waited(runId: string, options: WaitOptions = {}, driving?: { readonly context?: Context }): Promise<LoadedRun> {
-    checkOptions('`wait`', options, WAIT_OPTIONS);
-    return untilPausedOrLate(this.#drives, checkId('runId', runId), options, driving);
+    return viewOf(await this.#live.waited(runId, options));
   }
 
   /**
@@ -392,9 +264,7 @@ export class Runs<C extends Context = Context> {
     return collectEvidence(this.store, await this.#load(runId));
   }
 
-  async #load(runId: string, after = 0): Promise<LoadedRun> {
-    const loaded = await readRun(this.store, checkId('runId', runId), after);
-    if (!loaded) throw unknownRun(runId);
-    return loaded;
+  #load(runId: string, after?: number): Promise<LoadedRun> {
+    return readKnown(this.store, runId, after);
   }
 }

@@ -16,16 +16,16 @@ import { asSchema } from '../loop/tool/schema.ts';
 import { untilAborted } from '../models/abort.ts';
 import type { AgentPort } from './driving/open-run.ts';
 import { errorOf } from './journal/outcome.ts';
+import type { LiveRuns } from './live-runs.ts';
 import { checkChain } from './port/chain.ts';
 import { unknownRun } from './port/run-id.ts';
 import type { LoadedRun } from './port/store.ts';
 import { statusOf } from './requests/projection.ts';
 import { errorIn, stateOf, stateOfRun } from './requests/view.ts';
-import type { Runs } from './runs.ts';
 
 /** Starts a run of the agent and drives it in this process. */
 export async function startRun(
-  runs: Runs,
+  runs: LiveRuns,
   agent: AgentPort,
   options: GenerateOptions,
   input: StartInput,
@@ -43,7 +43,7 @@ export async function startRun(
 
 /** Sends a message or decisions to a stored conversation, starts it if needed, and resolves once it pauses or ends. */
 export async function converse(
-  runs: Runs,
+  runs: LiveRuns,
   agent: AgentPort,
   options: GenerateOptions & { readonly runId: string },
 ): Promise<GenerateResponse> {
@@ -131,7 +131,7 @@ async function unlessExists(starting: Promise<unknown>): Promise<boolean> {
 }
 
 /** Throws that the run belongs to another agent, or `tampered-run` if its agent was changed in the store. */
-async function refuseForeign(runs: Runs, runId: string, agent: string): Promise<never> {
+async function refuseForeign(runs: LiveRuns, runId: string, agent: string): Promise<never> {
   const loaded = await runs.find(runId);
   if (!loaded) throw unknownRun(runId);
   await checkChain(loaded);

@@ -1,7 +1,9 @@
 // Invalid queries to `ai.runs` are rejected with the same message on every store.
-import { countersign, memoryStore } from 'countersign';
+
+import { countersign, memoryStore, type Tool } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
+import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/runs/port/store.ts';
@@ -22,6 +24,8 @@ describe.each(stores)('on %s', (_name, open) => {
   let store: Store;
   let runs: Runs;
   let start: (options: object) => Promise<unknown>;
+  let pay: Tool;
+  let other: Tool;
   let asked: string;
   beforeAll(async () => {
     store = await open();
@@ -29,7 +33,8 @@ describe.each(stores)('on %s', (_name, open) => {
       messages.some(({ role }) => role === 'tool') ? 'Paid.' : { calls: [{ name: 'pay', input: {} }] },
     );
     const ai = countersign({ model, store, retry: false });
-    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+    pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+    other = ai.defineTool({ name: 'other', description: '' }, () => 'done');
     const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
     runs = ai.runs;
     start = (options) => clerk.start('Pay.', options);
@@ -37,6 +42,11 @@ describe.each(stores)('on %s', (_name, open) => {
     asked = (await runs.wait('run')).pending[0] ?? '';
   });
   afterAll(() => store.close());
+
+  test('the questions of one tool are listed', async () => {
+    const listed = async (tool: Tool) => (await runs.interruptsOf(tool)).items.map(({ id }) => id);
+    expect({ pay: await listed(pay), other: await listed(other) }).toEqual({ pay: [asked], other: [] });
+  });
 
   test.each([
     ['createdBefore', 1.5],
@@ -90,12 +100,16 @@ describe.each(stores)('on %s', (_name, open) => {
 
   test.each([1.5, Number.NaN, -1, Number.POSITIVE_INFINITY, '1'])('events after %s are rejected', async (after) => {
     await refused(runs.events('run', { after: after as number }).next(), /`after` must be the number of an event/);
-    await refused(runs.find('run', { after: after as number }), /`after` must be the number of an event/);
+    await refused(internalsOf(runs).find('run', { after: after as number }), /`after` must be the number of an event/);
   });
 
   test('a position after the last event returns the run without events', async () => {
     for (const after of [2 ** 31 - 1, 2 ** 31, Number.MAX_SAFE_INTEGER]) {
-      const found = await Promise.all([runs.find('run', { after }), runs.find('run', { after }), runs.find('none')]);
+      const found = await Promise.all([
+        internalsOf(runs).find('run', { after }),
+        internalsOf(runs).find('run', { after }),
+        internalsOf(runs).find('none'),
+      ]);
       const loaded = { run: { id: 'run' }, events: [] };
       expect(found).toMatchObject([loaded, loaded, undefined]);
     }
@@ -106,14 +120,24 @@ describe.each(stores)('on %s', (_name, open) => {
     for (const field of ['agent', 'startedBy']) expect(await runs.list({ [field]: name })).toEqual(nothing);
     for (const field of ['runId', 'agent', 'tool', 'label', 'startedBy'])
       for (const settled of [false, true]) expect(await runs.interrupts({ settled, [field]: name })).toEqual(nothing);
-    expect(await Promise.all([runs.find(name), runs.find('none')])).toEqual([undefined, undefined]);
+    expect(await Promise.all([internalsOf(runs).find(name), internalsOf(runs).find('none')])).toEqual([
+      undefined,
+      undefined,
+    ]);
     await expect(runs.get(name)).rejects.toMatchObject({ code: 'unknown-run' });
     await expect(runs.interrupt(`run:${name}`)).rejects.toMatchObject({ code: 'unknown-interrupt' });
     await expect(runs.decide(`${name}:call`, 'approve')).rejects.toMatchObject({ code: 'unknown-interrupt' });
   });
 
   test.each([noText, 5, 5n, null, ['run']])('an id that is not a string is rejected: %s', async (id) => {
-    const calls = [runs.get(id), runs.find(id), runs.wait(id), runs.verify(id), runs.cancel(id), runs.interrupt(id)];
+    const calls = [
+      runs.get(id),
+      internalsOf(runs).find(id),
+      runs.wait(id),
+      runs.verify(id),
+      runs.cancel(id),
+      runs.interrupt(id),
+    ];
     for (const call of [...calls, runs.decide(id, 'approve'), runs.drive(id), runs.delete(id), runs.events(id).next()])
       await refused(call, /`(runId|interruptId)` must be a string, not /);
   });
@@ -135,7 +159,7 @@ describe.each(stores)('on %s', (_name, open) => {
     [{ reject: { toolResponse: 5 } }, 'invalid-resume', /not a decision/],
   ])('an invalid resume is rejected: %j', async (resume, code, says) => {
     const message = expect.stringMatching(says);
-    const resuming = runs.resume('run', resume as never);
+    const resuming = internalsOf(runs).resume('run', resume as never);
     await expect(resuming).rejects.toMatchObject({ name: 'UsageError', code, message });
     expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [asked] });
   });

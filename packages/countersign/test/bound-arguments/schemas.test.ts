@@ -1,4 +1,5 @@
 // A call runs with the input that was shown, even if the tool's schema adds defaults or transforms it.
+
 import {
   approve,
   type Countersign,
@@ -12,6 +13,7 @@ import {
   type ToolRequestPart,
   z,
 } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { interruptCard } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';
@@ -719,7 +721,7 @@ describe('a decision cannot set its own bound input', () => {
     };
     await clerk.start('Pay.', { runId: 'run' });
     await runs.settled();
-    await runs.resume('run', bind((await cardOf({ runs })).part));
+    await internalsOf(runs).resume('run', bind((await cardOf({ runs })).part));
     await runs.settled();
     const { messages, interrupts } = await ai.generate({ prompt: 'Pay.', tools: [pay] });
     const [asked] = interrupts;

@@ -1,6 +1,6 @@
 // Messages in a stored conversation while others send, decide or drive: each message is answered once.
 import { countersign, type ModelRequest, memoryStore, type Runs, respond, z } from 'countersign';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { hear } from '../../src/loop/generate.ts';
@@ -89,7 +89,7 @@ describe('concurrent messages in one conversation', () => {
     const there = talk(echo, { store });
     await here.clerk.start('a', { runId: 'talk' });
     await asked.promise;
-    const speaking = there.runs.speak('talk', (run) => hear(run, says('b'), 'queue', new Set()));
+    const speaking = internalsOf(there.runs).speak('talk', (run) => hear(run, says('b'), 'queue', new Set()));
     await new Promise((resolve) => setTimeout(resolve, 20));
     go.resolve();
     await speaking;
@@ -142,7 +142,7 @@ describe('a message sent right after an approval', () => {
       await clerk.generate({ runId: 'talk', prompt: 'a' });
       await runs.decide((await runs.get('talk')).pending[0] ?? '', 'approve');
       await began.promise;
-      const speaking = runs.speak('talk', (run) => hear(run, says('b'), whilePending, new Set()));
+      const speaking = internalsOf(runs).speak('talk', (run) => hear(run, says('b'), whilePending, new Set()));
       await new Promise((resolve) => setTimeout(resolve, 20));
       done.resolve('paid');
       await speaking;
@@ -174,7 +174,7 @@ test('a decision in a conversation waits for a dead process at most until its cl
   const store = memoryStore({ now: clock });
   const dead = talk(twoToPay, { store, clock, body: () => new Promise(() => undefined) });
   const { interrupts } = await dead.clerk.generate({ runId: 'talk', prompt: 'a' });
-  await dead.runs.resume('talk', { approve: interrupts.slice(0, 1) });
+  await internalsOf(dead.runs).resume('talk', { approve: interrupts.slice(0, 1) });
   await eventually(() => expect(dead.paid).toEqual(['pay']));
   const { clerk, runs, paid } = talk(twoToPay, { store, clock });
   const deciding = clerk.generate({ runId: 'talk', resume: { approve: interrupts.slice(1) } });
@@ -208,7 +208,7 @@ describe('a call whose process died after the start', () => {
     const store = memoryStore({ now: clock });
     const dead = talk(reply, { store, clock, body: () => new Promise(() => undefined) });
     const { interrupts } = await dead.clerk.generate({ runId: 'talk', prompt: 'a' });
-    await dead.runs.resume('talk', { approve: interrupts.slice(0, 1) });
+    await internalsOf(dead.runs).resume('talk', { approve: interrupts.slice(0, 1) });
     await eventually(() => expect(dead.paid).toEqual(['pay']));
     now += 60_000;
     const { clerk, ...rest } = talk(reply, { store: slow(store), clock });
@@ -239,14 +239,14 @@ describe('a call whose process died after the start', () => {
     };
     const dead = talk(reply, { store, clock, body: () => new Promise(() => undefined) });
     const { interrupts } = await dead.clerk.generate({ runId: 'talk', prompt: 'a' });
-    await dead.runs.resume('talk', { approve: interrupts.slice(0, 1) });
+    await internalsOf(dead.runs).resume('talk', { approve: interrupts.slice(0, 1) });
     await eventually(() => expect(dead.paid).toEqual(['pay']));
     now += 60_000;
     const finish = Promise.withResolvers<string>();
     const { clerk, runs, paid } = talk(reply, { store, clock, body: () => finish.promise });
     await runs.drive('talk');
     await runs.settled();
-    await runs.resume('talk', { approve: interrupts.slice(1, 2) });
+    await internalsOf(runs).resume('talk', { approve: interrupts.slice(1, 2) });
     await eventually(() => expect(paid).toHaveLength(1));
     const sending = clerk.generate({ runId: 'talk', prompt: 'b', resume: { approve: interrupts.slice(2) } });
     await eventually(async () => expect((await runs.get('talk')).pending).toHaveLength(1));
@@ -328,7 +328,9 @@ test('a waiting message can be aborted, and is not recorded', async () => {
   const { clerk, runs } = talk(() => new Promise(() => undefined));
   await clerk.start('a', { runId: 'talk' });
   const abort = new AbortController();
-  const speaking = runs.speak('talk', (run) => hear(run, says('b'), 'cancel', new Set()), { signal: abort.signal });
+  const speaking = internalsOf(runs).speak('talk', (run) => hear(run, says('b'), 'cancel', new Set()), {
+    signal: abort.signal,
+  });
   await new Promise((resolve) => setTimeout(resolve, 20));
   abort.abort(new Error('gone'));
   await expect(speaking).rejects.toThrow('gone');
@@ -353,7 +355,7 @@ test('a message in a stopped process waits until another process has driven the 
   const { clerk, runs, model } = talk(echo, { store });
   await runs.stop();
   await clerk.start('a', { runId: 'talk' });
-  const speaking = runs.speak('talk', (run) => hear(run, says('b'), 'cancel', new Set()));
+  const speaking = internalsOf(runs).speak('talk', (run) => hear(run, says('b'), 'cancel', new Set()));
   const worker = talk(echo, { store }).runs.work({ pollMs: 5 });
   await speaking;
   await eventually(async () => expect((await runs.get('talk')).text).toBe('Heard: a b'));

@@ -1,5 +1,7 @@
 // Messages sent while a sub-agent runs or waits.
+
 import { ProviderError, UsageError } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { expect, test } from 'vitest';
 import { hear } from '../../src/loop/generate.ts';
 import { eventually } from '../eventually.ts';
@@ -52,7 +54,7 @@ test.each(WAYS)('a message waits until a running sub-agent pauses or ends: %s', 
   await begun.promise;
   const two = open(define);
   const says = [{ role: 'user' as const, content: [{ text: 'Stop!' }] }];
-  const saying = two.runs.speak(id, (run) => hear(run, says, whilePending, new Set()));
+  const saying = internalsOf(two.runs).speak(id, (run) => hear(run, says, whilePending, new Set()));
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(JSON.stringify(await two.runs.recorded(id))).not.toContain('Stop!');
   gate.resolve();
@@ -161,7 +163,7 @@ test.each(EVERYWHERE)(
     };
     const one = open(define);
     const { interrupts } = await one.root.generate({ runId: 'c', prompt: 'Go' });
-    await one.runs.resume('c', { approve: interrupts });
+    await internalsOf(one.runs).resume('c', { approve: interrupts });
     await eventually(() => expect(effects).toHaveLength(2));
     const two = await takeOver('c', define);
     const [first, second] = await waiting(two.runs);
@@ -171,7 +173,7 @@ test.each(EVERYWHERE)(
     pass(2 * LEASE_MS);
     const three = open(define);
     const says = [{ role: 'user' as const, content: [{ text: 'Stop!' }] }];
-    await three.runs.speak('c', (run, kept) => hear(run, says, 'cancel', kept), { seen: version });
+    await internalsOf(three.runs).speak('c', (run, kept) => hear(run, says, 'cancel', kept), { seen: version });
     await three.runs.settled();
     const left = (await waiting(three.runs)).map(({ id }) => id);
     // A sub-agent keeps or withdraws its questions as a whole.

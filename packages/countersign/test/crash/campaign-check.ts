@@ -1,6 +1,7 @@
 // What must hold after a campaign, checked against the ledger of effects.
-import type { GrantDetails, RunInterrupt, Runs } from '../../src/index.ts';
+import type { RunInterrupt, Runs } from '../../src/index.ts';
 import type { RunRecord, Store } from '../../src/runs/port/store.ts';
+import type { GrantDetails } from '../../src/store.ts';
 import { GRANTED, type Kind, kindOf, type Line } from './bank.ts';
 import type { Ack } from './busy-child.ts';
 

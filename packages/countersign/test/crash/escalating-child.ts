@@ -1,5 +1,6 @@
 // A process that works on the runs of the clerk, and writes each escalation that it tells people of to a file.
-import { countersign, type Worker } from '../../src/index.ts';
+import { countersign } from '../../src/index.ts';
+import type { Worker } from '../../src/store.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { Ledger, openStore, type Place } from './bank.ts';
 

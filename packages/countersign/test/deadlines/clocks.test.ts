@@ -1,7 +1,7 @@
 // A process clock may be wrong, be changed, or stand still while the process is suspended: the store's time counts, and
 // nothing happens too early or twice.
 import { type Countersign, countersign, memoryStore, type ToolConfig, type ToolContext, z } from 'countersign';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -104,7 +104,7 @@ describe('a process suspended while it asks for the time', () => {
     const { runs, card, paid, pass } = await stoppedOnce('after', 'reject');
     pass(25 * MINUTE);
     const { part } = await runs.interrupt(card.id);
-    await expect(runs.resume('run', { approve: part })).rejects.toMatchObject({ code: 'already-decided' });
+    await expect(internalsOf(runs).resume('run', { approve: part })).rejects.toMatchObject({ code: 'already-decided' });
     expect(paid).toEqual([]);
   });
 });
@@ -362,7 +362,7 @@ describe('a database server an hour ahead, replaced by one with the right time',
   test('accepts a resume made in time', async () => {
     const { one, two } = await followed({ expiresIn: HOUR / 2 });
     const { id } = await asked(one);
-    await two.runs.resume('run', { reject: (await two.runs.interrupt(id)).part }, { by: 'ann' });
+    await internalsOf(two.runs).resume('run', { reject: (await two.runs.interrupt(id)).part }, { by: 'ann' });
     expect((await two.runs.interrupt(id)).settlement).toMatchObject({ decision: { type: 'reject' }, by: 'ann' });
   });
 

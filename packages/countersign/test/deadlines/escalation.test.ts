@@ -1,6 +1,7 @@
 // Escalations: after a while without a decision, more people are asked. A worker records it, and any worker tells them.
-import { type CountersignOptions, countersign, memoryStore, type OnEscalation, type ToolConfig } from 'countersign';
+import { type CountersignOptions, countersign, memoryStore, type ToolConfig } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
+import { internalsOf, type OnEscalation } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
@@ -189,7 +190,7 @@ test('an escalation in a failed run is recorded, and the run stays failed', asyn
   const clerk = ai.defineAgent({ name: 'clerk', tools: [pay, look] });
   await clerk.start('Pay.', { runId: 'run', by: 'ann' });
   const [id = ''] = (await ai.runs.wait('run')).pending;
-  await ai.runs.speak('run', (run) =>
+  await internalsOf(ai.runs).speak('run', (run) =>
     run.record({
       v: 1,
       type: 'run-failed',

@@ -4,11 +4,11 @@ import {
   type CountersignOptions,
   countersign,
   memoryStore,
-  type OnReminder,
   type RunInterrupt,
-  type TimeOptions,
+  type ToolConfig,
   UsageError,
 } from 'countersign';
+import type { OnReminder } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -22,7 +22,7 @@ afterEach(() => vi.useRealTimers());
 /** A clerk whose payments get a reminder after a minute, and a worker that each test stops. */
 function desk(
   options: CountersignOptions = {},
-  waits: TimeOptions | { remindAfter: number } = { remindAfter: MINUTE },
+  waits: Pick<ToolConfig, 'remind'> | { remindAfter: number } = { remindAfter: MINUTE },
 ) {
   const { store = memoryStore() } = options;
   const model = scriptedModel(({ messages }) =>

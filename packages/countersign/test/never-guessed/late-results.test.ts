@@ -1,6 +1,6 @@
 // Results that arrive after a takeover: only the recorded try counts, and only from the process that started it.
 import { countersign, memoryStore, NotPerformed, ProviderError, type ToolConfig } from 'countersign';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -650,7 +650,7 @@ describe('a result that arrives while the store is down for longer than a write 
       return 'paid';
     });
     await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
-    expect(await ai.runs.rested('run')).toMatchObject({ status: 'failed' });
+    expect(await internalsOf(ai.runs).rested('run')).toMatchObject({ status: 'failed' });
     const settled = async () => (await kept.read('run'))?.events.filter(({ type }) => type === 'call-settled');
     expect(await settled()).toEqual([]);
     const back = () => {

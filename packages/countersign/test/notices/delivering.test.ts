@@ -436,10 +436,10 @@ test('hooks of a program get every notice of their type', async () => {
 test('channels are checked where they are added', () => {
   const { ai } = desk();
   const deliver = async () => undefined;
-  expect(() => ai.addChannel({ name: 'a b', deliver })).toThrow('"a b" is not the name of a channel');
-  expect(() => ai.addChannel({ name: 'chat' } as never)).toThrow('has no function `deliver`');
-  ai.addChannel({ name: 'chat', deliver });
-  expect(() => ai.addChannel({ name: 'chat', deliver })).toThrow('exists already');
+  expect(() => ai.notices.add({ name: 'a b', deliver })).toThrow('"a b" is not the name of a channel');
+  expect(() => ai.notices.add({ name: 'chat' } as never)).toThrow('has no function `deliver`');
+  ai.notices.add({ name: 'chat', deliver });
+  expect(() => ai.notices.add({ name: 'chat', deliver })).toThrow('exists already');
   expect(() => ai.onRequest('x', { closed: deliver } as never)).toThrow('closed');
   const store = Object.assign(memoryStore(), { takeUntold: undefined });
   expect(() => desk({ store: store as never, channels: [{ name: 'chat', deliver }] })).toThrow('takeUntold');

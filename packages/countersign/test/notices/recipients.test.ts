@@ -1,5 +1,6 @@
 // Who is told on channels for each person, what they want to be told, and what is kept from them.
-import { type CountersignOptions, type Notice, type NoticePreferences, z } from 'countersign';
+import { type CountersignOptions, type Notice, z } from 'countersign';
+import type { NoticePreferences } from 'countersign/store';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { desk, FINANCE, HOUR, keeping, MINUTE, notesIn, policy, SECOND } from './kit.ts';
 

@@ -1,8 +1,8 @@
 // Notices on every store: two processes share the work, a crash at any step loses nothing, and the cost does not grow.
-import { countersign, memoryStore, type Worker } from 'countersign';
+import { countersign, memoryStore } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
-import type { Notes, Store } from 'countersign/store';
+import type { Notes, Store, Worker } from 'countersign/store';
 import { afterEach, describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';

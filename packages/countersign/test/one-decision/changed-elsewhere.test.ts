@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Countersign, countersign, memoryStore, z } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../stores/folder.ts';
@@ -79,7 +79,7 @@ function bank(store: Store, script: readonly ScriptStep[] = [calls(5), 'Paid.'])
   const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
   const pause = async (runId = 'run') => {
     await clerk.start('Pay.', { runId, by: 'ann' });
-    const { pending } = await ai.runs.rested(runId);
+    const { pending } = await internalsOf(ai.runs).rested(runId);
     return pending[0] ?? '';
   };
   return { ai, runs: ai.runs, model, clerk, pay, paid, pause };
@@ -116,7 +116,7 @@ describe('in the process that paused the run', () => {
     });
     const onEvent = (event: unknown) => void received.push(event);
     await ai.defineAgent({ name: 'clerk', tools: [pay], onEvent }).start('Pay.', { runId: 'run' });
-    const { pending } = await ai.runs.rested('run');
+    const { pending } = await internalsOf(ai.runs).rested('run');
     input.to.name = 'eve';
     changeAll(received);
     await ai.runs.decide(pending[0] ?? '', 'approve');
@@ -213,7 +213,7 @@ describe('when another process was first', () => {
       const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
       const onEvent = ({ type }: { readonly type: string }) => void received.push(type);
       await ai.defineAgent({ name: 'clerk', tools: [pay], onEvent }).start('Pay.', { runId: 'run' });
-      const { pending } = await ai.runs.rested('run');
+      const { pending } = await internalsOf(ai.runs).rested('run');
       await bank(store).runs.cancel('run');
       const before = { received: [...received], replies };
       expect(await outcome(ai.runs.decide(pending[0] ?? '', decision))).toBe('already-decided');

@@ -1,6 +1,6 @@
 // Deciding while another process holds the claim, was killed, or has driven the run further.
 import { approve, countersign, memoryStore, z } from 'countersign';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -72,7 +72,7 @@ describe('a question of a run whose claim belongs to a killed process', () => {
     async (how) => {
       const { second, id, resume, done, time } = await held();
       if (how === 'by its id') await second.runs.decide(id, 'approve', { by: 'ann' });
-      else await second.runs.resume('run', resume, { by: 'ann' });
+      else await internalsOf(second.runs).resume('run', resume, { by: 'ann' });
       expect((await second.runs.interrupt(id)).settlement).toMatchObject({ by: 'ann', decision: { type: 'approve' } });
       await second.runs.settled();
       expect(done).toEqual([]);
@@ -121,7 +121,7 @@ describe('when another process drove a run that paused here', () => {
     const { runs, other, question, done } = await drivenElsewhere();
     await other.decide((await question()).id, 'approve');
     await other.settled();
-    await runs.resume('run', (await question()).resume);
+    await internalsOf(runs).resume('run', (await question()).resume);
     await runs.settled();
     expect(done).toEqual(['pay', 'pay again']);
   });
@@ -129,7 +129,7 @@ describe('when another process drove a run that paused here', () => {
   test('an empty resume changes nothing', async () => {
     const { runs, types } = await drivenElsewhere();
     const before = await types();
-    expect(await runs.resume('run', {})).toBe(false);
+    expect(await internalsOf(runs).resume('run', {})).toBe(false);
     expect(await types()).toEqual(before);
     expect(await runs.get('run')).toMatchObject({ status: 'waiting' });
   });
@@ -137,7 +137,7 @@ describe('when another process drove a run that paused here', () => {
   test('an empty resume of a cancelled run fails', async () => {
     const { runs, other } = await drivenElsewhere();
     await other.cancel('run');
-    await expect(runs.resume('run', {})).rejects.toMatchObject({ code: 'already-decided' });
+    await expect(internalsOf(runs).resume('run', {})).rejects.toMatchObject({ code: 'already-decided' });
   });
 });
 
@@ -153,7 +153,7 @@ test.each(['by its id', 'with resume'])(
     const deciding =
       how === 'by its id'
         ? first.runs.decide(id, { type: 'approve', edit })
-        : first.runs.resume('run', { approve: approve(part, { edit }) });
+        : internalsOf(first.runs).resume('run', { approve: approve(part, { edit }) });
     await expect(deciding).rejects.toMatchObject({ code: 'already-decided', message: /expired at/ });
     expect(done).toEqual([]);
   },

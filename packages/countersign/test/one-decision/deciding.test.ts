@@ -1,6 +1,6 @@
 // Decisions through a chat and by id: late, concurrent, on a changed card, or invalid.
 import { approve, countersign, memoryStore, UsageError, z } from 'countersign';
-import type { InterruptRecord, Store } from 'countersign/store';
+import { type InterruptRecord, internalsOf, type Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../src/runs/requests/card.ts';
@@ -88,7 +88,7 @@ test('changing a part after resume was called changes nothing', async () => {
   const { id } = await clerk.start('Pay.');
   const [card = ''] = (await runs.wait(id)).pending;
   const part = structuredClone(approve((await runs.interrupt(card)).part, { edit: { amount: 9 } }));
-  const deciding = runs.resume(id, { approve: [part] });
+  const deciding = internalsOf(runs).resume(id, { approve: [part] });
   Object.assign(part.toolRequest, { input: { amount: 10 } });
   await deciding;
   await runs.wait(id, { until: 'end' });
@@ -156,8 +156,8 @@ describe('two chats deciding one question at once', () => {
     const [part] = interrupts;
     if (!part) throw new Error('Expected a question.');
     const outcomes = await Promise.allSettled([
-      runs.resume('talk', { approve: approve(part) }, { by: 'ann' }),
-      runs.resume('talk', { approve: approve(part, { edit: { amount: 7 } }) }, { by: 'bob' }),
+      internalsOf(runs).resume('talk', { approve: approve(part) }, { by: 'ann' }),
+      internalsOf(runs).resume('talk', { approve: approve(part, { edit: { amount: 7 } }) }, { by: 'bob' }),
     ]);
     await runs.settled();
     const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
@@ -205,7 +205,7 @@ describe('a decision without driving', () => {
     first.push(() => bank({ store: kept }).runs.decide(card, 'reject', { by: 'bob', drive: false }));
     const deciding =
       how === 'with resume'
-        ? runs.resume('run', { approve: part }, { drive: false })
+        ? internalsOf(runs).resume('run', { approve: part }, { drive: false })
         : runs.decide(card, 'approve', { drive: false });
     await expect(deciding).rejects.toMatchObject({ code: 'already-decided' });
     expect((await runs.interrupt(card)).settlement).toMatchObject({ by: 'bob', decision: { type: 'reject' } });
@@ -271,7 +271,7 @@ describe('a card that was changed in the store together with its digest', () => 
     });
     const { clerk, runs, paid } = bank({ store });
     const { id } = await clerk.start('Pay.');
-    const [key = ''] = (await runs.rested(id)).pending;
+    const [key = ''] = (await internalsOf(runs).rested(id)).pending;
     const seen = await runs.interrupt(key);
     expect(seen).toMatchObject(shown);
     await expect(runs.decide(key, 'approve', { digest: seen.digest })).rejects.toMatchObject({ code: 'outdated-card' });
@@ -291,7 +291,7 @@ describe('a card that was changed in the store together with its digest', () => 
     });
     const { clerk, runs, paid } = bank({ store });
     const { id } = await clerk.start('Pay.');
-    const [key = ''] = (await runs.rested(id)).pending;
+    const [key = ''] = (await internalsOf(runs).rested(id)).pending;
     const { digest } = await runs.interrupt(key);
     isBack = true;
     await expect(runs.decide(key, 'approve', { digest })).rejects.toMatchObject({ code: 'outdated-card' });
@@ -313,7 +313,7 @@ describe('a card that was changed in the store together with its digest', () => 
     });
     const { clerk, runs, paid } = bank({ store });
     const { id } = await clerk.start('Pay.');
-    const [key = ''] = (await runs.rested(id)).pending;
+    const [key = ''] = (await internalsOf(runs).rested(id)).pending;
     await runs.decide(key, 'approve', { digest: (await runs.interrupt(key)).digest });
     await runs.settled();
     expect(paid).toEqual([5]);
@@ -325,7 +325,7 @@ test.each([null, undefined, 5, 'yes', [], {}, { type: 'yes' }, { type: null }])(
   async (garbage) => {
     const { clerk, runs } = bank();
     const { id } = await clerk.start('Pay.');
-    const [key = ''] = (await runs.rested(id)).pending;
+    const [key = ''] = (await internalsOf(runs).rested(id)).pending;
     const decide = () => runs.decide(key, garbage as never).catch((error: unknown) => error);
     const refused = { code: 'invalid-decision', message: expect.stringContaining('approve, reject, cancel') };
     const before = await decide();

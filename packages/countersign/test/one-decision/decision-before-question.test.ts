@@ -1,6 +1,6 @@
 // Decisions sent before the question exists: a decision is recorded on an asked question or not at all.
 import { countersign, memoryStore, z } from 'countersign';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
@@ -46,7 +46,7 @@ describe('while needsApproval is still running', () => {
     await first.clerk.start('Pay.', { runId: 'run' });
     await eventually(async () => expect((await store.read('run'))?.events.at(-1)?.type).toBe('model-replied'));
     const { runs, paid } = desk(store, async () => true);
-    await expect(runs.resume('run', { approve: pay })).rejects.toMatchObject({ code: 'invalid-resume' });
+    await expect(internalsOf(runs).resume('run', { approve: pay })).rejects.toMatchObject({ code: 'invalid-resume' });
     expect((await runs.recorded('run')).at(-1)?.type).toBe('model-replied');
     expect(paid).toEqual([]);
   });

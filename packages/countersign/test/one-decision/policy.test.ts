@@ -1,6 +1,6 @@
 // `mayDecide` of `runs.decide`: the policy sees the input that would run, and a decision is recorded only if it returns true.
-import { countersign, memoryStore, type ProposedDecision, z } from 'countersign';
-import type { Store } from 'countersign/store';
+import { countersign, memoryStore, z } from 'countersign';
+import { internalsOf, type ProposedDecision, type Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -27,7 +27,7 @@ async function asked(store: Store = memoryStore(), inside = false) {
     tools: [clerk],
   });
   await (inside ? boss : clerk).start('Pay.', { runId: 'run', by: 'ann' });
-  const { pending } = await ai.runs.rested('run');
+  const { pending } = await internalsOf(ai.runs).rested('run');
   return { ai, runs: ai.runs, pay, paid, card: pending[0] ?? '' };
 }
 
@@ -108,7 +108,9 @@ test('the policy checks each of several decisions, and one refusal stops them al
   const { runs, pay, paid, card } = await asked();
   const { part } = await runs.interrupt(card);
   const resume = { approve: [pay.approve(part, { edit: { amount: 101, currency: 'EUR' } })] };
-  await expect(runs.resume('run', resume, { mayDecide: upTo100 })).rejects.toMatchObject({ code: 'not-allowed' });
+  await expect(internalsOf(runs).resume('run', resume, { mayDecide: upTo100 })).rejects.toMatchObject({
+    code: 'not-allowed',
+  });
   expect(paid).toEqual([]);
 });
 

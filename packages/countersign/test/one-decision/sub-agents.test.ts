@@ -1,7 +1,7 @@
 // Decisions on questions inside sub-agents: races, decisions while a call runs, and invalid answers.
 import { type Agent, approve, ConflictError, memoryStore, type Runs, reject } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { afterAll, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { temporaryFolder } from '../stores/folder.ts';
@@ -63,8 +63,8 @@ test.each([
   const { part } = of(await waiting(one.runs), 'pay');
   const two = open(define);
   const results = await Promise.allSettled([
-    one.runs.resume(id, { approve: approve(part, { by: 'ann' }) }, { by: 'ann' }),
-    two.runs.resume(id, { reject: reject(part, 'no', { by: 'bob' }) }, { by: 'bob' }),
+    internalsOf(one.runs).resume(id, { approve: approve(part, { by: 'ann' }) }, { by: 'ann' }),
+    internalsOf(two.runs).resume(id, { reject: reject(part, 'no', { by: 'bob' }) }, { by: 'bob' }),
   ]);
   await one.runs.settled();
   await two.runs.settled();

@@ -1,5 +1,6 @@
 // Decisions that are signed with a passkey: checked when they are recorded, by `runs.verify`, and in the evidence.
-import { evidenceText, type Json, type RunInterrupt, signingChallenge, verifyEvidence } from 'countersign';
+import { evidenceText, type Json, type RunInterrupt, verifyEvidence } from 'countersign';
+import { signingChallenge } from 'countersign/store';
 import { expect, test } from 'vitest';
 import { contentHash } from '../../src/runs/evidence/evidence.ts';
 import { chainStart, linkAll } from '../../src/runs/port/chain.ts';

@@ -10,7 +10,7 @@ import {
   type PolicyConfig,
   z,
 } from 'countersign';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 
 export type Place = 'root' | 'sub-agent' | 'generate';
@@ -79,7 +79,7 @@ export function openBank({
         });
   const ask = async (runId = 'run') => {
     await bank.start('Pay.', { runId, by: 'asker' });
-    await ai.runs.rested(runId);
+    await internalsOf(ai.runs).rested(runId);
     return pending();
   };
   const pending = async () => {

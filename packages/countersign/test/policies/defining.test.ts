@@ -29,7 +29,7 @@ test.each(PLACES)('a policy can be defined after its tool, but before the first 
     expect(await runs.wait('early')).toMatchObject({ status: 'failed', pending: [], error: { message } });
     expect(await types('early')).toEqual(['user-spoke', 'run-failed']);
   }
-  ai.definePolicy('payments', TWO);
+  expect(ai.definePolicy('payments', TWO)).toBe('payments');
   expect((await ask()).policy).toMatchObject({ name: 'payments' });
   expect(() => ai.definePolicy('payments', TWO)).toThrow('defined already');
 });

@@ -1,5 +1,7 @@
 // Rules make calls ask by what their tools declare, even if the tools do not ask.
+
 import { countersign, memoryStore, type Rule, type ToolConfig, tool, z } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { calls, only, scripted, travelled } from '../rules/support.ts';
@@ -86,10 +88,13 @@ test('rules hold in sub-agents and for tools made without an instance', async ()
   const ai = countersign({ model, store: memoryStore(), rules });
   const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
   const { id } = await ai.defineAgent({ name: 'root', tools: [clerk] }).start('Go');
-  await ai.runs.rested(id);
+  await internalsOf(ai.runs).rested(id);
   expect(only((await ai.runs.interrupts()).items)).toMatchObject({ tool: 'pay', policy: BOSS });
   expect(paid).toEqual([]);
-  expect([ai.ruleFor(pay), ai.ruleFor(clerk)]).toEqual([rules[0], undefined]);
+  expect([pay, clerk].map(({ definition }) => internalsOf(ai).policies.ruleFor(definition))).toEqual([
+    rules[0],
+    undefined,
+  ]);
 });
 
 describe('refused when defined', () => {

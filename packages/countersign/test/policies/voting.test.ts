@@ -1,5 +1,7 @@
 // Votes: who may cast one, when they settle a request, and what an edit does to them.
+
 import { approve, reject } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { describe, expect, test } from 'vitest';
 import { openBank, PLACES, TWO } from './bank.ts';
 
@@ -80,11 +82,13 @@ describe.each(PLACES)('a request with a policy (%s)', (place) => {
   test('decisions as data count in the same way, and those of an earlier round are refused', async () => {
     const { runs, ask, paid, pending } = openBank({ place });
     const card = await ask();
-    await runs.resume('run', [approve(card.part, { edit: { amount: 5 }, by: 'ben' })]);
+    await internalsOf(runs).resume('run', [approve(card.part, { edit: { amount: 5 }, by: 'ben' })]);
     const again = await pending();
     for (const stale of [approve(card.part), reject(card.part)])
-      await expect(runs.resume('run', [stale], { by: 'anna' })).rejects.toMatchObject({ code: 'already-decided' });
-    await runs.resume('run', { approve: [again.part] }, { by: 'anna' });
+      await expect(internalsOf(runs).resume('run', [stale], { by: 'anna' })).rejects.toMatchObject({
+        code: 'already-decided',
+      });
+    await internalsOf(runs).resume('run', { approve: [again.part] }, { by: 'anna' });
     await runs.wait('run');
     expect(paid).toEqual([{ amount: 5, currency: 'EUR' }]);
   });

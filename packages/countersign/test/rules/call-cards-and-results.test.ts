@@ -1,5 +1,7 @@
 // A single call: the contents of its card, how often its input is read, and which errors become results for the model.
+
 import { ConflictError, countersign, type Message, memoryStore, type Tool, tool, UsageError, z } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
 import {
@@ -43,7 +45,7 @@ test.each([true, false])(
     const paid = vi.fn(() => 'paid');
     const pay = ai.defineTool({ name: 'pay', description: '', inputSchema: AMOUNT, needsApproval: gated }, paid);
     await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
-    expect(await ai.runs.rested('run')).toMatchObject({ status: 'done', text: 'Sorry.' });
+    expect(await internalsOf(ai.runs).rested('run')).toMatchObject({ status: 'done', text: 'Sorry.' });
     expect(outputs((await ai.runs.get('run')).messages)).toEqual([expect.stringContaining('does not fit its schema')]);
     expect(paid).not.toHaveBeenCalled();
   },
@@ -92,7 +94,7 @@ test('the options of the gate override those of the tool, and times are whole nu
   const asks = { risk: 'low', labels: ['money'], expiresIn: 10.5, remindAfter: 5.5 } as const;
   const config = { name: 'pay', description: '', ...asks, needsApproval: () => ({ risk: 'high' as const }) };
   await ai.defineAgent({ name: 'clerk', tools: [ai.defineTool(config, () => 'paid')] }).start('Pay.', { runId: 'run' });
-  await ai.runs.rested('run');
+  await internalsOf(ai.runs).rested('run');
   const card = only((await ai.runs.interrupts()).items);
   expect(card).toMatchObject({ risk: 'high', labels: ['money'], expiresAt: 1_000_011, remindAt: 1_000_006 });
 });
@@ -121,7 +123,7 @@ test('a body that mutates its input before it asks changes neither the card nor 
     return interrupt('Sure?');
   });
   await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
-  await ai.runs.rested('run');
+  await internalsOf(ai.runs).rested('run');
   const card = only((await ai.runs.interrupts()).items);
   expect(card.input).toEqual({ amount: 5 });
   await ai.runs.decide(card.id, { type: 'restart', resumed: 'yes' });

@@ -1,4 +1,5 @@
 // The flat form of `resume`: one list of decisions, each with its own kind.
+
 import {
   approve,
   ConflictError,
@@ -12,6 +13,7 @@ import {
   UsageError,
   z,
 } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { describe, expect, test } from 'vitest';
 import { calls, failureOf, faultsOf, nth, only, outputs, payTool, results, scripted, travelled } from './support.ts';
 
@@ -204,7 +206,7 @@ describe('a flat resume is accepted wherever a resume is', () => {
       expect(unclear.code).toBe('invalid-resume');
       expect(log).toEqual([]);
       if (through === 'chat') await clerk.chat({ runId: 'r' }).send({ resume: [approve(part)], by: 'ann' });
-      else await ai.runs.resume('r', [approve(part)], { by: 'ann' });
+      else await internalsOf(ai.runs).resume('r', [approve(part)], { by: 'ann' });
       await ai.runs.wait('r');
       expect(log).toEqual(['paid 1']);
       const { items } = await ai.runs.interrupts({ settled: true });

@@ -4,10 +4,10 @@ import {
   approve,
   InterruptSignal,
   interrupt,
-  type Metadata,
   reject,
   respond,
   restart,
+  type ToolRequestPart,
   tool,
   z,
 } from 'countersign';
@@ -27,6 +27,7 @@ import {
   travelled,
 } from './support.ts';
 
+type Metadata = NonNullable<ToolRequestPart['metadata']>;
 const PAY_5 = calls({ name: 'pay', ref: 'p', input: { amount: 5 } });
 
 describe('rule 9: the gate comes before the body', () => {

@@ -1,6 +1,6 @@
 // A stored run with a payment about to start, and its own journals: for tests of internal modules.
 import { countersign, memoryStore } from 'countersign';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { event, type RunEvent } from '../../src/core/run/event.ts';
 import { StoredRun } from '../../src/loop/stored-run.ts';
@@ -23,7 +23,7 @@ export async function approved() {
   const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
   const ask = ai.defineInterrupt({ name: 'ask', description: '' });
   await ai.defineAgent({ name: 'clerk', tools: [pay, ask] }).start('Pay.', { runId: 'run' });
-  await ai.runs.rested('run');
+  await internalsOf(ai.runs).rested('run');
   const [card] = (await ai.runs.interrupts({ tool: 'pay' })).items;
   await ai.runs.decide(card?.id ?? '', 'approve', { drive: false });
   const callId = (await trustedState(await loaded(kept))).turn?.calls[0]?.id ?? '';

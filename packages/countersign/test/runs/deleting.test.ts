@@ -1,5 +1,7 @@
 // Deleting ended runs: only the id is kept, so that the same run cannot start again by mistake.
+
 import { countersign, memoryStore } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 
@@ -23,7 +25,7 @@ test('a deleted run is gone, and cannot be started, decided or messaged again', 
   const [question = ''] = (await runs.interrupts()).items.map(({ id }) => id);
   await runs.decide(question, 'approve');
   expect(await runs.wait('order-7')).toMatchObject({ status: 'done', text: 'Paid.' });
-  await runs.left('order-7');
+  await internalsOf(runs).left('order-7');
 
   await runs.delete('order-7');
 

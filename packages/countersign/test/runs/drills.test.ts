@@ -1,8 +1,8 @@
 // Drills: requests that must be rejected. They look like any other until they are settled, and nothing can run in them.
-import { countersign, type DrillRequest, memoryStore, z } from 'countersign';
+import { countersign, memoryStore, z } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
-import type { Store } from 'countersign/store';
+import { type DrillRequest, internalsOf, type Store } from 'countersign/store';
 import { crashEverywhere, scriptedModel } from 'countersign/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { onMemory } from '../crash/subjects.ts';
@@ -54,7 +54,7 @@ function bank(store: Store, options: object = {}) {
 async function drilled(store: Store) {
   const place = bank(store);
   const { id } = await place.runs.drill(REQUEST);
-  const [interruptId = ''] = (await place.runs.rested(id)).pending;
+  const [interruptId = ''] = (await internalsOf(place.runs).rested(id)).pending;
   return { ...place, id, interruptId };
 }
 
@@ -79,7 +79,7 @@ describe.each(STORES)('on %s', (_name, open) => {
     const store = await opened();
     const { runs, clerk, id, interruptId } = await drilled(store);
     await clerk.start('Pay.', { runId: 'real', by: 'eve' });
-    const [real = ''] = (await runs.rested('real')).pending;
+    const [real = ''] = (await internalsOf(runs).rested('real')).pending;
     const shape = (value: object) => Object.keys(value).sort();
     const [drill, other] = [await runs.interrupt(interruptId), await runs.interrupt(real)];
     expect(shape(drill)).toEqual(shape(other));
@@ -151,7 +151,7 @@ test('a drill is decided under the policy of its tool, and a vote that settles n
   const config = { name: 'pay', description: '', inputSchema, needsApproval: { policy } };
   ai.defineAgent({ name: 'clerk', tools: [ai.defineTool(config, () => Promise.reject(new Error('It ran.')))] });
   const { id } = await ai.runs.drill(REQUEST);
-  const [interruptId = ''] = (await ai.runs.rested(id)).pending;
+  const [interruptId = ''] = (await internalsOf(ai.runs).rested(id)).pending;
   const deciding = ai.runs.decide(interruptId, 'approve', { by: 'eve' });
   await expect(deciding).rejects.toMatchObject({ code: 'not-allowed' });
   const first = await ai.runs.decide(interruptId, 'approve', { by: 'ann' });
@@ -170,11 +170,11 @@ test('a grant does not let a drill pass, and a drill gives no grant', async () =
   await expect(ai.grants.give(interruptId, grant, { by: 'ann' })).rejects.toMatchObject({ code: 'invalid-grant' });
   expect((await ai.grants.list()).items).toEqual([]);
   await clerk.start('Pay.', { runId: 'real', by: 'eve' });
-  const [real = ''] = (await runs.rested('real')).pending;
+  const [real = ''] = (await internalsOf(runs).rested('real')).pending;
   await runs.decide(real, 'approve', { by: 'ann', grant });
   await runs.settled();
   const { id } = await runs.drill({ ...REQUEST, input: { to: 'ACME', amount: 5 } });
-  expect((await runs.rested(id)).status).toBe('waiting');
+  expect((await internalsOf(runs).rested(id)).status).toBe('waiting');
   expect(ran.filter((what) => what === 'pay')).toHaveLength(1);
 });
 

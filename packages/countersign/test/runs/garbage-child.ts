@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { getHeapSpaceStatistics } from 'node:v8';
 import { countersign, memoryStore, z } from '../../src/index.ts';
-import type { Store } from '../../src/store.ts';
+import { internalsOf, type Store } from '../../src/store.ts';
 
 /** A store that forgets ended runs. */
 function forgetful(): Store {
@@ -42,9 +42,9 @@ const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
 async function run(count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const { id } = await clerk.start('Pay.');
-    const { pending } = await ai.runs.rested(id);
+    const { pending } = await internalsOf(ai.runs).rested(id);
     await ai.runs.decide(pending[0] ?? '', 'approve');
-    await ai.runs.rested(id);
+    await internalsOf(ai.runs).rested(id);
   }
 }
 

@@ -1,5 +1,7 @@
 // Listeners of a stored run: one that throws affects nothing else, and is not called again.
+
 import { approve, type Chunk, countersign, memoryStore, type RunEvent } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 
@@ -30,7 +32,7 @@ test.each([undefined, 'decision', 'tool-response', 'text'] as const)(
   async (type) => {
     const { clerk, runs, paid } = bank();
     const { id } = await clerk.start('Pay.');
-    const [card = ''] = (await runs.rested(id)).pending;
+    const [card = ''] = (await internalsOf(runs).rested(id)).pending;
     const { received, onChunk } = thrower(type);
     await runs.decide(card, 'approve', { onChunk });
     await runs.settled();
@@ -57,12 +59,12 @@ test('a chat whose listener throws still sends and decides', async () => {
 test('a listener of the run that throws does not affect the other listeners', async () => {
   const { clerk, runs } = bank();
   const received: string[] = [];
-  runs.listen('talk', () => {
+  internalsOf(runs).listen('talk', () => {
     throw new Error('The reader is gone.');
   });
-  runs.listen('talk', ({ chunk }) => received.push(chunk.type));
+  internalsOf(runs).listen('talk', ({ chunk }) => received.push(chunk.type));
   await clerk.start('Pay.', { runId: 'talk' });
-  expect(await runs.rested('talk')).toMatchObject({ status: 'waiting' });
+  expect(await internalsOf(runs).rested('talk')).toMatchObject({ status: 'waiting' });
   expect(received).toContain('text');
 });
 
@@ -81,7 +83,7 @@ test('onEvent does not receive a decision that came second', async () => {
   const received: string[] = [];
   const { clerk, runs } = bank(({ type }) => received.push(type), store);
   await clerk.start('Pay.', { runId: 'run' });
-  const [id = ''] = (await runs.rested('run')).pending;
+  const [id = ''] = (await internalsOf(runs).rested('run')).pending;
   await bank(undefined, store).runs.decide(id, 'reject', { drive: false });
   await expect(runs.decide(id, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
   expect(received).not.toContain('decision-made');
@@ -117,7 +119,7 @@ test('an async listener that rejects affects nothing and causes no unhandled rej
   const { stream, response } = clerk.generateStream({ prompt: 'Pay.', runId: 'run', onChunk: fail });
   expect((await typesIn(stream)).at(-1)).toBe('interrupt');
   const { interrupts } = await response;
-  await runs.resume('run', { approve: interrupts.map((part) => approve(part)) }, { onChunk: fail });
+  await internalsOf(runs).resume('run', { approve: interrupts.map((part) => approve(part)) }, { onChunk: fail });
   expect(await runs.wait('run')).toMatchObject({ status: 'done' });
   await new Promise(setImmediate);
   process.off('unhandledRejection', hear);

@@ -1,10 +1,11 @@
 // A store that does not answer: an aborted caller returns at once, and a later answer does no harm.
 import { countersign, memoryStore } from 'countersign';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute } from 'countersign/ui';
 import { expect, onTestFinished, test } from 'vitest';
 import { hear } from '../../src/loop/generate.ts';
+import type { Say } from '../../src/runs/requests/deciding.ts';
 
 /** A store that stops answering from the n-th request on. After `speakUp`, all open requests fail. */
 function silentStore(kept: Store) {
@@ -72,16 +73,15 @@ const drained = async (events: AsyncIterable<unknown>) => {
   for await (const _ of events);
   return 'ended';
 };
-const says: Parameters<Desk['ai']['runs']['speak']>[1] = (run, kept) =>
-  hear(run, [{ role: 'user', content: [{ text: 'Well?' }] }], 'cancel', kept);
+const says: Say = (run, kept) => hear(run, [{ role: 'user', content: [{ text: 'Well?' }] }], 'cancel', kept);
 
 type Way = readonly [name: string, questions: number, (desk: Desk, signal: AbortSignal) => Promise<unknown>];
 
 const ways: readonly Way[] = [
   ['wait for the end', 2, ({ ai }, signal) => ai.runs.wait('asked', { until: 'end', signal })],
   ['wait for a run that runs', 2, ({ ai }, signal) => ai.runs.wait('held', { signal })],
-  ['speak in a run that runs', 3, ({ ai }, signal) => ai.runs.speak('held', says, { signal })],
-  ['speak in a run that waits', 1, ({ ai }, signal) => ai.runs.speak('asked', says, { signal })],
+  ['speak in a run that runs', 3, ({ ai }, signal) => internalsOf(ai.runs).speak('held', says, { signal })],
+  ['speak in a run that waits', 1, ({ ai }, signal) => internalsOf(ai.runs).speak('asked', says, { signal })],
   ['begin a chat', 2, ({ clerk }, abortSignal) => clerk.generate({ runId: 'new', prompt: 'Pay.', abortSignal })],
   ['say in a chat', 3, ({ clerk }, abortSignal) => clerk.generate({ runId: 'asked', prompt: 'Well?', abortSignal })],
   [

@@ -9,7 +9,7 @@ import {
   UsageError,
   z,
 } from 'countersign';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 
@@ -330,7 +330,7 @@ describe('a stored run, more cases', () => {
       tools: [payer],
     });
     const { id } = await clerk.start('Pay.');
-    await ai.runs.rested(id);
+    await internalsOf(ai.runs).rested(id);
     expect(only((await ai.runs.interrupts()).items)).toMatchObject({
       tool: 'pay',
       risk: 'high',
@@ -379,8 +379,8 @@ describe('a stored run, more cases', () => {
     );
     const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
     const { id } = await clerk.start('Pay.', { by: 'ann' });
-    await ai.runs.decide(only((await ai.runs.rested(id)).pending), 'approve');
-    await ai.runs.rested(id);
+    await ai.runs.decide(only((await internalsOf(ai.runs).rested(id)).pending), 'approve');
+    await internalsOf(ai.runs).rested(id);
     expect(seen).toEqual([{ user: 'ann' }]);
   });
 

@@ -1,6 +1,6 @@
 // Tokens of stored runs: recorded with each reply, added up, and listed without reading events.
-import { approve, countersign, memoryStore, type Usage, z } from 'countersign';
-import { timelineOf } from 'countersign/request';
+import { approve, countersign, memoryStore, z } from 'countersign';
+import { timelineOf, type Usage } from 'countersign/request';
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
 import { scriptedModel, standInModel } from 'countersign/testing';

@@ -1,6 +1,6 @@
 // Which events share one append, and that no call acts before its start is durable.
 import { countersign, memoryStore, ProviderError, z } from 'countersign';
-import type { Append, Store } from 'countersign/store';
+import { type Append, internalsOf, type Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 
@@ -66,7 +66,7 @@ async function paused(script: readonly ScriptStep[], leaseMs?: number) {
   const watching = watched();
   const { clerk, ...rest } = bank(script, watching.store, leaseMs);
   const { id } = await clerk.start('Pay.', { runId: 'run' });
-  const { pending } = await rest.runs.rested(id);
+  const { pending } = await internalsOf(rest.runs).rested(id);
   return { ...watching, watching, ...rest, clerk, id, card: pending[0] ?? '' };
 }
 
@@ -75,7 +75,7 @@ test('a pause is one append, a decision with the start of its call another, and 
   expect(appends.map(typesOf)).toEqual([['user-spoke', 'model-replied', 'call-interrupted']]);
   expect(appends[0]?.claim?.how).toBe('pass');
   await runs.decide(card, 'approve');
-  expect(await runs.rested('run')).toMatchObject({ status: 'done', text: 'Paid.' });
+  expect(await internalsOf(runs).rested('run')).toMatchObject({ status: 'done', text: 'Paid.' });
   expect(appends.slice(1).map(typesOf)).toEqual([
     ['decision-made', 'call-started'],
     ['call-settled', 'model-replied'],
@@ -109,7 +109,7 @@ test('a decision on a run claimed by another process is recorded but starts noth
   expect(payments).toEqual([]);
   await store.release(id, 'somebody else');
   await runs.drive(id);
-  expect(await runs.rested(id)).toMatchObject({ status: 'done' });
+  expect(await internalsOf(runs).rested(id)).toMatchObject({ status: 'done' });
   expect(payments).toEqual([5]);
 });
 
@@ -145,7 +145,7 @@ test('a decision whose answer was lost is found in the store and continues', asy
     away();
   };
   await runs.decide(card, 'approve');
-  expect(await runs.rested('run')).toMatchObject({ status: 'done', pending: [] });
+  expect(await internalsOf(runs).rested('run')).toMatchObject({ status: 'done', pending: [] });
   expect(payments).toEqual([5]);
   expect(appends.slice(1).map(typesOf)).toEqual([
     ['decision-made', 'call-started'],
@@ -171,7 +171,7 @@ test.each([
       away();
     };
     await runs.decide(card, 'approve');
-    expect(await runs.rested('run')).toMatchObject({ status: 'done', pending: [] });
+    expect(await internalsOf(runs).rested('run')).toMatchObject({ status: 'done', pending: [] });
     expect(payments).toEqual([5]);
   },
 );
@@ -188,7 +188,7 @@ test('a model that fails at once leaves a failed run, and the start is accepted'
   const { store, appends } = watched();
   const { clerk, runs } = bank([], store);
   await clerk.start('Pay.', { runId: 'run' });
-  expect(await runs.rested('run')).toMatchObject({ status: 'failed' });
+  expect(await internalsOf(runs).rested('run')).toMatchObject({ status: 'failed' });
   expect(appends.map(typesOf)).toEqual([['user-spoke', 'run-failed']]);
   expect(await runs.get('run')).toMatchObject({ status: 'failed', error: { code: 'provider-failed' } });
 });

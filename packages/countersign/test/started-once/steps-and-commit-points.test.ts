@@ -1,5 +1,7 @@
 // The context of a body: its steps are recorded before the body continues, and have no effect once the run is lost.
+
 import { countersign, memoryStore, type ToolConfig, type ToolContext, z } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
 import { eventually } from '../eventually.ts';
@@ -142,6 +144,6 @@ test('an ungated call runs even if its schema rejects its own output', async () 
     return 'paid';
   });
   await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
-  expect(await ai.runs.rested('run')).toMatchObject({ status: 'done' });
+  expect(await internalsOf(ai.runs).rested('run')).toMatchObject({ status: 'done' });
   expect(paid).toEqual([5]);
 });

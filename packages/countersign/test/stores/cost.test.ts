@@ -1,8 +1,10 @@
 // The cost of the stores: statements, bytes in the log, and how lists are read. Counted, never timed.
+
 import { DatabaseSync } from 'node:sqlite';
 import { countersign } from 'countersign';
 import { type PostgresPool, postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
+import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import type { InterruptQuery, RunStatus } from '../../src/runs/port/store.ts';
@@ -107,9 +109,9 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     const rounds = 20;
     for (let round = 0; round < rounds; round += 1) {
       const { id } = await clerk.start('Pay.');
-      const { pending } = await ai.runs.rested(id);
+      const { pending } = await internalsOf(ai.runs).rested(id);
       await ai.runs.decide(pending[0] ?? '', 'approve');
-      expect(await ai.runs.rested(id)).toMatchObject({ status: 'done', text: 'Paid.' });
+      expect(await internalsOf(ai.runs).rested(id)).toMatchObject({ status: 'done', text: 'Paid.' });
     }
     // PostgreSQL plans a prepared statement five times at most, unless it expects a plan for the values to be better.
     const counts = 'SELECT custom_plans::int AS planned, generic_plans::int AS reused FROM pg_prepared_statements';

@@ -1,7 +1,7 @@
 // Failed runs, and stores that fail for a moment: how a run is driven again, cancelled and waited for.
 import { setImmediate } from 'node:timers/promises';
 import { countersign, InvariantError, memoryStore, type PolicyConfig, ProviderError, type Runs, z } from 'countersign';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -343,7 +343,7 @@ describe.each(['release', 'read after the release'] as const)('a store that fail
     const { store, arm, isArmed } = failing();
     const { clerk, runs } = bank([asksToPay, 'Done.'], store);
     const { id } = await clerk.start('Hi.');
-    const [card = ''] = (await runs.rested(id)).pending;
+    const [card = ''] = (await internalsOf(runs).rested(id)).pending;
     arm();
     expect(await runs.decide(card, 'approve', { by: 'ann', drive: false })).toMatchObject({ by: 'ann' });
     expect(isArmed()).toBe(false);

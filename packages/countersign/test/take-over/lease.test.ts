@@ -1,6 +1,8 @@
 // How long a claim lasts when clocks change.
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { countersign, memoryStore } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { hasLapsed, momentBy } from '../../src/runs/journal/claim.ts';
@@ -56,7 +58,7 @@ test("no body starts after its claim lapsed, even if the store's clock was set b
   const pay = ai.defineTool({ name: 'pay', description: '' }, paid);
   vi.spyOn(kept, 'renew').mockImplementation(() => new Promise(() => undefined));
   await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
-  await ai.runs.rested('run');
+  await internalsOf(ai.runs).rested('run');
   expect(paid).not.toHaveBeenCalled();
 });
 
@@ -65,7 +67,7 @@ test('by default, a claim and the next search of a worker take less than ten sec
   const append = vi.spyOn(store, 'append');
   const ai = countersign({ model: scriptedModel(['Done.']), store });
   const { id } = await ai.defineAgent({ name: 'clerk' }).start('Go.');
-  await ai.runs.rested(id);
+  await internalsOf(ai.runs).rested(id);
   const leases = append.mock.calls.flatMap(([{ claim }]) => (claim ? [claim.leaseMs] : []));
   const SEARCH_MS = 1_000;
   expect(Math.max(...leases) + SEARCH_MS).toBeLessThan(9_000);

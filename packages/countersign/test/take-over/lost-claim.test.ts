@@ -1,7 +1,7 @@
 // A process that drives a run while another interferes: it stops the work it may not finish, and completes the work
 // that only it can do.
 import { countersign, memoryStore, type Runs, z } from 'countersign';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { afterStarts, changedStore } from '../changed-store.ts';
@@ -181,7 +181,8 @@ const WAYS = [
   ['by its id', (runs: Runs, asked: string) => runs.decide(asked, 'approve')],
   [
     'with resume',
-    async (runs: Runs, asked: string) => runs.resume('run', { approve: (await runs.interrupt(asked)).part }),
+    async (runs: Runs, asked: string) =>
+      internalsOf(runs).resume('run', { approve: (await runs.interrupt(asked)).part }),
   ],
 ] as const;
 
@@ -253,7 +254,7 @@ test.each([
   });
   await one.clerk.start('Go.', { runId: 'run' });
   await asked.promise;
-  const rested = one.runs.rested('run');
+  const rested = internalsOf(one.runs).rested('run');
   now += 2 * 60_000;
   const two = open(async () => 'Theirs.');
   if (how === 'cancelled') await two.runs.cancel('run');
@@ -277,7 +278,7 @@ test('a process that lost a run returns at once if no other process drives it', 
   const paid = vi.fn(() => 'paid');
   const pay = ai.defineTool({ name: 'pay', description: '' }, paid);
   await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
-  expect(await ai.runs.rested('run')).toMatchObject({ status: 'running' });
+  expect(await internalsOf(ai.runs).rested('run')).toMatchObject({ status: 'running' });
   expect(paid).not.toHaveBeenCalled();
 });
 
@@ -320,7 +321,7 @@ test.each([
     });
     const teller = ai.defineAgent({ name: 'teller', description: 'Pays.', tools: [pay] });
     await ai.defineAgent({ name: 'clerk', tools: isInside ? [teller] : [pay] }).start('Pay.', { runId: 'run' });
-    const { pending } = await ai.runs.rested('run');
+    const { pending } = await internalsOf(ai.runs).rested('run');
     await ai.runs.decide(pending[0] ?? '', 'approve', { by: 'bob' });
     await ai.runs.settled();
   }

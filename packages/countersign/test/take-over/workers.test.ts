@@ -1,7 +1,7 @@
 // Workers: stopping them and the runs, errors in onError, concurrency, and context lookups. A worker takes no run from
 // its own process.
-import { countersign, memoryStore, type StartedRun, z } from 'countersign';
-import type { Store } from 'countersign/store';
+import { countersign, memoryStore, z } from 'countersign';
+import type { StartedRun, Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';

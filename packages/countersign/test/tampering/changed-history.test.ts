@@ -1,10 +1,12 @@
 // A history that was changed in the store is detected, and nothing acts on it.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Countersign, countersign, memoryStore, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
+import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { afterAll, describe, expect, test } from 'vitest';
 import { linkAll } from '../../src/runs/port/chain.ts';
@@ -75,7 +77,7 @@ const changes: readonly (readonly [string, string])[] = [
 describe.each(changes)('after a change of the record: %s', (_name, sql) => {
   test.each([
     ['decide', ({ ai, id }) => ai.runs.decide(id, 'approve')],
-    ['resume', ({ ai }) => ai.runs.resume('one', { approve: [] })],
+    ['resume', ({ ai }) => internalsOf(ai.runs).resume('one', { approve: [] })],
     ['speak in the chat', ({ clerk }) => clerk.chat({ runId: 'one' }).send('Go on.')],
   ] as const satisfies readonly (readonly [
     string,

@@ -3,13 +3,13 @@ import {
   type Countersign,
   countersign,
   type GenerateResponse,
-  type InterruptKind,
   memoryStore,
   type RunInterrupt,
   type Runs,
   type ToolRequestPart,
   z,
 } from 'countersign';
+import type { InterruptKind } from 'countersign/request';
 import { scriptedModel } from 'countersign/testing';
 import { expectTypeOf } from 'vitest';
 
@@ -96,6 +96,24 @@ for (const question of items) {
   } else await ai.runs.decide(question, { type: 'approve', edit: { anything: 1 } });
 }
 await ai.runs.decide('id', { type: 'approve', edit: { anything: 1 } }, { digest: 'd' });
+
+// A list of the questions of one tool is typed by the tool, and so are the decisions on them.
+for (const question of (await ai.runs.interruptsOf(pay, { kind: 'approval' })).items) {
+  expectTypeOf(question).toExtend<RunInterrupt>();
+  expectTypeOf(question.input.amount).toEqualTypeOf<number>();
+  await ai.runs.decide(question, { type: 'approve', edit: { ...question.input, amount: 5 } }, { by: 'ann' });
+  // @ts-expect-error the edit must fit the input schema
+  await ai.runs.decide(question, { type: 'approve', edit: { amount: '5' } });
+}
+for (const question of (await ai.runs.interruptsOf(ask)).items) {
+  await ai.runs.decide(question, { type: 'respond', output: 'yes' });
+  // @ts-expect-error the answer must fit the output schema
+  await ai.runs.decide(question, { type: 'respond', output: 5 });
+}
+for (const question of (await ai.runs.interrupts({ tool: 'pay' })).items)
+  await ai.runs.decide(question, { type: 'approve', edit: { anything: 1 } });
+// @ts-expect-error a name instead of a tool
+await ai.runs.interruptsOf('pay');
 // @ts-expect-error an unknown decision
 await ai.runs.decide('id', 'aprove');
 

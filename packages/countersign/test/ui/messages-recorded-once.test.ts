@@ -1,6 +1,8 @@
 // A message posted by a browser is recorded once and answered, even after lost responses and dead processes.
+
 import { countersign, memoryStore } from 'countersign';
 import type { Store } from 'countersign/store';
+import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute, type LoadedChat } from 'countersign/ui';
 import { describe, expect, test, vi } from 'vitest';
@@ -311,7 +313,7 @@ test.each([6, 7] as const)('a user who writes during a reply sees only the next 
   await begun.promise;
   await page.chat.stop();
   await slow;
-  const listens = vi.spyOn(ai.runs, 'speak');
+  const listens = vi.spyOn(internalsOf(ai.runs), 'speak');
   const next = page.say('two');
   await eventually(() => expect(listens).toHaveBeenCalled());
   mayEnd.resolve();

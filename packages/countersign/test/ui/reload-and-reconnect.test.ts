@@ -1,6 +1,6 @@
 // Reload, a second tab, a lost connection: the current message again, and updates on decisions made elsewhere.
 import { countersign, memoryStore } from 'countersign';
-import type { Store } from 'countersign/store';
+import { internalsOf, type Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';
@@ -117,7 +117,13 @@ test('a client that joins during a reply receives it from the beginning', async 
     id: 'chat-1',
     messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Look' }] }],
   });
-  await expect.poll(() => ai.runs.find('chat-1').then((found) => found?.run.version)).toBeGreaterThan(2);
+  await expect
+    .poll(() =>
+      internalsOf(ai.runs)
+        .find('chat-1')
+        .then((found) => found?.run.version),
+    )
+    .toBeGreaterThan(2);
   const joined = get(`${url}/chat-1/stream`);
   go();
   const [one, two] = await Promise.all([first, joined]);
@@ -254,7 +260,7 @@ test('the same message posted again is recorded once', async () => {
   const three = await post(url, body);
   for (const { text } of [one, two, three]) expect(text).toContain('Hello.');
   // A second start may have called the model before it lost; nothing of that is recorded.
-  const { events = [] } = (await ai.runs.find('chat-1')) ?? {};
+  const { events = [] } = (await internalsOf(ai.runs).find('chat-1')) ?? {};
   expect(events.map(({ type }) => type)).toEqual(['user-spoke', 'model-replied']);
 });
 

@@ -1,6 +1,8 @@
 // POST /agui/{agent}: runs an agent for AG-UI clients. The run is a chat in the store, so everything the chat promises holds.
+
 import { z } from '@hono/zod-openapi';
 import { type ErrorCode, UsageError } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import type { HttpProblem, LoadedChat } from 'countersign/ui';
 import { createChats } from '../api/chats.ts';
 import { unknownAgent } from '../api/run-answer.ts';
@@ -75,7 +77,7 @@ export function agUiEndpoints(services: Services) {
           );
         if (!run && !said && input.resume?.length) throw unknownThread(input.threadId);
         // The model's reply is only streamed if someone listens when it starts, which the first decision may cause.
-        const stopListening = ai.runs.listen(runId, () => undefined);
+        const stopListening = internalsOf(ai.runs).listen(runId, () => undefined);
         try {
           const resuming = { runId, person, address: services.addressOf(request) };
           const refused = await resume(services, resuming, input.resume ?? []);

@@ -1,6 +1,7 @@
 // Grants: list, read, revoke, simulate. People see the grants that they gave, and those of requests that they can see.
 import { z } from '@hono/zod-openapi';
-import { type GrantView, type RunInterrupt, type SimulatedGrant, UsageError } from 'countersign';
+import { type RunInterrupt, UsageError } from 'countersign';
+import type { GrantView, SimulatedGrant } from 'countersign/store';
 import { keptPage } from '../access.ts';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';

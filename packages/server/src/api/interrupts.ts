@@ -1,7 +1,7 @@
 // Requests to people: list, read, hold.
 import { z } from '@hono/zod-openapi';
-import { type InterruptListOptions, type RunInterrupt, UsageError } from 'countersign';
-import type { Page } from 'countersign/store';
+import { type RunInterrupt, UsageError } from 'countersign';
+import type { InterruptListOptions, Page } from 'countersign/store';
 import { keptPage } from '../access.ts';
 import { defined } from '../defined.ts';
 import { holdsOf, releaseHold, takeHold } from '../holds.ts';

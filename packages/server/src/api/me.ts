@@ -1,6 +1,8 @@
 // The caller and the agents: /me and /agents.
+
 import { z } from '@hono/zod-openapi';
 import type { Agent, Countersign } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { endpoint, json } from '../http/endpoint.ts';
 import { type AgentInfo, AgentShape, type Me, MeShape } from '../schemas/person.ts';
 import type { Services } from './services.ts';
@@ -46,7 +48,7 @@ function agentInfo(ai: Countersign, { name, definition, suggestions }: Agent): A
 function asksOf(ai: Countersign, definition: Definition): AgentInfo['tools'][number]['asks'] {
   const { body, needsApproval } = definition;
   if (!body) return 'question';
-  const byRule = ai.asksByRule({ definition });
+  const byRule = internalsOf(ai).policies.asksByRule(definition);
   if (byRule === 'always' || (needsApproval && typeof needsApproval !== 'function')) return 'always';
   return needsApproval ? 'sometimes' : byRule;
 }

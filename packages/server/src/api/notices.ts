@@ -1,5 +1,6 @@
 // Notices: channels and their deliveries, for callers who reach everything; and what the caller wants to be told.
-import { type NoticePreferences, UsageError } from 'countersign';
+import { UsageError } from 'countersign';
+import type { NoticePreferences } from 'countersign/store';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';

@@ -5,7 +5,8 @@
 // without a usable key needs an operator (`countersign passkeys reset`), because revoking must not reopen the first enrolment.
 import { hash, randomBytes } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
-import { type Json, type Passkey, signingChallenge, UsageError } from 'countersign';
+import { type Json, UsageError } from 'countersign';
+import { type Passkey, signingChallenge } from 'countersign/store';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Caller } from '../identity/identify.ts';
 import type { Person } from '../identity/person.ts';

@@ -1,5 +1,6 @@
 // Runs as the API returns them, with their requests.
-import { type Countersign, type ListedRun, UsageError } from 'countersign';
+import { type Countersign, UsageError } from 'countersign';
+import type { ListedRun } from 'countersign/store';
 import type { Access } from '../access.ts';
 import { holdsOf } from '../holds.ts';
 import type { Person } from '../identity/person.ts';

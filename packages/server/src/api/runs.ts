@@ -1,6 +1,7 @@
 // Runs: list, read, cancel, resume, verify.
 import { z } from '@hono/zod-openapi';
-import { ConflictError, evidenceText, type ListedRun } from 'countersign';
+import { ConflictError, evidenceText } from 'countersign';
+import type { ListedRun } from 'countersign/store';
 import { keptPage } from '../access.ts';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';

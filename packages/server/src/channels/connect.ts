@@ -1,5 +1,6 @@
 // Connects channels with the server: notices link to its pages, and go only to people with access to the request.
-import type { Recipient, RunInterrupt } from 'countersign';
+import type { RunInterrupt } from 'countersign';
+import type { Recipient } from 'countersign/store';
 import type { Services } from '../api/services.ts';
 import { personById } from '../identity/person-by-id.ts';
 import type { AppOptions } from '../options.ts';
@@ -16,7 +17,7 @@ export function connectChannels(
   // A second app may serve the same instance.
   for (const channel of channels) {
     channel.connect?.(ai.runs.notes);
-    if (ai.notices.here.get(channel.name) !== channel) ai.addChannel(channel);
+    if (ai.notices.here.get(channel.name) !== channel) ai.notices.add(channel);
   }
   if (ai.notices.here.size > 0 && publicUrl === undefined)
     log('warn', 'channels', { message: 'Notices have no links: pass `publicUrl`, the address that people use.' });

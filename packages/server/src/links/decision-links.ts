@@ -2,8 +2,9 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { ConflictError, type DecisionInput, type Recipient, type RunInterrupt, UsageError } from 'countersign';
+import { ConflictError, type DecisionInput, type RunInterrupt, UsageError } from 'countersign';
 import { type FormProblem, readForm } from 'countersign/request';
+import { internalsOf, type Recipient } from 'countersign/store';
 import { problemsOf } from 'countersign/ui';
 import { rolesOf } from '../access.ts';
 import { decidableRequest, recordDecision } from '../api/record-decision.ts';
@@ -55,7 +56,7 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
     const { votes = [], assignedTo = null } = card.progress ?? {};
     if (votes.some(({ isYours, onBehalfOf }) => isYours || onBehalfOf === person.id)) return undefined;
     if (assignedTo === null || assignedTo === person.id) return card;
-    const voters = await ai.runs.votersFor(person.id, rolesOf(person));
+    const voters = await internalsOf(ai.runs).votersFor(person.id, rolesOf(person));
     return voters.some(({ onBehalfOf }) => onBehalfOf === assignedTo) ? card : undefined;
   }
 

@@ -1,6 +1,6 @@
 // The pages of a decision link: look, confirm, done. They need no JavaScript and show everything that the decision is about.
-import type { DecideResult, DecisionInput, Json, Preview } from 'countersign';
-import { type FormProblem, shownPolicy } from 'countersign/request';
+import type { DecideResult, DecisionInput, Json } from 'countersign';
+import { type FormProblem, type Preview, shownPolicy } from 'countersign/request';
 import { HEADINGS, KINDS } from '../cli/inbox/card-text.ts';
 import { jsonText } from '../cli/print/value-text.ts';
 import { visibleLine } from '../cli/print/visible-text.ts';

@@ -1,5 +1,6 @@
 // The rules of the MCP gateway: which calls run at once, which ones a person is asked about, and which ones are refused.
-import { type Condition, meets, type ToolDescription, z } from 'countersign';
+import { type ToolDescription, z } from 'countersign';
+import { type Condition, meets } from 'countersign/request';
 import { CommandFailure, EXIT } from '../cli/failure.ts';
 import { defined } from '../defined.ts';
 import { hashOf } from './hash-of.ts';

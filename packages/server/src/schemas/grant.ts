@@ -1,6 +1,6 @@
 // Schemas of grants.
 import { z } from '@hono/zod-openapi';
-import type { GrantDetails, GrantSimulation, GrantView } from 'countersign';
+import type { GrantDetails, GrantSimulation, GrantView } from 'countersign/store';
 import { dataSchemaShape } from './data-schema.ts';
 import { nameShape, orNull, pageQuery } from './page.ts';
 

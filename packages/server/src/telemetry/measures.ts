@@ -1,5 +1,6 @@
 // The metrics of this process, in the text format of Prometheus.
-import type { Countersign, Usage } from 'countersign';
+import type { Countersign } from 'countersign';
+import type { Usage } from 'countersign/request';
 
 /** Upper bounds of the latency histogram, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;

@@ -1,7 +1,7 @@
 // Counts and logs what this process records: runs that start and rest, and decisions.
 import type { Countersign } from 'countersign';
 import { timelineOf } from 'countersign/request';
-import type { Append } from 'countersign/store';
+import { type Append, internalsOf } from 'countersign/store';
 import type { Log } from '../log.ts';
 import type { Measures } from './measures.ts';
 
@@ -45,7 +45,7 @@ export function watchRecords(ai: Countersign, { measures, log, logInputs }: Reco
     });
   }
 
-  return ai.onAppend((append, { agent }) => {
+  return internalsOf(ai).onAppend((append, { agent }) => {
     started(append);
     for (const entry of timelineOf(append.events))
       if (entry.type === 'model-replied' && entry.usage) measures.tokensUsed(agent, entry.usage);

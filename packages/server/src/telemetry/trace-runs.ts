@@ -1,5 +1,6 @@
 // Exports runs to OpenTelemetry from their records, so that a run that waited for days or moved between processes is one
 // trace with the right times.
+
 import { createHash } from 'node:crypto';
 import {
   type Context,
@@ -13,6 +14,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Countersign } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { Hub } from '../live/hub.ts';
 import { type RunSpan, RunSpans } from './run-spans.ts';
 
@@ -51,7 +53,7 @@ export function traceRuns(ai: Countersign, options: TraceOptions = {}): Tracing 
 
   async function exportRun(runId: string): Promise<void> {
     const spans = known.get(runId);
-    const loaded = await ai.runs.find(runId, { after: spans?.seq ?? 0 });
+    const loaded = await internalsOf(ai.runs).find(runId, { after: spans?.seq ?? 0 });
     // Spans are exported when a run pauses or ends.
     if (!loaded || loaded.run.status === 'running') return;
     const made = spans ?? new RunSpans(runId, loaded.run.agent);

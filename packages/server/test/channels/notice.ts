@@ -1,12 +1,6 @@
 // Notices about the request of a real run, as the outbox makes them.
-import {
-  type Countersign,
-  countersign,
-  memoryStore,
-  type Notice,
-  type NoticeType,
-  type RunInterrupt,
-} from 'countersign';
+import { type Countersign, countersign, memoryStore, type Notice, type RunInterrupt } from 'countersign';
+import type { NoticeType } from 'countersign/request';
 import { defineTeller, obedientModel } from '../server.ts';
 
 export type NoticedRequest = {

@@ -1,8 +1,10 @@
 // `countersign.config.ts` beside the agents: its policies and rules are applied, and its mistakes end the command.
+
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { memoryStore, type Tool } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { expect, onTestFinished, test } from 'vitest';
 import { findAgentsFile, loadAgentsFile } from '../../src/cli/runtime/agents-file.ts';
 
@@ -31,7 +33,7 @@ async function rulesOf(files: Readonly<Record<string, string>>, named: string) {
   const environment = { store: memoryStore(), model: {} as never, providers: {}, env: {} };
   const ai = loaded.kind === 'instance' ? loaded.ai : await loaded.make(environment);
   const tools = [...(ai.agents.get('clerk')?.definition.innerTools?.().values() ?? [])];
-  return tools.map((definition) => ai.ruleFor({ definition } as Tool)?.policy);
+  return tools.map((definition) => internalsOf(ai).policies.ruleFor(definition as Tool['definition'])?.policy);
 }
 
 async function loadFrom(files: Readonly<Record<string, string>>, named: string) {

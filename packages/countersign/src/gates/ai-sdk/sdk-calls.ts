@@ -1,6 +1,7 @@
 // The calls of AI SDK tools at the gate: how each tool asks, and the run that each call is.
 import type { ToolSet } from 'ai';
 import { NotPerformed } from '../../core/errors.ts';
+import { internalsOf } from '../../core/internals.ts';
 import type { Json } from '../../core/json.ts';
 import { countersign } from '../../countersign.ts';
 import type { Caller } from '../../loop/run.ts';
@@ -41,7 +42,7 @@ export function sdkCalls(
 ): SdkCalls {
   const ai = countersign({ store });
   // A call that is approved outside of its chat runs at once.
-  const gate = ai.callGate(name, { runsBodies: true });
+  const gate = internalsOf(ai).callGate(name, { runsBodies: true });
   const { chatId, expiresIn, titles, previews } = asking;
   const label = labelOf(chatId);
   const asks = { labels: [label], ...(expiresIn !== undefined && { expiresIn }) };

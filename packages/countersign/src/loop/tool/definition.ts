@@ -58,6 +58,11 @@ export type PolicyConfig<Input = any, C extends Context = Context> = Omit<
     readonly grants?: (Omit<GrantMaximum, 'expiresWithin'> & { readonly expiresWithin: Duration }) | false;
   };
 
+/** Carries the input that a policy reads; exists for the compiler only. */
+declare const policyInput: unique symbol;
+/** The name of a policy, as `definePolicy` returns it. Tools whose input the policy cannot read do not take it. */
+export type PolicyHandle<Input = any> = string & { readonly [policyInput]?: (input: Input) => void };
+
 /** Says which calls are allowed, ask, or are denied. Every rule that fits a call counts: `deny` beats `ask`, `ask` beats `allow`. */
 export type Rule = RuleMatch & {
   /**
@@ -95,8 +100,8 @@ export type PolicyFor = (request: PolicyRequest) => MaybePromise<string | Policy
 /** The request that a person sees before a gated call runs, and how long it waits. */
 export type Approval<Input = any, C extends Context = Context> = AskOptions & {
   readonly message?: string;
-  /** Who must decide: the name of a policy, or the policy itself. */
-  readonly policy?: string | PolicyConfig<Input, C>;
+  /** Who must decide: what `definePolicy` returned, the name of a policy, or the policy itself. */
+  readonly policy?: PolicyHandle<Input> | PolicyConfig<Input, C>;
   readonly [key: string]: unknown;
 };
 

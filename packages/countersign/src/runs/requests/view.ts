@@ -10,6 +10,7 @@ import { drillMark, isDrill, shownAgent } from '../../core/run/drill.ts';
 import type { Interrupt, InterruptKind, Preview, Reversibility } from '../../core/run/event.ts';
 import { fold, type State } from '../../core/run/state.ts';
 import { readUsage, type Usage } from '../../core/run/usage.ts';
+import type { AskedBy } from '../../loop/tool/definition.ts';
 import { checkChain } from '../port/chain.ts';
 import { forEachInTurns } from '../port/in-turns.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
@@ -47,6 +48,10 @@ export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'progress' | 
   /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
   readonly settlement: Settlement | Withdrawal | null;
 };
+
+/** A question of this tool. Its input can be spread into an edit. */
+export type RunInterruptOf<Input, Output> = Omit<RunInterrupt, 'input'> &
+  AskedBy<Input, Output> & { readonly input: Input extends object ? Input & Extract<Json, object> : Input & Json };
 
 /** A stored run without its events. */
 export type ListedRun = RunRecord & {

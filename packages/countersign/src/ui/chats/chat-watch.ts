@@ -1,4 +1,5 @@
 // Watches chats for changes of status: one watch of the store for all of them, one picture per chat for all its watchers.
+import { internalsOf } from '../../core/internals.ts';
 import { unlessAborted } from '../../models/abort.ts';
 import { unknownRun } from '../../runs/port/run-id.ts';
 import type { RunRecord } from '../../runs/port/store.ts';
@@ -143,7 +144,7 @@ class WatchedChat {
 
   async #read(): Promise<void> {
     const picture = this.#picture;
-    const loaded = await this.#runs.find(this.#chatId, { after: picture.seq });
+    const loaded = await internalsOf(this.#runs).find(this.#chatId, { after: picture.seq });
     if (!loaded) throw unknownRun(this.#chatId);
     for (const event of loaded.events) picture.apply(event);
     const { status, version } = loaded.run;

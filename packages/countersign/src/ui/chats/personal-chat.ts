@@ -1,5 +1,7 @@
 // A stored chat as one person may use it.
+
 import { UsageError } from '../../core/errors.ts';
+import { internalsOf } from '../../core/internals.ts';
 import type { Agent } from '../../loop/agent.ts';
 import type { LoadedRun, RunRecord } from '../../runs/port/store.ts';
 import type { Runs } from '../../runs/runs.ts';
@@ -28,7 +30,7 @@ export async function findChat(
   { runs, agent, mayRead, chatId, person }: PersonalChat,
   after = 0,
 ): Promise<LoadedRun | undefined> {
-  const loaded = await runs.find(chatId, { after });
+  const loaded = await internalsOf(runs).find(chatId, { after });
   if (!loaded) return undefined;
   // A person without access to the chat must not learn that it exists.
   if (loaded.run.agent !== agent.name || !(await mayRead(loaded.run, person))) throw unknownChat(chatId);

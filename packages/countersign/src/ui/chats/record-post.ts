@@ -2,6 +2,7 @@
 
 import { voteRights } from '../../core/authority/may-decide.ts';
 import { ConflictError, CountersignError, UsageError } from '../../core/errors.ts';
+import { internalsOf } from '../../core/internals.ts';
 import type { State } from '../../core/run/state.ts';
 import { hear } from '../../loop/generate.ts';
 import type { LoadedRun } from '../../runs/port/store.ts';
@@ -110,7 +111,7 @@ async function decide(
       ...(digest !== undefined && { digest }),
       ...(context && { context }),
     };
-    await runs.decide(interruptId, decision, options, read);
+    await internalsOf(runs).decide(interruptId, decision, options, read);
     return undefined;
   } catch (error) {
     // The card in the stream shows who decided, and how.
@@ -128,7 +129,7 @@ async function mayVote(runs: PersonalChat['runs'], interruptId: string, { id, ro
   const request = await runs.interrupt(interruptId);
   const { policies, requesters, progress } = request;
   const ballot = { votes: progress?.votes ?? [], requesters, escalatedTo: progress?.escalatedTo ?? [] };
-  return voteRights(policies, ballot, await runs.votersFor(id, roles)).mayVote;
+  return voteRights(policies, ballot, await internalsOf(runs).votersFor(id, roles)).mayVote;
 }
 
 type SpokenOptions = {
@@ -146,7 +147,7 @@ async function speak(
 ): Promise<void> {
   const { id: by, context } = person;
   const message = userMessage(posted, regenerate);
-  await runs.speak(
+  await internalsOf(runs).speak(
     chatId,
     (run, kept) => {
       // A message that is posted again is recorded once.

@@ -1,5 +1,6 @@
 // Streams a stored run, live and from the record, until it pauses or ends.
 
+import { internalsOf } from '../../core/internals.ts';
 import { isObject } from '../../core/json.ts';
 import type { FinishReason } from '../../core/run/event.ts';
 import type { Context } from '../../loop/tool/definition.ts';
@@ -28,7 +29,7 @@ const LIVE_BUFFER = 1_000;
 export function listenToRun({ runs, chatId }: PersonalChat): LiveUpdates {
   const updates = new Mailbox<Update>(LIVE_BUFFER);
   let replyWithGap: number | undefined;
-  const stop = runs.listen(chatId, (chunk) => {
+  const stop = internalsOf(runs).listen(chatId, (chunk) => {
     // After a gap the rest of a reply is useless until it is recorded.
     if (chunk.reply !== replyWithGap && !updates.offer({ type: 'live', ...chunk })) replyWithGap = chunk.reply;
   });
@@ -114,7 +115,7 @@ async function followRun(
   driving: RunStreamOptions['driving'],
 ): Promise<void> {
   try {
-    for await (const loaded of runs.follow(chatId, { after, signal }, driving))
+    for await (const loaded of internalsOf(runs).follow(chatId, { after, signal }, driving))
       updates.post({ type: 'loaded', loaded });
   } catch (error) {
     updates.post({ type: 'failed', error });
@@ -124,8 +125,8 @@ async function followRun(
 /** The run, if it has paused or ended and this process is not about to continue it. */
 async function restedRun({ runs, chatId }: PersonalChat, run: RunRecord): Promise<RunRecord | undefined> {
   if (!RESTING.has(run.status)) return undefined;
-  await runs.left(chatId);
-  const now = await runs.find(chatId, { after: run.version });
+  await internalsOf(runs).left(chatId);
+  const now = await internalsOf(runs).find(chatId, { after: run.version });
   return now && now.events.length === 0 && RESTING.has(now.run.status) ? now.run : undefined;
 }
 

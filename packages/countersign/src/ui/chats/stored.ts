@@ -1,5 +1,6 @@
 // A chat whose run is in a store. The record is the truth; the browser only sends messages and decisions.
 import type { Voter } from '../../core/authority/may-decide.ts';
+import { internalsOf } from '../../core/internals.ts';
 import type { LoadedRun } from '../../runs/port/store.ts';
 import { applyEvents } from '../../runs/requests/view.ts';
 import type { Person } from '../chat-options.ts';
@@ -94,7 +95,9 @@ export class StoredChat {
       id,
       voters: () => {
         // A directory that fails hides nothing from the person; the decision is checked again.
-        asked ??= runs.votersFor(id, roles).catch(() => [{ by: id, roles }]);
+        asked ??= internalsOf(runs)
+          .votersFor(id, roles)
+          .catch(() => [{ by: id, roles }]);
         return asked;
       },
     };

@@ -1,5 +1,5 @@
 // Times as the reader of a mail writes them.
-import type { Contact } from 'countersign';
+import type { Contact } from 'countersign/store';
 
 /** How a person reads dates. */
 export type Reading = Pick<Contact, 'locale' | 'timeZone'>;

@@ -1,7 +1,8 @@
 // What a mail says about one request, as data. The HTML and the text are made from it, so they say the same.
 
-import type { Json, Notice, Recipient } from 'countersign';
+import type { Json, Notice } from 'countersign';
 import { shownPolicy } from 'countersign/request';
+import type { Recipient } from 'countersign/store';
 import { type CardVote, type InterruptCard, interruptCard } from 'countersign/ui';
 import { momentText, type Reading } from './moment.ts';
 import type { MailTexts } from './texts.ts';

@@ -1,7 +1,8 @@
 // Writes mails about notices: who gets which letter, in which thread.
 import { randomUUID } from 'node:crypto';
 import { domainToASCII } from 'node:url';
-import type { Contact, Json, Notice, Recipient } from 'countersign';
+import type { Json, Notice } from 'countersign';
+import type { Contact, Recipient } from 'countersign/store';
 import { DeliveryError } from '../delivery-error.ts';
 import { addressIn, automaticHeaders, headerText, isAddress, messageIdOf, noticeHeaders, threadOf } from './headers.ts';
 import { htmlOf } from './html.ts';

@@ -1,6 +1,7 @@
 // The channel `slack`: messages about requests, with buttons and forms that decide them.
 import { z } from '@hono/zod-openapi';
-import type { Json, Notice, NoticeType } from 'countersign';
+import type { Json, Notice } from 'countersign';
+import type { NoticeType } from 'countersign/request';
 import { aFunction, aString, checkOptions, isStrings, option, optionsOf } from '../../check-options.ts';
 import { DeliveryError } from '../delivery-error.ts';
 import type { ServerChannel } from '../server-channel.ts';

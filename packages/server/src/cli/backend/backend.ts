@@ -1,14 +1,6 @@
 // The backend of a command: reads runs and decides requests, on a store or through a server.
-import type {
-  DecideResult,
-  DecisionInput,
-  GateResult,
-  GrantListOptions,
-  GrantRequest,
-  InterruptListOptions,
-  RunListOptions,
-} from 'countersign';
-import type { Page, StoredEvent } from 'countersign/store';
+import type { DecideResult, DecisionInput, GateResult, GrantRequest } from 'countersign';
+import type { GrantListOptions, InterruptListOptions, Page, RunListOptions, StoredEvent } from 'countersign/store';
 import type { Absent, GateAsk, GateReport, GateStart, InsightFilters } from '../../client/client.ts';
 import type { Insights } from '../../insights/settled-requests.ts';
 import type { Absence } from '../../schemas/absence.ts';

@@ -5,13 +5,12 @@ import {
   countersign,
   type DecisionInput,
   evidenceText,
-  type GateReport,
   type RunInterrupt,
   tool,
   UsageError,
   z,
 } from 'countersign';
-import type { RunRecord, Store } from 'countersign/store';
+import { type GateReport, internalsOf, type RunRecord, type Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
 import { EVERYTHING } from '../../access.ts';
 import { summaryOf } from '../../api/run-answer.ts';
@@ -93,7 +92,7 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     run: async (runId) => withoutInternals(await runs.get(runId)),
     events: async (runId) => {
       await runs.get(runId);
-      const loaded = await runs.find(runId);
+      const loaded = await internalsOf(runs).find(runId);
       return (loaded?.events ?? []).map((event, index) => ({ ...event, seq: index + 1 }));
     },
     follow: (runId, signal) => runs.events(runId, { signal }),

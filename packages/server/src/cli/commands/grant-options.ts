@@ -1,6 +1,7 @@
 // The options of `decide` that give a grant: how many calls, under which conditions, up to which sum, for how long.
 import type { Command } from 'commander';
-import type { Condition, GrantRequest, Json } from 'countersign';
+import type { GrantRequest, Json } from 'countersign';
+import type { Condition } from 'countersign/request';
 import { usageFailure } from '../failure.ts';
 import { wholeNumber } from './options.ts';
 import { parseAnswer } from './value.ts';

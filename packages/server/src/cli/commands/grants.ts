@@ -1,6 +1,6 @@
 // `countersign grants list|show|revoke`: approvals that cover the next calls too.
 import { Command, Option } from 'commander';
-import type { Condition } from 'countersign';
+import type { Condition } from 'countersign/request';
 import { defined } from '../../defined.ts';
 import type { Grant } from '../../schemas/grant.ts';
 import { timeText } from '../print/moment.ts';

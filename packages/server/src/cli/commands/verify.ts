@@ -1,7 +1,8 @@
 // `countersign verify <file>`: checks an evidence file without a store or a server.
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { type Evidence, type EvidenceProblem, type VerifiedEvidence, verifyEvidence } from 'countersign';
+import { type Evidence, verifyEvidence } from 'countersign';
+import type { EvidenceProblem, VerifiedEvidence } from 'countersign/store';
 import { CommandFailure, EXIT, type ExitCode } from '../failure.ts';
 import { count } from '../print/evidence-page.ts';
 import type { Output } from '../print/output.ts';

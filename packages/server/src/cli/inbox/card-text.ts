@@ -1,8 +1,8 @@
 // A request as lines of text: everything that the decision is about, safe to print.
 
 import { styleText } from 'node:util';
-import type { Json, Preview } from 'countersign';
-import { shownPolicy } from 'countersign/request';
+import type { Json } from 'countersign';
+import { type Preview, shownPolicy } from 'countersign/request';
 import type { Card } from '../backend/backend.ts';
 import { recordedText } from '../print/decision-text.ts';
 import { durationText, roughDuration, timeText } from '../print/moment.ts';

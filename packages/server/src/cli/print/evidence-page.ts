@@ -1,5 +1,6 @@
 // The evidence of a run as a page: one file without scripts, for reading and printing. The JSON file is what can be verified.
-import type { Evidence, EvidenceProblem, EvidenceQuestion, Json } from 'countersign';
+import type { Evidence, Json } from 'countersign';
+import type { EvidenceProblem, EvidenceQuestion } from 'countersign/store';
 import { escaped } from '../../pages/html.ts';
 import { decisionText } from './decision-text.ts';
 import { createTimeline, offsetText } from './timeline.ts';

@@ -1,6 +1,6 @@
 // A view of the timeline as lines of text: each step, its person, and its duration.
-import type { Decision, Json, Message, Part, Usage } from 'countersign';
-import { createTimeline as readTimeline, type TimelineEntry } from 'countersign/request';
+import type { Json, Message, Part } from 'countersign';
+import { type Decision, createTimeline as readTimeline, type TimelineEntry, type Usage } from 'countersign/request';
 import type { SequencedEvent } from '../backend/backend.ts';
 import { decisionText } from './decision-text.ts';
 import { durationText } from './moment.ts';

@@ -1,5 +1,5 @@
 // Counts of tokens as people read them.
-import type { Usage } from 'countersign';
+import type { Usage } from 'countersign/request';
 
 type Total = Pick<Usage, 'totalTokens'>;
 

@@ -1,5 +1,5 @@
 // Policies and votes in words.
-import type { Missing, Policy, Who } from 'countersign';
+import type { Missing, Policy, Who } from 'countersign/request';
 import type { CardProgress, CardVote } from 'countersign/ui';
 import { timeText } from './moment.ts';
 import { visibleLine } from './visible-text.ts';

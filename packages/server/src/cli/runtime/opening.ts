@@ -1,6 +1,6 @@
 // Opens what a command works on: a backend, or the user's agents on their store.
 import { type Countersign, countersign } from 'countersign';
-import type { Notes, Store } from 'countersign/store';
+import { internalsOf, type Notes, type Store } from 'countersign/store';
 import { demoAgents } from '../../demo/agents.ts';
 import { type ChosenModel, standIn as loadStandIn, modelFromEnvironment, STAND_IN } from '../../demo/environment.ts';
 import type { AppOptions } from '../../options.ts';
@@ -132,12 +132,10 @@ async function openAgentsOf(file: string | undefined, options: StoreOptions, ope
   return { ai, where, file, server, model: isModelUsed ? shown : undefined, close: () => store.close() };
 }
 
-/** The file may use a copy of the library that does not know `useDefaultModel`. */
 async function standInFor(ai: Countersign): Promise<OpenedAgents['model']> {
-  if (typeof ai.useDefaultModel !== 'function' || (process.env.COUNTERSIGN_MODEL || STAND_IN) !== STAND_IN)
-    return undefined;
+  if ((process.env.COUNTERSIGN_MODEL || STAND_IN) !== STAND_IN) return undefined;
   const { model, providers: _, ...shown } = await modelFromEnvironment();
-  return shown.demo && ai.useDefaultModel(model) ? shown : undefined;
+  return shown.demo && internalsOf(ai).useDefaultModel(model) ? shown : undefined;
 }
 
 function demoOn({ store, model, providers }: AgentsEnvironment): Countersign {

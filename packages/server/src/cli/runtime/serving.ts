@@ -1,5 +1,5 @@
 // Serves the user's agents until a signal: shared by `serve` and `dev`.
-import type { Stopped } from 'countersign';
+import type { Stopped } from 'countersign/store';
 import { jsonLines, type LogSink } from '../../log.ts';
 import { type RunningServer, serve } from '../../serve.ts';
 import { DEFAULT_URL } from '../commands/operations/link.ts';

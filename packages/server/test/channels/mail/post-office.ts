@@ -1,7 +1,8 @@
 // A real SMTP server whose mails are parsed, requests of real runs, and the channel between them.
 import type { AddressInfo } from 'node:net';
 import { type MailOptions, mail, type ServerChannel } from '@countersign/server';
-import { type Approval, type Countersign, type Json, type Notice, type NoticeType, z } from 'countersign';
+import { type Approval, type Countersign, type Json, type Notice, z } from 'countersign';
+import type { NoticeType } from 'countersign/request';
 import { scriptedModel } from 'countersign/testing';
 import { type ParsedMail, simpleParser } from 'mailparser';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';

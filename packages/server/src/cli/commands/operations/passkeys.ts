@@ -1,6 +1,6 @@
 // `countersign passkeys list|reset <person>`: for operators, when a person has lost all passkeys.
 import { Command } from 'commander';
-import { Passkeys } from 'countersign';
+import { Passkeys } from 'countersign/store';
 import { timeText } from '../../print/moment.ts';
 import type { Output } from '../../print/output.ts';
 import { visibleLine } from '../../print/visible-text.ts';

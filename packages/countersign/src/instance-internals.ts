@@ -1,0 +1,18 @@
+// What our own server and adapters use of an instance, beside its public members.
+import type { PolicyBook } from './loop/tool/policy-book.ts';
+import type { ModelInput } from './models/resolve.ts';
+import type { Appends } from './runs/driving/appends.ts';
+import type { Gates } from './runs/gates/gates.ts';
+
+export type InstanceInternals = {
+  readonly policies: PolicyBook;
+  /** The runs of one call each, by the name of their agent. */
+  readonly callGate: Gates['named'];
+  /**
+   * Calls the listener with everything that this process appends to stored runs, and the run, once it is durable. An append with an
+   * unknown outcome, because the store disconnected, may be left out. Returns a function that stops it.
+   */
+  readonly onAppend: Appends['listen'];
+  /** Sets the model of agents and calls that have none, if `countersign()` was given none. Returns whether an agent uses it. */
+  readonly useDefaultModel: (model: ModelInput) => boolean;
+};

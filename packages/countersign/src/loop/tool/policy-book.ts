@@ -1,0 +1,75 @@
+// The policies and rules that are defined on an instance.
+import { ruleSays } from '../../core/authority/rule.ts';
+import { UsageError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import type { PolicyConfig, Rule, ToolDefinition } from './definition.ts';
+import { checkPolicy, type Policies, refuseUnknownPolicy } from './policies.ts';
+import { checkRules } from './rules.ts';
+
+export class PolicyBook {
+  readonly named = new Map<string, PolicyConfig>();
+  readonly rules: Rule[] = [];
+  /** Who decides a request whose policies name nobody: anyone, unless a server says otherwise. */
+  defaultDeciders: Policies['defaultDeciders'];
+  readonly #roles: readonly string[] | undefined;
+  #isUsed = false;
+
+  constructor(rules: readonly Rule[], roles: readonly string[] | undefined) {
+    checkRules(rules, roles);
+    this.#roles = roles;
+    this.#isUsed = rules.length > 0;
+    this.rules.push(...rules);
+  }
+
+  /** Whether a policy was defined, by its name or with a tool: then some requests may be for people who did not start them. */
+  get isUsed(): boolean {
+    return this.#isUsed;
+  }
+
+  define(name: string, config: PolicyConfig): void {
+    checkPolicy(name, config, this.#roles);
+    if (this.named.has(name))
+      throw new UsageError('invalid-options', { policy: name }, `The policy ${name} is defined already.`);
+    this.named.set(name, config);
+    this.#isUsed = true;
+  }
+
+  /** Adds rules behind those that exist. */
+  apply(rules: readonly Rule[], agents: ReadonlyMap<string, unknown>): void {
+    checkRules(rules, this.#roles);
+    for (const { tool: name, policy } of rules) {
+      refuseUnknownPolicy(policy, this.named, 'A rule');
+      for (const one of [name ?? []].flat()) if (agents.has(one)) throw ruleForAgent(one);
+    }
+    this.rules.push(...rules);
+  }
+
+  /** Whether rules make calls of this tool ask, as far as what the tool declares says. */
+  asksByRule({ name, asks, body, innerTools }: ToolDefinition): 'always' | 'sometimes' | 'never' {
+    const { labels, risk, reversibility } = asks;
+    const call = { tool: name, agent: null, input: null, labels, risk, reversibility };
+    const asking = this.rules.filter(({ agent: _any, ...rule }) => {
+      const says = body && !innerTools ? ruleSays(rule, rule.then ?? 'ask', call) : undefined;
+      return says !== undefined && says !== 'allow';
+    });
+    if (asking.length === 0) return 'never';
+    return asking.some(({ where, agent }) => !where && agent === undefined) ? 'always' : 'sometimes';
+  }
+
+  /** A name of a policy is looked up when a run starts: a `countersign.config.ts` may define it after the tools. */
+  checkTool({ needsApproval }: ToolDefinition): void {
+    const { policy } = typeof needsApproval === 'object' ? needsApproval : {};
+    this.#isUsed ||= policy !== undefined;
+    if (isObject(policy)) checkPolicy(undefined, policy, this.#roles);
+  }
+
+  checkAgent(name: string): void {
+    if (this.rules.some(({ tool = [] }) => [tool].flat().includes(name))) throw ruleForAgent(name);
+  }
+}
+
+/** An agent asks in its own conversation, so such a rule would have no effect. */
+function ruleForAgent(name: string): UsageError {
+  const message = `A rule names ${name}, which is an agent. Name the tools of that agent instead.`;
+  return new UsageError('invalid-options', { agent: name }, message);
+}

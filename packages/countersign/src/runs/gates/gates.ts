@@ -1,0 +1,45 @@
+// The gates of an instance, by the name of the agent that their calls are recorded under.
+import { UsageError } from '../../core/errors.ts';
+import { GATES } from '../../core/run/gate-name.ts';
+import type { Driver } from '../../loop/run.ts';
+import type { Context } from '../../loop/tool/definition.ts';
+import { checkName } from '../../loop/tool/tool-config.ts';
+import type { Drives } from '../driving/driving.ts';
+import type { AgentPort } from '../driving/open-run.ts';
+import { CallGate } from './call-gate.ts';
+
+export class Gates {
+  readonly #drives: Drives;
+  readonly #driver: (context: Context | undefined) => Driver;
+  readonly #ports: Map<string, AgentPort>;
+  readonly #agents: ReadonlyMap<string, unknown>;
+  readonly #gates = new Map<string, CallGate>();
+
+  /** `ports` gets the port of each gate, so that its calls can be driven. `agents` are the names that gates cannot have. */
+  constructor(
+    drives: Drives,
+    driver: (context: Context | undefined) => Driver,
+    ports: Map<string, AgentPort>,
+    agents: ReadonlyMap<string, unknown>,
+  ) {
+    this.#drives = drives;
+    this.#driver = driver;
+    this.#ports = ports;
+    this.#agents = agents;
+    // Calls that other processes asked about can be decided here.
+    for (const name of GATES) this.named(name);
+  }
+
+  /** `runsBodies`: an approved call also runs with the body of its tool, wherever it is decided in this process. */
+  named(name: string, { runsBodies = false }: { readonly runsBodies?: boolean } = {}): CallGate {
+    if (this.#agents.has(name))
+      throw new UsageError('invalid-options', { gate: name }, `${name} is an agent. Give the gate another name.`);
+    const known = this.#gates.get(name);
+    if (known?.runsBodies === runsBodies) return known;
+    checkName('gate', name);
+    const calls = new CallGate(name, this.#drives, this.#driver, runsBodies);
+    this.#gates.set(name, calls);
+    this.#ports.set(name, calls.port);
+    return calls;
+  }
+}
