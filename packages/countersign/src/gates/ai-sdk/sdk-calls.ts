@@ -5,7 +5,7 @@ import type { Json } from '../../core/json.ts';
 import { countersign } from '../../countersign.ts';
 import type { Caller } from '../../loop/run.ts';
 import { askProblem } from '../../loop/tool/ask-options.ts';
-import type { Tool, ToolConfig } from '../../loop/tool/definition.ts';
+import type { Tool, ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
 import type { StandardSchema } from '../../loop/tool/schema.ts';
 import { tool } from '../../loop/tool/tool.ts';
 import type { CallGate } from '../../runs/gates/call-gate.ts';
@@ -41,7 +41,8 @@ export function sdkCalls(
 ): SdkCalls {
   const ai = countersign({ store });
   // A call that is approved outside of its chat runs at once.
-  const gate = ai.callGate(name, { runsBodies: true });
+  const definitions = new Map<string, ToolDefinition>();
+  const gate = ai.callGate(name, definitions);
   const { chatId, expiresIn, titles, previews } = asking;
   const label = labelOf(chatId);
   const asks = { labels: [label], ...(expiresIn !== undefined && { expiresIn }) };
@@ -56,7 +57,7 @@ export function sdkCalls(
       // The AI SDK cannot ask twice about one call.
       ...(preview !== undefined && { preview, onPreviewChange: 'reject' as const }),
     });
-    gate.add(definition);
+    definitions.set(name, definition);
   }
   return { runs: ai.runs, gate, label, vouch: (call) => void vouched.add(callKey(call)) };
 }

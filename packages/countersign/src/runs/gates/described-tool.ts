@@ -1,8 +1,9 @@
 // The tool of a call from outside, as its caller described it. It has no body here: its caller runs it.
 import { NotPerformed } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { defined, isObject, type Json } from '../../core/json.ts';
 import { describedSchema } from '../../loop/tool/data-schema.ts';
 import type { ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
+import type { Schema } from '../../loop/tool/schema.ts';
 import { tool } from '../../loop/tool/tool.ts';
 import type { JsonSchema } from '../../models/model.ts';
 
@@ -43,6 +44,31 @@ export function describedTool(description: ToolDescription): ToolDefinition {
     },
     notHere(rest.name),
   ).definition;
+}
+
+/** What can be recorded of a tool, for processes that decide its calls without its code. */
+export function descriptionOf(definition: ToolDefinition): ToolDescription {
+  const { name, asks, notice, title, input, output, idempotent } = definition;
+  const plain = defined({ ...asks, name, notice, title: typeof title === 'string' ? title : undefined });
+  const described = {
+    ...plain,
+    description: definition.spec().description,
+    ...(idempotent && { idempotent }),
+    ...defined({ inputSchema: schemaIn(input, name), outputSchema: schemaIn(output, name) }),
+  };
+  return described as ToolDescription;
+}
+
+/** Undefined if the schema is one of code only. */
+function schemaIn({ json }: Schema, name: string): JsonSchema | undefined {
+  try {
+    const schema = json();
+    describedSchema(schema, `the schema of tool ${name}`);
+    return Object.keys(schema).length > 0 ? schema : undefined;
+  } catch {
+    // Its owner checks the values.
+    return undefined;
+  }
 }
 
 /** The tool of a gate, without a body if it is a question. A tool that never asks asks here: that is what a gate is for. */
