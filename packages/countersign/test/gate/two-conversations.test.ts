@@ -65,8 +65,8 @@ test('conversations of one framework keep their own gates', async () => {
     parameters: inputSchema,
     execute: () => 'paid',
   });
-  const [first] = gateTools([pay], { ai, scope: 'ann' });
-  const [second] = gateTools([pay], { ai, scope: 'bob', asks: { pay: { needsApproval: () => false } } });
+  const [first] = gateTools([pay], { ai, key: 'ann' });
+  const [second] = gateTools([pay], { ai, key: 'bob', asks: { pay: { needsApproval: () => false } } });
   expect(await second.needsApproval(undefined as never, ACME, 'call-1')).toBe(false);
   expect(await first.needsApproval(undefined as never, ACME, 'call-1')).toBe(true);
 });
