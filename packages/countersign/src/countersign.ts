@@ -296,20 +296,17 @@ export class Countersign<C extends Context = Context> {
     return new Gate(calls, isTool ? tool.definition : tool);
   }
 
-  /**
-   * The runs of one call each, by the name of their agent. For adapters that build on them. `bodies`: an approved call also runs
-   * with the body of its tool, wherever it is decided in this process.
-   */
-  callGate(name: string, bodies?: ReadonlyMap<string, ToolDefinition>): CallGate {
+  /** The runs of one call each, by the name of their agent. For adapters that build on them. */
+  callGate(name: string): CallGate {
     if (!this.#drives) throw new UsageError('no-store', {}, 'A gate needs a store. Pass `store` to countersign().');
     if (this.#defined.has(name))
       throw new UsageError('invalid-options', { gate: name }, `${name} is an agent. Give the gate another name.`);
     const known = this.#gates.get(name);
-    if (known?.bodies === bodies && known) return known;
+    if (known) return known;
     checkName('gate', name);
     const driver = (context?: Context) =>
       prepareDriver(this.#settings, { model: ONE_CALL_MODEL, ...(context && { context }) }, undefined, 'leave-out');
-    const calls = new CallGate(name, this.#drives, driver, bodies);
+    const calls = new CallGate(name, this.#drives, driver);
     this.#gates.set(name, calls);
     this.#agents.set(name, calls.port);
     return calls;

@@ -3,7 +3,7 @@ import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
 import { anything, aString, checkOptions, type OptionKind, type OptionTable } from '../core/options.ts';
 import type { Countersign } from '../countersign.ts';
-import type { Approval, ApprovalContext, PolicyConfig, Title, ToolConfig } from '../loop/tool/definition.ts';
+import type { Approval, ApprovalContext, PolicyConfig, Title, Tool, ToolConfig } from '../loop/tool/definition.ts';
 import type { SchemaInput } from '../loop/tool/schema.ts';
 import { tool } from '../loop/tool/tool.ts';
 import { describedTool } from '../runs/gates/described-tool.ts';
@@ -62,7 +62,11 @@ export type FrameworkTool = {
   readonly description?: string | undefined;
   /** Its body gets the input as this schema parses it. */
   readonly inputSchema?: SchemaInput | undefined;
-};
+} & Partial<
+  Pick<ToolConfig, 'outputSchema' | 'inputJsonSchema' | 'outputJsonSchema' | 'labels' | 'onPreviewChange'>
+> & {
+    readonly title?: string | undefined;
+  };
 
 /** The calls of the tools of one conversation. */
 export class GatedCalls {
@@ -75,7 +79,7 @@ export class GatedCalls {
     const { ai, approve = tools.map(({ name }) => name), name = framework } = options;
     checkNames(options, new Set(tools.map((given) => given.name)));
     for (const given of tools)
-      if (approve.includes(given.name)) this.#gates.set(given.name, ai.gate(gated(given, options), { name }));
+      if (approve.includes(given.name)) this.#gates.set(given.name, ai.gate(askingTool(given, options), { name }));
   }
 
   /** Calls of other tools run as they would without a gate. */
@@ -135,12 +139,15 @@ export function checkNames(
   throw new UsageError('invalid-options', { unknown }, message);
 }
 
-/** The body comes with each call, from the framework. */
-function gated({ name, description = '', inputSchema }: FrameworkTool, options: GateToolsOptions<any>) {
-  const { body } = describedTool({ name });
-  const { title, preview, policy, asks } = options;
-  const { needsApproval = true, ...how } = asks?.[name] ?? {};
-  const config = defined({ name, description, inputSchema, ...how, title: title?.[name], preview: preview?.[name] });
+/** The tool as the gate knows it. Most bodies come with each call, from the framework. */
+export function askingTool(
+  { name, description = '', ...given }: FrameworkTool,
+  { title, preview, policy, asks }: Pick<GateToolsOptions<any>, 'title' | 'preview' | 'policy' | 'asks'>,
+  body: GateBody = describedTool({ name }).body as GateBody,
+): Tool {
+  const { needsApproval = true, ...how }: AskConfig = asks?.[name] ?? {};
+  const own = defined({ title: title?.[name], preview: preview?.[name] });
+  const config = { ...defined(given), ...how, ...own, name, description };
   return tool({ ...config, needsApproval: withPolicy(needsApproval, policy) } as never, body as never);
 }
 

@@ -24,7 +24,7 @@ import { refuseLarge } from '../port/run-limit.ts';
 import type { LoadedRun, RunRecord } from '../port/store.ts';
 import { errorIn } from '../requests/view.ts';
 import type { CancelOptions } from '../run-options.ts';
-import { type CallStatus, callStatus, editedInput } from './call-status.ts';
+import { type CallStatus, callStatus, decisionsIn } from './call-status.ts';
 import { describedTool, descriptionIn, gatedTool, type Opening } from './described-tool.ts';
 
 /** A call to ask about. `ref` and `metadata` are kept with it. */
@@ -44,6 +44,8 @@ export type CallRecord = {
   readonly input: Json;
   readonly edited: Json;
   readonly status: CallStatus;
+  /** The people who asked for it, voted or decided. */
+  readonly people: ReadonlySet<string | null>;
 };
 
 export type CallOptions = { readonly context?: Context | undefined; readonly caller?: Caller | undefined };
@@ -59,30 +61,22 @@ export const ONE_CALL_MODEL = silentModel('Done.');
 
 export class CallGate {
   readonly port: AgentPort;
-  readonly bodies: ReadonlyMap<string, ToolDefinition> | undefined;
   readonly #drives: Drives;
   /** The tools of calls that callers in this process have asked about, by call. */
   readonly #callTools = new Map<string, ToolDefinition>();
 
-  /** `bodies`: tools of an instance with a single caller. Its approved calls run with them, wherever they are decided in this process. */
-  constructor(
-    name: string,
-    drives: Drives,
-    driver: (context: Context | undefined) => Driver,
-    bodies?: ReadonlyMap<string, ToolDefinition>,
-  ) {
-    this.bodies = bodies;
+  constructor(name: string, drives: Drives, driver: (context: Context | undefined) => Driver) {
     this.#drives = drives;
-    this.port = portOf(
-      name,
-      (tool, key) => bodies?.get(tool) ?? this.#callTools.get(callId(tool, key)),
-      driver,
-      !bodies,
-    );
+    this.port = portOf(name, (call) => this.#callTools.get(call), driver);
   }
 
   get name(): string {
     return this.port.name;
+  }
+
+  /** The run of the call that these names identify. */
+  runIdOf(...names: readonly string[]): string {
+    return `gate.${shortHash(JSON.stringify([this.name, ...names]))}`;
   }
 
   /** The caller of a call passes its tool with it. Calls of other keys are not affected, whatever the names of their tools. */
@@ -272,13 +266,12 @@ function idOf({ status }: CallRecord): string | undefined {
 /** The tool of a run is the one that its caller passed with the call, or the one that the record describes. */
 function portOf(
   name: string,
-  toolOf: (tool: string, key: Json | undefined) => ToolDefinition | undefined,
+  toolOf: (call: string) => ToolDefinition | undefined,
   driver: (context: Context | undefined) => Driver,
-  awaitCaller: boolean,
 ): AgentPort {
   const withTools = (own: ReadonlyMap<string, ToolDefinition>): AgentPort => ({
     name,
-    limits: { maxTurns: 2, awaitCaller },
+    limits: { maxTurns: 2, awaitCaller: true },
     driver: (context) => ({ ...driver(context), tools: own }),
     tools: () => own,
     defined: () => own,
@@ -288,7 +281,7 @@ function portOf(
     forRun({ history, turn }) {
       const opening = readOpening(history.toArray()[0]);
       const { name: tool = '' } = turn?.calls[0] ?? {};
-      const own = toolOf(tool, opening?.key) ?? describedTool(descriptionIn(opening) ?? { name: tool });
+      const own = toolOf(callId(tool, opening?.key)) ?? describedTool(descriptionIn(opening) ?? { name: tool });
       return withTools(new Map([[own.name, own]]));
     },
   };
@@ -301,10 +294,8 @@ function openingMessage(tool: string, opening: Opening): Message {
   return { role: 'user', content: [{ text: `A program asks for a call of ${tool}.` }], metadata: { opening } };
 }
 
-/** The first releases of the AI SDK gate wrote it as content. */
 function readOpening(message: Message | undefined): Opening | undefined {
-  const part = message?.content[0];
-  const opening = message?.metadata?.opening ?? (part && 'data' in part ? part.data : undefined);
+  const opening = message?.metadata?.opening;
   return isObject(opening) ? (opening as Opening) : undefined;
 }
 
@@ -315,8 +306,9 @@ function recordOf({ run, events }: LoadedRun): CallRecord | undefined {
   const request = replied.content.find(isToolRequest)?.toolRequest;
   if (!request || !opening) return undefined;
   const { name: tool, ref, input } = request;
-  const edited = editedInput(events);
-  return { run, opening, tool, ref, input, edited: edited === undefined ? input : edited, status: callStatus(events) };
+  const { edited = input, people } = decisionsIn(events);
+  people.add(run.startedBy);
+  return { run, opening, tool, ref, input, edited, people, status: callStatus(events) };
 }
 
 const notGranted = (runId: string): UsageError =>

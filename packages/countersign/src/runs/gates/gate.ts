@@ -15,7 +15,6 @@ import { type Decision, isByDeadline, type Result } from '../../core/run/event.t
 import { bodyResult, failed, failedInBody } from '../../loop/call/result.ts';
 import type { Caller } from '../../loop/run.ts';
 import type { Context, ToolContext, ToolDefinition } from '../../loop/tool/definition.ts';
-import { shortHash } from '../port/chain.ts';
 import { interruptKey } from '../requests/card.ts';
 import { CANCEL_OPTIONS, type CancelOptions } from '../run-options.ts';
 import type { CallGate, CallRecord } from './call-gate.ts';
@@ -188,7 +187,7 @@ export class Gate<Input = any, Output = any> {
 
   /** The id of the run of a key. */
   runId(key: string): string {
-    return `gate.${shortHash(JSON.stringify([this.#calls.name, this.#tool.name, key]))}`;
+    return this.#calls.runIdOf(this.#tool.name, key);
   }
 
   #find(call: GateCallId): string {
