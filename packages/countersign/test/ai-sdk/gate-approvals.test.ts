@@ -7,8 +7,8 @@ import { open } from './run-attacks.ts';
 
 const GATES = {
   store: (): NonNullable<BankOptions['gate']> => {
-    const store = memoryStore();
-    return (tools, who) => gateTools(tools, { ...who, ai: countersign({ store }) });
+    const ai = countersign({ store: memoryStore() });
+    return (tools, who) => gateTools(tools, { ...who, ai });
   },
   secret: (): NonNullable<BankOptions['gate']> => (tools, who) =>
     gateTools(tools, { ...who, secret: 'a secret that is long enough to be one' }),

@@ -11,8 +11,8 @@ type ChatOf = (options: { id: string; transport: any; sendAutomaticallyWhen: any
 
 const GATES: Record<string, () => NonNullable<BankOptions['gate']>> = {
   store: () => {
-    const store = memoryStore();
-    return (tools, who) => gateTools(tools, { ...who, ai: countersign({ store }) });
+    const ai = countersign({ store: memoryStore() });
+    return (tools, who) => gateTools(tools, { ...who, ai });
   },
   secret: () => (tools, who) => gateTools(tools, { ...who, secret: 'a secret that is long enough to be one' }),
 };

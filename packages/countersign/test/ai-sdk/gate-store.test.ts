@@ -14,7 +14,8 @@ import { open } from './run-attacks.ts';
 const who = { key: 'chat-1', by: 'ann' };
 
 const withStore = (store: Store = memoryStore()): NonNullable<BankOptions['gate']> => {
-  return (tools, who) => gateTools(tools, { ...who, ai: countersign({ store }) });
+  const ai = countersign({ store });
+  return (tools, who) => gateTools(tools, { ...who, ai });
 };
 
 const lastPrompt = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));

@@ -8,8 +8,8 @@ import { type Bank, type BankOptions, openBank } from './bank.ts';
 const SECRET = 'a secret that is long enough to be one';
 
 const storeGate = (): NonNullable<BankOptions['gate']> => {
-  const store = memoryStore();
-  return (tools, who) => gateTools(tools, { ...who, ai: countersign({ store }) });
+  const ai = countersign({ store: memoryStore() });
+  return (tools, who) => gateTools(tools, { ...who, ai });
 };
 
 const secretGate: NonNullable<BankOptions['gate']> = (tools, who) => gateTools(tools, { ...who, secret: SECRET });

@@ -1,6 +1,8 @@
 // Law 6: two instances in one process, or two conversations of one, never change each other's gates.
 import { tool as agentTool } from '@openai/agents';
+import { tool as sdkTool } from 'ai';
 import { countersign, type GateResult, memoryStore, tool, z } from 'countersign';
+import { gateTools as gateSdkTools } from 'countersign/ai-sdk';
 import { gateTools } from 'countersign/openai-agents';
 import { expect, test } from 'vitest';
 
@@ -69,4 +71,44 @@ test('conversations of one framework keep their own gates', async () => {
   const [second] = gateTools([pay], { ai, key: 'bob', asks: { pay: { needsApproval: () => false } } });
   expect(await second.needsApproval(undefined as never, ACME, 'call-1')).toBe(false);
   expect(await first.needsApproval(undefined as never, ACME, 'call-1')).toBe(true);
+});
+
+test('chats of the AI SDK on one instance keep their own gates and bodies', async () => {
+  const ai = countersign({ store: memoryStore() });
+  const call = { toolCallId: 'call-1', messages: [] };
+  const chatOf = (by: string, needsApproval: boolean) =>
+    gateSdkTools({ pay: sdkTool({ inputSchema, needsApproval, execute: () => `paid by ${by}` }) }, { ai, key: by, by });
+  const ask = (by: string, needsApproval: boolean) => {
+    const { pay } = chatOf(by, needsApproval).tools as any;
+    return pay.onInputAvailable({ ...call, input: ACME });
+  };
+  await ask('ann', true);
+  await ask('bob', false);
+  await ask('cid', true);
+  const { items } = await ai.runs.interrupts();
+  expect(items.map(({ startedBy }) => startedBy).sort()).toEqual(['ann', 'cid']);
+  for (const { id, startedBy } of items) await ai.runs.decide(id, 'approve', { by: startedBy ?? '' });
+  for (const by of ['cid', 'ann'])
+    expect(await (chatOf(by, true).tools.pay as any).execute(ACME, call)).toBe(`paid by ${by}`);
+});
+
+test('a call whose process died before it asked is asked elsewhere under its own policy', async () => {
+  let now = Date.now();
+  const store = memoryStore({ now: () => now });
+  const policy = { deciders: { people: ['fay'] } };
+  const stuck = tool(
+    { name: 'pay', description: '', needsApproval: { policy }, preview: () => new Promise(() => undefined) },
+    () => 'paid',
+  );
+  void countersign({ store })
+    .gate(stuck)
+    .request(ACME, { key: 'k' })
+    .catch(() => undefined);
+  await expect.poll(async () => (await store.listRuns({ limit: 1 })).items).toHaveLength(1);
+  now += 60_000;
+  const { runs, gate } = ((ai) => ({ runs: ai.runs, gate: ai.gate({ name: 'pay' }) }))(countersign({ store }));
+  const id = pendingId(await gate.read({ key: 'k' }));
+  await expect(runs.decide(id, 'approve', { by: 'eve' })).rejects.toMatchObject({ code: 'not-allowed' });
+  await runs.decide(id, 'approve', { by: 'fay' });
+  expect(await gate.read({ key: 'k' })).toMatchObject({ status: 'approved' });
 });

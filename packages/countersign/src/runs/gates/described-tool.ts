@@ -2,7 +2,7 @@
 import { NotPerformed } from '../../core/errors.ts';
 import { defined, isObject, type Json } from '../../core/json.ts';
 import { describedSchema } from '../../loop/tool/data-schema.ts';
-import type { ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
+import type { PolicyConfig, ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
 import type { Schema } from '../../loop/tool/schema.ts';
 import { tool } from '../../loop/tool/tool.ts';
 import type { JsonSchema } from '../../models/model.ts';
@@ -15,8 +15,8 @@ export type ToolDescription = Pick<
   readonly name: string;
   readonly description?: string;
   readonly title?: string;
-  /** The name of a policy that is defined where the request is decided. */
-  readonly policy?: string;
+  /** Who decides: the name of a policy that is defined where the request is decided, or the policy itself. */
+  readonly policy?: string | PolicyConfig;
   /**
    * JSON Schema of the input, for edits. It is data: `$ref`, `pattern`, `patternProperties`, `uniqueItems` and `unevaluated…` are
    * shown but not checked, a required field with a default is optional, and an input that takes too long to check does not fit.
@@ -54,9 +54,16 @@ export function descriptionOf(definition: ToolDefinition): ToolDescription {
     ...plain,
     description: definition.spec().description,
     ...(idempotent && { idempotent }),
+    ...defined({ policy: policyIn(definition.needsApproval) }),
     ...defined({ inputSchema: schemaIn(input, name), outputSchema: schemaIn(output, name) }),
   };
   return described as ToolDescription;
+}
+
+/** Also a process that only has the record asks the right people. */
+function policyIn(needsApproval: ToolDefinition['needsApproval']): ToolDescription['policy'] {
+  const { policy } = typeof needsApproval === 'object' ? needsApproval : {};
+  return isObject(policy) && typeof policy.deciders === 'function' ? undefined : policy;
 }
 
 /** Undefined if the schema is one of code only. */
