@@ -1,13 +1,13 @@
 // A route with `streamText` whose payments wait for a person: `node agent.ts`. In your app, `reply` is the body of the route.
 import { convertToModelMessages, isStepCount, readUIMessageStream, streamText, tool, type UIMessage } from 'ai';
 import { countersign } from 'countersign';
-import { gate } from 'countersign/ai-sdk';
+import { gateTools } from 'countersign/ai-sdk';
 import { sqliteStore } from 'countersign/sqlite';
 import { asLanguageModel, standInModel } from 'countersign/testing';
 import { z } from 'zod';
 
 const model = asLanguageModel(standInModel()); // needs no key; yours is openai('gpt-5')
-const store = sqliteStore(':memory:'); // a file, or PostgreSQL, where it must survive
+const ai = countersign({ store: sqliteStore(':memory:') }); // a file, or PostgreSQL, where it must survive
 
 const tools = {
   pay: tool({
@@ -20,7 +20,8 @@ const tools = {
 
 /** Answers the messages of a browser. Your server says which chat and which person it is. */
 async function reply(messages: UIMessage[]): Promise<UIMessage> {
-  const gated = gate(tools, { store, chatId: 'chat-7', person: 'ann', mayDecide: () => true });
+  const policy = { deciders: { people: ['ann', 'bea'] } }; // by default, only the user who asks
+  const gated = gateTools(tools, { ai, key: 'chat-7', by: 'ann', policy });
   const received = await gated.receive(messages); // records decisions, and restores each gated call to its record
   const result = streamText({
     model,
@@ -40,10 +41,9 @@ const asked: UIMessage = { id: 'message-1', role: 'user', parts: [{ type: 'text'
 const paused = await reply([asked]);
 
 // The call waits. People decide in the chat, the inbox, by mail or in Slack, in any process; here, these lines do.
-const { runs } = countersign({ store });
-for (const { id, tool, input } of (await runs.interrupts()).items) {
+for (const { id, tool, input } of (await ai.runs.interrupts()).items) {
   console.log(`Waiting: ${tool} ${JSON.stringify(input)}`);
-  await runs.decide(id, 'approve', { by: 'bea' });
+  await ai.runs.decide(id, 'approve', { by: 'bea' });
 }
 
 // The next message of the browser continues the chat.

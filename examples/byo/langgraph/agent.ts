@@ -20,8 +20,9 @@ const pay = tool(async ({ to, amount }) => `Paid ${amount} to ${to}`, {
 const ai = countersign({ store: sqliteStore(':memory:') }); // A file, or PostgreSQL, where it must survive.
 const tools = gateTools([pay], {
   ai,
-  scope: (config) => config.configurable?.thread_id,
-  asks: { pay: { title: ({ to, amount }) => `Pay ${amount} to ${to}`, risk: 'high' } },
+  key: (config) => config.configurable?.thread_id,
+  title: { pay: ({ to, amount }) => `Pay ${amount} to ${to}` },
+  asks: { pay: { risk: 'high' } },
 });
 const agent = createAgent({
   model,

@@ -24,8 +24,9 @@ const tools = gateTools(
   { pay },
   {
     ai,
-    scope: 'chat-7', // Your server chooses the conversation.
-    asks: { pay: { title: ({ to, amount }) => `Pay ${amount} to ${to}`, risk: 'high' } },
+    key: 'chat-7', // Your server chooses the conversation.
+    title: { pay: ({ to, amount }) => `Pay ${amount} to ${to}` },
+    asks: { pay: { risk: 'high' } },
   },
 );
 const clerk = new Agent({ id: 'clerk', name: 'clerk', instructions: 'You pay invoices.', model, tools });

@@ -95,7 +95,7 @@ export class Countersign<C extends Context = Context> {
   get [INTERNALS](): InstanceInternals {
     return {
       policies: this.#policies,
-      callGate: (name, options) => this.#needed(this.#gates, 'A gate needs').named(name, options),
+      callGate: (name) => this.#needed(this.#gates, 'A gate needs').named(name),
       onAppend: (listener) => this.#needed(this.#stored, 'Runs live in').appends.listen(listener),
       useDefaultModel: (model) => {
         if (this.#settings.model !== undefined) return false;

@@ -24,7 +24,7 @@ export type BankOptions = {
   /** How a person decides: by the recipe's output, or by the AI SDK's approval. */
   readonly way: 'recipe' | 'approval';
   /** Undefined: without our gate. */
-  readonly gate?: (tools: any, who: { chatId: string; person: string; approve: string[] }) => Gated<any>;
+  readonly gate?: (tools: any, who: { key: string; by: string; approve: string[] }) => Gated<any>;
   /** Without our gate, and without our hardening of the recipe. */
   readonly published?: boolean;
   /** The rule of `transfer`, for the way `approval`. Default: every transfer needs approval. */
@@ -87,7 +87,7 @@ export async function openBank(options: BankOptions) {
   const server: Served = await serve(async (request) => {
     const { id, messages } = (await request.json()) as { id: string; messages: UIMessage[] };
     const person = request.headers.get('x-person') ?? '';
-    const gated = gate?.(tools, { chatId: id, person, approve: [] });
+    const gated = gate?.(tools, { key: id, by: person, approve: [] });
     const out = (stream: any) => (gated ? gated.send(stream) : stream);
     if (way === 'approval') {
       const received = gated ? await gated.receive(messages) : messages;

@@ -1,17 +1,17 @@
 // An answer to a question counts only under the id of that question, and only if it is a yes or a no.
-import { memoryStore } from 'countersign';
-import { gate } from 'countersign/ai-sdk';
+import { countersign, memoryStore } from 'countersign';
+import { gateTools } from 'countersign/ai-sdk';
 import { describe, expect, test } from 'vitest';
 import { type BankOptions, type ChatMessage, changed, type Part } from './bank.ts';
 import { open } from './run-attacks.ts';
 
 const GATES = {
   store: (): NonNullable<BankOptions['gate']> => {
-    const store = memoryStore();
-    return (tools, who) => gate(tools, { ...who, store });
+    const ai = countersign({ store: memoryStore() });
+    return (tools, who) => gateTools(tools, { ...who, ai });
   },
   secret: (): NonNullable<BankOptions['gate']> => (tools, who) =>
-    gate(tools, { ...who, secret: 'a secret that is long enough to be one' }),
+    gateTools(tools, { ...who, secret: 'a secret that is long enough to be one' }),
 };
 
 const approvalIds = (messages: readonly ChatMessage[]): string[] =>

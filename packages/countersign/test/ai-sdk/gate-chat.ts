@@ -1,9 +1,8 @@
 // The gate and a real chat client, which posts once everything is decided. Runs for each version of the AI SDK.
-import { type AbstractChat, DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, tool } from 'ai';
-import { memoryStore } from 'countersign';
-import { gate } from 'countersign/ai-sdk';
+import { type AbstractChat, DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
+import { countersign, memoryStore } from 'countersign';
+import { gateTools } from 'countersign/ai-sdk';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { eventually } from '../eventually.ts';
 import type { BankOptions, Part } from './bank.ts';
 import { open } from './run-attacks.ts';
@@ -12,10 +11,10 @@ type ChatOf = (options: { id: string; transport: any; sendAutomaticallyWhen: any
 
 const GATES: Record<string, () => NonNullable<BankOptions['gate']>> = {
   store: () => {
-    const store = memoryStore();
-    return (tools, who) => gate(tools, { ...who, store });
+    const ai = countersign({ store: memoryStore() });
+    return (tools, who) => gateTools(tools, { ...who, ai });
   },
-  secret: () => (tools, who) => gate(tools, { ...who, secret: 'a secret that is long enough to be one' }),
+  secret: () => (tools, who) => gateTools(tools, { ...who, secret: 'a secret that is long enough to be one' }),
 };
 
 export function gateChat(chatOf: ChatOf): void {
@@ -67,19 +66,17 @@ export function gateChat(chatOf: ChatOf): void {
     const bank = await open({
       way: 'approval',
       needsApproval: ({ amount }) => amount > 5,
-      gate: (tools, who) => gate(tools, { ...who, store }),
+      gate: (tools, who) => gateTools(tools, { ...who, ai: countersign({ store }) }),
     });
     const { messages } = await bank.say('pay');
-    const tools = { transfer: tool({ inputSchema: z.any(), execute: (): unknown => 'paid by the inbox' }) };
-    const { runs } = gate(tools, { chatId: 'chat-1', person: 'ann', store, approve: ['transfer'] });
+    const { runs } = countersign({ store });
     const [card] = (await runs.interrupts()).items;
-    await runs.decide(card?.id ?? '', { type: 'approve', edit: { to: 'bob', amount: 5 } }, { by: 'boss' });
-    await runs.wait(card?.runId ?? '', { until: 'end' });
+    await runs.decide(card?.id ?? '', { type: 'approve', edit: { to: 'bob', amount: 5 } }, { by: 'ann' });
     const { messages: after } = await bank.post(bank.decided(messages, true));
     expect(after.at(-1)?.parts.filter(({ type }) => type === 'tool-transfer')).toMatchObject([
-      { state: 'output-available', output: 'paid by the inbox' },
+      { state: 'output-available', output: { receipt: 1 } },
     ]);
-    expect(JSON.stringify(bank.prompts.at(-1))).toContain('paid by the inbox');
-    expect(bank.moved).toEqual([]);
+    expect(JSON.stringify(bank.prompts.at(-1))).toContain('"receipt":1');
+    expect(bank.moved).toEqual([{ to: 'bob', amount: 5 }]);
   });
 }

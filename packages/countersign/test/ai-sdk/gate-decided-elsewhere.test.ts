@@ -1,7 +1,7 @@
 // Gated calls that are decided outside the chat, or by a later version of the program.
 import { convertToModelMessages, generateText, jsonSchema, tool } from 'ai';
-import { type DecisionInput, memoryStore } from 'countersign';
-import { gate } from 'countersign/ai-sdk';
+import { countersign, type DecisionInput, memoryStore } from 'countersign';
+import { gateTools } from 'countersign/ai-sdk';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../eventually.ts';
@@ -9,25 +9,32 @@ import { type ChatMessage, type Part, userMessage } from './bank.ts';
 import { inputSchema, talk, toolsOf } from './conversation.ts';
 import { saying } from './model.ts';
 
-const who = { chatId: 'chat-1', person: 'ann' };
+const who = { key: 'chat-1', by: 'ann', policy: { deciders: { people: ['ann', 'boss'] } } };
+
+const PENDING = { type: 'tool-pay', toolCallId: 'call-1', input: { amount: 10 }, state: 'approval-requested' };
 
 /** A pending call of `pay`; `later` replaces fields of the tool in the program that decides it. */
 async function asked(later: object = {}) {
   const store = memoryStore();
   const pay = vi.fn((_input: unknown): unknown => 'paid');
-  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
   const question = await ask();
   const tools = { pay: { ...toolsOf({ pay }).pay, ...later } };
-  const { runs } = gate(tools, { ...who, store });
+  const ai = countersign({ store });
+  const { runs } = ai;
+  // The chat has continued with the later program.
+  const asking = { id: 'a', role: 'assistant', parts: [PENDING] };
+  await gateTools(tools, { ...who, ai }).receive([asking] as never[]);
   const [card] = (await runs.interrupts()).items;
   const decide = async (decision: DecisionInput) => {
     await runs.decide(card?.id ?? '', decision, { by: 'boss' });
-    return runs.wait(card?.runId ?? '');
+    await runs.settled();
+    await post({ state: 'approval-requested' }, userMessage('And?'));
   };
   const part = { type: 'tool-pay', toolCallId: 'call-1', input: { amount: 10 }, approval: { id: question.approvalId } };
   /** Posts the client's version of the call; returns the gate and the messages it received. */
   const post = async (said: object, ...after: ChatMessage[]) => {
-    const gated = gate(tools, { ...who, store });
+    const gated = gateTools(tools, { ...who, ai });
     const messages = [{ id: 'a', role: 'assistant', parts: [{ ...part, ...said }] }, ...after];
     return { gated, messages: (await gated.receive(messages as never[])) as any[] };
   };
@@ -80,8 +87,8 @@ describe('a new schema that does not accept the recorded input', () => {
       errorText: expect.stringContaining('does not fit'),
     });
     expect(pay).not.toHaveBeenCalled();
-    await runs.decide(card?.id ?? '', { type: 'approve', edit: { cents: 1000 } });
-    await runs.wait(card?.runId ?? '');
+    await runs.decide(card?.id ?? '', { type: 'approve', edit: { cents: 1000 } }, { by: 'boss' });
+    await shownPart();
     expect(pay).toHaveBeenCalledOnce();
   });
 
@@ -177,7 +184,7 @@ test('a schema that transforms the input does not block the chat', async () => {
     needsApproval: true,
     execute: pay,
   });
-  const { ask, resume } = talk({ pay }, () => gate({ pay: made }, { ...who, store }));
+  const { ask, resume } = talk({ pay }, () => gateTools({ pay: made }, { ...who, ai: countersign({ store }) }));
   expect(await resume(await ask(), true)).toMatchObject([{ type: 'tool-result', output: 'paid' }]);
   expect(pay).toHaveBeenCalledWith({ amount: '10' }, expect.anything());
 });

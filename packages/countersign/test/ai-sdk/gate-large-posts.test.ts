@@ -1,16 +1,24 @@
 // Large posts to a gate: limits are enforced, and the work grows with the size of the post.
 import { tool } from 'ai';
-import { memoryStore } from 'countersign';
-import { gate } from 'countersign/ai-sdk';
+import { countersign, memoryStore } from 'countersign';
+import { gateTools } from 'countersign/ai-sdk';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 
-const who = { chatId: 'chat-1', person: 'ann' };
+const who = { key: 'chat-1', by: 'ann' };
 const tools = { pay: tool({ inputSchema: z.object({ amount: z.number() }), execute: async () => 'paid' }) };
 const SECRET = 'a secret of at least thirty-two bytes!';
 const gates = [
-  ['with a store', () => gate(tools, { ...who, store: memoryStore(), approve: (_, input: any) => input.amount > 10 })],
-  ['with a secret', () => gate(tools, { ...who, secret: SECRET, approve: (_, input: any) => input.amount > 10 })],
+  [
+    'with a store',
+    () =>
+      gateTools(tools, {
+        ...who,
+        ai: countersign({ store: memoryStore() }),
+        approve: (_, input: any) => input.amount > 10,
+      }),
+  ],
+  ['with a secret', () => gateTools(tools, { ...who, secret: SECRET, approve: (_, input: any) => input.amount > 10 })],
 ] as const;
 
 const message = (parts: readonly object[]) => ({ id: 'm', role: 'assistant' as const, parts: parts as never });

@@ -1,8 +1,8 @@
 // How a gated call can end, with a store: also when it fails, when the process dies, and when it is decided elsewhere.
 
 import { generateText, streamText, tool } from 'ai';
-import { type DecisionInput, memoryStore, NotPerformed, ProviderError } from 'countersign';
-import { gate } from 'countersign/ai-sdk';
+import { countersign, type DecisionInput, memoryStore, NotPerformed, ProviderError } from 'countersign';
+import { gateTools } from 'countersign/ai-sdk';
 import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
@@ -10,14 +10,14 @@ import { type Part, userMessage } from './bank.ts';
 import { calling, inputSchema, talk, toolsOf } from './conversation.ts';
 import { saying } from './model.ts';
 
-const who = { chatId: 'chat-1', person: 'ann' };
+const who = { key: 'chat-1', by: 'ann' };
 
 /** A call that started before its process stalled for good: its claim expires, and its renewals come too late. */
 async function inDoubt() {
   let now = Date.now();
   const store = memoryStore({ now: () => now });
   const pay = vi.fn(() => new Promise(() => undefined));
-  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
   const asked = await ask();
   void resume(asked, true);
   await eventually(() => expect(pay).toHaveBeenCalledOnce());
@@ -26,12 +26,13 @@ async function inDoubt() {
     { type: 'tool-error', error: { message: expect.stringContaining('outcome is unknown') } },
   ]);
   expect(pay).toHaveBeenCalledOnce();
-  const gated = gate(toolsOf({ pay }), { ...who, store });
-  const [card] = (await gated.runs.interrupts()).items;
+  const { runs } = countersign({ store });
+  const gated = gateTools(toolsOf({ pay }), { ...who, ai: countersign({ store }) });
+  const [card] = (await runs.interrupts()).items;
   expect(card).toMatchObject({ kind: 'unknown-outcome', tool: 'pay' });
   const decide = async (decision: DecisionInput) => {
-    await gated.runs.decide(card?.id ?? '', decision, { by: 'clerk' });
-    await gated.runs.settled();
+    await runs.decide(card?.id ?? '', decision, { by: 'ann' });
+    await runs.settled();
   };
   return { gated, decide, again: () => resume(asked, true) };
 }
@@ -61,7 +62,7 @@ test('a tool that failed does not run again, and a second approval returns the s
   const pay = vi.fn(() => {
     throw new Error('The line is down');
   });
-  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
   const asked = await ask();
   const expected = [{ type: 'tool-error', error: { message: expect.stringMatching(/line is down.*may have taken/) } }];
   expect(await resume(asked, true)).toMatchObject(expected);
@@ -74,7 +75,7 @@ test('a tool that reports that it did nothing is not in doubt', async () => {
   const pay = () => {
     throw new NotPerformed('The account is closed.');
   };
-  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
   expect(await resume(await ask(), true)).toMatchObject([
     { type: 'tool-error', error: { message: 'The tool pay did nothing: The account is closed.' } },
   ]);
@@ -83,14 +84,13 @@ test('a tool that reports that it did nothing is not in doubt', async () => {
 test('a question can be decided outside the chat, and the chat receives the result', async () => {
   const store = memoryStore();
   const pay = vi.fn(() => 'paid');
-  const tools = toolsOf({ pay });
-  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
   const asked = await ask();
-  const { runs } = gate(tools, { ...who, store });
+  const { runs } = countersign({ store });
   const [card] = (await runs.interrupts()).items;
   await runs.decide(card?.id ?? '', 'approve', { by: 'ann', channel: 'inbox' });
   await runs.settled();
-  expect(pay).toHaveBeenCalledOnce();
+  expect(pay).not.toHaveBeenCalled();
   expect(await resume(asked, true)).toMatchObject([{ type: 'tool-result', output: 'paid' }]);
   expect(pay).toHaveBeenCalledOnce();
 });
@@ -98,14 +98,14 @@ test('a question can be decided outside the chat, and the chat receives the resu
 test('an id that the model reused in this chat is an error, not another question', async () => {
   const store = memoryStore();
   const pay = vi.fn(() => 'paid');
-  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
   await resume(await ask(), true);
   await expect(ask()).rejects.toMatchObject({ code: 'run-exists', message: expect.stringContaining('call-1') });
 });
 
 test('an id that the model gives to a second call while the first one waits is an error', async () => {
   const store = memoryStore();
-  const { tools } = gate(toolsOf({ pay: () => 'paid' }), { ...who, store });
+  const { tools } = gateTools(toolsOf({ pay: () => 'paid' }), { ...who, ai: countersign({ store }) });
   const ask = (amount: number) => {
     const { model } = saying(() => ({ calls: [{ id: 'call-1', tool: 'pay', input: { amount } }] }));
     return generateText({ model, prompt: 'pay', tools });
@@ -125,10 +125,10 @@ describe('a provider that numbers its calls from zero in each reply', () => {
     const tools = { pay: tool({ inputSchema, needsApproval: ({ amount }) => amount > 50, execute: pay }) };
     const store = memoryStore();
     const { model } = saying(() => ({ calls: [{ id: 'call_0', tool: 'pay', input: large }] }));
-    await generateText({ model, prompt: 'pay', tools: gate(tools, { ...who, store }).tools });
+    await generateText({ model, prompt: 'pay', tools: gateTools(tools, { ...who, ai: countersign({ store }) }).tools });
     const receive = async (...parts: object[]) => {
       const message = { id: 'm', role: 'assistant', parts: parts.flatMap((part) => [{ type: 'step-start' }, part]) };
-      const gated = gate(tools, { ...who, store });
+      const gated = gateTools(tools, { ...who, ai: countersign({ store }) });
       const [received] = await gated.receive([message] as never[]);
       return { parts: (received as any).parts.filter(({ type }: Part) => type === 'tool-pay'), gated };
     };
@@ -159,7 +159,8 @@ test('of calls that share an id in one reply, only the gated one waits', async (
   const [pay, look] = [vi.fn(() => 'paid'), vi.fn(() => 'seen')];
   const tools = { ...toolsOf({ pay }), look: tool({ inputSchema, execute: look }) };
   const calls = ['look', 'pay'].map((name) => ({ id: 'call_0', tool: name, input: { amount: 10 } }));
-  const { runs, tools: gated } = gate(tools, { ...who, store: memoryStore() });
+  const ai = countersign({ store: memoryStore() });
+  const { tools: gated } = gateTools(tools, { ...who, ai });
   const errors: unknown[] = [];
   const { fullStream } = streamText({ model: saying(() => ({ calls })).model, prompt: 'pay', tools: gated });
   for await (const part of fullStream) if (part.type === 'tool-error') errors.push([part.toolName, String(part.error)]);
@@ -167,20 +168,22 @@ test('of calls that share an id in one reply, only the gated one waits', async (
     ['look', expect.stringContaining('The model used the id of this call of look for another call.')],
   ]);
   expect([pay, look].map(({ mock }) => mock.calls)).toEqual([[], []]);
-  expect((await runs.interrupts()).items).toMatchObject([{ tool: 'pay' }]);
+  expect((await ai.runs.interrupts()).items).toMatchObject([{ tool: 'pay' }]);
 });
 
 test('the same question announced twice is one question', async () => {
   const store = memoryStore();
   const pay = vi.fn(() => 'paid');
-  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
   await ask();
   expect(await resume(await ask(), true)).toMatchObject([{ output: 'paid' }]);
 });
 
 test.each([0, '', false, null])('a second approval receives the output %j too', async (output) => {
   const store = memoryStore();
-  const { ask, resume } = talk({ pay: () => output }, (tools) => gate(tools, { ...who, store }));
+  const { ask, resume } = talk({ pay: () => output }, (tools) =>
+    gateTools(tools, { ...who, ai: countersign({ store }) }),
+  );
   const asked = await ask();
   expect(await resume(asked, true)).toMatchObject([{ type: 'tool-result', output }]);
   expect(await resume(asked, true)).toMatchObject([{ type: 'tool-result', output }]);
@@ -194,7 +197,7 @@ test('the approval request is sent only after the question is recorded', async (
     return memory.append(...given);
   });
   const store = changedStore(memory, { append });
-  const { tools } = gate(toolsOf({ pay: () => 'paid' }), { ...who, store });
+  const { tools } = gateTools(toolsOf({ pay: () => 'paid' }), { ...who, ai: countersign({ store }) });
   const seen: string[] = [];
   const result = streamText({ model: calling().model, prompt: 'pay', tools });
   const read = (async () => {
@@ -213,7 +216,7 @@ test('the approval request is sent only after the question is recorded', async (
 test('a store that is unavailable prevents the question', async () => {
   const memory = memoryStore();
   const store = changedStore(memory, { append: () => Promise.reject(new Error('The store is away')) });
-  const { tools } = gate(toolsOf({ pay: () => 'paid' }), { ...who, store });
+  const { tools } = gateTools(toolsOf({ pay: () => 'paid' }), { ...who, ai: countersign({ store }) });
   const seen: string[] = [];
   const result = streamText({ model: calling().model, prompt: 'pay', tools, onError: () => undefined });
   try {
@@ -230,7 +233,7 @@ test('a request that waits for a call in another request polls and receives its 
   const store = memoryStore();
   const mayEnd = Promise.withResolvers<string>();
   const pay = vi.fn(() => mayEnd.promise);
-  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
   const asked = await ask();
   const first = resume(asked, true);
   await eventually(() => expect(pay).toHaveBeenCalled());
@@ -245,10 +248,12 @@ test.each(['read', 'append'] as const)(
   'a store that fails before a decision is reported as a store failure: %s',
   async (fails) => {
     const memory = memoryStore();
-    const asking = talk({ pay: () => 'never' }, (tools) => gate(tools, { ...who, store: memory }));
+    const asking = talk({ pay: () => 'never' }, (tools) =>
+      gateTools(tools, { ...who, ai: countersign({ store: memory }) }),
+    );
     const store = changedStore(memory, { [fails]: () => Promise.reject(new Error('The store is broken.')) });
     const pay = vi.fn(() => 'paid');
-    const { resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+    const { resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
     const told = { message: expect.stringContaining('The store is broken.') };
     expect(await resume(await asking.ask(), true)).toMatchObject([{ type: 'tool-error', error: told }]);
     expect(pay).not.toHaveBeenCalled();
@@ -259,7 +264,7 @@ test('a running call is not withdrawn because a client claims that it is over', 
   const store = memoryStore();
   const mayEnd = Promise.withResolvers<string>();
   const pay = vi.fn(() => mayEnd.promise);
-  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
   const running = resume(await ask(), true);
   await eventually(() => expect(pay).toHaveBeenCalled());
   const part = {
@@ -270,7 +275,7 @@ test('a running call is not withdrawn because a client claims that it is over', 
     errorText: 'no',
   };
   const messages = [{ id: 'a', role: 'assistant', parts: [part] }, userMessage('And?')];
-  const received = gate(toolsOf({ pay }), { ...who, store }).receive(messages as never[]);
+  const received = gateTools(toolsOf({ pay }), { ...who, ai: countersign({ store }) }).receive(messages as never[]);
   // By then it has read the state of the call.
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   mayEnd.resolve('paid');
@@ -291,7 +296,7 @@ function failingOnce(retryable: boolean) {
       return memory.read(...given);
     },
   });
-  return { pay, ...talk({ pay }, (tools) => gate(tools, { ...who, store })) };
+  return { pay, ...talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) })) };
 }
 
 test('a store that is briefly unavailable after a call has run does not hide its result', async () => {

@@ -1,7 +1,7 @@
 // A reply requested again, with a store: its message is posted again, edited, or regenerated.
 import { generateText, tool } from 'ai';
-import { memoryStore } from 'countersign';
-import { gate, type StoreGateOptions } from 'countersign/ai-sdk';
+import { countersign, memoryStore } from 'countersign';
+import { gateTools, type SdkGateOptions } from 'countersign/ai-sdk';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
@@ -13,18 +13,22 @@ import { toolsOf } from './conversation.ts';
 import { saying } from './model.ts';
 import { open } from './run-attacks.ts';
 
-const who = { chatId: 'chat-1', person: 'ann' };
+const who = { key: 'chat-1', by: 'ann' };
 
 const lastPrompt = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));
 
-async function openChat(options: Partial<StoreGateOptions> = {}) {
-  const store = options.store ?? memoryStore();
-  const bank = await open({ way: 'approval', gate: (tools, who) => gate(tools, { ...who, ...options, store }) });
+type ChatOptions = Partial<SdkGateOptions> & { readonly store?: Store };
+
+async function openChat({ store = memoryStore(), ...options }: ChatOptions = {}) {
+  const bank = await open({
+    way: 'approval',
+    gate: (tools, who) => gateTools(tools, { ...who, ...options, ai: countersign({ store }) }),
+  });
   return { ...bank, waiting: () => waitingIn(store), store };
 }
 
 async function waitingIn(store: Store): Promise<readonly unknown[]> {
-  const { items } = await gate({}, { ...who, store }).runs.interrupts();
+  const { items } = await countersign({ store }).runs.interrupts();
   return items.map(({ part }) => part.toolRequest.ref).sort();
 }
 
@@ -56,13 +60,13 @@ test.each([
   ['chat-1', /^chat chat-1$/],
   ['long'.repeat(200), /^chat [\w-]{22}$/],
   ['not\0kept', /^chat [\w-]{22}$/],
-])('the questions of a chat carry its id as a label, or a digest of an unusable id: %#', async (chatId, label) => {
+])('the questions of a chat carry its id as a label, or a digest of an unusable id: %#', async (key, label) => {
   const store = memoryStore();
-  const who = { chatId, person: 'ann', store };
+  const ai = countersign({ store });
   const { model } = saying(() => ({ calls: [{ id: 'call-1', tool: 'pay', input: { amount: 10 } }] }));
-  const gated = gate(toolsOf({ pay: vi.fn() }), who);
+  const gated = gateTools(toolsOf({ pay: vi.fn() }), { key, by: 'ann', ai });
   await generateText({ model, prompt: 'pay', tools: gated.tools });
-  const { items } = await gated.runs.interrupts();
+  const { items } = await ai.runs.interrupts();
   expect(items.map(({ labels }) => labels)).toEqual([[expect.stringMatching(label)]]);
 });
 
@@ -115,9 +119,9 @@ test('an approved call stays when its reply is requested again', async () => {
   const { post, waiting, store } = await openChat();
   const said = [userMessage('pay')];
   await post(said);
-  const { runs } = gate(toolsOf({ transfer: () => 'never' }), { ...who, store });
+  const { runs } = countersign({ store });
   const [card] = (await runs.interrupts()).items;
-  await runs.decide(card?.id ?? '', 'approve', { drive: false });
+  await runs.decide(card?.id ?? '', 'approve', { by: 'ann', drive: false });
   await post(said);
   expect(await waiting()).toEqual(['call-2']);
   expect((await runs.recorded(card?.runId ?? '')).map(({ type }) => type)).not.toContain('run-ended');
@@ -126,7 +130,7 @@ test('an approved call stays when its reply is requested again', async () => {
 
 test('a question of this request stays when its messages are received twice', async () => {
   const store = memoryStore();
-  const gated = gate({ pay: payTool(() => 'paid') }, { ...who, store });
+  const gated = gateTools({ pay: payTool(() => 'paid') }, { ...who, ai: countersign({ store }) });
   const said = [userMessage('pay')] as never[];
   await gated.receive(said);
   await (gated.tools.pay as any).onInputAvailable({ toolCallId: 'call-1', messages: [], input: { amount: 10 } });
@@ -138,10 +142,9 @@ const payTool = (execute: (payment: { amount: number }) => string) =>
   tool({ inputSchema: z.object({ amount: z.number() }), needsApproval: true, execute });
 
 /** A chat without a stream: the model's questions and the approvals each come in a separate request. */
-function requests(options: Partial<StoreGateOptions> = {}) {
-  const store = options.store ?? memoryStore();
+function requests({ store = memoryStore(), ...options }: ChatOptions = {}) {
   const pay = vi.fn((_payment: { amount: number }) => 'paid');
-  const gateOf = () => gate({ pay: payTool(pay) }, { ...who, ...options, store });
+  const gateOf = () => gateTools({ pay: payTool(pay) }, { ...who, ...options, ai: countersign({ store }) });
   const said = userMessage('pay');
   const ask = async (toolCallId: string, amount: number, messages: readonly ChatMessage[] = []) => {
     const gated = gateOf();
@@ -182,7 +185,7 @@ test.each([
 ])('a call asked again after its question expired, after %s message, can be decided', async (_which, messages) => {
   let now = 1_000_000;
   const store = memoryStore({ now: () => now });
-  const { ask, approve, pay } = requests({ store, expiresIn: 60_000 });
+  const { ask, approve, pay } = requests({ store, asks: { pay: { expiresIn: 60_000 } } });
   await ask('call_0', 10);
   now += 61_000;
   await ask('call_0', 10, messages);
@@ -193,7 +196,7 @@ test.each([
 test('an id that the conversation already shows is not given to another call, even if its question expired', async () => {
   let now = 1_000_000;
   const store = memoryStore({ now: () => now });
-  const { ask } = requests({ store, expiresIn: 60_000 });
+  const { ask } = requests({ store, asks: { pay: { expiresIn: 60_000 } } });
   await ask('call_0', 10);
   now += 61_000;
   const expired = answerOf('call_0', 10, 'approval-requested');

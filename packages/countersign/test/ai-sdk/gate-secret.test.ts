@@ -1,7 +1,7 @@
 // The gate with a secret: which seals are accepted.
 import { convertToModelMessages, stepCountIs, streamText, tool } from 'ai';
-import { memoryStore } from 'countersign';
-import { gate, type SecretGateOptions } from 'countersign/ai-sdk';
+import { countersign, memoryStore } from 'countersign';
+import { gateTools, type SealGateOptions } from 'countersign/ai-sdk';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { applied, type BankOptions, type ChatMessage, changed, type Part, userMessage } from './bank.ts';
@@ -9,15 +9,15 @@ import { talk } from './conversation.ts';
 import { type Said, saying } from './model.ts';
 import { open } from './run-attacks.ts';
 
-const who = { chatId: 'chat-1', person: 'ann' };
+const who = { key: 'chat-1', by: 'ann' };
 const SECRET = 'a secret that is long enough to be one';
 
 const lastPrompt = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));
 
 const hour = 60 * 60 * 1000;
 type BankGate = NonNullable<BankOptions['gate']>;
-const keyed = (secret: SecretGateOptions['secret'], later = 0): BankGate => {
-  return (tools, who) => gate(tools, { ...who, secret, clock: () => 1_000_000 + later });
+const keyed = (secret: SealGateOptions['secret'], later = 0): BankGate => {
+  return (tools, who) => gateTools(tools, { ...who, secret, clock: () => 1_000_000 + later });
 };
 const june = { kid: 'june', secret: 'the key of june, which is long enough' };
 const july = { kid: 'july', secret: 'the key of july, which is long enough' };
@@ -57,7 +57,7 @@ test('a result is accepted again even if the provider then gave its id to an ung
   const replies = [callOf('pay'), callOf('look'), { text: 'Paid.' }, { text: 'Yes.' }];
   const { model, prompts } = saying(() => replies.shift() ?? { text: '' });
   const post = async (messages: ChatMessage[]) => {
-    const gated = gate(tools, { ...who, secret: SECRET });
+    const gated = gateTools(tools, { ...who, secret: SECRET });
     const received = await gated.receive(messages as never[]);
     const answer = { model, tools: gated.tools, stopWhen: stepCountIs(3) };
     const result = streamText({ ...answer, messages: await convertToModelMessages(received) });
@@ -135,7 +135,7 @@ test('the seal of a result is not a seal of a call', async () => {
 
 test('a call that did not pass through receive does not run', async () => {
   const pay = vi.fn(() => 'paid');
-  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, secret: SECRET }));
+  const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, secret: SECRET }));
   expect(await resume(await ask(), true)).toMatchObject([
     { type: 'tool-error', error: { message: 'This call of pay did not come through `receive`. It was not run.' } },
   ]);
@@ -144,7 +144,7 @@ test('a call that did not pass through receive does not run', async () => {
 
 test.each([
   ['a secret', { ...who, secret: SECRET }],
-  ['a store', { ...who, store: memoryStore() }],
+  ['a store', { ...who, ai: countersign({ store: memoryStore() }) }],
 ])('with %s, endlessly nested input is rejected with a message', async (_what, options) => {
   const pay = vi.fn(() => 'paid');
   const tools = { pay: tool({ inputSchema: z.any(), needsApproval: true, execute: pay }) };
@@ -158,7 +158,7 @@ test.each([
       ...said,
     };
     const posted = [{ id: 'm', role: 'assistant', parts: [part] }] as never;
-    await expect(gate(tools, options as SecretGateOptions).receive(posted)).rejects.toMatchObject({
+    await expect(gateTools(tools, options as SealGateOptions).receive(posted)).rejects.toMatchObject({
       code: 'invalid-request',
       details: { status: 400, toolCallId: 'call-1' },
     });

@@ -1,20 +1,21 @@
 // The gate with a store and honest users: the recorded events, and the parts the model and the client receive.
 import { tool } from 'ai';
-import { memoryStore } from 'countersign';
-import { gate } from 'countersign/ai-sdk';
+import { countersign, memoryStore } from 'countersign';
+import { gateTools } from 'countersign/ai-sdk';
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../eventually.ts';
 import { type BankOptions, type ChatMessage, changed, type Part, userMessage } from './bank.ts';
 import { toolsOf } from './conversation.ts';
 import { open } from './run-attacks.ts';
 
-const who = { chatId: 'chat-1', person: 'ann' };
+const who = { key: 'chat-1', by: 'ann' };
 
 const withStore = (store: Store = memoryStore()): NonNullable<BankOptions['gate']> => {
-  return (tools, who) => gate(tools, { ...who, store });
+  const ai = countersign({ store });
+  return (tools, who) => gateTools(tools, { ...who, ai });
 };
 
 const lastPrompt = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));
@@ -23,7 +24,7 @@ test('the record names the asker, the decider, the time and the channel, and it 
   const store = memoryStore();
   const bank = await open({ way: 'approval', gate: withStore(store) });
   const asked = await bank.say('pay');
-  const { runs } = gate({}, { ...who, store });
+  const { runs } = countersign({ store });
   const [card] = (await runs.interrupts()).items;
   expect(card).toMatchObject({
     tool: 'transfer',
@@ -58,7 +59,7 @@ test('the model and the record receive the reason of a denial', async () => {
   );
   await bank.post(denied);
   expect(lastPrompt(bank.prompts)).toContain('The user denied this call (Too dear.). The tool was not run.');
-  const [card] = (await gate({}, { ...who, store }).runs.interrupts({ settled: true })).items;
+  const [card] = (await countersign({ store }).runs.interrupts({ settled: true })).items;
   expect(card?.settlement).toMatchObject({ decision: { type: 'reject', reason: 'Too dear.' }, by: 'ann' });
 });
 
@@ -101,7 +102,7 @@ test('a message instead of a decision withdraws the call, and the model learns i
   const { messages } = await bank.say('pay');
   await bank.say('Never mind.', {}, messages);
   expect(lastPrompt(bank.prompts)).toContain('The user continued without deciding this call.');
-  const { runs } = gate({}, { ...who, store });
+  const { runs } = countersign({ store });
   expect((await runs.interrupts()).items).toEqual([]);
   await eventually(async () => expect((await runs.list()).items).toMatchObject([{ status: 'done' }]));
 });
@@ -187,7 +188,8 @@ test.each(['approval', 'recipe'] as const)('a decision after the deadline is too
   const store = memoryStore({ now: () => now });
   const bank = await open({
     way,
-    gate: (tools, who) => gate(tools, { ...who, store, expiresIn: 60_000 }),
+    gate: (tools, who) =>
+      gateTools(tools, { ...who, ai: countersign({ store }), asks: { transfer: { expiresIn: 60_000 } } }),
   });
   const { messages } = await bank.say('pay');
   now += 61_000;
@@ -199,74 +201,51 @@ test.each(['approval', 'recipe'] as const)('a decision after the deadline is too
   expect(lastPrompt(bank.prompts)).not.toContain('denied');
 });
 
-test.each([
-  ['at once', (person: string) => person === 'boss'],
-  ['later', async (person: string) => person === 'boss'],
-])('another person may decide if the app allows it %s, and the record names the decider', async (_when, says) => {
+test('people whom the policy names decide in the chat and get the result; nobody else does', async () => {
   const store = memoryStore();
-  const mayDecide = vi.fn(says);
-  const bank = await open({ way: 'approval', gate: (tools, who) => gate(tools, { ...who, store, mayDecide }) });
-  const { messages } = await bank.say('pay');
-  await bank.post(bank.decided(messages, true), { person: 'bob' });
-  expect(bank.moved).toEqual([]);
-  await bank.post(bank.decided(messages, true), { person: 'boss' });
-  expect(bank.moved).toHaveLength(1);
-  expect(mayDecide).toHaveBeenCalledWith('boss', {
-    tool: 'transfer',
-    input: { to: 'bob', amount: 10 },
-    askedBy: 'ann',
+  const policy = { deciders: { people: ['boss'] } };
+  const bank = await open({
+    way: 'approval',
+    gate: (tools, who) => gateTools(tools, { ...who, ai: countersign({ store }), policy }),
   });
-  const [card] = (await gate({}, { ...who, store }).runs.interrupts({ settled: true })).items;
-  expect(card?.settlement).toMatchObject({ by: 'boss' });
-});
-
-test.each<[string, () => unknown]>([
-  ['says nothing', () => undefined],
-  ['says nothing later', async () => undefined],
-  ['does not say yes in plain words', () => 'yes'],
-])('if mayDecide %s, another person decides nothing', async (_how, says) => {
-  const store = memoryStore();
-  const mayDecide = says as () => boolean;
-  const bank = await open({ way: 'approval', gate: (tools, who) => gate(tools, { ...who, store, mayDecide }) });
   const { messages } = await bank.say('pay');
-  await bank.post(bank.decided(messages, true), { person: 'bob' });
+  for (const person of ['bob', 'ann']) await bank.post(bank.decided(messages, true), { person });
   expect(bank.moved).toEqual([]);
-  expect((await gate({}, { ...who, store }).runs.interrupts()).items).toMatchObject([{ tool: 'transfer' }]);
-});
-
-test.each<[string, () => boolean]>([
-  ['says no', () => false],
-  [
-    'throws',
-    () => {
-      throw new Error('The directory is down.');
-    },
-  ],
-])('a person whom mayDecide allows once, before it %s, receives the result of the call', async (_how, then) => {
-  const store = memoryStore();
-  const mayDecide = vi.fn(then).mockReturnValueOnce(true);
-  const bank = await open({ way: 'approval', gate: (tools, who) => gate(tools, { ...who, store, mayDecide }) });
-  const { messages } = await bank.say('pay');
+  expect((await countersign({ store }).runs.interrupts()).items).toMatchObject([{ tool: 'transfer', policy }]);
   const { chunks } = await bank.post(bank.decided(messages, true), { person: 'boss' });
   expect(bank.moved).toHaveLength(1);
   expect(chunks.map(({ type }) => type)).toContain('tool-output-available');
   expect(lastPrompt(bank.prompts)).toContain('"receipt":1');
+  const [card] = (await countersign({ store }).runs.interrupts({ settled: true })).items;
+  expect(card?.settlement).toMatchObject({ by: 'boss' });
+});
+
+test('without a policy, the person who asked decides: the record says so, in the inbox too', async () => {
+  const store = memoryStore();
+  const bank = await open({ way: 'approval', gate: withStore(store) });
+  await bank.say('pay');
+  const { runs } = countersign({ store });
+  const [card] = (await runs.interrupts()).items;
+  expect(card?.policy).toMatchObject({ deciders: { people: ['ann'] } });
+  const decided = runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
+  await expect(decided).rejects.toMatchObject({ code: 'not-allowed' });
 });
 
 test('an approval under the name of another tool decides nothing and runs nothing', async () => {
   const store = memoryStore();
   const ran: string[] = [];
   const bodies = { pay: () => ran.push('pay'), withdraw: () => ran.push('withdraw') };
-  const request = (): any => gate(toolsOf(bodies), { ...who, store });
+  const ai = countersign({ store });
+  const request = (): any => gateTools(toolsOf(bodies), { ...who, ai });
   const [call, input] = [{ toolCallId: 'call-1', messages: [] }, { amount: 10 }];
   await request().tools.pay.onInputAvailable({ ...call, input });
-  const { tools, receive, runs } = request();
+  const { tools, receive } = request();
   const approval = { id: 'approval-1', approved: true };
   const part = { type: 'tool-withdraw', toolCallId: 'call-1', state: 'approval-responded', input, approval };
   await receive([{ id: 'message-1', role: 'assistant', parts: [part] }]);
   await expect(tools.withdraw.execute(input, call)).rejects.toThrow('This is not the call of pay');
   expect(ran).toEqual([]);
-  expect((await runs.interrupts()).items).toMatchObject([{ tool: 'pay' }]);
+  expect((await ai.runs.interrupts()).items).toMatchObject([{ tool: 'pay' }]);
 });
 
 test('receive changes neither the messages nor the tools', async () => {
@@ -277,7 +256,7 @@ test('receive changes neither the messages nor the tools', async () => {
   const before = structuredClone(given);
   const tools = toolsOf({ transfer: () => 'paid' });
   const kept = { ...tools.transfer };
-  await gate(tools, { ...who, store }).receive(given as never);
+  await gateTools(tools, { ...who, ai: countersign({ store }) }).receive(given as never);
   expect(given).toEqual(before);
   expect(tools.transfer).toEqual(kept);
 });
@@ -285,7 +264,9 @@ test('receive changes neither the messages nor the tools', async () => {
 describe('received', () => {
   /** Receives a conversation with a tool of the same name and another body. */
   const receive = (store: Store, messages: readonly ChatMessage[]) =>
-    gate(toolsOf({ transfer: () => 'paid' }), { ...who, store }).receive(messages as never[]) as Promise<any[]>;
+    gateTools(toolsOf({ transfer: () => 'paid' }), { ...who, ai: countersign({ store }) }).receive(
+      messages as never[],
+    ) as Promise<any[]>;
 
   test('a call that appears twice is received once', async () => {
     const store = memoryStore();
@@ -311,11 +292,11 @@ describe('received', () => {
           : part,
       ),
     }));
-    const received = await gate(
+    const received = await gateTools(
       { transfer: tool({ inputSchema: z.any(), needsApproval: true, execute: () => 'paid' }) },
       {
         ...who,
-        store,
+        ai: countersign({ store }),
       },
     ).receive(beside as never[]);
     expect(JSON.stringify(received)).toContain('"receipt":1');
@@ -373,8 +354,11 @@ describe('received', () => {
     ];
     const tools = { audit: tool({ inputSchema: z.object({}), execute: () => 'ok' }) };
     const messages = [{ id: 'm', role: 'assistant' as const, parts }, userMessage('And?')];
-    for (const options of [{ store: memoryStore() }, { secret: 'a secret that is long enough to be one' }]) {
-      const gated = gate(tools, { ...who, ...options, approve: () => false } as never);
+    for (const options of [
+      { ai: countersign({ store: memoryStore() }) },
+      { secret: 'a secret that is long enough to be one' },
+    ]) {
+      const gated = gateTools(tools, { ...who, ...options, approve: () => false } as never);
       expect(await gated.receive(messages as never[])).toEqual(messages);
     }
   });
@@ -387,15 +371,20 @@ describe('received', () => {
     ];
     const tools = { search: { type: 'provider', isProviderExecuted: true, inputSchema: z.object({}) } } as never;
     const messages = [{ id: 'm', role: 'assistant' as const, parts }];
-    for (const options of [{ store: memoryStore() }, { secret: 'a secret that is long enough to be one' }])
-      expect(await gate(tools, { ...who, ...options } as never).receive(messages as never[])).toEqual(messages);
+    for (const options of [
+      { ai: countersign({ store: memoryStore() }) },
+      { secret: 'a secret that is long enough to be one' },
+    ])
+      expect(await gateTools(tools, { ...who, ...options } as never).receive(messages as never[])).toEqual(messages);
   });
 
   test('a client cannot mark our tool as run by the provider', async () => {
     const part = { type: 'tool-audit', toolCallId: '1', state: 'output-available', input: {}, output: 'ok' };
     const tools = { audit: tool({ inputSchema: z.object({}), execute: () => 'ok' }) };
     const messages = [{ id: 'm', role: 'assistant', parts: [{ ...part, providerExecuted: 1 }] }];
-    const [received] = await gate(tools, { ...who, store: memoryStore() }).receive(messages as never[]);
+    const [received] = await gateTools(tools, { ...who, ai: countersign({ store: memoryStore() }) }).receive(
+      messages as never[],
+    );
     expect(received).toEqual({ id: 'm', role: 'assistant', parts: [part] });
   });
 
@@ -405,7 +394,9 @@ describe('received', () => {
       const part = { type: 'tool-audit', toolCallId: '1', state, input: {}, approval: { id: 'a', approved: true } };
       const tools = { audit: tool({ inputSchema: z.object({}), execute: () => 'ok' }) };
       const messages = [{ id: 'm', role: 'assistant', parts: [part] }, userMessage('And?')];
-      const [received] = await gate(tools, { ...who, store: memoryStore() }).receive(messages as never[]);
+      const [received] = await gateTools(tools, { ...who, ai: countersign({ store: memoryStore() }) }).receive(
+        messages as never[],
+      );
       expect(received).toEqual({ id: 'm', role: 'assistant', parts: [] });
     },
   );

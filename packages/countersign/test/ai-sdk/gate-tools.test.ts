@@ -1,13 +1,13 @@
 // Tools behind the gate: which calls ask, and which behaviour stays unchanged.
 import { createAgentUIStream, generateText, readUIMessageStream, ToolLoopAgent, tool } from 'ai';
-import { memoryStore } from 'countersign';
-import { gate } from 'countersign/ai-sdk';
+import { countersign, memoryStore } from 'countersign';
+import { gateTools } from 'countersign/ai-sdk';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import type { Part } from './bank.ts';
+import { type Part, userMessage } from './bank.ts';
 import { calling, inputSchema, talk, toolsOf } from './conversation.ts';
 
-const who = { chatId: 'chat-1', person: 'ann' };
+const who = { key: 'chat-1', by: 'ann' };
 const SECRET = 'a secret that is long enough to be one';
 
 describe('which calls ask', () => {
@@ -40,7 +40,7 @@ describe('which calls ask', () => {
     const tools = {
       pay: tool({ inputSchema, execute: pay, ...(needsApproval !== undefined && { needsApproval }) }),
     };
-    const gated = gate(tools, { store, chatId: what, person: 'ann', ...(approve && { approve }) });
+    const gated = gateTools(tools, { ai: countersign({ store }), key: what, by: 'ann', ...(approve && { approve }) });
     const { content } = await generateText({ model: calling().model, prompt: 'pay', tools: gated.tools });
     expect(content.some(({ type }) => type === 'tool-approval-request')).toBe(asks);
     expect(pay).toHaveBeenCalledTimes(asks ? 0 : 1);
@@ -55,7 +55,10 @@ test.each([
   const execute = (given: unknown) => ran.push(given);
   const pay = tool({ inputSchema, needsApproval: ({ amount }) => amount > 50, execute });
   const withdraw = tool({ inputSchema, needsApproval: true, execute });
-  const tools: Record<string, any> = gate({ pay, withdraw }, { ...who, store: memoryStore() }).tools;
+  const tools: Record<string, any> = gateTools(
+    { pay, withdraw },
+    { ...who, ai: countersign({ store: memoryStore() }) },
+  ).tools;
   const call = { toolCallId: 'call-1', messages: [] };
   await tools.pay.onInputAvailable({ ...call, input: { amount: 10 } });
   expect(() => tools[name].execute(input, call)).toThrow('It was not run.');
@@ -72,7 +75,7 @@ test('an ungated tool that streams its results still streams them', async () => 
       yield 'found';
     },
   });
-  const gated = gate({ pay: search }, { ...who, store: memoryStore() });
+  const gated = gateTools({ pay: search }, { ...who, ai: countersign({ store: memoryStore() }) });
   const seen: unknown[] = [];
   const { toolResults } = await generateText({
     model: calling().model,
@@ -87,11 +90,11 @@ test('an ungated tool may have an input that is not JSON', async () => {
   const look = vi.fn(({ amount }: { amount: Map<string, number> }) => amount.get('euro'));
   const inputSchema = z.object({ amount: z.number().transform((euro) => new Map([['euro', euro]])) });
   const tools = { pay: tool({ inputSchema, execute: look }) };
-  const gated = gate(tools, { ...who, store: memoryStore() });
+  const gated = gateTools(tools, { ...who, ai: countersign({ store: memoryStore() }) });
   const { toolResults } = await generateText({ model: calling().model, prompt: 'look', tools: gated.tools });
   expect(toolResults).toMatchObject([{ output: 10 }]);
   // A gated input must be shown and stored.
-  const asking = gate(tools, { ...who, store: memoryStore(), approve: ['pay'] });
+  const asking = gateTools(tools, { ...who, ai: countersign({ store: memoryStore() }), approve: ['pay'] });
   await expect(generateText({ model: calling().model, prompt: 'look', tools: asking.tools })).rejects.toMatchObject({
     code: 'not-json',
   });
@@ -104,14 +107,14 @@ test('the last streamed result is the result of an approved call', async () => {
     yield 'paid';
   }
   const store = memoryStore();
-  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
   expect(await resume(await ask(), true)).toMatchObject([{ type: 'tool-result', output: 'paid' }]);
 });
 
 test('an approved call receives the options of the AI SDK', async () => {
   const pay = vi.fn(() => 'paid');
   const store = memoryStore();
-  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
   await resume(await ask(), true);
   expect(pay).toHaveBeenCalledWith(
     { amount: 10 },
@@ -121,7 +124,7 @@ test('an approved call receives the options of the AI SDK', async () => {
 
 test('a gated call that a rule of the route runs at once does not run', async () => {
   const pay = vi.fn(() => 'paid');
-  const gated = gate(toolsOf({ pay }), { ...who, store: memoryStore() });
+  const gated = gateTools(toolsOf({ pay }), { ...who, ai: countersign({ store: memoryStore() }) });
   const { content } = await generateText({
     model: calling().model,
     prompt: 'pay',
@@ -140,14 +143,18 @@ test("version 7's toolApproval works beside the gate", async () => {
   const ungated = { pay: tool({ inputSchema, execute: pay }) };
   const { model } = calling();
   const talking = { model, toolApproval: { pay: 'user-approval' } } as const;
-  const { tools } = gate(ungated, { ...who, store, approve: ['pay'] });
+  const { tools } = gateTools(ungated, { ...who, ai: countersign({ store }), approve: ['pay'] });
   const prompt = [{ role: 'user' as const, content: 'pay' }];
   const { content, response } = await generateText({ ...talking, messages: prompt, tools });
   const { approvalId } = content.find(({ type }) => type === 'tool-approval-request') as { approvalId: string };
   const answer = { type: 'tool-approval-response' as const, approvalId, approved: true };
   const messages = [...prompt, ...response.messages, { role: 'tool' as const, content: [answer] }];
   for (let times = 0; times < 2; times++)
-    await generateText({ ...talking, messages, tools: gate(ungated, { ...who, store, approve: ['pay'] }).tools });
+    await generateText({
+      ...talking,
+      messages,
+      tools: gateTools(ungated, { ...who, ai: countersign({ store }), approve: ['pay'] }).tools,
+    });
   expect(pay).toHaveBeenCalledOnce();
 });
 
@@ -156,7 +163,7 @@ test('an agent of the AI SDK works with gated tools', async () => {
   const pay = vi.fn(() => 'paid');
   const { model } = calling();
   const turn = async (messages: any[]) => {
-    const gated = gate(toolsOf({ pay }), { ...who, store });
+    const gated = gateTools(toolsOf({ pay }), { ...who, ai: countersign({ store }) });
     const agent = new ToolLoopAgent({ model, tools: gated.tools });
     const uiMessages = await gated.receive(messages);
     const stream = await createAgentUIStream({ agent, uiMessages });
@@ -181,45 +188,43 @@ test('an agent of the AI SDK works with gated tools', async () => {
 });
 
 test.each([
-  ['no chat', { ...who, chatId: '', store: memoryStore() }],
-  ['a chat that is undefined', { ...who, chatId: undefined as never, store: memoryStore() }],
-  ['nobody', { ...who, person: '', secret: SECRET }],
+  ['no chat', { ...who, key: '', ai: countersign({ store: memoryStore() }) }],
+  ['a chat that is undefined', { ...who, key: undefined as never, ai: countersign({ store: memoryStore() }) }],
+  ['nobody', { ...who, by: '', secret: SECRET }],
   ['a short secret', { ...who, secret: 'short' }],
   ['no key', { ...who, secret: [] }],
 ])('%s is rejected when the gate is created', (_what, options) => {
-  expect(() => gate({}, options as never)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+  expect(() => gateTools({}, options as never)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
 });
 
 test.each([
-  [{ approve: ['pya'] }, '`approve` names pya, which is not a tool. Known tools: pay.'],
-  [{ approve: ['constructor'] }, '`approve` names constructor'],
+  [{ approve: ['pya'] }, '`gateTools` names pya, which is not one of its tools: pay.'],
+  [{ approve: ['constructor'] }, '`gateTools` names constructor'],
   [{ approve: new Set(['pay']) }, '`approve` must be an array of tool names, or a function.'],
   [{ approve: { pay: 'user-approval' } }, '`approve` must be an array'],
   [{ approve: true }, '`approve` must be an array'],
   [{ approve: null }, '`approve` must be an array'],
-  [{ approves: ['pay'] }, '`gate` has no option approves (it takes '],
-  [{ needsApproval: ['pay'] }, '`gate` has no option needsApproval ('],
-  [{ toolApproval: { pay: 'user-approval' } }, '`gate` has no option toolApproval ('],
+  [{ approves: ['pay'] }, '`gateTools` has no option approves (it takes '],
+  [{ needsApproval: ['pay'] }, '`gateTools` has no option needsApproval ('],
+  [{ toolApproval: { pay: 'user-approval' } }, '`gateTools` has no option toolApproval ('],
 ])('%o would leave a tool without a gate, and is rejected', (options, message) => {
   const refused = expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(message) });
-  for (const kept of [{ store: memoryStore() }, { secret: SECRET }])
-    expect(() => gate(toolsOf({ pay: () => 'paid' }), { ...who, ...kept, ...options } as never)).toThrow(refused);
+  for (const kept of [{ ai: countersign({ store: memoryStore() }) }, { secret: SECRET }])
+    expect(() => gateTools(toolsOf({ pay: () => 'paid' }), { ...who, ...kept, ...options } as never)).toThrow(refused);
 });
 
 test.each([
-  [{}, 'A gate needs a `store`, or a `secret` of at least 32 bytes.'],
-  [{ secret: undefined }, 'A gate needs a `store`, or a `secret`'],
+  [{}, '`gateTools` needs `ai`, or a `secret` of at least 32 bytes.'],
+  [{ secret: undefined }, '`gateTools` needs `ai`, or a `secret`'],
   [{ secret: 7 }, '`secret` must be a string, or an array of keys with a secret and a kid'],
   [{ secret: [SECRET] }, '`secret` must be a string, or an array of keys'],
   [{ secret: [1, 2].map((n) => ({ kid: 'may', secret: SECRET + n })) }, 'Two keys of `secret` have the same kid.'],
-  [{ secret: SECRET, expiresIn: '60000' }, '`expiresIn` of `gate` must be a number of milliseconds'],
-  [{ secret: SECRET, expiresIn: Number.POSITIVE_INFINITY }, '`expiresIn` of `gate` must be a number'],
-  [{ store: memoryStore(), expiresIn: Number.NaN }, '`expiresIn` of `gate` must be a number'],
-  [{ secret: SECRET, clock: 7 }, '`clock` of `gate` must be a function'],
-  [{ store: memoryStore(), mayDecide: true }, '`mayDecide` of `gate` must be a function'],
+  [{ secret: SECRET, expiresIn: '60000' }, '`expiresIn` of `gateTools` must be a number of milliseconds'],
+  [{ secret: SECRET, expiresIn: Number.POSITIVE_INFINITY }, '`expiresIn` of `gateTools` must be a number'],
+  [{ secret: SECRET, clock: 7 }, '`clock` of `gateTools` must be a function'],
 ])('%o would let no person decide anything, and is rejected', (options, message) => {
   const refused = expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(message) });
-  expect(() => gate({}, { ...who, ...options } as never)).toThrow(refused);
+  expect(() => gateTools({}, { ...who, ...options } as never)).toThrow(refused);
 });
 
 test('with a store, a gated tool needs a name that the engine accepts', async () => {
@@ -227,10 +232,14 @@ test('with a store, a gated tool needs a name that the engine accepts', async ()
   const pay = tool({ inputSchema, execute: () => 'paid' });
   const refused = expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('"bank.pay"') });
   for (const asking of [{ needsApproval: true }, { execute: undefined }])
-    expect(() => gate({ 'bank.pay': { ...pay, ...asking } as any }, { ...who, store })).toThrow(refused);
-  expect(() => gate({ 'bank.pay': pay }, { ...who, store, approve: ['bank.pay'] })).toThrow(refused);
-  expect(gate({ 'bank.pay': pay }, { ...who, store }).tools['bank.pay']).toBeDefined();
-  expect(gate({ 'bank.pay': pay }, { ...who, secret: SECRET, approve: ['bank.pay'] })).toBeDefined();
+    expect(() =>
+      gateTools({ 'bank.pay': { ...pay, ...asking } as any }, { ...who, ai: countersign({ store }) }),
+    ).toThrow(refused);
+  expect(() => gateTools({ 'bank.pay': pay }, { ...who, ai: countersign({ store }), approve: ['bank.pay'] })).toThrow(
+    refused,
+  );
+  expect(gateTools({ 'bank.pay': pay }, { ...who, ai: countersign({ store }) }).tools['bank.pay']).toBeDefined();
+  expect(gateTools({ 'bank.pay': pay }, { ...who, secret: SECRET, approve: ['bank.pay'] })).toBeDefined();
 });
 
 /** Collects the values that a streaming tool yields. */
@@ -246,31 +255,31 @@ function watched(execute: any, seen: unknown[]) {
 test.each([undefined, null, 'hello', { 0: 'hello' }, [null], ['hello'], [[]]])(
   'invalid messages are rejected with a clear error: %j',
   async (messages) => {
-    const gated = gate(toolsOf({ pay: () => 'paid' }), { ...who, store: memoryStore() });
+    const gated = gateTools(toolsOf({ pay: () => 'paid' }), { ...who, ai: countersign({ store: memoryStore() }) });
     const refused = { code: 'invalid-request', details: { status: 400 } };
     await expect(gated.receive(messages as never)).rejects.toMatchObject(refused);
   },
 );
 
 test('invalid parts are left to the AI SDK', async () => {
-  const gated = gate(toolsOf({ pay: () => 'paid' }), { ...who, store: memoryStore() });
+  const gated = gateTools(toolsOf({ pay: () => 'paid' }), { ...who, ai: countersign({ store: memoryStore() }) });
   const messages = [{ id: 'a', role: 'assistant', parts: [null, 'hello', { type: 7 }] }, { role: 'assistant' }];
   expect(await gated.receive(messages as never)).toEqual(messages);
 });
 
-describe('titles', () => {
+describe('title', () => {
   const titled = async (options: object, title?: string) => {
     const store = memoryStore();
     const tools = { pay: tool({ inputSchema, needsApproval: true, execute: () => 'paid', ...(title && { title }) }) };
-    const gated = gate(tools, { ...who, store, ...options });
+    const gated = gateTools(tools, { ...who, ai: countersign({ store }), ...options });
     await generateText({ model: calling().model, prompt: 'pay', tools: gated.tools });
-    return (await gate({}, { ...who, store }).runs.interrupts()).items[0]?.title;
+    return (await countersign({ store }).runs.interrupts()).items[0]?.title;
   };
 
   test('a request has the title that the gate makes of its input', async () => {
-    const titles = { pay: ({ amount }: { amount: number }) => `Pay €${amount}` };
-    expect(await titled({ titles }, 'Payment')).toBe('Pay €10');
-    expect(await titled({ titles: { pay: 'Pay an invoice' } })).toBe('Pay an invoice');
+    const title = { pay: ({ amount }: { amount: number }) => `Pay €${amount}` };
+    expect(await titled({ title }, 'Payment')).toBe('Pay €10');
+    expect(await titled({ title: { pay: 'Pay an invoice' } })).toBe('Pay an invoice');
   });
 
   test('the title of the AI SDK tool is the default', async () => {
@@ -282,27 +291,30 @@ describe('titles', () => {
   test('an unknown tool or an invalid title is refused', () => {
     const tools = { pay: tool({ inputSchema, needsApproval: true, execute: () => 'paid' }) };
     const store = memoryStore();
-    expect(() => gate(tools, { ...who, store, titles: { pya: 'Pay' } as never })).toThrow('names pya');
-    expect(() => gate(tools, { ...who, store, titles: { pay: 5 } as never })).toThrow('`titles.pay` must be a text');
+    expect(() => gateTools(tools, { ...who, ai: countersign({ store }), title: { pya: 'Pay' } as never })).toThrow(
+      'names pya',
+    );
+    expect(() => gateTools(tools, { ...who, ai: countersign({ store }), title: { pay: 5 } as never })).toThrow('title');
   });
 });
 
-describe('previews', () => {
+describe('preview', () => {
   /** Asks, lets the balance change, approves in the inbox, and runs the call as the AI SDK does. */
   const approved = async (change: number) => {
     const store = memoryStore();
     const account = { balance: 100, paid: 0 };
     const pay = tool({ inputSchema, needsApproval: true, execute: () => ++account.paid });
-    const previews = { pay: ({ amount }: { amount: number }) => ({ left: account.balance - amount }) };
-    const gated = gate({ pay }, { ...who, store, previews });
-    await generateText({ model: calling().model, prompt: 'pay', tools: gated.tools });
-    const [request] = (await gated.runs.interrupts()).items;
+    const preview = { pay: ({ amount }: { amount: number }) => ({ left: account.balance - amount }) };
+    const ai = countersign({ store });
+    const { tools, receive } = gateTools({ pay }, { ...who, ai, preview });
+    await generateText({ model: calling().model, prompt: 'pay', tools });
+    const [request] = (await ai.runs.interrupts()).items;
     expect(request?.preview).toEqual({ value: { left: 90 } });
     account.balance += change;
-    await gated.runs.decide(request?.id ?? '', 'approve', { by: 'boss' });
-    const { status, text } = await gated.runs.wait(request?.runId ?? '', { until: 'end' });
-    expect([status, text]).toEqual(['done', 'Done.']);
-    return { paid: account.paid, pending: (await gated.runs.interrupts()).items };
+    await ai.runs.decide(request?.id ?? '', 'approve', { by: 'ann' });
+    const part = { type: 'tool-pay', toolCallId: 'call-1', state: 'approval-requested', input: { amount: 10 } };
+    await receive([{ id: 'a', role: 'assistant', parts: [part] }, userMessage('And?')] as never[]);
+    return { paid: account.paid, pending: (await ai.runs.interrupts()).items };
   };
 
   test('a request shows the preview, and an approved call runs while it is true', async () => {
@@ -315,10 +327,8 @@ describe('previews', () => {
 
   test('an unknown tool or anything but a function is refused', () => {
     const tools = { pay: tool({ inputSchema, needsApproval: true, execute: () => 'paid' }) };
-    const options = { ...who, store: memoryStore() };
-    expect(() => gate(tools, { ...options, previews: { pya: () => 1 } as never })).toThrow('`previews` names pya');
-    expect(() => gate(tools, { ...options, previews: { pay: 5 } as never })).toThrow(
-      '`previews.pay` must be a function',
-    );
+    const options = { ...who, ai: countersign({ store: memoryStore() }) };
+    expect(() => gateTools(tools, { ...options, preview: { pya: () => 1 } as never })).toThrow('names pya');
+    expect(() => gateTools(tools, { ...options, preview: { pay: 5 } as never })).toThrow('preview');
   });
 });

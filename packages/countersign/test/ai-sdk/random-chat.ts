@@ -3,8 +3,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { convertToModelMessages, createUIMessageStream, stepCountIs, streamText, type UIMessage } from 'ai';
-import { memoryStore, NotPerformed } from 'countersign';
-import { APPROVAL, gate, processToolCalls } from 'countersign/ai-sdk';
+import { countersign, memoryStore, NotPerformed } from 'countersign';
+import { APPROVAL, gateTools, processToolCalls } from 'countersign/ai-sdk';
 import type { Store } from 'countersign/store';
 import { z } from 'zod';
 import { type Random, randomFrom } from '../random.ts';
@@ -183,8 +183,8 @@ async function answer(world: World, { chat, person }: Who, given: ChatMessage[])
   const { way, store, model } = world;
   const messages = given as unknown as UIMessage[];
   const { tools, functions, approve } = appTools(world, chat);
-  const memory = store ? { store } : { secret: 'a secret that is long enough to be one' };
-  const gated = gate(tools, { ...memory, chatId: chat, person, approve } as any);
+  const memory = store ? { ai: countersign({ store }) } : { secret: 'a secret that is long enough to be one' };
+  const gated = gateTools(tools, { ...memory, key: chat, by: person, approve } as any);
   const reply = async (received: UIMessage[]) => {
     const prompt = { messages: await convertToModelMessages(received), allowSystemInMessages: true };
     const quietly = { maxRetries: 0, onError: () => undefined };

@@ -55,7 +55,7 @@ await processToolCalls({ tools, writer, messages }, { getLocalTime: () => '10am'
 
 const GATED = `
 import { convertToModelMessages, createUIMessageStream, createUIMessageStreamResponse, stepCountIs, streamText, tool, ToolLoopAgent } from 'ai';
-import { gate, processToolCalls } from 'countersign/ai-sdk';
+import { gateTools, processToolCalls } from 'countersign/ai-sdk';
 import { z } from 'zod';
 import { tools } from './tools';
 import type { HumanInTheLoopUIMessage } from './types';
@@ -64,7 +64,7 @@ declare const secret: string;
 const all = { ...tools, pay: tool({ inputSchema: z.object({ amount: z.number() }), needsApproval: ({ amount }) => amount > 10, execute: ({ amount }) => ({ paid: amount }) }) };
 
 export async function approved(chatId: string, messages: HumanInTheLoopUIMessage[]) {
-  const gated = gate(all, { secret, chatId, person: 'ann', approve: ['getLocalTime'] });
+  const gated = gateTools(all, { secret, key: chatId, by: 'ann', approve: ['getLocalTime'] });
   const same: typeof all = gated.tools;
   const received: HumanInTheLoopUIMessage[] = await gated.receive(messages);
   const result = streamText({ model: 'openai/gpt-4o', messages: await convertToModelMessages(received), tools: same, stopWhen: stepCountIs(5) });
@@ -74,7 +74,7 @@ export async function approved(chatId: string, messages: HumanInTheLoopUIMessage
 }
 
 export async function confirmed(chatId: string, messages: HumanInTheLoopUIMessage[]) {
-  const gated = gate(tools, { secret: [{ kid: '1', secret }], chatId, person: 'ann' });
+  const gated = gateTools(tools, { secret: [{ kid: '1', secret }], key: chatId, by: 'ann' });
   return createUIMessageStream({
     execute: async ({ writer }) => {
       const processed = await processToolCalls({ tools, writer, messages, gate: gated }, { getWeatherInformation: ({ city }) => city });

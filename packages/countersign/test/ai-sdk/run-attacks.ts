@@ -1,6 +1,6 @@
 // Runs every attack against every way to build the chat, once for each version of the AI SDK.
-import { memoryStore } from 'countersign';
-import { gate } from 'countersign/ai-sdk';
+import { countersign, memoryStore } from 'countersign';
+import { gateTools } from 'countersign/ai-sdk';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ATTACKS } from './attacks.ts';
 import { type Bank, type BankOptions, openBank } from './bank.ts';
@@ -8,11 +8,11 @@ import { type Bank, type BankOptions, openBank } from './bank.ts';
 const SECRET = 'a secret that is long enough to be one';
 
 const storeGate = (): NonNullable<BankOptions['gate']> => {
-  const store = memoryStore();
-  return (tools, who) => gate(tools, { ...who, store });
+  const ai = countersign({ store: memoryStore() });
+  return (tools, who) => gateTools(tools, { ...who, ai });
 };
 
-const secretGate: NonNullable<BankOptions['gate']> = (tools, who) => gate(tools, { ...who, secret: SECRET });
+const secretGate: NonNullable<BankOptions['gate']> = (tools, who) => gateTools(tools, { ...who, secret: SECRET });
 
 /** A seal has no memory: these replays succeed, with the seal they had. */
 const REPLAYS = ['c', 'd', 'f3', 'h', 'i', 'n'];

@@ -3,7 +3,7 @@
 //
 // COUNTERSIGN_SEEDS and COUNTERSIGN_FIRST_SEED choose other seeds: how many, and the first.
 import { isDeepStrictEqual } from 'node:util';
-import { gate } from 'countersign/ai-sdk';
+import { countersign } from 'countersign';
 import { afterAll, describe, expect, onTestFailed, test } from 'vitest';
 import { campaignSize } from '../campaign-size.ts';
 import { decisionIn, isPending, live, newWorld, toolOf, type World } from './random-chat.ts';
@@ -84,11 +84,12 @@ function* wrongAnswers(world: World): Iterable<string> {
 async function wrongRecords({ store, effects, shown }: World): Promise<string[]> {
   if (!store) return [];
   const problems: string[] = [];
-  const { runs } = gate({}, { store, chatId: 'any', person: 'anybody' });
+  const { runs } = countersign({ store });
   for (const { id: runId } of (await runs.list({ limit: 200 })).items) {
     if (!(await runs.verify(runId)).ok) problems.push(`The record of ${runId} is not sound`);
     const events = await runs.recorded(runId);
-    const { call } = (events[0] as any).messages[0].metadata.opening;
+    const { ref: id, input } = (events[1] as any).content[0].toolRequest;
+    const call = { id, input };
     const decisions = events.flatMap((event) => (event.type === 'decision-made' ? [event.decision.type] : []));
     if (decisions.length > 1) problems.push(`${call.id} was decided more than once: ${decisions}`);
     if (!effects.some(({ id }) => id === call.id)) continue;

@@ -12,12 +12,12 @@ export type AppOptions = {
   readonly ai?: Countersign<any>;
   readonly calls?: readonly ScriptedCall[];
   readonly pay: (input: Payment) => unknown;
-  readonly scope?: string;
+  readonly key?: string;
 };
 
 export const ONE_CALL: readonly ScriptedCall[] = [{ input: { to: 'ACME', amount: 950 } }];
 
-export function payingApp({ ai, calls = ONE_CALL, pay, scope = 'conversation 1' }: AppOptions) {
+export function payingApp({ ai, calls = ONE_CALL, pay, key = 'conversation 1' }: AppOptions) {
   logger.setLogLevel('error');
   const app = genkit({});
   const model = app.defineModel(
@@ -51,9 +51,7 @@ export function payingApp({ ai, calls = ONE_CALL, pay, scope = 'conversation 1' 
       return pay(input);
     },
   );
-  const gated = ai
-    ? gateTools([payTool], { ai, scope, asks: { pay: { title: ({ to }) => `Pay ${to}` } } })
-    : { tools: [payTool] };
+  const gated = ai ? gateTools([payTool], { ai, key, title: { pay: ({ to }) => `Pay ${to}` } }) : { tools: [payTool] };
   const generate = (options: GenerateOptions) => app.generate({ model, ...gated, ...options });
   /** Resumes from saved messages, with a restart of each call that waits in them. */
   const resume = (saved: string, options: GenerateOptions = {}) => {

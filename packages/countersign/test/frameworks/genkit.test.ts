@@ -119,7 +119,7 @@ test('a tool asks only if its function says so; other tools run as before, and c
   });
   const tools = [named('look'), named('free'), picture as never] as const;
   const asks = { look: { needsApproval: () => false }, picture: { needsApproval: () => false } };
-  const gated = gateTools(tools, { ai, scope: 's', approve: ['look', 'picture'], asks });
+  const gated = gateTools(tools, { ai, key: 's', approve: ['look', 'picture'], asks });
   expectTypeOf(gated.tools[0]).toEqualTypeOf<(typeof tools)[0]>();
   const model = other.defineModel({ name: 'three' }, async ({ messages }) => {
     const isOver = messages.at(-1)?.role === 'tool';
@@ -221,8 +221,8 @@ test('changed messages run nothing that was not approved; without the gate they 
 test('only tools with a function of their own can be gated', () => {
   const { ai, app } = openProcess();
   const ask = app().app.defineInterrupt({ name: 'ask', description: 'Asks.' });
-  expect(() => gateTools([ask], { ai, scope: 's' })).toThrow('ask is an interrupt');
-  expect(gateTools([ask], { ai, scope: 's', approve: [] }).tools).toEqual([ask]);
-  expect(() => gateTools(['pay' as never], { ai, scope: 's' })).toThrow('not their names');
-  expect(() => gateTools([], { ai } as never)).toThrow('scope');
+  expect(() => gateTools([ask], { ai, key: 's' })).toThrow('ask is an interrupt');
+  expect(gateTools([ask], { ai, key: 's', approve: [] }).tools).toEqual([ask]);
+  expect(() => gateTools(['pay' as never], { ai, key: 's' })).toThrow('not their names');
+  expect(() => gateTools([], { ai } as never)).toThrow('key');
 });

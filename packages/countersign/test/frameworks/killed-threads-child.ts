@@ -55,7 +55,7 @@ async function approve(): Promise<void> {
 async function runGraph(): Promise<unknown> {
   const named = { name: 'pay', description: 'Pays.', schema };
   const bare = tool(async (input: { amount: number }) => (interrupt(input) === 'approve' ? pay(input) : 'no'), named);
-  const tools = gated ? gateGraphTools([tool(pay, named)], { ai, scope: 'thread' }) : [bare];
+  const tools = gated ? gateGraphTools([tool(pay, named)], { ai, key: 'thread' }) : [bare];
   const model = new ScriptedModel([[{ id: 'c1', name: 'pay', args: { amount: 10 } }]]);
   const graph = KINDS.createAgent({ model, tools, checkpointer: new FileSaver() });
   const thread = { configurable: { thread_id: 't1' }, durability: 'sync' };
@@ -78,7 +78,7 @@ async function runMastra(): Promise<unknown> {
     execute: async (input, { agent }: any): Promise<any> => (agent.resumeData ? pay(input) : agent.suspend({ input })),
   });
   const own = createTool({ id: 'pay', description: 'Pays.', inputSchema: schema, execute: pay });
-  const tools = gated ? gateMastraTools({ pay: own }, { ai, scope: 'thread' }) : { pay: bare as never };
+  const tools = gated ? gateMastraTools({ pay: own }, { ai, key: 'thread' }) : { pay: bare as never };
   const agent = openAgent(tools, [{ id: 'c1', name: 'pay', input: { amount: 10 } }]);
   const { runId = '' }: any = await agent.generate('Pay');
   await approve();

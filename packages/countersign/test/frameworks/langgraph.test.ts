@@ -28,7 +28,7 @@ function payTool(paid: Payment[], output: (payment: Payment) => unknown = ({ amo
 function open(kind: keyof typeof KINDS, script: ScriptedCall[][], output?: (payment: Payment) => unknown) {
   const ai = countersign({ store: sqliteStore(':memory:') });
   const paid: Payment[] = [];
-  const tools = gateTools([payTool(paid, output)], { ai, scope: ({ configurable }) => configurable?.thread_id });
+  const tools = gateTools([payTool(paid, output)], { ai, key: ({ configurable }) => configurable?.thread_id });
   const model = new ScriptedModel(script);
   const checkpointer = new MemorySaver();
   return { ai, paid, model, checkpointer, tools, graph: KINDS[kind]({ model, tools, checkpointer }) };
@@ -109,7 +109,7 @@ test('the body gets its input as the schema parses it; what does not fit is not 
   const got: unknown[] = [];
   const schema = z.object({ on: z.string().transform((day) => day.length) });
   const book = tool(async (input) => void got.push(input), { name: 'book', description: 'Books.', schema });
-  const tools = gateTools([book], { ai, scope: 'room' });
+  const tools = gateTools([book], { ai, key: 'room' });
   const script = [
     [{ id: 'c1', name: 'book', args: { on: 3 } }],
     [{ id: 'c2', name: 'book', args: { on: 'May', x: 1 } }],

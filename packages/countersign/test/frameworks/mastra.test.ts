@@ -16,7 +16,7 @@ const ACME = (amount: number): Payment => ({ to: 'ACME', amount });
 function open(calls: ScriptedCall[], output?: (payment: Payment) => unknown) {
   const ai = countersign({ store: sqliteStore(':memory:') });
   const paid: Payment[] = [];
-  const tools = gateTools({ pay: payTool(paid, output) }, { ai, scope: 'chat 7' });
+  const tools = gateTools({ pay: payTool(paid, output) }, { ai, key: 'chat 7' });
   return { ai, paid, tools, agent: openAgent(tools, calls) };
 }
 

@@ -55,12 +55,12 @@ export type AgentOptions = {
   readonly ai?: Countersign<any>;
   readonly calls?: readonly ScriptedCall[];
   readonly pay: (input: Payment) => unknown;
-  readonly scope?: string;
+  readonly key?: string;
 };
 
 export const ONE_CALL: readonly ScriptedCall[] = [{ id: 'call_1', input: { to: 'ACME', amount: 950 } }];
 
-export function payingAgent({ ai, calls = ONE_CALL, pay, scope = 'conversation 1' }: AgentOptions) {
+export function payingAgent({ ai, calls = ONE_CALL, pay, key = 'conversation 1' }: AgentOptions) {
   const payTool = tool({
     name: 'pay',
     description: 'Pays.',
@@ -68,6 +68,6 @@ export function payingAgent({ ai, calls = ONE_CALL, pay, scope = 'conversation 1
     needsApproval: true,
     execute: async (input) => pay(input),
   });
-  const tools = ai ? gateTools([payTool], { ai, scope, asks: { pay: { title: ({ to }) => `Pay ${to}` } } }) : [payTool];
+  const tools = ai ? gateTools([payTool], { ai, key, title: { pay: ({ to }) => `Pay ${to}` } }) : [payTool];
   return new Agent({ name: 'clerk', tools, model: scriptedModel(calls) });
 }

@@ -67,9 +67,9 @@ test('a rejected call never runs, an edited one runs with the edit', async () =>
   await ai.runs.decide((await asked())[0]?.id ?? '', { type: 'reject', reason: 'too much' });
   expect((await resumed(agent(), saved, 'approve')).finalOutput).toBe('pay was not run: too much');
   expect(paid).toEqual([]);
-  const next = await paused(agent({ scope: 'conversation 2' }));
+  const next = await paused(agent({ key: 'conversation 2' }));
   await ai.runs.decide((await asked())[0]?.id ?? '', { type: 'approve', edit: { to: 'ACME', amount: 1 } });
-  expect((await resumed(agent({ scope: 'conversation 2' }), next)).finalOutput).toBe('paid 1');
+  expect((await resumed(agent({ key: 'conversation 2' }), next)).finalOutput).toBe('paid 1');
   expect(paid).toEqual([{ to: 'ACME', amount: 1 }]);
 });
 
@@ -128,7 +128,7 @@ test('a tool asks only if its function says so, and its failure is recorded', as
     },
   });
   const asks = { pay: { needsApproval: ({ amount }: Payment) => amount > 1000 } };
-  const gated = gateTools([failing], { ai, scope: 's', asks });
+  const gated = gateTools([failing], { ai, key: 's', asks });
   expectTypeOf(gated).toEqualTypeOf<[typeof failing]>();
   const agent = payingAgent({ pay: () => 'never' }).clone({ tools: gated });
   for (let time = 0; time < 2; time += 1) expect((await runner.run(agent, 'Pay.')).finalOutput).toContain('no funds');
@@ -197,7 +197,7 @@ test('changed arguments in the saved state run nothing; without the gate they ru
 test('only tools with a function of their own can be gated', () => {
   const { ai } = openProcess();
   const hosted = { type: 'hosted_tool', name: 'web_search' } as never;
-  expect(() => gateTools([hosted], { ai, scope: 's' })).toThrow('web_search is not one');
-  expect(() => gateTools([], { ai, scope: 's', approve: ['pay'] })).toThrow('which is not one of its tools');
-  expect(() => gateTools([], { ai } as never)).toThrow('scope');
+  expect(() => gateTools([hosted], { ai, key: 's' })).toThrow('web_search is not one');
+  expect(() => gateTools([], { ai, key: 's', approve: ['pay'] as never })).toThrow('which is not one of its tools');
+  expect(() => gateTools([], { ai } as never)).toThrow('key');
 });

@@ -26,8 +26,8 @@ const pay = app.dynamicTool(
 
 const gated = gateTools([pay], {
   ai,
-  scope: 'conversation 1',
-  asks: { pay: { title: ({ to, amount }) => `Pay ${amount} to ${to}` } },
+  key: 'conversation 1',
+  title: { pay: ({ to, amount }) => `Pay ${amount} to ${to}` },
 });
 
 // People decide in the inbox, by mail, in Slack or on the command line. This program also takes a decision as its argument.

@@ -25,8 +25,8 @@ const agent = new Agent({
   model: scriptedModel, // With a key: 'gpt-5'
   tools: gateTools([pay], {
     ai,
-    scope: 'conversation 1',
-    asks: { pay: { title: ({ to, amount }) => `Pay ${amount} to ${to}` } },
+    key: 'conversation 1',
+    title: { pay: ({ to, amount }) => `Pay ${amount} to ${to}` },
   }),
 });
 

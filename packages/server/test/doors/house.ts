@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { convertToModelMessages, createUIMessageStreamResponse, tool as sdkTool, stepCountIs, streamText } from 'ai';
 import { type Countersign, type CountersignOptions, countersign, z } from 'countersign';
-import { gate } from 'countersign/ai-sdk';
+import { gateTools } from 'countersign/ai-sdk';
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -148,7 +148,7 @@ async function gated(request: Request, store: Store, pay: (payment: Payment) => 
         },
       }),
     };
-    const behind = gate(tools, { store, chatId: id, person: request.headers.get('x-user') ?? '' });
+    const behind = gateTools(tools, { ai: countersign({ store }), key: id, by: request.headers.get('x-user') ?? '' });
     const received = await behind.receive(messages);
     const result = streamText({
       model,

@@ -8,7 +8,8 @@ import {
   streamText,
   toUIMessageStream,
 } from 'ai';
-import { gate, processToolCalls } from 'countersign/ai-sdk';
+import { countersign } from 'countersign';
+import { gateTools, processToolCalls } from 'countersign/ai-sdk';
 import { chosenModel } from '../../../server/model.ts';
 import { openStore } from '../../../server/store.ts';
 import { type RecipeMessage, tools } from './tools.ts';
@@ -18,8 +19,9 @@ export const maxDuration = 30;
 export async function POST(request: Request): Promise<Response> {
   const { id, messages }: { id: string; messages: RecipeMessage[] } = await request.json();
   const { model } = await chosenModel();
-  // In an app with accounts, `person` is the signed-in user.
-  const gated = gate(tools, { store: openStore(), name: 'recipe', chatId: id, person: 'demo' });
+  // In an app with accounts, `by` is the signed-in user.
+  const ai = countersign({ store: openStore() });
+  const gated = gateTools(tools, { ai, name: 'recipe', key: id, by: 'demo' });
   const stream = createUIMessageStream<RecipeMessage>({
     originalMessages: messages,
     execute: async ({ writer }) => {

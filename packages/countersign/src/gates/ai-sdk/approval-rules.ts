@@ -22,7 +22,8 @@ export type ApprovalRules = {
 };
 
 export function createApprovalRules(tools: ToolSet, approve: Approve = []): ApprovalRules {
-  checkApprove(approve, tools);
+  if (typeof approve !== 'function' && !Array.isArray(approve))
+    throw new UsageError('invalid-options', {}, '`approve` must be an array of tool names, or a function.');
   const confirmed = new Set<string>();
   const isListed = async (name: string, input: unknown): Promise<boolean> =>
     typeof approve === 'function' ? (await approve(name, input)) !== false : approve.includes(name);
@@ -67,21 +68,6 @@ export function createApprovalRules(tools: ToolSet, approve: Approve = []): Appr
 /** Like the AI SDK, takes any other value, such as a string, for yes. */
 function hasApproval({ needsApproval }: ToolSet[string]): boolean {
   return needsApproval !== undefined && needsApproval !== false;
-}
-
-/** A misspelt name would leave the tool that was meant without a gate. */
-function checkApprove(approve: unknown, tools: ToolSet): void {
-  if (typeof approve === 'function') return;
-  if (!Array.isArray(approve))
-    throw new UsageError('invalid-options', {}, '`approve` must be an array of tool names, or a function.');
-  const unknown = approve.filter((name) => typeof name !== 'string' || !ownTool(tools, name)).map(String);
-  if (unknown.length === 0) return;
-  const known = Object.keys(tools).join(', ') || 'none';
-  throw new UsageError(
-    'invalid-options',
-    { unknown },
-    `\`approve\` names ${unknown.join(', ')}, which is not a tool. Known tools: ${known}.`,
-  );
 }
 
 /** Names come from models and clients: `constructor` is not a tool. */

@@ -26,5 +26,7 @@ test('a page loads nothing that only a server has', () => {
 });
 
 test('a gate throws in a browser', () => {
-  expect(() => browser.gate({}, { chatId: 'c', person: 'p', secret: 's' })).toThrow('`gate` only works on the server.');
+  expect(() => browser.gateTools({}, { key: 'c', by: 'p', secret: 's' })).toThrow(
+    '`gateTools` only works on the server.',
+  );
 });

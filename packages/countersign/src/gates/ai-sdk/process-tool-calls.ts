@@ -3,8 +3,8 @@ import { convertToModelMessages, type ModelMessage, type Tool, type ToolSet, typ
 import { messageOf, NotPerformed } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { APPROVAL } from './approval.ts';
-import type { Gated } from './gate.ts';
 import { type DataChunk, type GateInternals, INTERNALS } from './gate-internals.ts';
+import type { Gated } from './gate-tools.ts';
 import { checkInput } from './input.ts';
 import { Failed, type Outcome, Refused } from './ledger.ts';
 import { toolNameOf, toolPartOf } from './tool-part.ts';
@@ -44,7 +44,7 @@ export type ToolOutputWriter = {
  * `APPROVAL.NO`. It writes the results to `writer` and returns messages with them, ready for `convertToModelMessages`. The
  * given messages are not changed.
  *
- * On its own it trusts the messages: a client can make up a call, or send one again. With a `gate` of these tools, only
+ * On its own it trusts the messages: a client can make up a call, or send one again. With a gate of these tools, only
  * calls that the model asked for run, and with a store each at most once.
  */
 export async function processToolCalls<Tools extends ToolSet, Message extends UIMessage>(
@@ -57,7 +57,7 @@ export async function processToolCalls<Tools extends ToolSet, Message extends UI
     tools: Tools;
     writer: ToolOutputWriter;
     messages: Message[];
-    /** From `gate(tools, …)`. Pass its `tools` to `streamText`, so that the gate sees new calls. */
+    /** From `gateTools(tools, …)`. Pass its `tools` to `streamText`, so that the gate sees new calls. */
     gate?: Pick<Gated<ToolSet>, 'receive' | typeof INTERNALS>;
   },
   executeFunctions: ExecuteFunctions<Tools>,

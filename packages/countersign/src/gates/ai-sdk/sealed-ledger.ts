@@ -18,8 +18,8 @@ import {
 
 export type SealedLedgerOptions = {
   readonly sealer: Sealer;
-  readonly chatId: string;
-  readonly person: string;
+  readonly key: string;
+  readonly by: string;
   readonly expiresIn: number;
   readonly clock: () => number;
 };
@@ -41,7 +41,7 @@ export type SealedLedger = Ledger & {
 export type StreamedCall = Pick<ClaimedCall, 'tool' | 'input'>;
 
 export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
-  const { sealer, chatId, person, expiresIn, clock } = options;
+  const { sealer, key: conversation, by, expiresIn, clock } = options;
   const asked = new Map<string, AskedCall>();
   const unsealed = new Set<string>();
   const approvalIds = new Map<string, string>();
@@ -53,8 +53,8 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
     // Tells it apart from a seal that the chat route made with the same secret.
     of: 'ai-sdk',
     v: 1,
-    chat: chatId,
-    person,
+    chat: conversation,
+    person: by,
     call: id,
     tool,
     input: digestOf(input),

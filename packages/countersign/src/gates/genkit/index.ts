@@ -35,7 +35,7 @@ export type GatedTools<Tools extends readonly GenkitTool[]> = {
  *
  * @example
  * ```ts
- * const gated = gateTools([pay], { ai: countersigned, scope: conversationId });
+ * const gated = gateTools([pay], { ai: countersigned, key: conversationId });
  * const paused = await genkit.generate({ prompt: 'Pay ACME.', ...gated });
  * const resumed = await genkit.generate({ messages: paused.messages, resume: {}, ...gated });
  * ```

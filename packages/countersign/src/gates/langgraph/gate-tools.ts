@@ -7,17 +7,17 @@ import type { GateResult } from '../../runs/gates/gate.ts';
 import { GatedCalls, type GateToolsOptions, outputOrText } from '../gated-calls.ts';
 import { readOutput, writeOutput } from './outputs.ts';
 
-/** What `scope` can look at: the configuration of the graph's run. */
+/** What `key` can look at: the configuration of the graph's run. */
 export type GraphConfig = { readonly configurable?: Readonly<Record<string, any>>; readonly context?: any };
 
 /** Options of `gateTools`. */
-export type GraphGateOptions = Omit<GateToolsOptions, 'scope'> & {
+export type GraphGateOptions<Inputs extends object = any> = Omit<GateToolsOptions<Inputs>, 'key'> & {
   /**
    * The conversation that the calls belong to, or a function that finds it, such as
    * `(config) => config.configurable?.thread_id`. Your server must choose the thread: a client that can name the thread of another
    * user reaches its calls.
    */
-  readonly scope: string | ((config: GraphConfig) => string);
+  readonly key: string | ((config: GraphConfig) => string);
 };
 
 /** The value of the interrupt that pauses the graph. `id` is the request to decide; what resumes the graph decides nothing. */
@@ -32,7 +32,7 @@ export type GraphPause = {
 /** The gate of a tool, as `withdrawAbandoned` uses it. */
 export type ToolGate = {
   readonly calls: GatedCalls;
-  readonly scopeOf: (config: GraphConfig) => string | undefined;
+  readonly keyOf: (config: GraphConfig) => string | undefined;
 };
 
 const GATES = new WeakMap<object, ToolGate>();
@@ -46,19 +46,19 @@ export const gateOf = (tool: object): ToolGate | undefined => GATES.get(tool);
  */
 export function gateTools<const T extends readonly StructuredToolInterface[]>(
   tools: T,
-  options: GraphGateOptions,
+  options: GraphGateOptions<{ readonly [Name in T[number]['name']]: any }>,
 ): { -readonly [I in keyof T]: T[I] } {
-  const { scope } = options;
+  const { key } = options;
   const described = tools.map(({ name, description, schema }) => ({
     name,
     description,
     inputSchema: schema as SchemaInput,
   }));
-  // The scope of a call replaces this one.
-  const shared = typeof scope === 'function' ? 'of each call' : scope;
+  // The key of a call replaces this one.
+  const shared = typeof key === 'function' ? 'of each call' : key;
   const gate: ToolGate = {
-    calls: new GatedCalls('langgraph', described, { ...options, scope: shared }),
-    scopeOf: typeof scope === 'function' ? scope : () => scope,
+    calls: new GatedCalls('langgraph', described, { ...options, key: shared }),
+    keyOf: typeof key === 'function' ? key : () => key,
   };
   const gated = tools.map((tool) => (gate.calls.isGated(tool.name) ? gatedTool(tool as CallableTool, gate) : tool));
   return gated as unknown as { -readonly [I in keyof T]: T[I] };
@@ -89,7 +89,7 @@ function gatedTool(tool: CallableTool, gate: ToolGate): CallableTool {
 /** The output of the call, or the text about it. Pauses the graph until there is one. */
 async function decided(
   tool: CallableTool,
-  { calls, scopeOf }: ToolGate,
+  { calls, keyOf }: ToolGate,
   input: unknown,
   manager: ToolManager | undefined,
   config: CallConfig,
@@ -99,7 +99,7 @@ async function decided(
   if (callId === undefined) throw noCallId(name);
   const run = (checked: unknown) => runBody(tool, checked, manager, config);
   for (;;) {
-    const result = await calls.ask(name, callId, input, run, scopeOf(config));
+    const result = await calls.ask(name, callId, input, run, keyOf(config));
     if (!waits(result)) return given(tool, result, callId);
     const { status, id, runId } = result;
     // Throws, unless the graph was resumed. What it was resumed with is no decision.

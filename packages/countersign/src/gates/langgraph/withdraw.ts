@@ -69,7 +69,7 @@ async function outputAfter(tools: Tools, { id, name }: OpenCall, config: GraphCo
   const gate = tool && gateOf(tool);
   if (!gate) return `${name} has no result: ${REASON}.`;
   try {
-    const result = await gate.calls.withdraw(name, id, REASON, gate.scopeOf(config));
+    const result = await gate.calls.withdraw(name, id, REASON, gate.keyOf(config));
     return result.status === 'done' ? readOutput(result.output, name, id) : outputOrText(name, result);
   } catch (error) {
     // The process ended before the question was asked.

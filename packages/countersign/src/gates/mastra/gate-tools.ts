@@ -9,17 +9,19 @@ import { GatedCalls, type GateToolsOptions, outputOrText } from '../gated-calls.
 /** Tools by the names that the model knows, as an agent of Mastra takes them. */
 export type MastraTools = { readonly [name: string]: Tool<any, any, any, any, any, any, any> };
 
-/** What `scope` can look at: the context in which a tool runs. */
+type InputOf<T> = T extends Tool<infer Input, any, any, any, any, any, any> ? Input : any;
+
+/** What `key` can look at: the context in which a tool runs. */
 type ToolContext = ToolExecutionContext<any, any, any>;
 
 /** Options of `gateTools`. */
-export type MastraGateOptions = Omit<GateToolsOptions, 'scope'> & {
+export type MastraGateOptions<Inputs extends object = any> = Omit<GateToolsOptions<Inputs>, 'key'> & {
   /**
    * The conversation that the calls belong to, or a function that finds it in the context of the tool, such as
    * `({ requestContext }) => requestContext?.get('chat')`. Your server must choose it: a client that can name the conversation of
    * another user reaches its calls.
    */
-  readonly scope: string | ((context: ToolContext) => string);
+  readonly key: string | ((context: ToolContext) => string);
 };
 
 /** What the run is suspended with. `id` is the request to decide; what resumes the run decides nothing. */
@@ -35,20 +37,23 @@ export type ToolPause = {
  * The same tools, whose calls ask a person first. While a call waits, its agent or workflow is suspended. Decide the request, then
  * resume with any value: the call runs only if the record says that it was approved.
  */
-export function gateTools<T extends MastraTools>(tools: T, options: MastraGateOptions): T {
-  const { scope } = options;
+export function gateTools<T extends MastraTools>(
+  tools: T,
+  options: MastraGateOptions<{ readonly [Name in keyof T]: InputOf<T[Name]> }>,
+): T {
+  const { key } = options;
   const named = Object.entries(tools);
   const described = named.map(([name, { description, inputSchema }]) => ({
     name,
     description,
     inputSchema: inputSchema as SchemaInput | undefined,
   }));
-  // The scope of a call replaces this one.
-  const shared = typeof scope === 'function' ? 'of each call' : scope;
-  const calls = new GatedCalls('mastra', described, { ...options, scope: shared });
-  const scopeOf = typeof scope === 'function' ? scope : () => scope;
+  // The key of a call replaces this one.
+  const shared = typeof key === 'function' ? 'of each call' : key;
+  const calls = new GatedCalls('mastra', described, { ...options, key: shared });
+  const keyOf = typeof key === 'function' ? key : () => key;
   return Object.fromEntries(
-    named.map(([name, tool]) => [name, calls.isGated(name) ? gatedTool(name, tool, calls, scopeOf) : tool]),
+    named.map(([name, tool]) => [name, calls.isGated(name) ? gatedTool(name, tool, calls, keyOf) : tool]),
   ) as T;
 }
 
@@ -57,7 +62,7 @@ function gatedTool(
   name: string,
   tool: MastraTools[string],
   calls: GatedCalls,
-  scopeOf: (context: ToolContext) => string,
+  keyOf: (context: ToolContext) => string,
 ): MastraTools[string] {
   const { execute } = tool;
   if (!execute) throw new UsageError('invalid-options', { tool: name }, `${name} has no execute function to gate.`);
@@ -65,7 +70,7 @@ function gatedTool(
     const context = (given ?? {}) as ToolContext;
     const { callId, suspend } = callIn(name, context);
     const run = (checked: unknown) => runBody(name, execute as Execute, checked, context);
-    const result = await calls.ask(name, callId, input, run, scopeOf(context));
+    const result = await calls.ask(name, callId, input, run, keyOf(context));
     if (!waits(result)) return outputOrText(name, result);
     const { status, id, runId } = result;
     return suspend({ status, id, runId, tool: name, input } satisfies ToolPause);

@@ -17,14 +17,14 @@ export type AgentTool = FunctionTool<any, any, any>;
  *
  * @example
  * ```ts
- * const agent = new Agent({ name: 'clerk', tools: gateTools([pay, search], { ai, scope: conversationId, approve: ['pay'] }) });
+ * const agent = new Agent({ name: 'clerk', tools: gateTools([pay, search], { ai, key: conversationId, approve: ['pay'] }) });
  * const result = await run(agent, 'Pay ACME.');
  * if (result.interruptions.length > 0) await save(result.state.toString());
  * ```
  */
 export function gateTools<Tools extends readonly AgentTool[]>(
   tools: readonly [...Tools],
-  options: GateToolsOptions,
+  options: GateToolsOptions<{ readonly [Name in Tools[number]['name']]: any }>,
 ): [...Tools] {
   const functions = tools.map(aFunctionTool);
   const described = functions.map(({ name, description, parameters }) => ({

@@ -8,7 +8,7 @@ import { type Call, callOf } from '../../core/run/call.ts';
 import { event, type Result } from '../../core/run/event.ts';
 import { GrowSet } from '../../core/run/grow.ts';
 import { replyEvents } from '../../core/run/reply.ts';
-import { fold, type State } from '../../core/run/state.ts';
+import { fold } from '../../core/run/state.ts';
 import type { Caller, Driver } from '../../loop/run.ts';
 import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
 import { unlessAborted } from '../../models/abort.ts';
@@ -24,7 +24,7 @@ import { refuseLarge } from '../port/run-limit.ts';
 import type { LoadedRun, RunRecord } from '../port/store.ts';
 import { errorIn } from '../requests/view.ts';
 import type { CancelOptions } from '../run-options.ts';
-import { type CallStatus, callStatus, editedInput } from './call-status.ts';
+import { type CallStatus, callStatus, decisionsIn } from './call-status.ts';
 import { describedTool, descriptionIn, gatedTool, type Opening } from './described-tool.ts';
 
 /** A call to ask about. `ref` and `metadata` are kept with it. */
@@ -44,6 +44,8 @@ export type CallRecord = {
   readonly input: Json;
   readonly edited: Json;
   readonly status: CallStatus;
+  /** The people who asked for it, voted or decided. */
+  readonly people: ReadonlySet<string | null>;
 };
 
 export type CallOptions = { readonly context?: Context | undefined; readonly caller?: Caller | undefined };
@@ -51,29 +53,40 @@ export type CallOptions = { readonly context?: Context | undefined; readonly cal
 /** How long another process may drive a run before we check whether it still does. */
 const RECHECK_MS = 1_000;
 
+/** The most calls whose tools a process keeps while they are open. */
+const MOST_CALL_TOOLS = 10_000;
+
 /** Makes no call: the run of a call begins with it. */
 export const ONE_CALL_MODEL = silentModel('Done.');
 
 export class CallGate {
   readonly port: AgentPort;
-  readonly runsBodies: boolean;
   readonly #drives: Drives;
-  readonly #tools = new Map<string, ToolDefinition>();
+  /** The tools of calls that callers in this process have asked about, by call. */
+  readonly #callTools = new Map<string, ToolDefinition>();
 
-  /** `runsBodies`: an approved call also runs with the body of its tool, wherever it is decided in this process. */
-  constructor(name: string, drives: Drives, driver: (context: Context | undefined) => Driver, runsBodies: boolean) {
-    this.runsBodies = runsBodies;
+  constructor(name: string, drives: Drives, driver: (context: Context | undefined) => Driver) {
     this.#drives = drives;
-    this.port = portOf(name, this.#tools, driver, !runsBodies);
+    this.port = portOf(name, (call) => this.#callTools.get(call), driver);
   }
 
   get name(): string {
     return this.port.name;
   }
 
-  /** Calls of this tool run with its own body, if their callers have none. Another tool of the same name replaces it. */
-  add(definition: ToolDefinition): void {
-    this.#tools.set(definition.name, gatedTool(definition));
+  /** The run of the call that these names identify. */
+  runIdOf(...names: readonly string[]): string {
+    return `gate.${shortHash(JSON.stringify([this.name, ...names]))}`;
+  }
+
+  /** The caller of a call passes its tool with it. Calls of other keys are not affected, whatever the names of their tools. */
+  bring(key: string, definition: ToolDefinition): void {
+    const call = callId(definition.name, key);
+    this.#callTools.delete(call);
+    this.#callTools.set(call, gatedTool(definition));
+    // A call that is forgotten here is decided by its recorded description.
+    const [oldest] = this.#callTools.keys();
+    if (oldest !== undefined && this.#callTools.size > MOST_CALL_TOOLS) this.#callTools.delete(oldest);
   }
 
   /** Records the call. Resolves once the question is asked, or the call may run. Throws `run-exists` if it was recorded before. */
@@ -104,7 +117,9 @@ export class CallGate {
   /** Undefined if the call was never asked for. */
   async read(runId: string): Promise<CallRecord | undefined> {
     const loaded = await this.#load(runId);
-    return loaded && recordOf(loaded);
+    const found = loaded && recordOf(loaded);
+    if (found?.status.at === 'settled') this.#callTools.delete(callId(found.tool, found.opening.key));
+    return found;
   }
 
   /**
@@ -248,44 +263,39 @@ function idOf({ status }: CallRecord): string | undefined {
   return 'interruptId' in status ? status.interruptId : undefined;
 }
 
-/** The tools that callers have described come from the record of each run. */
+/** The tool of a run is the one that its caller passed with the call, or the one that the record describes. */
 function portOf(
   name: string,
-  tools: ReadonlyMap<string, ToolDefinition>,
+  toolOf: (call: string) => ToolDefinition | undefined,
   driver: (context: Context | undefined) => Driver,
-  awaitCaller: boolean,
 ): AgentPort {
   const withTools = (own: ReadonlyMap<string, ToolDefinition>): AgentPort => ({
     name,
-    limits: { maxTurns: 2, awaitCaller },
+    limits: { maxTurns: 2, awaitCaller: true },
     driver: (context) => ({ ...driver(context), tools: own }),
     tools: () => own,
     defined: () => own,
   });
   return {
-    ...withTools(tools),
-    forRun(state) {
-      const description = descriptionIn(readOpening(state.history.toArray()[0])) ?? unknownTool(state, tools);
-      return withTools(description ? new Map([[description.name, describedTool(description)]]) : tools);
+    ...withTools(new Map()),
+    forRun({ history, turn }) {
+      const opening = readOpening(history.toArray()[0]);
+      const { name: tool = '' } = turn?.calls[0] ?? {};
+      const own = toolOf(callId(tool, opening?.key)) ?? describedTool(descriptionIn(opening) ?? { name: tool });
+      return withTools(new Map([[own.name, own]]));
     },
   };
 }
 
-/** A tool of another process: it can be decided here, but neither its schema nor its body is known. */
-function unknownTool({ turn }: State, tools: ReadonlyMap<string, ToolDefinition>) {
-  const name = turn?.calls[0]?.name;
-  return name === undefined || tools.has(name) ? undefined : { name };
-}
+const callId = (tool: string, key: Json | undefined): string => JSON.stringify([tool, key]);
 
 /** People read the text; the rest is for programs. */
 function openingMessage(tool: string, opening: Opening): Message {
   return { role: 'user', content: [{ text: `A program asks for a call of ${tool}.` }], metadata: { opening } };
 }
 
-/** The first releases of the AI SDK gate wrote it as content. */
 function readOpening(message: Message | undefined): Opening | undefined {
-  const part = message?.content[0];
-  const opening = message?.metadata?.opening ?? (part && 'data' in part ? part.data : undefined);
+  const opening = message?.metadata?.opening;
   return isObject(opening) ? (opening as Opening) : undefined;
 }
 
@@ -296,8 +306,9 @@ function recordOf({ run, events }: LoadedRun): CallRecord | undefined {
   const request = replied.content.find(isToolRequest)?.toolRequest;
   if (!request || !opening) return undefined;
   const { name: tool, ref, input } = request;
-  const edited = editedInput(events);
-  return { run, opening, tool, ref, input, edited: edited === undefined ? input : edited, status: callStatus(events) };
+  const { edited = input, people } = decisionsIn(events);
+  people.add(run.startedBy);
+  return { run, opening, tool, ref, input, edited, people, status: callStatus(events) };
 }
 
 const notGranted = (runId: string): UsageError =>

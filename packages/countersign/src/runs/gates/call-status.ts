@@ -44,12 +44,16 @@ export function callStatus(events: readonly StoredEvent[]): CallStatus {
   return decision || isCleared ? { at: 'approved', isStarted } : { at: 'begun' };
 }
 
-/** The input that a person edited the call to; undefined if it was not edited. */
-export function editedInput(events: readonly StoredEvent[]): Json | undefined {
-  const edits = timelineOf(events).flatMap((entry) =>
-    entry.type === 'wait-ended' && entry.decision && 'input' in entry.decision ? [entry.decision.input] : [],
-  );
-  return edits.findLast((input) => input !== undefined);
+/** The input that a person edited the call to, if one did, and everyone who voted or decided. */
+export function decisionsIn(events: readonly StoredEvent[]): { edited?: Json; readonly people: Set<string | null> } {
+  const found: ReturnType<typeof decisionsIn> = { people: new Set() };
+  for (const entry of timelineOf(events)) {
+    if (entry.type === 'vote-cast') found.people.add(entry.vote.by);
+    if (entry.type !== 'wait-ended' || !entry.decision) continue;
+    found.people.add(entry.decision.by ?? null);
+    if ('input' in entry.decision && entry.decision.input !== undefined) found.edited = entry.decision.input;
+  }
+  return found;
 }
 
 function hostOf(events: readonly StoredEvent[]): HostStart | undefined {

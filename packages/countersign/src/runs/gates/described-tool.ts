@@ -1,8 +1,9 @@
 // The tool of a call from outside, as its caller described it. It has no body here: its caller runs it.
 import { NotPerformed } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { defined, isObject, type Json } from '../../core/json.ts';
 import { describedSchema } from '../../loop/tool/data-schema.ts';
-import type { ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
+import type { PolicyConfig, ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
+import type { Schema } from '../../loop/tool/schema.ts';
 import { tool } from '../../loop/tool/tool.ts';
 import type { JsonSchema } from '../../models/model.ts';
 
@@ -14,8 +15,8 @@ export type ToolDescription = Pick<
   readonly name: string;
   readonly description?: string;
   readonly title?: string;
-  /** The name of a policy that is defined where the request is decided. */
-  readonly policy?: string;
+  /** Who decides: the name of a policy that is defined where the request is decided, or the policy itself. */
+  readonly policy?: string | PolicyConfig;
   /**
    * JSON Schema of the input, for edits. It is data: `$ref`, `pattern`, `patternProperties`, `uniqueItems` and `unevaluated…` are
    * shown but not checked, a required field with a default is optional, and an input that takes too long to check does not fit.
@@ -44,6 +45,38 @@ export function describedTool(description: ToolDescription): ToolDefinition {
     notHere(rest.name),
   );
   return { ...definition, isDescribed: true, ...(policy === undefined && { asksByDefault: true }) };
+}
+
+/** What can be recorded of a tool, for processes that decide its calls without its code. */
+export function descriptionOf(definition: ToolDefinition): ToolDescription {
+  const { name, asks, notice, title, input, output, idempotent } = definition;
+  const plain = defined({ ...asks, name, notice, title: typeof title === 'string' ? title : undefined });
+  const described = {
+    ...plain,
+    description: definition.spec().description,
+    ...(idempotent && { idempotent }),
+    ...defined({ policy: policyIn(definition.needsApproval) }),
+    ...defined({ inputSchema: schemaIn(input, name), outputSchema: schemaIn(output, name) }),
+  };
+  return described as ToolDescription;
+}
+
+/** Also a process that only has the record asks the right people. */
+function policyIn(needsApproval: ToolDefinition['needsApproval']): ToolDescription['policy'] {
+  const { policy } = typeof needsApproval === 'object' ? needsApproval : {};
+  return isObject(policy) && typeof policy.deciders === 'function' ? undefined : policy;
+}
+
+/** Undefined if the schema is one of code only. */
+function schemaIn({ json }: Schema, name: string): JsonSchema | undefined {
+  try {
+    const schema = json();
+    describedSchema(schema, `the schema of tool ${name}`);
+    return Object.keys(schema).length > 0 ? schema : undefined;
+  } catch {
+    // Its owner checks the values.
+    return undefined;
+  }
 }
 
 /** The tool of a gate, without a body if it is a question. A tool that never asks asks here: that is what a gate is for. */

@@ -15,11 +15,10 @@ import { type Decision, isByDeadline, type Result } from '../../core/run/event.t
 import { bodyResult, failed, failedInBody } from '../../loop/call/result.ts';
 import type { Caller } from '../../loop/run.ts';
 import type { Context, ToolContext, ToolDefinition } from '../../loop/tool/definition.ts';
-import { shortHash } from '../port/chain.ts';
 import { interruptKey } from '../requests/card.ts';
 import { CANCEL_OPTIONS, type CancelOptions } from '../run-options.ts';
 import type { CallGate, CallRecord } from './call-gate.ts';
-import { describedTool, type ToolDescription } from './described-tool.ts';
+import { describedTool, descriptionOf, type ToolDescription } from './described-tool.ts';
 
 /** The answer of a gate. `runId` is the run of the call; `id` is the request that a person has to decide. */
 export type GateResult<Output = any, Input = any> =
@@ -107,14 +106,14 @@ const DAY_MS = 86_400_000;
 export class Gate<Input = any, Output = any> {
   readonly #calls: CallGate;
   readonly #tool: ToolDefinition;
-  readonly #description: ToolDescription | undefined;
+  readonly #isDefined: boolean;
+  #description: ToolDescription | undefined;
 
   constructor(calls: CallGate, tool: ToolDefinition | ToolDescription) {
     this.#calls = calls;
-    const isDefined = 'asks' in tool;
-    this.#description = isDefined ? undefined : tool;
-    this.#tool = isDefined ? tool : describedTool(tool);
-    if (isDefined) calls.add(tool);
+    this.#isDefined = 'asks' in tool;
+    this.#description = 'asks' in tool ? undefined : tool;
+    this.#tool = 'asks' in tool ? tool : describedTool(tool);
   }
 
   /**
@@ -126,6 +125,7 @@ export class Gate<Input = any, Output = any> {
     const { key, by, context, run = false } = options;
     const runId = this.runId(key);
     const json = this.#json(input);
+    if (this.#isDefined) this.#calls.bring(key, this.#tool);
     await this.#ask(runId, key, json, { by, context });
     const caller = callerOf(run);
     return this.#result(await this.#calls.settled(runId, { context, ...(caller && { caller }) }));
@@ -187,7 +187,7 @@ export class Gate<Input = any, Output = any> {
 
   /** The id of the run of a key. */
   runId(key: string): string {
-    return `gate.${shortHash(JSON.stringify([this.#calls.name, this.#tool.name, key]))}`;
+    return this.#calls.runIdOf(this.#tool.name, key);
   }
 
   #find(call: GateCallId): string {
@@ -225,7 +225,8 @@ export class Gate<Input = any, Output = any> {
       const message = `The input does not fit the schema of ${tool}: ${checked.problems.join('; ')}. Nothing was asked.`;
       throw new UsageError('invalid-request', { tool, key }, message);
     }
-    const opening = { key, ...(this.#description && { tool: this.#description as unknown as Json }) };
+    this.#description ??= descriptionOf(this.#tool);
+    const opening = { key, tool: this.#description as unknown as Json };
     try {
       await this.#calls.start(runId, opening, { tool, input }, options);
     } catch (error) {

@@ -30,14 +30,13 @@ export class Gates {
     for (const name of GATES) this.named(name);
   }
 
-  /** `runsBodies`: an approved call also runs with the body of its tool, wherever it is decided in this process. */
-  named(name: string, { runsBodies = false }: { readonly runsBodies?: boolean } = {}): CallGate {
+  named(name: string): CallGate {
     if (this.#agents.has(name))
       throw new UsageError('invalid-options', { gate: name }, `${name} is an agent. Give the gate another name.`);
     const known = this.#gates.get(name);
-    if (known?.runsBodies === runsBodies) return known;
+    if (known) return known;
     checkName('gate', name);
-    const calls = new CallGate(name, this.#drives, this.#driver, runsBodies);
+    const calls = new CallGate(name, this.#drives, this.#driver);
     this.#gates.set(name, calls);
     this.#ports.set(name, calls.port);
     return calls;

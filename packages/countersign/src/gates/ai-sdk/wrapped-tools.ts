@@ -15,7 +15,7 @@ type LiveCall = {
   readonly isAsked: boolean;
 };
 
-export function gateTools<Tools extends ToolSet>(tools: Tools, ledger: Ledger, rules: ApprovalRules): Tools {
+export function wrapTools<Tools extends ToolSet>(tools: Tools, ledger: Ledger, rules: ApprovalRules): Tools {
   const announced = new Map<string, Promise<LiveCall>>();
   const live = new Map<string, LiveCall>();
 
