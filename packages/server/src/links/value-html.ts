@@ -1,7 +1,8 @@
 // Values of a request as HTML: whole, with hidden characters made visible, and so that no text passes for another type.
-import { isPlainText, jsonText, nameText } from '../cli/print/value-text.ts';
-import { visibleJson, visibleLine, visibleText } from '../cli/print/visible-text.ts';
+
 import { escaped } from '../pages/html.ts';
+import { isPlainText, jsonText, nameText } from '../text/value-text.ts';
+import { visibleJson, visibleLine, visibleText } from '../text/visible-text.ts';
 import type { Format } from './format.ts';
 
 /** Untrusted text on one line, whatever the direction of its script. */

@@ -1,6 +1,6 @@
 // Every text of a mail, in English. The option `texts` replaces them.
 import type { NoticeType, Reason } from 'countersign';
-import { ruleLines, votesText } from '../../cli/print/votes-text.ts';
+import { ruleLines, votesText } from '../../text/votes-text.ts';
 
 type Waiting = Exclude<NoticeType, 'decided' | 'expired' | 'withdrawn'>;
 

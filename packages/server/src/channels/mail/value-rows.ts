@@ -1,7 +1,7 @@
 // A JSON value as the rows of a table: the whole value, with nested values below their names.
 import type { Json } from 'countersign';
-import { isPlainText, jsonText, nameText } from '../../cli/print/value-text.ts';
-import { visibleJson, visibleLine, visibleText } from '../../cli/print/visible-text.ts';
+import { isPlainText, jsonText, nameText } from '../../text/value-text.ts';
+import { visibleJson, visibleLine, visibleText } from '../../text/visible-text.ts';
 
 /** One row. A row without a text is the heading of the rows below it that are deeper. */
 export type Row = { readonly depth: number; readonly name?: string; readonly text?: string };

@@ -1,8 +1,8 @@
 // A notice as a message in Slack. What does not fit is left out, with the buttons that decide it.
 import type { Json, Notice, RunInterrupt } from 'countersign';
 import { type Allowed, interruptCard } from 'countersign/ui';
-import { visibleLine } from '../../cli/print/visible-text.ts';
-import { ruleLines, votesText } from '../../cli/print/votes-text.ts';
+import { visibleLine } from '../../text/visible-text.ts';
+import { ruleLines, votesText } from '../../text/votes-text.ts';
 import { fitted, type MessageContent } from '../webhook/message-content.ts';
 import {
   type Block,

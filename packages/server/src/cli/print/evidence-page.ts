@@ -1,9 +1,9 @@
 // The evidence of a run as a page: one file without scripts, for reading and printing. The JSON file is what can be verified.
 import type { Evidence, EvidenceProblem, EvidenceQuestion, Json } from 'countersign';
 import { escaped } from '../../pages/html.ts';
-import { decisionText } from './decision-text.ts';
+import { decisionText } from '../../text/decision-text.ts';
+import { visibleJson, visibleLine } from '../../text/visible-text.ts';
 import { createTimeline, offsetText } from './timeline.ts';
-import { visibleJson, visibleLine } from './visible-text.ts';
 
 export function evidencePage(evidence: Evidence, problems: readonly EvidenceProblem[]): string {
   const { run, events, questions, hash } = evidence;

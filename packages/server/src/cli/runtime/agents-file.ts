@@ -5,10 +5,10 @@ import { pathToFileURL } from 'node:url';
 import type { Countersign, ModelInput, Providers } from 'countersign';
 import type { Store } from 'countersign/store';
 import { checkOptions } from '../../check-options.ts';
+import type { Config } from '../../config.ts';
 import { defined } from '../../defined.ts';
 import { type AppOptions, AppOptionsShape } from '../../options.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
-import type { Config } from './config.ts';
 import { loadEsModules } from './module-hooks.ts';
 import { applyFileRules, rulesIn } from './rules-file.ts';
 

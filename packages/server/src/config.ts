@@ -1,8 +1,8 @@
 // The type of `countersign.config.ts`.
 import type { PolicyConfig, Rule } from 'countersign';
-import type { ServerChannel } from '../../channels/server-channel.ts';
-import type { McpRules } from '../../mcp-gate/rules.ts';
-import type { AppOptions } from '../../options.ts';
+import type { ServerChannel } from './channels/server-channel.ts';
+import type { McpRules } from './mcp-gate/rules.ts';
+import type { AppOptions } from './options.ts';
 
 /** The settings of a project, which `countersign serve`, `dev` and `worker` apply to the agents in `agents.ts` beside them. */
 export type Config = {

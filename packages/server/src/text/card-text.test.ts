@@ -1,7 +1,7 @@
 // What a request shows: no text can pass for something else.
 import type { Json } from 'countersign';
 import { expect, test } from 'vitest';
-import type { Card } from '../backend/backend.ts';
+import type { Card } from '../cli/backend/backend.ts';
 import { cardLines, cardSummary, headlineAndTool } from './card-text.ts';
 
 const cardWith = (input: Card['input']): Card =>

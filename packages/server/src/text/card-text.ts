@@ -1,14 +1,14 @@
 // A request as lines of text: everything that the decision is about, safe to print.
 import { styleText } from 'node:util';
 import type { Json, Preview } from 'countersign';
-import type { Card } from '../backend/backend.ts';
-import { recordedText } from '../print/decision-text.ts';
-import { durationText, roughDuration, timeText } from '../print/moment.ts';
-import type { Format } from '../print/output.ts';
-import { wrap } from '../print/text-width.ts';
-import { barred, valueLine, valueLines } from '../print/value-text.ts';
-import { visibleLine } from '../print/visible-text.ts';
-import { ruleLines, voteLine, votesText } from '../print/votes-text.ts';
+import type { Card } from '../cli/backend/backend.ts';
+import type { Format } from '../cli/print/output.ts';
+import { recordedText } from './decision-text.ts';
+import { durationText, roughDuration, timeText } from './moment.ts';
+import { wrap } from './text-width.ts';
+import { barred, valueLine, valueLines } from './value-text.ts';
+import { visibleLine } from './visible-text.ts';
+import { ruleLines, voteLine, votesText } from './votes-text.ts';
 
 export function cardLines(card: Card, columns: number, now: number): readonly string[] {
   const { message, details } = payloadOf(card.payload);

@@ -1,8 +1,8 @@
 // Decisions and holds in words.
 import type { DecideResult, Json } from 'countersign';
 import type { CardVote } from 'countersign/ui';
-import type { Hold } from '../../schemas/interrupt.ts';
-import type { Card } from '../backend/backend.ts';
+import type { Card } from '../cli/backend/backend.ts';
+import type { Hold } from '../schemas/interrupt.ts';
 import { shortTime, timeText } from './moment.ts';
 import { valueLine } from './value-text.ts';
 import { visibleLine } from './visible-text.ts';
