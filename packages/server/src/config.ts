@@ -1,5 +1,6 @@
-// The type of `countersign.config.ts`.
-import type { PolicyConfig, Rule } from 'countersign';
+// The types of `countersign.config.ts` and of the function that an agents file exports.
+import type { ModelInput, PolicyConfig, Providers, Rule } from 'countersign';
+import type { Store } from 'countersign/store';
 import type { ServerChannel } from './channels/server-channel.ts';
 import type { McpRules } from './mcp-gate/rules.ts';
 import type { AppOptions } from './options.ts';
@@ -28,3 +29,21 @@ export type Config = {
 export function defineConfig(config: Config): Config {
   return config;
 }
+
+/**
+ * Passed to the function that an agents file exports, so that the same agents work on any store and model.
+ * @example
+ * export default ({ store, model, providers }: AgentsEnvironment) => {
+ *   const ai = countersign({ store, model, providers });
+ *   ai.defineAgent({ name: 'assistant', tools: [] });
+ *   return ai;
+ * };
+ */
+export type AgentsEnvironment = {
+  /** The store chosen on the command line. */
+  readonly store: Store;
+  /** The model from COUNTERSIGN_MODEL, or of the provider whose key is set, or the stand-in model. */
+  readonly model: ModelInput;
+  readonly providers: Providers;
+  readonly env: Readonly<Record<string, string | undefined>>;
+};

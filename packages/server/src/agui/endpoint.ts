@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { type ErrorCode, UsageError } from 'countersign';
 import type { HttpProblem, LoadedChat } from 'countersign/ui';
 import { createChats } from '../api/chats.ts';
-import { unknownAgent } from '../api/run-answer.ts';
+import { unknownAgent } from '../api/runs/run-answer.ts';
 import type { Services } from '../api/services.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';

@@ -1,6 +1,5 @@
 // The rules of the MCP gateway: which calls run at once, which ones a person is asked about, and which ones are refused.
-import { type Condition, meets, type ToolDescription, z } from 'countersign';
-import { CommandFailure, EXIT } from '../cli/failure.ts';
+import { type Condition, meets, type ToolDescription, UsageError, z } from 'countersign';
 import { defined } from '../defined.ts';
 import { hashOf } from './hash-of.ts';
 
@@ -80,9 +79,7 @@ export function parseRules(value: unknown, file: string): McpRules {
   if (parsed.success) return parsed.data as McpRules;
   const [issue] = parsed.error.issues;
   const message = `Invalid rules in ${file}: ${issue?.path.join('.') || 'the file'}: ${issue?.message}.`;
-  throw new CommandFailure(EXIT.failure, 'gate-rules', message, {
-    hint: 'See the guide: Put a gate before an MCP server',
-  });
+  throw new UsageError('invalid-options', {}, `${message} See the guide: Put a gate before an MCP server.`);
 }
 
 /** The rule for a call. Without a matching rule a person is asked. */

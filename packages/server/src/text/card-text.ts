@@ -1,8 +1,7 @@
 // A request as lines of text: everything that the decision is about, safe to print.
 import { styleText } from 'node:util';
 import type { Json, Preview } from 'countersign';
-import type { Card } from '../cli/backend/backend.ts';
-import type { Format } from '../cli/print/output.ts';
+import type { Interrupt } from '../schemas/interrupt.ts';
 import { recordedText } from './decision-text.ts';
 import { durationText, roughDuration, timeText } from './moment.ts';
 import { wrap } from './text-width.ts';
@@ -10,7 +9,9 @@ import { barred, valueLine, valueLines } from './value-text.ts';
 import { visibleLine } from './visible-text.ts';
 import { ruleLines, voteLine, votesText } from './votes-text.ts';
 
-export function cardLines(card: Card, columns: number, now: number): readonly string[] {
+type Format = Parameters<typeof styleText>[0];
+
+export function cardLines(card: Interrupt, columns: number, now: number): readonly string[] {
   const { message, details } = payloadOf(card.payload);
   const labels = [
     ...(card.risk === null ? [] : [`${card.risk} risk`]),
@@ -46,7 +47,7 @@ export function cardLines(card: Card, columns: number, now: number): readonly st
 
 /** Who must decide, and the votes so far. A server of an older version sends neither. */
 function votingSection(
-  { policy, progress, status }: Card,
+  { policy, progress, status }: Interrupt,
   lines: (texts: readonly string[], format?: Format) => readonly string[],
 ): readonly string[] {
   if (!progress || (!policy && progress.assignedTo === null)) return [];
@@ -74,7 +75,7 @@ function votingSection(
 
 /** The preview of the tool, and the approved preview if it has changed. */
 function previewLines(
-  { preview, earlierPreview }: Card,
+  { preview, earlierPreview }: Interrupt,
   columns: number,
   lines: (texts: readonly string[], format?: Format) => readonly string[],
 ): readonly string[] {
@@ -101,18 +102,18 @@ function previewRows(value: Json, columns: number): readonly string[] {
 const isObject = (value: Json): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The title of a request; the name of its tool if it has none. */
-export const headline = ({ title, tool }: Card): string => visibleLine(title ?? tool);
+export const headline = ({ title, tool }: Interrupt): string => visibleLine(title ?? tool);
 
 /** The name of the tool, unless that is the headline. A server of an older version sends no title. */
-export const smallPrint = ({ title, tool }: Card): readonly string[] =>
+export const smallPrint = ({ title, tool }: Interrupt): readonly string[] =>
   typeof title === 'string' ? [visibleLine(tool)] : [];
 
 /** As in `Pay €950 to ACME (pay)`. */
-export const headlineAndTool = (card: Card): string =>
+export const headlineAndTool = (card: Interrupt): string =>
   [headline(card), ...smallPrint(card).map((tool) => `(${tool})`)].join(' ');
 
 /** Summarizes a request on one line. */
-export function cardSummary(card: Card): string {
+export function cardSummary(card: Interrupt): string {
   const { message } = payloadOf(card.payload);
   const { question } = (card.input ?? {}) as { readonly question?: unknown };
   if (card.kind === 'question' && typeof question === 'string') return visibleLine(question);
@@ -121,10 +122,10 @@ export function cardSummary(card: Card): string {
 }
 
 /** As in `4 min`. */
-export const cardAge = (card: Card, now: number): string =>
+export const cardAge = (card: Interrupt, now: number): string =>
   card.createdAt === null ? '' : roughDuration(now - card.createdAt);
 
-export function decisionLine({ decision }: Card): string {
+export function decisionLine({ decision }: Interrupt): string {
   if (!decision) return '';
   const { by, at, channel, note, ...said } = decision;
   return recordedText({ decision: said, by, at, channel, note });
@@ -146,7 +147,7 @@ export const HEADINGS = {
   unavailable: 'Input it would have run with',
 } as const;
 
-function timesOf(card: Card, now: number): readonly string[] {
+function timesOf(card: Interrupt, now: number): readonly string[] {
   const requested =
     card.createdAt === null ? [] : [`Requested ${timeText(card.createdAt)}, ${durationText(now - card.createdAt)} ago`];
   if (card.expiresAt === null || card.status === 'decided') return requested;

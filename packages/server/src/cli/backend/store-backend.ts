@@ -12,9 +12,9 @@ import {
 } from 'countersign';
 import type { RunRecord, Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
-import { summaryOf } from '../../api/run-answer.ts';
-import { runTitles } from '../../api/run-titles.ts';
-import { createWaitsFor } from '../../api/waits-for.ts';
+import { summaryOf } from '../../api/runs/run-answer.ts';
+import { runTitles } from '../../api/runs/run-titles.ts';
+import { createWaitsFor } from '../../api/runs/waits-for.ts';
 import { settleDueCalls } from '../../coding-agents/permits.ts';
 import { defined } from '../../defined.ts';
 import { askForCall, recordedCalls } from '../../gate-calls.ts';

@@ -1,9 +1,9 @@
 // The caller and the agents: /me and /agents.
 import { z } from '@hono/zod-openapi';
 import type { Agent, Countersign } from 'countersign';
-import { endpoint, json } from '../http/endpoint.ts';
-import { type AgentInfo, AgentShape, type Me, MeShape } from '../schemas/person.ts';
-import type { Services } from './services.ts';
+import { endpoint, json } from '../../http/endpoint.ts';
+import { type AgentInfo, AgentShape, type Me, MeShape } from '../../schemas/person.ts';
+import type { Services } from '../services.ts';
 
 export function personEndpoints({ ai, model }: Services) {
   return [
