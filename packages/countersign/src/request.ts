@@ -1,5 +1,6 @@
 // The entry point `countersign/request`: what a screen needs to show a request and its run. It imports the pure core alone, so it
 // runs in browsers.
+export { canonicalJson } from './core/json.ts';
 export {
   type Form,
   type FormField,

@@ -1,7 +1,7 @@
 // The rules of the MCP gateway: which calls run at once, which ones a person is asked about, and which ones are refused.
 import { type Condition, meets, type ToolDescription, UsageError, z } from 'countersign';
 import { defined } from '../defined.ts';
-import { hashOf } from './hash-of.ts';
+import { jsonHash } from '../json-hash.ts';
 
 /** What an MCP server says about a tool. Nothing in it is verified. */
 export type McpTool = {
@@ -128,5 +128,5 @@ export function descriptionOf(server: string, tool: McpTool, rule: McpRule): Too
 function recordedName(server: string, tool: string): string {
   const name = `mcp__${server}__${tool}`;
   if (/^[\w-]{1,128}$/.test(name)) return name;
-  return `${name.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${hashOf(name)}`;
+  return `${name.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${jsonHash(name)}`;
 }
