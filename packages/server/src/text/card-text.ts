@@ -15,7 +15,6 @@ export function cardLines(card: Interrupt, columns: number, now: number): readon
   const { message, details } = payloadOf(card.payload);
   const labels = [
     ...(card.risk === null ? [] : [`${card.risk} risk`]),
-    // A server of an older version sends no class and no preview.
     ...(card.reversibility ? [card.reversibility] : []),
     ...card.labels.map(visibleLine),
   ];
@@ -45,7 +44,7 @@ export function cardLines(card: Interrupt, columns: number, now: number): readon
   ];
 }
 
-/** Who must decide, and the votes so far. A server of an older version sends neither. */
+/** Who must decide, and the votes so far. */
 function votingSection(
   { policy, progress, status }: Interrupt,
   lines: (texts: readonly string[], format?: Format) => readonly string[],
@@ -104,9 +103,9 @@ const isObject = (value: Json): boolean => typeof value === 'object' && value !=
 /** The title of a request; the name of its tool if it has none. */
 export const headline = ({ title, tool }: Interrupt): string => visibleLine(title ?? tool);
 
-/** The name of the tool, unless that is the headline. A server of an older version sends no title. */
+/** The name of the tool, unless that is the headline. */
 export const smallPrint = ({ title, tool }: Interrupt): readonly string[] =>
-  typeof title === 'string' ? [visibleLine(tool)] : [];
+  title === null ? [] : [visibleLine(tool)];
 
 /** As in `Pay €950 to ACME (pay)`. */
 export const headlineAndTool = (card: Interrupt): string =>
