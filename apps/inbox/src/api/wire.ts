@@ -1,6 +1,6 @@
 // The JSON of the server, as its client types it.
 import type { ApprovalCardProps } from '@countersign/react';
-import type { DecideResult, Insights, Interrupt, Run, Stats } from '@countersign/server/client';
+import type { DecideResult, Insights, Interrupt, Run } from '@countersign/server/client';
 
 export type {
   AgentInfo,
@@ -33,5 +33,4 @@ export type RunEvent = { readonly seq: number; readonly at?: number; readonly ty
 /** How requests ended, and how long they took. */
 export type Figures = Insights['total'];
 export type NamedFigures = Insights['tools'][number];
-export type Outcomes = Pick<Stats['days'][number], 'approved' | 'rejected' | 'answered' | 'cancelled'>;
 export type Waiting = Extract<DecideResult, { readonly status: 'waiting' }>;
