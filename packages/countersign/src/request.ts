@@ -5,6 +5,7 @@ export type { Grant, GrantStatus, GrantUse, Serves } from './core/authority/gran
 export type { GrantMaximum } from './core/authority/grant-maximum.ts';
 export { type Group, type Policies, type Policy, shownPolicy, type Vote, type Who } from './core/authority/policy.ts';
 export type { Missing } from './core/authority/tally.ts';
+export { canonicalJson } from './core/json.ts';
 export {
   type Form,
   type FormField,

@@ -64,29 +64,29 @@ function MessageView({ message: { role, content } }: { readonly message: Message
 }
 
 function PartView({ part }: { readonly part: Part }) {
-  if (part.text !== undefined) return part.text === '' ? null : <Text text={part.text} />;
-  if (part.reasoning !== undefined)
+  if ('text' in part) return part.text === '' ? null : <Text text={part.text} />;
+  if ('reasoning' in part)
     return (
       <Disclosure title="Thoughts">
         <Text text={part.reasoning} />
       </Disclosure>
     );
-  if (part.toolRequest)
+  if ('toolRequest' in part)
     return (
       <Call title="Calls" name={part.toolRequest.name}>
         <ValueView value={part.toolRequest.input} />
         <Inside part={part} />
       </Call>
     );
-  if (part.toolResponse)
+  if ('toolResponse' in part)
     return (
       <Call title="Result of" name={part.toolResponse.name}>
         <ValueView value={part.toolResponse.output} />
       </Call>
     );
   // A picture from elsewhere is not fetched: that would tell its owner who looks at this.
-  if (part.media) return <p className="chip self-start">File: {part.media.contentType ?? 'of unknown type'}</p>;
-  if (part.data !== undefined) return <ValueView value={part.data} />;
+  if ('media' in part) return <p className="chip self-start">File: {part.media.contentType ?? 'of unknown type'}</p>;
+  if ('data' in part) return <ValueView value={part.data} />;
   return null;
 }
 

@@ -1,4 +1,5 @@
 // The grant that a person is about to give, made from the arguments at hand.
+import type { Json } from 'countersign';
 import { type Condition, type GrantRequest, type Limits, shown } from './wire.ts';
 
 /** One field of the input: whether it is limited, and up to which number. */
@@ -45,7 +46,7 @@ export function limitsOf({ fields, uses, budgetField, total, agent, servesAll }:
   const limited = fields.filter(({ isLimited }) => isLimited);
   const where = limited.map(
     ({ name, value, most }): Condition =>
-      most === undefined ? { field: name, equals: value } : { field: name, atLeast: 0, atMost: numberOf(most) },
+      most === undefined ? { field: name, equals: value as Json } : { field: name, atLeast: 0, atMost: numberOf(most) },
   );
   const numbers = [...limited.flatMap(({ most }) => most ?? []), ...(budgetField === '' ? [] : [total])];
   const count = Number(uses);

@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { sameJson, toJson } from './json.ts';
+import { canonicalJson, sameJson, toJson } from './json.ts';
 
 const cyclic: Record<string, unknown> = {};
 cyclic.self = cyclic;
@@ -99,4 +99,11 @@ describe('sameJson', () => {
     expect(sameJson(a, b)).toBe(same);
     expect(sameJson(b, a)).toBe(same);
   });
+});
+
+test('canonical JSON is the same text for any order of keys, and keeps the order of arrays', () => {
+  const text = canonicalJson({ b: [{ d: 1, c: undefined }, 2], a: { y: null, x: '' } });
+  expect(text).toBe('{"a":{"x":"","y":null},"b":[{"d":1},2]}');
+  expect(canonicalJson({ a: { x: '', y: null }, b: [{ d: 1 }, 2] })).toBe(text);
+  expect(canonicalJson({ a: { x: '', y: null }, b: [2, { d: 1 }] })).not.toBe(text);
 });

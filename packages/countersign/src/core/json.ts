@@ -111,6 +111,13 @@ export function copyOf<T>(value: T): T {
   return copy.ok ? (copy.value as T) : value;
 }
 
+/** The same text for the same JSON value, whatever the order of its keys: for digests and keys. */
+export function canonicalJson(value: unknown): string {
+  const sorted = (_key: string, part: unknown) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part;
+  return JSON.stringify(value, sorted) ?? 'null';
+}
+
 /** True when both are the same JSON value; the order of an object's keys does not matter. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;

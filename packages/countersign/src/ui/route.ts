@@ -11,7 +11,7 @@ import { waitInStream } from './chats/wait-in-stream.ts';
 import { readJson } from './http/body.ts';
 import { checkChatId, type Post, readPost } from './http/post.ts';
 import { problemResponse } from './http/problem.ts';
-import { sseResponse } from './http/sse.ts';
+import { sseResponse, untilLeft } from './http/sse.ts';
 import { textBy, UI_STREAM } from './responses.ts';
 import { createSealer } from './seal.ts';
 
@@ -177,17 +177,6 @@ function answering(
     }
   };
 }
-
-/** Not every platform aborts the request when the client disconnects. */
-function untilLeft(request: Request): { readonly signal: AbortSignal; readonly onLeft: () => void } {
-  const left = new AbortController();
-  const signal = AbortSignal.any([request.signal, left.signal]);
-  kept.set(signal, request);
-  return { signal, onLeft: () => left.abort() };
-}
-
-/** A garbage-collected request never aborts its signal, so the request lives as long as the combined signal. */
-const kept = new WeakMap<AbortSignal, Request>();
 
 function readPath(path: string): { readonly chatId: string; readonly what: 'chat' | 'stream' | 'watch' } {
   const segments = path.split('/').filter((segment) => segment !== '');

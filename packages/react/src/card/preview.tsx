@@ -11,7 +11,6 @@ type Preview = NonNullable<InterruptCard['preview']>;
 export function CardPreview({ interrupt }: { readonly interrupt: InterruptCard<string, any> }) {
   const named = useNamed();
   const words = useWords();
-  // A server of an older version sends none.
   const { preview, earlierPreview } = interrupt;
   if (!preview) return null;
   if (!earlierPreview)

@@ -1,4 +1,5 @@
 // The watch on a stored run: server-sent events that tell when it came to rest, with reconnection.
+import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 /** The server's report on a run: now, and whenever it pauses or ends. */
 export type WatchEvent = {
@@ -54,16 +55,13 @@ function isFinal(status: number): boolean {
 }
 
 async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<WatchEvent> {
-  let buffer = '';
-  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  const text = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>);
+  const reader = text.pipeThrough(new EventSourceParserStream()).getReader();
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      buffer = (buffer + value).replaceAll('\r\n', '\n');
-      const blocks = buffer.split('\n\n');
-      buffer = blocks.pop() ?? '';
-      for (const block of blocks) yield* eventIn(block);
+      yield* eventIn(value.data);
     }
   } finally {
     reader.cancel().catch(() => {
@@ -72,13 +70,7 @@ async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Watch
   }
 }
 
-function eventIn(block: string): readonly WatchEvent[] {
-  const data = block
-    .split('\n')
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(5).trimStart())
-    .join('\n');
-  if (data === '') return [];
+function eventIn(data: string): readonly WatchEvent[] {
   try {
     const said: unknown = JSON.parse(data);
     if (typeof said !== 'object' || said === null) return [];

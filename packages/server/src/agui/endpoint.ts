@@ -5,7 +5,7 @@ import { type ErrorCode, UsageError } from 'countersign';
 import { internalsOf } from 'countersign/store';
 import type { HttpProblem, LoadedChat } from 'countersign/ui';
 import { createChats } from '../api/chats.ts';
-import { unknownAgent } from '../api/run-answer.ts';
+import { unknownAgent } from '../api/runs/run-answer.ts';
 import type { Services } from '../api/services.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';

@@ -1,10 +1,9 @@
 // One AG-UI run as a stream of events: what the chat streams, then how the run ended as the record says.
 import { type Event, EventType, PROTOCOL_VERSION, type RunFinishedOutcome } from '@ag-ui/core';
 import { AGUI_MEDIA_TYPE, EventEncoder } from '@ag-ui/encoder';
-import type { ChatChunk, ChatMessage, LoadedChat } from 'countersign/ui';
+import { type ChatChunk, type ChatMessage, type LoadedChat, sseResponse, untilLeft } from 'countersign/ui';
 import { readServerEvents } from '../client/server-events.ts';
 import { problemOf } from '../http/problem.ts';
-import { streamOf } from '../live/event-stream.ts';
 import type { RunInput } from './input.ts';
 import { interruptOf } from './interrupts.ts';
 import { pendingCards } from './messages.ts';
@@ -34,8 +33,11 @@ export function runStream(options: RunStreamOptions, request: Request): Response
   const accept = request.headers.get('accept') ?? '';
   const isBinary = accept.includes(AGUI_MEDIA_TYPE);
   const encoder = new EventEncoder(isBinary ? { accept } : {});
-  return streamOf((signal) => runEvents(options, signal), request, {
+  const { signal, onLeft } = untilLeft(request);
+  return sseResponse(runEvents(options, signal), {
     keepAliveMs: options.keepAliveMs,
+    announced: true,
+    onLeft,
     encode: (event) => encoder.encodeBinary(event),
     ...(encoder.getContentType() === AGUI_MEDIA_TYPE && { type: AGUI_MEDIA_TYPE }),
   });

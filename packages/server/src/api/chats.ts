@@ -4,7 +4,7 @@ import { type ChatRoute, chatRoute } from 'countersign/ui';
 import { type RunReference, rolesOf } from '../access.ts';
 import { requireScope } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
-import { unknownAgent } from './run-answer.ts';
+import { unknownAgent } from './runs/run-answer.ts';
 import type { Services } from './services.ts';
 
 /** What `useChat` posts. */

@@ -1,22 +1,22 @@
 // Every endpoint of the API.
 import { agUiEndpoints } from '../agui/endpoint.ts';
 import type { Endpoint } from '../http/endpoint.ts';
-import { absenceEndpoints } from './absences.ts';
 import { chatEndpoints } from './chat.ts';
 import { decideEndpoints } from './decide.ts';
 import { decisionsEndpoints } from './decisions.ts';
-import { eventEndpoints } from './events.ts';
 import { gateEndpoints } from './gate.ts';
 import { grantEndpoints } from './grants.ts';
 import { insightsEndpoints } from './insights.ts';
 import { interruptEndpoints } from './interrupts.ts';
-import { personEndpoints } from './me.ts';
-import { noticeEndpoints } from './notices.ts';
-import { passkeyEndpoints } from './passkeys.ts';
-import { pushEndpoints } from './push.ts';
-import { runEndpoints } from './runs.ts';
+import { absenceEndpoints } from './people/absences.ts';
+import { personEndpoints } from './people/me.ts';
+import { noticeEndpoints } from './people/notices.ts';
+import { passkeyEndpoints } from './people/passkeys.ts';
+import { pushEndpoints } from './people/push.ts';
+import { eventEndpoints } from './runs/events.ts';
+import { runEndpoints } from './runs/runs.ts';
+import { startEndpoints } from './runs/start.ts';
 import type { Services } from './services.ts';
-import { startEndpoints } from './start.ts';
 import { statsEndpoints } from './stats.ts';
 
 export function apiEndpoints(services: Services): readonly Endpoint[] {

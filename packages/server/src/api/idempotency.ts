@@ -1,8 +1,8 @@
 // Idempotency keys: a request repeated with its key acts once.
-import { createHash } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
 import { type Json, UsageError } from 'countersign';
 import type { Notes } from 'countersign/store';
+import { jsonHash } from '../json-hash.ts';
 
 const COLLECTION = 'idempotency';
 const KEPT_MS = 24 * 3_600_000;
@@ -33,8 +33,8 @@ export type Remembered = {
  * with a different request.
  */
 export async function remember(notes: Notes, { key, person, asked, kept }: KeyedRequest): Promise<Remembered> {
-  const id = hash([person, key]);
-  const fingerprint = hash(asked);
+  const id = jsonHash([person, key]);
+  const fingerprint = jsonHash(asked);
   const { isFirst, before } = await keep(notes, id, { fingerprint, kept });
   if (before.fingerprint !== fingerprint)
     throw new UsageError(
@@ -45,7 +45,7 @@ export async function remember(notes: Notes, { key, person, asked, kept }: Keyed
   return {
     kept: before.kept,
     isFirst,
-    mark: hash([id, fingerprint]),
+    mark: jsonHash([id, fingerprint]),
     forget: async () => {
       await notes.remove(COLLECTION, id);
     },
@@ -63,5 +63,3 @@ async function keep(notes: Notes, id: string, value: Kept): Promise<{ isFirst: b
     if (note) return { isFirst: false, before: note.value as Kept };
   }
 }
-
-const hash = (value: Json): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');

@@ -59,7 +59,7 @@ export class Connection {
         const header = last === undefined ? {} : { 'last-event-id': last };
         const response = await this.#send(path, ask, { accept: 'text/event-stream', ...header });
         if (!response.body) return;
-        if (last === undefined) yield { event: 'connected', data: '', id: undefined };
+        if (last === undefined) yield { event: 'connected', data: '' };
         for await (const event of readServerEvents(response.body)) {
           if (event.event === 'end') return;
           last = event.id ?? last;

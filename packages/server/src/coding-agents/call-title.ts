@@ -1,6 +1,7 @@
 // The title of a call of a coding agent: one line that says what will happen, as in `Bash: rm -rf build`.
-import { visibleLine } from '../cli/print/visible-text.ts';
+
 import { isRecord } from '../mcp-gate/messages.ts';
+import { visibleLine } from '../text/visible-text.ts';
 
 /** The fields that say what a call is about, the most telling one first. */
 const SUBJECTS = ['command', 'cmd', 'file_path', 'notebook_path', 'path', 'url', 'query', 'pattern', 'prompt'] as const;

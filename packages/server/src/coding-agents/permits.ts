@@ -1,7 +1,7 @@
 // Permits for the calls of coding agents: a person decides, the agent runs the call, and is allowed to at most once.
 import { randomUUID } from 'node:crypto';
 import { type Countersign, type Gate, gateText } from 'countersign';
-import { hashOf } from '../mcp-gate/hash-of.ts';
+import { jsonHash } from '../json-hash.ts';
 import { OpenCalls, type Ticket } from '../mcp-gate/open-calls.ts';
 import { callTitle } from './call-title.ts';
 
@@ -59,7 +59,7 @@ export async function permit(call: AgentCall, options: PermitOptions): Promise<P
     const { key } = edit.value as Pick<Granted, 'key'>;
     return grantStart(gate, await calls.resume(identity, key, given), call, options);
   }
-  const newKey = () => `agent:${call.id === undefined ? randomUUID() : hashOf([call.session, call.id])}`;
+  const newKey = () => `agent:${call.id === undefined ? randomUUID() : jsonHash([call.session, call.id])}`;
   const ticket = await calls.take(identity, { ...given, newKey });
   const { key } = ticket;
   await ticket.keep();
@@ -71,7 +71,7 @@ export async function permit(call: AgentCall, options: PermitOptions): Promise<P
   if (result.status === 'started') return refused(allowedBefore(call));
   if (result.status === 'approved') {
     const reason = denial?.(result.input);
-    const isEdited = hashOf(result.input) !== hashOf(call.input);
+    const isEdited = jsonHash(result.input) !== jsonHash(call.input);
     if (reason === undefined && (!isEdited || takesEdits)) return grantStart(gate, ticket, call, options);
     await ticket.over();
     if (reason !== undefined) return refused(gateText(call.tool, await gate.withdraw({ key }, { reason })));
@@ -112,7 +112,7 @@ const refused = (text: string, isPending = false): Permit => ({ allowed: false, 
 
 const allowedBefore = ({ tool }: AgentCall): string => `${tool} was allowed before. It may have run. Do not repeat it.`;
 
-const identityOf = ({ session, tool, input }: AgentCall): string => hashOf([session, tool, input]);
+const identityOf = ({ session, tool, input }: AgentCall): string => jsonHash([session, tool, input]);
 
 /** Records how an allowed call ended. False if it was not allowed here. */
 export async function report(
@@ -146,11 +146,11 @@ async function decided(gate: Gate, input: unknown, { key, by }: { key: string; b
 
 /** The names under which the start is kept: the id of the call, and for agents that do not say it, the call itself. */
 const namesOf = ({ session, id, tool, input }: AgentCall): readonly string[] => [
-  ...(id === undefined ? [] : [hashOf(['id', session, id])]),
-  hashOf(['call', session, tool, input]),
+  ...(id === undefined ? [] : [jsonHash(['id', session, id])]),
+  jsonHash(['call', session, tool, input]),
 ];
 
-const nameOfEdit = ({ session, tool, input }: AgentCall): string => hashOf(['edit', session, tool, input]);
+const nameOfEdit = ({ session, tool, input }: AgentCall): string => jsonHash(['edit', session, tool, input]);
 
 const remember = (ai: Countersign, name: string, granted: Granted) =>
   ai.runs.notes.put(COLLECTION, name, granted, { expiresAt: Date.now() + DAY_MS });
@@ -169,7 +169,7 @@ export async function settleDueCalls(ai: Countersign): Promise<void> {
 
 /** Tools of agents have names such as `Bash`, `apply_patch` or `mcp__server__tool`. */
 const recordedName = (tool: string): string =>
-  /^[\w-]{1,128}$/.test(tool) ? tool : `${tool.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${hashOf(tool)}`;
+  /^[\w-]{1,128}$/.test(tool) ? tool : `${tool.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${jsonHash(tool)}`;
 
 function gateOf(ai: Countersign, { agent, tool, input }: AgentCall): Gate {
   const description = 'A call of a coding agent.';

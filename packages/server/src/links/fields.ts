@@ -1,7 +1,7 @@
 // The inputs of a plain form as HTML.
 import type { Form, FormField, FormProblem } from 'countersign/request';
-import { hidesCharacters, visibleLine } from '../cli/print/visible-text.ts';
 import { escaped } from '../pages/html.ts';
+import { hidesCharacters, visibleLine } from '../text/visible-text.ts';
 import { lineHtml } from './value-html.ts';
 
 export type Filled = {

@@ -1,14 +1,14 @@
 // The pages of a decision link: look, confirm, done. They need no JavaScript and show everything that the decision is about.
 import type { DecideResult, DecisionInput, Json } from 'countersign';
-import { type FormProblem, type Preview, shownPolicy } from 'countersign/request';
-import { HEADINGS, KINDS } from '../cli/inbox/card-text.ts';
-import { jsonText } from '../cli/print/value-text.ts';
-import { visibleLine } from '../cli/print/visible-text.ts';
-import { ruleLines, voteLine, votesText, whoText } from '../cli/print/votes-text.ts';
+import { type Preview, type FormProblem, shownPolicy } from 'countersign/request';
 import type { Person } from '../identity/person.ts';
 import { cardPage } from '../pages/card-page.ts';
 import { escaped, htmlResponse } from '../pages/html.ts';
 import type { Interrupt } from '../schemas/interrupt.ts';
+import { HEADINGS, KINDS } from '../text/card-text.ts';
+import { jsonText } from '../text/value-text.ts';
+import { visibleLine } from '../text/visible-text.ts';
+import { ruleLines, voteLine, votesText, whoText } from '../text/votes-text.ts';
 import { fieldsHtml } from './fields.ts';
 import type { Format } from './format.ts';
 import type { Offer, Offers } from './offers.ts';

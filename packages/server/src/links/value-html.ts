@@ -1,7 +1,8 @@
 // Values of a request as HTML: whole, with hidden characters made visible, and so that no text passes for another type.
-import { isPlainText, jsonText, nameText } from '../cli/print/value-text.ts';
-import { visibleJson, visibleLine, visibleText } from '../cli/print/visible-text.ts';
+
 import { escaped } from '../pages/html.ts';
+import { isPlainText, nameText, valueText } from '../text/value-text.ts';
+import { visibleLine } from '../text/visible-text.ts';
 import type { Format } from './format.ts';
 
 /** Untrusted text on one line, whatever the direction of its script. */
@@ -19,12 +20,11 @@ export function valueHtml(value: unknown, format: Format): string {
 }
 
 function innerHtml(value: unknown, format: Format): string {
-  if (typeof value === 'string' && isPlainText(value))
-    return `<p class="text" dir="auto">${escaped(visibleText(value))}</p>`;
   if (typeof value === 'number') return numberHtml(value, format);
-  const isShort = typeof value !== 'object' || value === null;
-  const text = isShort ? jsonText(value) : visibleJson(JSON.stringify(value, null, 2));
-  return `<pre>${escaped(text)}</pre>`;
+  const text = escaped(valueText(value));
+  return typeof value === 'string' && isPlainText(value)
+    ? `<p class="text" dir="auto">${text}</p>`
+    : `<pre>${text}</pre>`;
 }
 
 /** The number that runs comes first; as the person writes it is only an aid. */

@@ -1,7 +1,7 @@
 // The gateway before an MCP server that speaks Streamable HTTP: reads each request strictly, and gives the calls of tools to the gate.
 import { isLoopback, LOOPBACK } from '../http/host-check.ts';
+import { jsonHash } from '../json-hash.ts';
 import { ClientSession, type Ends } from './client-session.ts';
-import { hashOf } from './hash-of.ts';
 import { forwarded } from './http-headers.ts';
 import {
   framesOf,
@@ -142,8 +142,8 @@ class HttpProxy {
   #visitor(headers: Headers): Visitor {
     const { gate, by } = this.#options;
     const [token, session] = [headers.get('authorization'), headers.get('mcp-session-id')];
-    const key = hashOf([token, session]);
-    const person = token === null ? by : hashOf(token);
+    const key = jsonHash([token, session]);
+    const person = token === null ? by : jsonHash(token);
     const client = token === null ? (session ?? undefined) : person;
     const found = this.#visitors.get(key) ?? {
       session: new ClientSession({ gate, by, person, client, ownsIds: session !== null }),

@@ -1,8 +1,8 @@
 // The gate of an MCP gateway: holds the calls that its rules name, asks, and sends each of them at most once.
 import { randomUUID } from 'node:crypto';
 import { type Countersign, type Gate, type GateResult, gateText } from 'countersign';
+import { jsonHash } from '../json-hash.ts';
 import { decideFrom, decisionForm, showsForms } from './client-decision.ts';
-import { hashOf } from './hash-of.ts';
 import { CANCELLED, type Line } from './line.ts';
 import {
   failure,
@@ -114,8 +114,8 @@ export class McpGate {
   ): Promise<Leg | RpcResponse> {
     const { name, ai } = this.#options;
     const { person, client } = line;
-    const digest = hashOf([tool.name, input]);
-    const identity = hashOf([name, person, digest]);
+    const digest = jsonHash([tool.name, input]);
+    const identity = jsonHash([name, person, digest]);
     const { requestState: sealed } = request.params ?? {};
     const description = descriptionOf(name, tool, rule);
     const rest = { request, line, tool: tool.name, input, digest, gate: ai.gate(description) };
@@ -288,7 +288,7 @@ function responseOf({ request, tool, input }: Leg, result: GateResult): RpcRespo
   const { output } = result;
   const own = isRecord(output) && Array.isArray(output.content);
   const found = own ? (output as Params) : enteredByPerson(output);
-  const isEdited = hashOf(result.input) !== hashOf(input);
+  const isEdited = jsonHash(result.input) !== jsonHash(input);
   const note = { type: 'text', text: `A person changed the arguments before it ran: ${JSON.stringify(result.input)}` };
   const content = [...((found.content as readonly unknown[]) ?? []), ...(isEdited ? [note] : [])];
   return {

@@ -1,16 +1,14 @@
 // The response to a call over HTTP: that of the MCP server, or a stream of events, which the client may resume if the server's own ended.
+import { type SseEvent, sseText } from 'countersign/ui';
 import type { RpcMessage } from './messages.ts';
 
 /** One event on the wire. The server's ids and times to wait go to the client, so that it resumes as it would without the gateway. */
-export type Frame = { readonly data: string; readonly id?: string | undefined; readonly retry?: number | undefined };
+export type Frame = Omit<SseEvent, 'event'>;
 
 const EVENT_STREAM = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' };
 
-export const encodedFrame = ({ data, id, retry }: Frame): Uint8Array => {
-  const lines = [...(id === undefined ? [] : [`id: ${id}`]), ...(retry === undefined ? [] : [`retry: ${retry}`])];
-  const type = data === '' ? [] : ['event: message'];
-  return new TextEncoder().encode(`${[...type, ...lines, `data: ${data}`].join('\n')}\n\n`);
-};
+export const encodedFrame = ({ data, id, retry }: Frame): Uint8Array =>
+  new TextEncoder().encode(sseText({ ...(data !== '' && { event: 'message' }), id, retry, data }));
 
 export class Reply {
   readonly #response = Promise.withResolvers<Response>();

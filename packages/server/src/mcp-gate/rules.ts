@@ -1,9 +1,8 @@
 // The rules of the MCP gateway: which calls run at once, which ones a person is asked about, and which ones are refused.
-import { type ToolDescription, z } from 'countersign';
+import { type ToolDescription, UsageError, z } from 'countersign';
 import { type Condition, meets } from 'countersign/request';
-import { CommandFailure, EXIT } from '../cli/failure.ts';
 import { defined } from '../defined.ts';
-import { hashOf } from './hash-of.ts';
+import { jsonHash } from '../json-hash.ts';
 
 /** What an MCP server says about a tool. Nothing in it is verified. */
 export type McpTool = {
@@ -81,9 +80,7 @@ export function parseRules(value: unknown, file: string): McpRules {
   if (parsed.success) return parsed.data as McpRules;
   const [issue] = parsed.error.issues;
   const message = `Invalid rules in ${file}: ${issue?.path.join('.') || 'the file'}: ${issue?.message}.`;
-  throw new CommandFailure(EXIT.failure, 'gate-rules', message, {
-    hint: 'See the guide: Put a gate before an MCP server',
-  });
+  throw new UsageError('invalid-options', {}, `${message} See the guide: Put a gate before an MCP server.`);
 }
 
 /** The rule for a call. Without a matching rule a person is asked. */
@@ -132,5 +129,5 @@ export function descriptionOf(server: string, tool: McpTool, rule: McpRule): Too
 function recordedName(server: string, tool: string): string {
   const name = `mcp__${server}__${tool}`;
   if (/^[\w-]{1,128}$/.test(name)) return name;
-  return `${name.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${hashOf(name)}`;
+  return `${name.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${jsonHash(name)}`;
 }

@@ -1,9 +1,9 @@
 // The card of a request and the decision on it as plain text, whole and inert, for the person who confirms it.
 import { stripVTControlCharacters } from 'node:util';
-import { cardLines } from '../cli/inbox/card-text.ts';
-import { valueLines } from '../cli/print/value-text.ts';
-import { visibleText } from '../cli/print/visible-text.ts';
 import type { Interrupt } from '../schemas/interrupt.ts';
+import { cardLines } from '../text/card-text.ts';
+import { valueLines } from '../text/value-text.ts';
+import { visibleText } from '../text/visible-text.ts';
 
 /** What the model says that the person decides. */
 export type Wanted = {

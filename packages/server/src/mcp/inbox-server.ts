@@ -15,9 +15,9 @@ import {
 import type { DecideResult, DecisionInput } from 'countersign';
 import type { Page } from 'countersign/store';
 import { misfitOf } from 'countersign/ui';
-import { visibleJson } from '../cli/print/visible-text.ts';
 import { defined } from '../defined.ts';
 import type { Interrupt } from '../schemas/interrupt.ts';
+import { visibleJson } from '../text/visible-text.ts';
 import { decisionCard, HEADLINES, type Wanted } from './decision-card.ts';
 
 /** What the tools do, for one person. */

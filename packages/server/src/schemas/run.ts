@@ -1,6 +1,7 @@
 // Schemas of runs and their events.
 import { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
+import type { Usage } from 'countersign/request';
 import { type Interrupt, InterruptShape } from './interrupt.ts';
 import { MessageShape } from './message.ts';
 import { nameShape, pageQuery, runIdShape, wholeNumber } from './page.ts';
@@ -41,7 +42,7 @@ export const RunSummaryShape = z
   .openapi('RunSummary');
 
 /** A run without its conversation. */
-export type RunSummary = Readonly<z.infer<typeof RunSummaryShape>>;
+export type RunSummary = Readonly<Omit<z.infer<typeof RunSummaryShape>, 'usage'>> & { readonly usage: Usage | null };
 
 export const RunShape = RunSummaryShape.extend({
   messages: z.array(MessageShape),
@@ -55,7 +56,8 @@ export const RunShape = RunSummaryShape.extend({
 }).openapi('Run', { description: 'Without the scope `read`, its texts and lists are empty.' });
 
 /** A run with its conversation and its requests. */
-export type Run = Readonly<Omit<z.infer<typeof RunShape>, 'messages' | 'pending' | 'interrupts'>> & {
+export type Run = Readonly<Omit<z.infer<typeof RunShape>, 'usage' | 'messages' | 'pending' | 'interrupts'>> & {
+  readonly usage: Usage | null;
   readonly messages: readonly Message[];
   readonly pending: readonly string[];
   readonly interrupts: readonly Interrupt[];

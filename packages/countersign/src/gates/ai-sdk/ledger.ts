@@ -1,5 +1,5 @@
 // The ledger port: the truth about the calls that a person must decide, whatever a client claims.
-import { isObject, type Json, sameJson } from '../../core/json.ts';
+import { canonicalJson, type Json, sameJson } from '../../core/json.ts';
 
 /** A call that the model asked for, with the AI SDK's id. */
 export type AskedCall = { readonly id: string; readonly tool: string; readonly input: Json };
@@ -76,13 +76,7 @@ export const isSameCall = (one: AskedCall, other: { readonly tool: string; reado
 
 /** The same text for the same tool and input, whatever the order of the input's keys. */
 export const callKey = ({ tool, input }: Pick<ClaimedCall, 'tool' | 'input'>): string =>
-  `${tool}\n${sortedJson(input)}`;
-
-export function sortedJson(value: unknown): string | undefined {
-  return JSON.stringify(value, (_key, item) =>
-    isObject(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
-  );
-}
+  `${tool}\n${canonicalJson(input)}`;
 
 /** Why a call does not run. */
 export class Refused extends Error {

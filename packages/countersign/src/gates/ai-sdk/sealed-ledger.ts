@@ -1,7 +1,7 @@
 // The ledger without a store: a question leaves with a seal, and its approval must come back with it. It has no memory, so
 // it cannot tell a second approval from the first.
 import { createHash } from 'node:crypto';
-import type { Json } from '../../core/json.ts';
+import { canonicalJson, type Json } from '../../core/json.ts';
 import type { Sealer } from '../../ui/seal.ts';
 import { OTHER_ID, refusal } from './approval-ids.ts';
 import {
@@ -13,7 +13,6 @@ import {
   type Outcome,
   PASSED_OVER,
   Refused,
-  sortedJson,
 } from './ledger.ts';
 
 export type SealedLedgerOptions = {
@@ -170,7 +169,5 @@ const isSameJson = (call: AskedCall, other: StreamedCall): boolean =>
 
 /** The same for the same JSON, whatever the order of its keys. */
 function digestOf(value: unknown): string {
-  return createHash('sha256')
-    .update(sortedJson(value) ?? 'null')
-    .digest('base64url');
+  return createHash('sha256').update(canonicalJson(value)).digest('base64url');
 }

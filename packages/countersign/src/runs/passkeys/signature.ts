@@ -1,8 +1,7 @@
 // Signed decisions: a passkey signs exactly one decision of one person on exactly one card.
 import { hash } from 'node:crypto';
 import { messageOf, UsageError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
-import { canonical } from '../requests/card.ts';
+import { canonicalJson, isObject, type Json } from '../../core/json.ts';
 
 /** What a signature covers: this decision of this person on this card. */
 export type SignedDecision = {
@@ -36,7 +35,7 @@ export type PasskeySignature = {
 export function signingChallenge(decided: SignedDecision): string {
   const { interruptId, digest, decision, by, onBehalfOf = null, nonce = null } = decided;
   const signed = { countersign: 'decision/1', interruptId, digest, decision, by, onBehalfOf, nonce };
-  return hash('sha256', canonical(signed), 'base64url');
+  return hash('sha256', canonicalJson(signed), 'base64url');
 }
 
 /** Why the signature does not show that this person made this decision; undefined if it does. Needs no store. */

@@ -1,6 +1,6 @@
 // Cards: how a question is shown to a person, and the digest that binds a decision to it.
 import { type QuestionEdit, type QuestionProgress, roundId } from '../../core/authority/ballots.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { canonicalJson, type Json } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
 import { interruptIn, requestPart, waitOf } from '../../core/messages/turn-messages.ts';
 import { type Call, callOf, pendingInterruptId } from '../../core/run/call.ts';
@@ -222,18 +222,5 @@ type Nullable<Key extends keyof Interrupt> = { readonly [K in Key]-?: NonNullabl
 
 /** Covers the id of the question and everything on its card. */
 export function digestOf(key: string, card: Json): string {
-  return shortHash(`${key}\n${canonical(card)}`);
-}
-
-/** The same text for equal JSON, in any order of keys. */
-export function canonical(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const object = value as { readonly [key: string]: Json | undefined };
-  let text = '';
-  for (const key of Object.keys(object).sort()) {
-    const field = object[key];
-    if (field !== undefined) text += `${text && ','}${JSON.stringify(key)}:${canonical(field)}`;
-  }
-  return `{${text}}`;
+  return shortHash(`${key}\n${canonicalJson(card)}`);
 }

@@ -1,7 +1,7 @@
 // Every text of a mail, in English. The option `texts` replaces them.
 import type { NoticeType } from 'countersign/request';
 import type { Reason } from 'countersign/store';
-import { ruleLines, votesText } from '../../cli/print/votes-text.ts';
+import { ruleLines, votesText } from '../../text/votes-text.ts';
 
 type Waiting = Exclude<NoticeType, 'decided' | 'expired' | 'withdrawn'>;
 

@@ -1,7 +1,7 @@
 // A JSON value as the rows of a table: the whole value, with nested values below their names.
 import type { Json } from 'countersign';
-import { isPlainText, jsonText, nameText } from '../../cli/print/value-text.ts';
-import { visibleJson, visibleLine, visibleText } from '../../cli/print/visible-text.ts';
+import { nameText, valueText } from '../../text/value-text.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 
 /** One row. A row without a text is the heading of the rows below it that are deeper. */
 export type Row = { readonly depth: number; readonly name?: string; readonly text?: string };
@@ -21,7 +21,7 @@ export function rowsOf(value: Json, most: number): readonly Row[] | undefined {
   const addValue = (inner: Json, depth: number, name?: string): boolean => {
     const named = { depth, ...(name !== undefined && { name }) };
     const entries = depth < DEEPEST ? entriesOf(inner) : [];
-    if (entries.length === 0) return add({ ...named, text: textOf(inner) });
+    if (entries.length === 0) return add({ ...named, text: valueText(inner) });
     const below = name === undefined ? depth : depth + 1;
     return (name === undefined || add(named)) && entries.every(([inside, entry]) => addValue(entry, below, inside));
   };
@@ -36,13 +36,6 @@ function entriesOf(value: Json): readonly (readonly [name: string, value: Json])
   if (typeof value !== 'object' || value === null) return [];
   if (Array.isArray(value)) return value.map((item, index) => [`${index + 1}.`, item]);
   return Object.entries(value).map(([name, inner]) => [nameText(name), inner as Json]);
-}
-
-/** A text that could pass for another value is quoted. */
-function textOf(value: Json): string {
-  if (typeof value === 'string') return isPlainText(value) ? visibleText(value) : jsonText(value);
-  if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) return jsonText(value);
-  return visibleJson(JSON.stringify(value, null, 2));
 }
 
 /** Rows of facts that the mail itself states. */

@@ -5,7 +5,7 @@ import { z } from '@hono/zod-openapi';
 import { type Notice, UsageError } from 'countersign';
 import type { Notes } from 'countersign/store';
 import { checkOptions, isStrings, option, optionsOf } from '../../check-options.ts';
-import { visibleLine } from '../../cli/print/visible-text.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import { DeliveryError } from '../delivery-error.ts';
 import type { ServerChannel } from '../server-channel.ts';
 import { type Allow, addressRule, hostOf } from '../webhook/addresses.ts';

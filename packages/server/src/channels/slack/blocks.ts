@@ -1,6 +1,6 @@
 // Parts of messages and views in Slack's Block Kit. Texts of others are escaped, so they contain no mentions and no links.
 import type { Json } from 'countersign';
-import { visibleText } from '../../cli/print/visible-text.ts';
+import { visibleText } from '../../text/visible-text.ts';
 
 export type Block = { readonly [field: string]: Json };
 

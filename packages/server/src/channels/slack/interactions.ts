@@ -1,9 +1,9 @@
 // What people press and send in Slack. Slack gets its answer at once; the work follows, and its outcome is told to the person.
 import { z } from '@hono/zod-openapi';
 import { ConflictError, type DecideResult, type DecisionInput, UsageError } from 'countersign';
-import { visibleLine } from '../../cli/print/visible-text.ts';
-import { votesText } from '../../cli/print/votes-text.ts';
 import type { Person } from '../../identity/person.ts';
+import { visibleLine } from '../../text/visible-text.ts';
+import { votesText } from '../../text/votes-text.ts';
 import type { ChannelHost } from '../server-channel.ts';
 import {
   CALLBACK,

@@ -3,8 +3,8 @@
 import type { Json, Notice, RunInterrupt } from 'countersign';
 import { shownPolicy } from 'countersign/request';
 import { type Allowed, interruptCard } from 'countersign/ui';
-import { visibleLine } from '../../cli/print/visible-text.ts';
-import { ruleLines, votesText } from '../../cli/print/votes-text.ts';
+import { visibleLine } from '../../text/visible-text.ts';
+import { ruleLines, votesText } from '../../text/votes-text.ts';
 import { fitted, type MessageContent } from '../webhook/message-content.ts';
 import {
   type Block,

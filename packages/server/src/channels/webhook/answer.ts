@@ -1,5 +1,5 @@
 // What the answer of a receiver means for the delivery.
-import { visibleLine } from '../../cli/print/visible-text.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import { DeliveryError } from '../delivery-error.ts';
 import type { Answer } from './post.ts';
 

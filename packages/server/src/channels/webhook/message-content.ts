@@ -1,9 +1,9 @@
 // What a message about a request says, for chats and alerts that have no separate channel.
 import type { Json, Notice } from 'countersign';
 import { interruptCard } from 'countersign/ui';
-import { clip } from '../../cli/print/text-width.ts';
-import { valueLines } from '../../cli/print/value-text.ts';
-import { visibleLine } from '../../cli/print/visible-text.ts';
+import { clip } from '../../text/text-width.ts';
+import { valueLines } from '../../text/value-text.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 
 /** A part of the request, as lines that show exactly what would run. */
 export type Section = { readonly heading: string; readonly lines: readonly string[] };

@@ -1,8 +1,8 @@
 // Records a decision for `decide` and the inbox, and explains in plain words why one was not saved.
 import type { DecideResult, DecisionInput } from 'countersign';
+import { conflictText, type Recorded } from '../../text/decision-text.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import { type CommandFailure, failureOf } from '../failure.ts';
-import { conflictText, type Recorded } from '../print/decision-text.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import type { Backend, Card, DecideOptions } from './backend.ts';
 
 export async function recordDecision(

@@ -13,9 +13,9 @@ import {
 import { type GateReport, internalsOf, type RunRecord, type Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
 import { EVERYTHING } from '../../access.ts';
-import { summaryOf } from '../../api/run-answer.ts';
-import { runTitles } from '../../api/run-titles.ts';
-import { createWaitsFor } from '../../api/waits-for.ts';
+import { summaryOf } from '../../api/runs/run-answer.ts';
+import { runTitles } from '../../api/runs/run-titles.ts';
+import { createWaitsFor } from '../../api/runs/waits-for.ts';
 import { settleDueCalls } from '../../coding-agents/permits.ts';
 import { defined } from '../../defined.ts';
 import { askForCall, recordedCalls } from '../../gate-calls.ts';

@@ -1,9 +1,9 @@
 // `countersign assign <request> [person]`: says who should decide a request.
 import type { Command } from 'commander';
+import { headlineAndTool } from '../../text/card-text.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import { usageFailure } from '../failure.ts';
-import { headlineAndTool } from '../inbox/card-text.ts';
 import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
 
 type AssignOptions = BackendOptions & { readonly nobody?: boolean };

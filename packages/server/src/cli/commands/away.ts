@@ -2,10 +2,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { defined } from '../../defined.ts';
 import type { Absence } from '../../schemas/absence.ts';
+import { timeText } from '../../text/moment.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import { usageFailure } from '../failure.ts';
-import { timeText } from '../print/moment.ts';
 import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
 
 type AwayOptions = BackendOptions & {

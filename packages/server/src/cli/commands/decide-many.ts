@@ -4,13 +4,13 @@ import type { DecideResult, Json } from 'countersign';
 import { compareInputs } from 'countersign/request';
 import { defined } from '../../defined.ts';
 import type { DecisionOutcome } from '../../schemas/decisions.ts';
+import { headline } from '../../text/card-text.ts';
+import { conflictText, decisionText, type Recorded, resultText } from '../../text/decision-text.ts';
+import { valueLine } from '../../text/value-text.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 import { EXIT, type ExitCode, usageFailure } from '../failure.ts';
-import { headline } from '../inbox/card-text.ts';
-import { conflictText, decisionText, type Recorded, resultText } from '../print/decision-text.ts';
 import type { Output } from '../print/output.ts';
-import { valueLine } from '../print/value-text.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, withBackend, withDecider, withExamples } from './options.ts';
 
 type Verb = 'approve' | 'reject';

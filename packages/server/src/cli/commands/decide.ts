@@ -3,13 +3,13 @@
 import type { Command } from 'commander';
 import type { DecisionInput } from 'countersign';
 import { defined } from '../../defined.ts';
+import { headlineAndTool } from '../../text/card-text.ts';
+import { othersHold, resultText } from '../../text/decision-text.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card } from '../backend/backend.ts';
 import { recordDecision } from '../backend/record-decision.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
-import { headlineAndTool } from '../inbox/card-text.ts';
-import { othersHold, resultText } from '../print/decision-text.ts';
 import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { type GrantOptions, grantOf, withGrant } from './grant-options.ts';
 import { type Action, type BackendOptions, wholeNumber, withBackend, withDecider, withExamples } from './options.ts';
 import { parseAnswer, parseJson, readValue } from './value.ts';

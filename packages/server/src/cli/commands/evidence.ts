@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { verifyEvidence } from 'countersign';
+import { visibleLine } from '../../text/visible-text.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
 import { printProblems } from './verify.ts';
 

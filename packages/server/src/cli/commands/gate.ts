@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { defined } from '../../defined.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, GateCall } from '../backend/backend.ts';
 import { CommandFailure, EXIT, failureOf } from '../failure.ts';
 import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { runProgram } from '../runtime/program.ts';
 import { type Action, type BackendOptions, wholeNumber, withBackend, withExamples } from './options.ts';
 import { parseJson, readValue } from './value.ts';

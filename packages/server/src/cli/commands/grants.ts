@@ -3,9 +3,9 @@ import { Command, Option } from 'commander';
 import type { Condition } from 'countersign/request';
 import { defined } from '../../defined.ts';
 import type { Grant } from '../../schemas/grant.ts';
-import { timeText } from '../print/moment.ts';
+import { timeText } from '../../text/moment.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from './options.ts';
 
 const STATUSES = ['active', 'used-up', 'expired', 'revoked'] as const;

@@ -2,11 +2,11 @@
 import type { Command } from 'commander';
 import type { Page } from 'countersign/store';
 import { defined } from '../../defined.ts';
+import { cardAge, cardSummary, decisionLine, headline, smallPrint } from '../../text/card-text.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
-import { cardAge, cardSummary, decisionLine, headline, smallPrint } from '../inbox/card-text.ts';
 import type { Output } from '../print/output.ts';
 import { tableLines } from '../print/table.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import {
   type Action,
   type BackendOptions,

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { defined } from '../../defined.ts';
 import type { InboxPort } from '../../mcp/inbox-server.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend } from '../backend/backend.ts';
 import { failureOf } from '../failure.ts';
 import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
 import { type Action, type BackendOptions, withBackend, withDecider, withExamples } from './options.ts';
 

@@ -1,8 +1,8 @@
 // Options that several commands share, and how their values are parsed.
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { ExitCode } from '../failure.ts';
 import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
 
 /** The work of a command: gets the output, the arguments and the options, and may return an exit code. */
 export type Work<Args extends unknown[]> = (output: Output, ...args: Args) => Promise<ExitCode | undefined>;

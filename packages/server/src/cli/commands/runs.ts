@@ -2,11 +2,11 @@
 import { type Command, Option } from 'commander';
 import { defined } from '../../defined.ts';
 import type { RunSummary } from '../../schemas/run.ts';
-import { roughDuration, timeText } from '../print/moment.ts';
+import { roughDuration, timeText } from '../../text/moment.ts';
+import { clip } from '../../text/text-width.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Output } from '../print/output.ts';
-import { clip } from '../print/text-width.ts';
 import { totalTokens } from '../print/tokens.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from './options.ts';
 
 const STATUSES = ['running', 'waiting', 'done', 'failed', 'cancelled'] as const;

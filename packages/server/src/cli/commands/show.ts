@@ -1,14 +1,14 @@
 // `countersign show <run>`: prints one run as a timeline.
 import type { Command } from 'commander';
+import { headlineAndTool } from '../../text/card-text.ts';
+import { DRILL_TEXT } from '../../text/decision-text.ts';
+import { durationText, timeText } from '../../text/moment.ts';
+import { padded, widthOf, wrap } from '../../text/text-width.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, RunDetail } from '../backend/backend.ts';
-import { headlineAndTool } from '../inbox/card-text.ts';
-import { DRILL_TEXT } from '../print/decision-text.ts';
-import { durationText, timeText } from '../print/moment.ts';
 import type { Format, Output } from '../print/output.ts';
-import { padded, widthOf, wrap } from '../print/text-width.ts';
 import { createTimeline, type Entry, offsetText } from '../print/timeline.ts';
 import { tokensText } from '../print/tokens.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
 import { STATUS_COLOURS } from './runs.ts';
 

@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import { defined } from '../../defined.ts';
 import { csvOf } from '../../insights/csv.ts';
 import type { Insights } from '../../insights/settled-requests.ts';
-import { durationText } from '../print/moment.ts';
+import { durationText } from '../../text/moment.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, wholeNumber, withBackend, withExamples } from './options.ts';
 
 type StatsOptions = BackendOptions & {

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { type Evidence, verifyEvidence } from 'countersign';
 import type { EvidenceProblem, VerifiedEvidence } from 'countersign/store';
+import { visibleLine } from '../../text/visible-text.ts';
 import { CommandFailure, EXIT, type ExitCode } from '../failure.ts';
 import { count } from '../print/evidence-page.ts';
 import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { type Action, withExamples } from './options.ts';
 
 export function addVerify(program: Command, action: Action): void {

@@ -1,12 +1,12 @@
 // `countersign watch`: prints new requests, rings, and prints decisions.
 import type { Command } from 'commander';
 import { defined } from '../../defined.ts';
+import { decisionLine, headline, smallPrint } from '../../text/card-text.ts';
+import { shortTime } from '../../text/moment.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 import { failureOf } from '../failure.ts';
-import { decisionLine, headline, smallPrint } from '../inbox/card-text.ts';
-import { shortTime } from '../print/moment.ts';
 import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { STOP_SIGNALS, stopSignal } from '../runtime/stopping.ts';
 import { createNews, type News } from '../watch/news.ts';
 import { type Action, type BackendOptions, withBackend, withDecider, withExamples } from './options.ts';

@@ -1,8 +1,8 @@
 // Asks for a decision on a request: confirm an approval, give a reason, edit the input, or answer.
 import { log } from '@clack/prompts';
 import type { DecisionInput } from 'countersign';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Card } from '../backend/backend.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { askValue, fieldOf, readText, schemaProblems } from './ask-value.ts';
 import { differenceLines } from './difference.ts';
 import { editorCommand, editText } from './editor.ts';

@@ -1,7 +1,7 @@
 // Asks for a value field by field, as its JSON Schema says, and validates it.
 import { type JsonSchema, z } from 'countersign';
 import { formOf, readForm } from 'countersign/request';
-import { visibleLine } from '../print/visible-text.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Prompts } from './prompts.ts';
 
 type Asked = {

@@ -1,6 +1,6 @@
 // What an edit changes, value by value.
 import { styleText } from 'node:util';
-import { jsonText, nameText } from '../print/value-text.ts';
+import { jsonText, nameText } from '../../text/value-text.ts';
 
 /** Returns one line for each removed value and one for each added value. */
 export function differenceLines(before: unknown, after: unknown, path: readonly string[] = []): readonly string[] {

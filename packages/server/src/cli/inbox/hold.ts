@@ -1,6 +1,7 @@
 // A hold shows others that this person is reviewing a request. It locks nothing and expires after five minutes.
+
+import { holdOn } from '../../text/decision-text.ts';
 import type { Backend, Card } from '../backend/backend.ts';
-import { holdOn } from '../print/decision-text.ts';
 
 const RENEW_EVERY_MS = 2 * 60_000;
 /** A hold that cannot be released in this time expires later. */

@@ -1,13 +1,21 @@
 // The interactive inbox: select a request, read exactly what would run, decide.
 import { intro, log, outro } from '@clack/prompts';
+import {
+  cardAge,
+  cardLines,
+  cardSummary,
+  decisionLine,
+  headline,
+  headlineAndTool,
+  smallPrint,
+} from '../../text/card-text.ts';
+import { holdOn, othersHold, resultText } from '../../text/decision-text.ts';
+import { clip } from '../../text/text-width.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 import { recordDecision } from '../backend/record-decision.ts';
 import { failureOf } from '../failure.ts';
-import { holdOn, othersHold, resultText } from '../print/decision-text.ts';
-import { clip } from '../print/text-width.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { askDecision, VERBS, type Verb } from './ask-decision.ts';
-import { cardAge, cardLines, cardSummary, decisionLine, headline, headlineAndTool, smallPrint } from './card-text.ts';
 import { withHold } from './hold.ts';
 import type { Keyboard } from './keyboard.ts';
 import { openPendingList, type PendingList } from './pending-list.ts';

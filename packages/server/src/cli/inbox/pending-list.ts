@@ -1,8 +1,9 @@
 // The pending requests of a backend, kept up to date.
+
+import { shortTime } from '../../text/moment.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 import { failureOf } from '../failure.ts';
-import { shortTime } from '../print/moment.ts';
-import { visibleLine } from '../print/visible-text.ts';
 
 const PAGE = 200;
 

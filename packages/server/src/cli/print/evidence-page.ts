@@ -2,9 +2,9 @@
 import type { Evidence, Json } from 'countersign';
 import type { EvidenceProblem, EvidenceQuestion } from 'countersign/store';
 import { escaped } from '../../pages/html.ts';
-import { decisionText } from './decision-text.ts';
+import { decisionText } from '../../text/decision-text.ts';
+import { visibleJson, visibleLine } from '../../text/visible-text.ts';
 import { createTimeline, offsetText } from './timeline.ts';
-import { visibleJson, visibleLine } from './visible-text.ts';
 
 export function evidencePage(evidence: Evidence, problems: readonly EvidenceProblem[]): string {
   const { run, events, questions, hash } = evidence;

@@ -1,8 +1,8 @@
 // Where commands write: results to stdout, everything else to stderr, with colours where the terminal supports them.
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { visibleJson, visibleText } from '../../text/visible-text.ts';
 import { type CommandFailure, EXIT } from '../failure.ts';
 import { type Cell, tabbedLine, tableLines } from './table.ts';
-import { visibleJson, visibleText } from './visible-text.ts';
 
 export type Format = Parameters<typeof styleText>[0];
 

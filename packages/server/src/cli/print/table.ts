@@ -1,5 +1,5 @@
 // Formats rows as columns that fit the width; the last column is clipped.
-import { clip, widthOf } from './text-width.ts';
+import { clip, widthOf } from '../../text/text-width.ts';
 
 /** `paint` colours a cell after it is measured. */
 export type Cell = string | { readonly text: string; readonly paint: (text: string) => string };

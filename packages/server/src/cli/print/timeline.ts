@@ -1,11 +1,11 @@
 // A view of the timeline as lines of text: each step, its person, and its duration.
 import type { Json, Message, Part } from 'countersign';
-import { type Decision, createTimeline as readTimeline, type TimelineEntry, type Usage } from 'countersign/request';
+import { type Decision, type Usage, createTimeline as readTimeline, type TimelineEntry } from 'countersign/request';
+import { decisionText } from '../../text/decision-text.ts';
+import { durationText } from '../../text/moment.ts';
+import { valueLine } from '../../text/value-text.ts';
+import { visibleLine, visibleText } from '../../text/visible-text.ts';
 import type { SequencedEvent } from '../backend/backend.ts';
-import { decisionText } from './decision-text.ts';
-import { durationText } from './moment.ts';
-import { valueLine } from './value-text.ts';
-import { visibleLine, visibleText } from './visible-text.ts';
 
 export type Entry = {
   readonly seq: number;

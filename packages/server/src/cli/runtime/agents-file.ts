@@ -2,33 +2,14 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Countersign, ModelInput, Providers } from 'countersign';
-import type { Store } from 'countersign/store';
+import type { Countersign } from 'countersign';
 import { checkOptions } from '../../check-options.ts';
+import type { AgentsEnvironment, Config } from '../../config.ts';
 import { defined } from '../../defined.ts';
 import { type AppOptions, AppOptionsShape } from '../../options.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
-import type { Config } from './config.ts';
 import { loadEsModules } from './module-hooks.ts';
 import { applyFileRules, rulesIn } from './rules-file.ts';
-
-/**
- * Passed to the function that an agents file exports, so that the same agents work on any store and model.
- * @example
- * export default ({ store, model, providers }: AgentsEnvironment) => {
- *   const ai = countersign({ store, model, providers });
- *   ai.defineAgent({ name: 'assistant', tools: [] });
- *   return ai;
- * };
- */
-export type AgentsEnvironment = {
-  /** The store chosen on the command line. */
-  readonly store: Store;
-  /** The model from COUNTERSIGN_MODEL, or of the provider whose key is set, or the stand-in model. */
-  readonly model: ModelInput;
-  readonly providers: Providers;
-  readonly env: Readonly<Record<string, string | undefined>>;
-};
 
 /** An agents file exports an instance with its own store, or a function that creates one on a given store. */
 export type AgentsExport = {

@@ -1,6 +1,8 @@
 // Opens what a command works on: a backend, or the user's agents on their store.
+
 import { type Countersign, countersign } from 'countersign';
 import { internalsOf, type Notes, type Store } from 'countersign/store';
+import type { AgentsEnvironment } from '../../config.ts';
 import { demoAgents } from '../../demo/agents.ts';
 import { type ChosenModel, standIn as loadStandIn, modelFromEnvironment, STAND_IN } from '../../demo/environment.ts';
 import type { AppOptions } from '../../options.ts';
@@ -10,7 +12,7 @@ import { storeBackend } from '../backend/store-backend.ts';
 import type { BackendOptions, StoreOptions } from '../commands/options.ts';
 import { usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
-import { type AgentsEnvironment, type AgentsExport, findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
+import { type AgentsExport, findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
 import { personOf } from './opening-gate.ts';
 import { type Opening, openStore, shownAddress, storeAddress } from './store-address.ts';
 

@@ -2,11 +2,11 @@
 import type { Stopped } from 'countersign/store';
 import { jsonLines, type LogSink } from '../../log.ts';
 import { type RunningServer, serve } from '../../serve.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import { DEFAULT_URL } from '../commands/operations/link.ts';
 import type { AddressOptions, StoreOptions } from '../commands/options.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
 import type { Output } from '../print/output.ts';
-import { visibleLine } from '../print/visible-text.ts';
 import { findAgentsFile, shownPath } from './agents-file.ts';
 import { type OpenedAgents, openAgents } from './opening.ts';
 

@@ -2,10 +2,10 @@
 import { Command } from 'commander';
 import type { ServerChannel } from '../../../channels/server-channel.ts';
 import { defined } from '../../../defined.ts';
+import { timeText } from '../../../text/moment.ts';
+import { visibleLine } from '../../../text/visible-text.ts';
 import { CommandFailure, EXIT, type ExitCode, usageFailure } from '../../failure.ts';
-import { timeText } from '../../print/moment.ts';
 import type { Output } from '../../print/output.ts';
-import { visibleLine } from '../../print/visible-text.ts';
 import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from '../options.ts';
 
 export function addChannels(program: Command, action: Action): void {

@@ -1,10 +1,10 @@
 // `countersign doctor`: checks everything a run needs, one line per check, with a fix for each failure.
 import type { Command } from 'commander';
+import { wrap } from '../../../text/text-width.ts';
+import { visibleLine } from '../../../text/visible-text.ts';
+import type { Check } from '../../doctor/server-checks.ts';
 import { EXIT, type ExitCode } from '../../failure.ts';
 import type { Output } from '../../print/output.ts';
-import { wrap } from '../../print/text-width.ts';
-import { visibleLine } from '../../print/visible-text.ts';
-import type { Check } from '../../runtime/server-checks.ts';
 import { type Action, type BackendOptions, withBackend, withExamples } from '../options.ts';
 
 export function addDoctor(program: Command, action: Action): void {
@@ -37,15 +37,15 @@ async function diagnose(output: Output, { agents, ...options }: DoctorOptions): 
 }
 
 async function checkHooks(): Promise<readonly Check[]> {
-  const { checkCodingAgents } = await import('../../../coding-agents/check-hooks.ts');
+  const { checkCodingAgents } = await import('../../doctor/hook-checks.ts');
   return checkCodingAgents();
 }
 
 async function checkRuns(options: BackendOptions): Promise<readonly Check[]> {
   const { serverUrl, serverToken } = await import('../../runtime/opening.ts');
   const url = serverUrl(options);
-  if (url === undefined) return (await import('../../runtime/local-checks.ts')).checkLocally(options);
-  return (await import('../../runtime/server-checks.ts')).checkServer(url, serverToken(options));
+  if (url === undefined) return (await import('../../doctor/local-checks.ts')).checkLocally(options);
+  return (await import('../../doctor/server-checks.ts')).checkServer(url, serverToken(options));
 }
 
 const COLOURS = { ok: 'green', fail: 'red', unknown: 'yellow' } as const;

@@ -1,9 +1,9 @@
 // `countersign link <person>`: a one-time link that signs a person in to a running server.
 import type { Command } from 'commander';
 import { defined } from '../../../defined.ts';
+import { visibleLine } from '../../../text/visible-text.ts';
 import { usageFailure } from '../../failure.ts';
 import type { Output } from '../../print/output.ts';
-import { visibleLine } from '../../print/visible-text.ts';
 import {
   type Action,
   DEFAULT_PORT,

@@ -1,8 +1,8 @@
 // `countersign migrate`: brings the tables up to date, or checks beforehand that paused runs can resume.
 import type { Command } from 'commander';
+import { visibleLine } from '../../../text/visible-text.ts';
 import { EXIT, type ExitCode } from '../../failure.ts';
 import type { Output } from '../../print/output.ts';
-import { visibleLine } from '../../print/visible-text.ts';
 import { type Action, type StoreOptions, withExamples, withStore } from '../options.ts';
 
 type MigrateOptions = StoreOptions & { readonly dryRun?: boolean };

@@ -1,9 +1,9 @@
 // `countersign passkeys list|reset <person>`: for operators, when a person has lost all passkeys.
 import { Command } from 'commander';
 import { Passkeys } from 'countersign/store';
-import { timeText } from '../../print/moment.ts';
+import { timeText } from '../../../text/moment.ts';
+import { visibleLine } from '../../../text/visible-text.ts';
 import type { Output } from '../../print/output.ts';
-import { visibleLine } from '../../print/visible-text.ts';
 import { type Action, type StoreOptions, withExamples, withStore } from '../options.ts';
 
 export function addPasskeys(program: Command, action: Action): void {

@@ -1,8 +1,8 @@
 // `countersign serve`: the API, the inbox and a worker, for production.
 import type { Command } from 'commander';
+import { visibleLine } from '../../../text/visible-text.ts';
 import { EXIT, type ExitCode, usageFailure } from '../../failure.ts';
 import type { Output } from '../../print/output.ts';
-import { visibleLine } from '../../print/visible-text.ts';
 import { STOPPING, stopSignal, survivingLostOutput } from '../../runtime/stopping.ts';
 import {
   type Action,

@@ -3,10 +3,10 @@ import { Command } from 'commander';
 import type { Notes } from 'countersign/store';
 import { defined } from '../../../defined.ts';
 import type { TokenRecord } from '../../../identity/tokens.ts';
+import { timeText } from '../../../text/moment.ts';
+import { visibleLine } from '../../../text/visible-text.ts';
 import { CommandFailure, EXIT } from '../../failure.ts';
-import { timeText } from '../../print/moment.ts';
 import type { Output } from '../../print/output.ts';
-import { visibleLine } from '../../print/visible-text.ts';
 import {
   type Action,
   type RightsOptions,

@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import type { Countersign } from 'countersign';
 import type { AppOptions } from '../../../options.ts';
+import { visibleLine } from '../../../text/visible-text.ts';
 import { unrecordedText } from '../../../unrecorded.ts';
 import { EXIT, type ExitCode, failureOf } from '../../failure.ts';
 import type { Output } from '../../print/output.ts';
-import { visibleLine } from '../../print/visible-text.ts';
 import { STOPPING, stopSignal, survivingLostOutput } from '../../runtime/stopping.ts';
 import { type Action, type StoreOptions, wholeNumber, withExamples, withStore } from '../options.ts';
 

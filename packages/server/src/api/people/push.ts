@@ -1,11 +1,11 @@
 // Browser notifications of the caller: /me/push.
 import { z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
-import { isPushChannel, type PushChannel } from '../channels/push/web-push.ts';
-import { endpoint, json } from '../http/endpoint.ts';
-import { sessionCookie, sessionKeyOf } from '../identity/sessions.ts';
-import { PushShape, SubscriptionShape } from '../schemas/push.ts';
-import type { Services } from './services.ts';
+import { isPushChannel, type PushChannel } from '../../channels/push/web-push.ts';
+import { endpoint, json } from '../../http/endpoint.ts';
+import { sessionCookie, sessionKeyOf } from '../../identity/sessions.ts';
+import { PushShape, SubscriptionShape } from '../../schemas/push.ts';
+import type { Services } from '../services.ts';
 
 const tag = 'Notices';
 const answers = { 200: { description: 'How this server pushes.', shape: PushShape } };

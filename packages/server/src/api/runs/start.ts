@@ -1,12 +1,12 @@
 // POST /runs: starts a run of an agent.
 import { randomBytes } from 'node:crypto';
 import { CountersignError, UsageError } from 'countersign';
-import { endpoint, json } from '../http/endpoint.ts';
-import type { Person } from '../identity/person.ts';
-import { RunShape, StartShape } from '../schemas/run.ts';
-import { IdempotencyHeaders, type Remembered, remember } from './idempotency.ts';
+import { endpoint, json } from '../../http/endpoint.ts';
+import type { Person } from '../../identity/person.ts';
+import { RunShape, StartShape } from '../../schemas/run.ts';
+import { IdempotencyHeaders, type Remembered, remember } from '../idempotency.ts';
+import type { Services } from '../services.ts';
 import { runAnswer, unknownAgent } from './run-answer.ts';
-import type { Services } from './services.ts';
 
 /** The metadata key under which a run started with an idempotency key records its request, together with the start. */
 const START_MARK = 'startedWith';

@@ -35,6 +35,13 @@ export function barred(text: string, width: number): readonly string[] {
 /** Quotes a name unless it is unambiguous. */
 export const nameText = (name: string): string => (/^[^\s"',.:]+$/.test(name) ? visibleLine(name) : jsonText(name));
 
+/** The whole value. A text that could pass for another value is quoted. */
+export function valueText(value: unknown): string {
+  if (typeof value === 'string') return isPlainText(value) ? visibleText(value) : jsonText(value);
+  if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) return jsonText(value);
+  return visibleJson(JSON.stringify(value, null, 2));
+}
+
 /** Formats JSON on one line. */
 export const jsonText = (value: unknown): string => visibleJson(JSON.stringify(value) ?? '');
 

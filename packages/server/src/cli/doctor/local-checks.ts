@@ -2,13 +2,13 @@
 import type { Store } from 'countersign/store';
 import { PROVIDERS, STAND_IN } from '../../demo/environment.ts';
 import { checkWrites } from '../../store-writes.ts';
+import { durationText } from '../../text/moment.ts';
 import type { StoreOptions } from '../commands/options.ts';
 import { failureOf } from '../failure.ts';
-import { durationText } from '../print/moment.ts';
-import { findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
-import { configuredChannels } from './configured-channels.ts';
+import { findAgentsFile, loadAgentsFile, shownPath } from '../runtime/agents-file.ts';
+import { configuredChannels } from '../runtime/configured-channels.ts';
+import { exists, openStore, shownAddress, storeAddress, storeFile } from '../runtime/store-address.ts';
 import { type Check, check, clockCheck } from './server-checks.ts';
-import { exists, openStore, shownAddress, storeAddress, storeFile } from './store-address.ts';
 
 export async function checkLocally(options: StoreOptions): Promise<readonly Check[]> {
   const { agents, own } = await checkAgents(options);

@@ -1,9 +1,9 @@
 // `countersign doctor --agents`: are the hooks of coding agents active, do they work, and do they block if something fails?
 import { spawn } from 'node:child_process';
-import { type Check, check } from '../cli/runtime/server-checks.ts';
-import { claudeHooks } from './claude-settings.ts';
-import { codexHooks } from './codex-hooks.ts';
-import { type ConfiguredHook, type ConfiguredHooks, isOurs, readCommand } from './configured-hook.ts';
+import { claudeHooks } from '../../coding-agents/claude-settings.ts';
+import { codexHooks } from '../../coding-agents/codex-hooks.ts';
+import { type ConfiguredHook, type ConfiguredHooks, isOurs, readCommand } from '../../coding-agents/configured-hook.ts';
+import { type Check, check } from './server-checks.ts';
 
 const GUIDE = 'See the guide: Approve what coding agents do';
 /** How much longer than --wait a hook may take. */

@@ -2,10 +2,10 @@
 import { z } from '@hono/zod-openapi';
 import { ConflictError, evidenceText } from 'countersign';
 import type { ListedRun } from 'countersign/store';
-import { keptPage } from '../access.ts';
-import { defined } from '../defined.ts';
-import { endpoint, json } from '../http/endpoint.ts';
-import { pageOf, runIdShape } from '../schemas/page.ts';
+import { keptPage } from '../../access.ts';
+import { defined } from '../../defined.ts';
+import { endpoint, json } from '../../http/endpoint.ts';
+import { pageOf, runIdShape } from '../../schemas/page.ts';
 import {
   CancelShape,
   EvidenceShape,
@@ -14,10 +14,10 @@ import {
   type RunSummary,
   RunSummaryShape,
   VerifiedShape,
-} from '../schemas/run.ts';
+} from '../../schemas/run.ts';
+import type { Services } from '../services.ts';
 import { runAnswer, summaryOf } from './run-answer.ts';
 import { runTitles } from './run-titles.ts';
-import type { Services } from './services.ts';
 import { createWaitsFor } from './waits-for.ts';
 
 const params = z.object({ runId: runIdShape });

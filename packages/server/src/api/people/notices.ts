@@ -1,9 +1,9 @@
 // Notices: channels and their deliveries, for callers who reach everything; and what the caller wants to be told.
 import { UsageError } from 'countersign';
 import type { NoticePreferences } from 'countersign/store';
-import { defined } from '../defined.ts';
-import { endpoint, json } from '../http/endpoint.ts';
-import type { Person } from '../identity/person.ts';
+import { defined } from '../../defined.ts';
+import { endpoint, json } from '../../http/endpoint.ts';
+import type { Person } from '../../identity/person.ts';
 import {
   ChannelStatusesShape,
   DeadLettersShape,
@@ -14,8 +14,8 @@ import {
   ResendShape,
   RetriedShape,
   RetryShape,
-} from '../schemas/notices.ts';
-import type { Services } from './services.ts';
+} from '../../schemas/notices.ts';
+import type { Services } from '../services.ts';
 
 const tag = 'Notices';
 

@@ -3,20 +3,20 @@
 import { styleText } from 'node:util';
 import type { Json } from 'countersign';
 import { type Preview, shownPolicy } from 'countersign/request';
-import type { Card } from '../backend/backend.ts';
-import { recordedText } from '../print/decision-text.ts';
-import { durationText, roughDuration, timeText } from '../print/moment.ts';
-import type { Format } from '../print/output.ts';
-import { wrap } from '../print/text-width.ts';
-import { barred, valueLine, valueLines } from '../print/value-text.ts';
-import { visibleLine } from '../print/visible-text.ts';
-import { ruleLines, voteLine, votesText } from '../print/votes-text.ts';
+import type { Interrupt } from '../schemas/interrupt.ts';
+import { recordedText } from './decision-text.ts';
+import { durationText, roughDuration, timeText } from './moment.ts';
+import { wrap } from './text-width.ts';
+import { barred, valueLine, valueLines } from './value-text.ts';
+import { visibleLine } from './visible-text.ts';
+import { ruleLines, voteLine, votesText } from './votes-text.ts';
 
-export function cardLines(card: Card, columns: number, now: number): readonly string[] {
+type Format = Parameters<typeof styleText>[0];
+
+export function cardLines(card: Interrupt, columns: number, now: number): readonly string[] {
   const { message, details } = payloadOf(card.payload);
   const labels = [
     ...(card.risk === null ? [] : [`${card.risk} risk`]),
-    // A server of an older version sends no class and no preview.
     ...(card.reversibility ? [card.reversibility] : []),
     ...card.labels.map(visibleLine),
   ];
@@ -46,9 +46,9 @@ export function cardLines(card: Card, columns: number, now: number): readonly st
   ];
 }
 
-/** Who must decide, and the votes so far. A server of an older version sends neither. */
+/** Who must decide, and the votes so far. */
 function votingSection(
-  { policies, progress, status }: Card,
+  { policies, progress, status }: Interrupt,
   lines: (texts: readonly string[], format?: Format) => readonly string[],
 ): readonly string[] {
   const policy = shownPolicy(policies);
@@ -77,7 +77,7 @@ function votingSection(
 
 /** The preview of the tool, and the approved preview if it has changed. */
 function previewLines(
-  { preview, earlierPreview }: Card,
+  { preview, earlierPreview }: Interrupt,
   columns: number,
   lines: (texts: readonly string[], format?: Format) => readonly string[],
 ): readonly string[] {
@@ -104,18 +104,18 @@ function previewRows(value: Json, columns: number): readonly string[] {
 const isObject = (value: Json): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The title of a request; the name of its tool if it has none. */
-export const headline = ({ title, tool }: Card): string => visibleLine(title ?? tool);
+export const headline = ({ title, tool }: Interrupt): string => visibleLine(title ?? tool);
 
-/** The name of the tool, unless that is the headline. A server of an older version sends no title. */
-export const smallPrint = ({ title, tool }: Card): readonly string[] =>
-  typeof title === 'string' ? [visibleLine(tool)] : [];
+/** The name of the tool, unless that is the headline. */
+export const smallPrint = ({ title, tool }: Interrupt): readonly string[] =>
+  title === null ? [] : [visibleLine(tool)];
 
 /** As in `Pay €950 to ACME (pay)`. */
-export const headlineAndTool = (card: Card): string =>
+export const headlineAndTool = (card: Interrupt): string =>
   [headline(card), ...smallPrint(card).map((tool) => `(${tool})`)].join(' ');
 
 /** Summarizes a request on one line. */
-export function cardSummary(card: Card): string {
+export function cardSummary(card: Interrupt): string {
   const { message } = payloadOf(card.payload);
   const { question } = (card.input ?? {}) as { readonly question?: unknown };
   if (card.kind === 'question' && typeof question === 'string') return visibleLine(question);
@@ -124,10 +124,10 @@ export function cardSummary(card: Card): string {
 }
 
 /** As in `4 min`. */
-export const cardAge = (card: Card, now: number): string =>
+export const cardAge = (card: Interrupt, now: number): string =>
   card.createdAt === null ? '' : roughDuration(now - card.createdAt);
 
-export function decisionLine({ decision }: Card): string {
+export function decisionLine({ decision }: Interrupt): string {
   if (!decision) return '';
   const { by, at, channel, note, ...said } = decision;
   return recordedText({ decision: said, by, at, channel, note });
@@ -149,7 +149,7 @@ export const HEADINGS = {
   unavailable: 'Input it would have run with',
 } as const;
 
-function timesOf(card: Card, now: number): readonly string[] {
+function timesOf(card: Interrupt, now: number): readonly string[] {
   const requested =
     card.createdAt === null ? [] : [`Requested ${timeText(card.createdAt)}, ${durationText(now - card.createdAt)} ago`];
   if (card.expiresAt === null || card.status === 'decided') return requested;

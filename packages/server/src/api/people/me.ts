@@ -3,9 +3,9 @@
 import { z } from '@hono/zod-openapi';
 import type { Agent, Countersign } from 'countersign';
 import { internalsOf } from 'countersign/store';
-import { endpoint, json } from '../http/endpoint.ts';
-import { type AgentInfo, AgentShape, type Me, MeShape } from '../schemas/person.ts';
-import type { Services } from './services.ts';
+import { endpoint, json } from '../../http/endpoint.ts';
+import { type AgentInfo, AgentShape, type Me, MeShape } from '../../schemas/person.ts';
+import type { Services } from '../services.ts';
 
 export function personEndpoints({ ai, model }: Services) {
   return [

@@ -1,8 +1,7 @@
 // Decisions and holds in words.
 import type { DecideResult, Json } from 'countersign';
 import type { CardVote } from 'countersign/ui';
-import type { Hold } from '../../schemas/interrupt.ts';
-import type { Card } from '../backend/backend.ts';
+import type { Hold, Interrupt } from '../schemas/interrupt.ts';
 import { shortTime, timeText } from './moment.ts';
 import { valueLine } from './value-text.ts';
 import { visibleLine } from './visible-text.ts';
@@ -72,11 +71,11 @@ export function conflictText({ decision, by, channel, at }: Recorded, person: st
 }
 
 /** Returns the hold on a card that has not expired. */
-export const holdOn = ({ hold, status }: Card, now: number): Hold | null =>
+export const holdOn = ({ hold, status }: Interrupt, now: number): Hold | null =>
   hold !== null && hold.until > now && status === 'pending' ? hold : null;
 
 /** As in `ann is reviewing this`, if another person holds the card. */
-export function othersHold(card: Card, person: string | undefined, now: number): string | undefined {
+export function othersHold(card: Interrupt, person: string | undefined, now: number): string | undefined {
   const hold = holdOn(card, now);
   return hold === null || hold.by === person ? undefined : `${visibleLine(hold.by)} is reviewing this`;
 }

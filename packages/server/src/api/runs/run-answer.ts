@@ -1,10 +1,10 @@
 // Runs as the API returns them, with their requests.
 import { type Countersign, UsageError } from 'countersign';
 import type { ListedRun } from 'countersign/store';
-import type { Access } from '../access.ts';
-import { holdsOf } from '../holds.ts';
-import type { Person } from '../identity/person.ts';
-import type { Run, RunSummary } from '../schemas/run.ts';
+import type { Access } from '../../access.ts';
+import { holdsOf } from '../../holds.ts';
+import type { Person } from '../../identity/person.ts';
+import type { Run, RunSummary } from '../../schemas/run.ts';
 import { titleOf } from './run-titles.ts';
 import { oldestOf } from './waits-for.ts';
 

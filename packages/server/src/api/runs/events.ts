@@ -1,11 +1,11 @@
 // The events of a run and the stream of changes, as pages and as server-sent events.
 import { z } from '@hono/zod-openapi';
-import { endpoint, json } from '../http/endpoint.ts';
-import { changesFor } from '../live/changes.ts';
-import { eventStream } from '../live/event-stream.ts';
-import { pageOf, runIdShape } from '../schemas/page.ts';
-import { EventQueryShape, EventShape } from '../schemas/run.ts';
-import type { Services } from './services.ts';
+import { endpoint, json } from '../../http/endpoint.ts';
+import { changesFor } from '../../live/changes.ts';
+import { eventStream } from '../../live/event-stream.ts';
+import { pageOf, runIdShape } from '../../schemas/page.ts';
+import { EventQueryShape, EventShape } from '../../schemas/run.ts';
+import type { Services } from '../services.ts';
 
 const LastEventHeaders = z.object({
   'last-event-id': z

@@ -1,7 +1,7 @@
 // The doctor's checks of a running server: does it respond, is it ready, and who are we there?
 import { defined } from '../../defined.ts';
+import { durationText } from '../../text/moment.ts';
 import { rootReason } from '../backend/unreachable.ts';
-import { durationText } from '../print/moment.ts';
 
 /** One check. `unknown` means that nothing is wrong, but there was nothing to check. */
 export type Check = {

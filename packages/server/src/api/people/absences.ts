@@ -1,11 +1,11 @@
 // Absences: absent people and their delegates. People manage their own; callers with reach `all` manage all.
 import { z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
-import { defined } from '../defined.ts';
-import { endpoint, json } from '../http/endpoint.ts';
-import type { Person } from '../identity/person.ts';
-import { AbsenceQueryShape, AbsenceShape, AbsentShape, type MyAbsence, MyAbsenceShape } from '../schemas/absence.ts';
-import type { Services } from './services.ts';
+import { defined } from '../../defined.ts';
+import { endpoint, json } from '../../http/endpoint.ts';
+import type { Person } from '../../identity/person.ts';
+import { AbsenceQueryShape, AbsenceShape, AbsentShape, type MyAbsence, MyAbsenceShape } from '../../schemas/absence.ts';
+import type { Services } from '../services.ts';
 
 const tag = 'People and agents';
 

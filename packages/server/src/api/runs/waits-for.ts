@@ -1,7 +1,7 @@
 // What waiting runs wait for: the oldest pending request of each.
 import type { RunInterrupt, Runs } from 'countersign';
 import type { RunRecord } from 'countersign/store';
-import type { RunSummary } from '../schemas/run.ts';
+import type { RunSummary } from '../../schemas/run.ts';
 
 type WaitsFor = RunSummary['waitsFor'];
 

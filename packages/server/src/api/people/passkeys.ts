@@ -7,11 +7,11 @@ import { hash, randomBytes } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
 import { type Json, UsageError } from 'countersign';
 import { type Passkey, signingChallenge } from 'countersign/store';
-import { endpoint, json } from '../http/endpoint.ts';
-import type { Caller } from '../identity/identify.ts';
-import type { Person } from '../identity/person.ts';
-import { DecisionShape } from '../schemas/decision.ts';
-import { interruptIdShape } from '../schemas/interrupt.ts';
+import { endpoint, json } from '../../http/endpoint.ts';
+import type { Caller } from '../../identity/identify.ts';
+import type { Person } from '../../identity/person.ts';
+import { DecisionShape } from '../../schemas/decision.ts';
+import { interruptIdShape } from '../../schemas/interrupt.ts';
 import {
   ChallengeShape,
   EnrolmentShape,
@@ -19,9 +19,9 @@ import {
   type PasskeyInfo,
   PasskeyShape,
   passkeyNameShape,
-} from '../schemas/passkey.ts';
-import { decidableRequest } from './record-decision.ts';
-import type { Services } from './services.ts';
+} from '../../schemas/passkey.ts';
+import { decidableRequest } from '../record-decision.ts';
+import type { Services } from '../services.ts';
 
 const tag = 'Passkeys';
 const ENROLMENTS = 'passkey-enrolments';
