@@ -144,7 +144,7 @@ export class Countersign<C extends Context = Context> {
     if (drills !== undefined) checkDrills(drills);
     checkOptions('`notify`', notify, NOTIFY_OPTIONS);
     const runLimit = { size: maxRunSize, events: maxRunEvents };
-    this.#people = store && new Absences(store, (person) => people.delegateOf?.(person));
+    this.#people = store && new Absences(store, people);
     if (store && this.#people) {
       const directory = directoryOf(people, this.#people);
       const options = { contextFor, leaseMs, graceMs, clock, runLimit, people: directory };

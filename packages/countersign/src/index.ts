@@ -81,6 +81,7 @@ export type {
   Delivering,
   Notice,
   NoticeLinks,
+  PersonNews,
   Reason,
   Recipient,
 } from './runs/notices/channel.ts';
@@ -91,7 +92,12 @@ export type { ChannelStatus, DeliveryListOptions, Notices, NotifyOptions } from 
 export type { RequestHooks } from './runs/notices/on-request.ts';
 export type { NoticePreferences } from './runs/notices/preferences.ts';
 export { type Passkey, Passkeys } from './runs/passkeys/passkeys.ts';
-export { type PasskeySignature, type SignedDecision, signingChallenge } from './runs/passkeys/signature.ts';
+export {
+  absenceChallenge,
+  type PasskeySignature,
+  type SignedDecision,
+  signingChallenge,
+} from './runs/passkeys/signature.ts';
 export type { People } from './runs/people.ts';
 export type { Store } from './runs/port/store.ts';
 export type { Absence, Absences, AbsentOptions } from './runs/requests/absences.ts';

@@ -18,6 +18,7 @@ import { isSafeMethod, refuseOtherOrigins } from './http/origin-check.ts';
 import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
 import { type Caller, callerOf, type Origin } from './identity/identify.ts';
+import { signInMemory } from './identity/known-people.ts';
 import type { RenewLink } from './identity/link-renewal.ts';
 import type { Identified } from './identity/person.ts';
 import { createLoginToken, loginPath, type SessionCookie, sessionCookie } from './identity/sessions.ts';
@@ -105,6 +106,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
   const { notes } = ai.runs;
   const cookieFor = (context: Context): SessionCookie => sessionCookie(publicAddress ?? new URL(context.req.url));
   const signingIn: SigningIn = { notes, basePath, renewLink };
+  const remember = signInMemory(ai);
   let isRetired = false;
 
   async function findCaller(context: Context): Promise<Caller | undefined> {
@@ -115,6 +117,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     refuseOtherOrigins(context.req.raw, caller?.proof, new Set([...origins, own.origin]));
     if (caller) {
       context.set('person', caller.person.id);
+      await remember(caller.person.id);
       context.set('stillKnown', () => isStill(caller, ask));
     }
     return caller;

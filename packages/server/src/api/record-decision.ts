@@ -59,5 +59,6 @@ export async function recordDecision(
   return decided;
 }
 
-const signedAt = ({ origin, hostname: rpId }: URL, signature: NonNullable<Asked['signature']>) =>
+/** The signature, and where the passkey must have made it. */
+export const signedAt = ({ origin, hostname: rpId }: URL, signature: NonNullable<Asked['signature']>) =>
   ({ type: 'passkey', ...signature, origin, rpId }) as unknown as Json;

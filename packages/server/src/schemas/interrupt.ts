@@ -48,6 +48,7 @@ const PolicyShape = z
     quorum: z.array(z.looseObject({ of: WhoShape, count: z.int() })).optional(),
     veto: z.enum(['any', 'majority']).optional(),
     signed: z.literal('passkey').optional(),
+    delegates: z.literal(true).optional(),
     warnings: z.array(z.string()).optional(),
   })
   .openapi('Policy');

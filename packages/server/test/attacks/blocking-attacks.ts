@@ -200,6 +200,7 @@ export function attacks(
       ['a long name', '', { until: 4e12, delegate: 'x'.repeat(200) }],
       ['many items', '', { until: 1, delegate: ITEMS }, REFUSED],
     ],
+    'POST /me/absence/challenge': small,
     'DELETE /me/absence': small,
     'GET /me/notices': small,
     'POST /me/notices': [

@@ -23,10 +23,21 @@ export type Policy = {
   readonly veto?: 'any' | 'majority';
   /** Each vote must be signed with a passkey. */
   readonly signed?: 'passkey';
+  /** With `signed`: delegates of absent people may vote for them. Otherwise a signed vote is only of the person themselves. */
+  readonly delegates?: true;
   /** How wide a grant may be. By default none is allowed where there is a quorum. */
   readonly grants?: GrantMaximum | false;
   /** Shown on the card: why the policy may not be satisfied. */
   readonly warnings?: readonly string[];
+};
+
+/**
+ * Who named the delegate, and how: the absent person with their passkey, or in a session of their own; an administrator; or the
+ * directory of the application.
+ */
+export type Delegation = {
+  readonly by: string | null;
+  readonly how: 'passkey' | 'session' | 'administrator' | 'directory';
 };
 
 /** One recorded vote. */
@@ -36,6 +47,8 @@ export type Vote = {
   readonly roles?: readonly string[];
   /** The person whom the voter stands in for. */
   readonly onBehalfOf?: string;
+  /** With `onBehalfOf`. */
+  readonly delegation?: Delegation;
   /** Such as `{ type: 'approve' }`. */
   readonly decision: Json;
   /** The digest of the card that the voter saw. */
@@ -109,10 +122,15 @@ export function voteProblem(policy: Policy, ballot: Ballot, vote: Vote): string 
   const all = [...circles, ...(ballot.escalatedTo ?? [])];
   if (circles.length > 0 && !all.some((who) => isAmong(who, vote)))
     return `${nameOf(vote)} is not among its deciders: ${all.flatMap(whoText).join(', ')}.`;
+  if (vote.onBehalfOf !== undefined && !admitsDelegates(policy))
+    return `Its policy asks for signatures of its deciders themselves, so ${vote.by} cannot decide for ${vote.onBehalfOf}.`;
   if (isFor(vote) && !isEdit(vote) && isExcluded(policy, ballot, vote))
     return `${nameOf(vote)} started the run or edited the input, and its policy asks for another person (notRequester).`;
   return policy.signed && !vote.signature ? 'Its policy asks for decisions that are signed with a passkey.' : undefined;
 }
+
+/** Whether a delegate may vote for an absent person. A delegate has their own passkey, never that of the person. */
+export const admitsDelegates = ({ signed, delegates }: Policy): boolean => signed === undefined || delegates === true;
 
 /** A person about to vote: with their own roles, or on behalf of an absent person with that person's roles. */
 export type Voter = Pick<Vote, 'by' | 'roles' | 'onBehalfOf'>;
@@ -236,6 +254,7 @@ const FIELDS: readonly string[] = [
   'quorum',
   'veto',
   'signed',
+  'delegates',
   'grants',
   'warnings',
 ];
@@ -270,10 +289,11 @@ function shapeProblem(policy: unknown): string | undefined {
   if (!isObject(policy)) return 'it must be an object';
   const unknown = Object.keys(policy).filter((key) => !FIELDS.includes(key));
   if (unknown.length > 0) return `it has no ${unknown.join(', ')}; it has ${FIELDS.join(', ')}`;
-  const { deciders, notRequester, quorum = [], veto, signed, grants } = policy as Policy;
+  const { deciders, notRequester, quorum = [], veto, signed, delegates, grants } = policy as Policy;
   if (notRequester !== undefined && notRequester !== true) return '`notRequester` must be true, or left out';
   if (veto !== undefined && veto !== 'any' && veto !== 'majority') return '`veto` must be "any" or "majority"';
   if (signed !== undefined && signed !== 'passkey') return '`signed` must be "passkey"';
+  if (delegates !== undefined && delegates !== true) return '`delegates` must be true, or left out';
   const grantsFault = grants === undefined ? undefined : maximumProblem(grants);
   if (grantsFault !== undefined) return `\`grants\`: ${grantsFault}`;
   if (!Array.isArray(quorum)) return '`quorum` must be a list of groups';

@@ -87,7 +87,7 @@ export type Cast = {
 } & ({ readonly status: 'settled' } | { readonly status: 'waiting'; readonly missing: readonly Missing[] });
 
 /** The roles of the voter, and the person whom they stand in for. Asked only if a question has a policy. */
-export type Voter = Pick<Vote, 'roles' | 'onBehalfOf' | 'digest' | 'signature' | 'seenForMs'>;
+export type Voter = Pick<Vote, 'roles' | 'onBehalfOf' | 'delegation' | 'digest' | 'signature' | 'seenForMs'>;
 
 /** The people and roles that can vote on a question. */
 export type Electorate = {
@@ -163,8 +163,7 @@ function castVote(
   const problem = same ? undefined : voteProblem(policy, ballot, vote);
   if (problem !== undefined) {
     const message = `The decision on ${key} was not recorded. ${problem}`;
-    const { signed: _signed, ...unsigned } = policy;
-    const isUnsigned = voteProblem(unsigned, ballot, vote) === undefined;
+    const isUnsigned = voteProblem(policy, ballot, { ...vote, signature: true }) === undefined;
     const code = isUnsigned ? 'signature-required' : 'not-allowed';
     throw new UsageError(code, { status: 403, interruptId: key, runId }, message);
   }
