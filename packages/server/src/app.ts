@@ -24,7 +24,7 @@ import type { Identified } from './identity/person.ts';
 import { createLoginToken, loginPath, type SessionCookie, sessionCookie } from './identity/sessions.ts';
 import { decisionLinks } from './links/decision-links.ts';
 import { mountDecisionLinks } from './links/mount.ts';
-import { HoldWatch } from './live/hold-watch.ts';
+import { AssigneeWatch } from './live/assignee-watch.ts';
 import { Hub } from './live/hub.ts';
 import { createRunEvents } from './live/run-events.ts';
 import { createLog, type Log } from './log.ts';
@@ -92,7 +92,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     access: new Access(ai, options, log),
     hub,
     // An interrupt id starts with the id of its run.
-    holds: new HoldWatch(ai.runs.notes, (id) => hub.changed(id.slice(0, id.indexOf(':')))),
+    assignees: new AssigneeWatch(ai.runs.notes, (id) => hub.changed(id.slice(0, id.indexOf(':')))),
     streams,
     followRun: createRunEvents(ai.runs, hub),
     log,

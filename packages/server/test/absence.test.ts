@@ -151,7 +151,7 @@ test('a request is assigned by those who may decide it', async () => {
   const [ann, bob] = [await as('ann'), await as('bob')];
   const { body } = await begin(ann, ai, 'pay x 500').then(() => ann('GET', '/api/v1/interrupts'));
   const [{ id }] = body.items;
-  const path = `/api/v1/interrupts/${encodeURIComponent(id)}/assign`;
+  const path = `/api/v1/interrupts/${encodeURIComponent(id)}/assignee`;
   expect(await bob('POST', path, { to: 'bob' })).toMatchObject({ status: 404 });
   expect(await ann('POST', path, { to: 'cara' })).toMatchObject({ status: 200, body: { id, status: 'pending' } });
   expect((await ai.runs.interrupt(id)).progress).toMatchObject({ assignedTo: 'cara' });

@@ -6,14 +6,14 @@ export type Card = ApprovalCardProps['interrupt'];
 export type Problem = Card['problems'][number];
 export type Risk = NonNullable<Card['risk']>;
 
-/** The current reviewer. A hold keeps two people from the same work; it locks nothing. */
-export type Hold = { readonly by: string; readonly until: number };
+/** Who should decide the request; with `until`, who reviews it until then. It locks nothing. */
+export type Assignee = { readonly person: string; readonly until: number | null };
 
 export type Interrupt = Card & {
   readonly runId: string;
   readonly agent: string;
   readonly startedBy: string | null;
-  readonly hold: Hold | null;
+  readonly assignee: Assignee | null;
   /** On a settled drill. */
   readonly drill?: true;
 };

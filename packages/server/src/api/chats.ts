@@ -62,7 +62,7 @@ export function createChats(services: Services): Chats {
         const { person, startedBy } = chatter as Chatter;
         if (!person.scopes.includes('read')) return false;
         const runId = card.id.slice(0, Math.max(0, card.id.indexOf(':')));
-        return access.mayDecide({ ...card, runId, agent: name, startedBy, hold: null }, person);
+        return access.mayDecide({ ...card, runId, agent: name, startedBy, assignee: null }, person);
       },
       keepAliveMs: services.keepAliveMs,
       onFault: (error, request) => faults.set(request, error),

@@ -7,7 +7,7 @@ import type { Backend, Card } from '../backend/backend.ts';
 import { recordDecision } from '../backend/record-decision.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import { headlineAndTool } from '../inbox/card-text.ts';
-import { othersHold, resultText } from '../print/decision-text.ts';
+import { othersReview, resultText } from '../print/decision-text.ts';
 import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { type GrantOptions, grantOf, withGrant } from './grant-options.ts';
@@ -80,8 +80,8 @@ async function decide(output: Output, id: string, options: DecideOptions): Promi
   const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: true }, async (backend) => {
     const card = await backend.card(id);
-    const hold = othersHold(card, backend.person, Date.now());
-    if (hold !== undefined) output.note(`${hold}. You can still decide.`);
+    const review = othersReview(card, backend.person, Date.now());
+    if (review !== undefined) output.note(`${review}. You can still decide.`);
     const decision = decisionOf(verb, value, reason, card);
     const decided = await recordDecision(backend, card, decision, defined({ digest, note, grant }));
     // While votes are missing, the run does not move.

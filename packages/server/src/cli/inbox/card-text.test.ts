@@ -25,7 +25,7 @@ const cardWith = (input: Card['input']): Card =>
     createdAt: 0,
     expiresAt: null,
     mayDecide: true,
-    hold: null,
+    assignee: null,
     decision: null,
   }) as unknown as Card;
 const textOf = (card: Card, columns: number): string => cardLines(card, columns, 1_000).join('\n');
