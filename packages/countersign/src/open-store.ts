@@ -33,7 +33,7 @@ export function openStore<C extends Context>(
   const { leaseMs = 7_500, graceMs = 10_000, clock = Date.now } = options;
   const { maxRunSize = 8_388_608, maxRunEvents = 50_000 } = options;
   const appends = new Appends();
-  const absences = new Absences(store, (person) => people.delegateOf?.(person));
+  const absences = new Absences(store, people);
   const drives = new Drives({
     ...{ store, agents, contextFor, leaseMs, graceMs, clock, sleep },
     // Ids of runs and claims must be unique across processes; the user's `newId` may only count.

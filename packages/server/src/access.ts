@@ -5,7 +5,7 @@ import { internalsOf, type Page, type RunRecord, shownAgent } from 'countersign/
 import { interruptCard, namesDeciders, type VoteRights, type Voter, voteRights } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
 import type { Log } from './log.ts';
-import type { Hold, Interrupt } from './schemas/interrupt.ts';
+import type { Assignee, Interrupt } from './schemas/interrupt.ts';
 
 /** Identifies a run and its owner without reading the run. */
 export type RunReference = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
@@ -144,36 +144,36 @@ export class Access {
   }
 
   /** Reads a request for this person. Throws `unknown-interrupt` if it does not exist or they cannot see it. */
-  async interrupt(id: string, person: Person, hold: Hold | null = null): Promise<Interrupt> {
+  async interrupt(id: string, person: Person): Promise<Interrupt> {
     const found = await this.#ai.runs.interrupt(id).catch((error: unknown) => {
       if (error instanceof UsageError && error.code === 'unknown-interrupt') return undefined;
       throw error;
     });
-    const seen = found && (await this.seen(found, person, hold));
+    const seen = found && (await this.seen(found, person, null));
     if (seen) return seen;
     throw new UsageError('unknown-interrupt', { interruptId: id }, `Interrupt ${id} not found.`);
   }
 
   /** The request as this person sees it; undefined if they cannot. */
-  async seen(interrupt: RunInterrupt, person: Person, hold: Hold | null): Promise<Interrupt | undefined> {
-    const card = await this.card(interrupt, person, hold);
+  async seen(interrupt: RunInterrupt, person: Person, assignee: Assignee | null): Promise<Interrupt | undefined> {
+    const card = await this.card(interrupt, person, assignee);
     const { runId: id, agent, startedBy } = interrupt;
     const sees = (await this.mayRead({ id, agent, startedBy }, person)) || (await this.mayDecide(card, person));
     return sees ? card : undefined;
   }
 
-  async card(interrupt: RunInterrupt, person: Person, hold: Hold | null): Promise<Interrupt> {
-    const card = this.#whole(interrupt, hold, person);
+  async card(interrupt: RunInterrupt, person: Person, assignee: Assignee | null): Promise<Interrupt> {
+    const card = this.#whole(interrupt, assignee, person);
     const mayDecide = card.status === 'pending' && (await this.mayDecide(card, person));
     const { mayApprove } = await this.#rights(card, person);
     const allows = mayApprove ? card.allows : card.allows.filter((verb) => verb !== 'approve');
     return { ...card, allows, mayDecide };
   }
 
-  #whole(interrupt: RunInterrupt, hold: Hold | null, person: Person): Interrupt {
+  #whole(interrupt: RunInterrupt, assignee: Assignee | null, person: Person): Interrupt {
     const { runId, agent, startedBy, drill } = interrupt;
     const card = interruptCard(interrupt, this.#ai.agents.get(agent), false, person.id);
-    return { ...card, runId, agent, startedBy, hold, ...(drill && { drill }) };
+    return { ...card, runId, agent, startedBy, assignee, ...(drill && { drill }) };
   }
 
   /** Undefined if the run does not exist. `revision`: the hub's number, for streams. */

@@ -19,12 +19,13 @@ import { isSafeMethod, refuseOtherOrigins } from './http/origin-check.ts';
 import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
 import { type Caller, callerOf, type Origin } from './identity/identify.ts';
+import { signInMemory } from './identity/known-people.ts';
 import type { RenewLink } from './identity/link-renewal.ts';
 import type { Identified } from './identity/person.ts';
 import { createLoginToken, loginPath, type SessionCookie, sessionCookie } from './identity/sessions.ts';
 import { decisionLinks } from './links/decision-links.ts';
 import { mountDecisionLinks } from './links/mount.ts';
-import { HoldWatch } from './live/hold-watch.ts';
+import { AssigneeWatch } from './live/assignee-watch.ts';
 import { Hub } from './live/hub.ts';
 import { createRunEvents } from './live/run-events.ts';
 import { createLog, type Log } from './log.ts';
@@ -93,7 +94,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     access: new Access(ai, options, log),
     hub,
     // An interrupt id starts with the id of its run.
-    holds: new HoldWatch(ai.runs.notes, (id) => hub.changed(id.slice(0, id.indexOf(':')))),
+    assignees: new AssigneeWatch(ai.runs.notes, (id) => hub.changed(id.slice(0, id.indexOf(':')))),
     streams,
     followRun: createRunEvents(ai.runs, hub),
     log,
@@ -107,6 +108,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
   const { notes } = ai.runs;
   const cookieFor = (context: Context): SessionCookie => sessionCookie(publicAddress ?? new URL(context.req.url));
   const signingIn: SigningIn = { notes, basePath, renewLink };
+  const remember = signInMemory(ai);
   let isRetired = false;
 
   async function findCaller(context: Context): Promise<Caller | undefined> {
@@ -117,6 +119,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     refuseOtherOrigins(context.req.raw, caller?.proof, new Set([...origins, own.origin]));
     if (caller) {
       context.set('person', caller.person.id);
+      await remember(caller.person.id);
       context.set('stillKnown', () => isStill(caller, ask));
     }
     return caller;

@@ -42,7 +42,7 @@ test('a run waits, is approved, and continues', async () => {
   const run = await begin(ask, ai, 'pay bob 500');
   expect(run).toMatchObject({ status: 'waiting', startedBy: 'ann', agent: 'teller' });
   const [card] = run.interrupts;
-  expect(card).toMatchObject({ tool: 'pay', kind: 'approval', mayDecide: true, hold: null, risk: 'high' });
+  expect(card).toMatchObject({ tool: 'pay', kind: 'approval', mayDecide: true, assignee: null, risk: 'high' });
   expect(paid).toEqual([]);
   const decided = await ask(
     'POST',
@@ -317,20 +317,32 @@ test('a run with more requests than are shown shows the pending ones', async () 
   expect(body.interrupts.filter(({ status }: any) => status === 'pending')).toMatchObject([{ id: oldest }]);
 });
 
-test('a hold refuses other holders, expires, and is released', async () => {
+test('a request has one assignee: for a while by taking it, or for good by the record of the run', async () => {
   const { as, ai } = await startServer({ mayDecide: () => true });
   const [ann, bob] = [await as('ann'), await as('bob')];
   const run = await begin(ann, ai, 'pay bob 500');
-  const path = `/api/v1/interrupts/${run.interrupts[0].id}/hold`;
-  const held = await ann('POST', path, { forMs: 60_000 });
-  expect(held.body.hold).toEqual({ by: 'ann', until: expect.any(Number) });
-  const refused = await bob('POST', path);
-  expect([refused.status, refused.body.code, refused.body.hold.by]).toEqual([409, 'claimed', 'ann']);
+  const path = `/api/v1/interrupts/${run.interrupts[0].id}/assignee`;
+  const taking = { forMs: 60_000 };
+  const size = async () => (await ai.runs.recorded(run.id)).length;
+  const before = await size();
+  const taken = await ann('POST', path, taking);
+  expect(taken.body.assignee).toEqual({ person: 'ann', until: expect.any(Number) });
+  const refused = await bob('POST', path, taking);
+  expect([refused.status, refused.body.code, refused.body.assignee.person]).toEqual([409, 'claimed', 'ann']);
   expect((await bob('DELETE', path)).status).toBe(409);
   const list = await bob('GET', '/api/v1/interrupts');
-  expect(list.body.items[0].hold.by).toBe('ann');
-  expect((await ann('DELETE', path)).body).toEqual({ hold: null });
-  expect((await bob('POST', path)).body.hold.by).toBe('bob');
+  expect(list.body.items[0].assignee.person).toBe('ann');
+  expect((await ann('POST', path, taking)).status).toBe(200);
+  expect((await ann('DELETE', path)).body.assignee).toBeNull();
+  expect((await bob('POST', path, taking)).body.assignee.person).toBe('bob');
+  // Taking and renewing it writes nothing to the run.
+  expect(await size()).toBe(before);
+  expect((await bob('POST', path, { to: 'ann' })).body.assignee).toEqual({ person: 'ann', until: null });
+  expect(await bob('POST', path, taking)).toMatchObject({ status: 409, body: { assignee: { until: null } } });
+  expect((await ann('POST', path, taking)).body.assignee).toEqual({ person: 'ann', until: null });
+  expect((await bob('POST', path, { to: null })).body.assignee).toBeNull();
+  for (const body of [{}, { to: 'bob', ...taking }, { forMs: 1 }])
+    expect((await bob('POST', path, body)).status).toBe(400);
 });
 
 test('a run is cancelled, and a failed one is resumed', async () => {

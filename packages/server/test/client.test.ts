@@ -17,7 +17,7 @@ test('a run is started, followed, decided and read through the client', async ()
     const { items } = await client.interrupts.list({ runId: id });
     const [card] = items;
     if (!card) throw new Error('The card is missing.');
-    expect((await client.interrupts.hold(card.id, { forMs: 5_000 })).by).toBe('ann');
+    expect((await client.interrupts.take(card.id, { forMs: 5_000 })).assignee?.person).toBe('ann');
     await client.interrupts.release(card.id);
     expect((await client.interrupts.get(card.id)).messages.length).toBeGreaterThan(0);
     const decided = await client.interrupts.decide(card.id, { decision: { type: 'approve' }, digest: card.digest });

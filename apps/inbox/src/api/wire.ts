@@ -7,7 +7,7 @@ export type {
   Decided,
   DecideResult,
   DecisionOutcome,
-  Hold,
+  Assignee,
   Insights,
   Interrupt,
   Me,

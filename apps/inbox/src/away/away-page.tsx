@@ -9,6 +9,7 @@ import { PageHeader } from '../frame/page-header.tsx';
 import { Loading, Trouble } from '../frame/placeholders.tsx';
 import { useNow } from '../live/now.ts';
 import { Moment } from '../live/time.tsx';
+import { isUnsigned, signAbsence } from '../passkeys/sign.ts';
 import { showToast } from '../primitives/toasts.tsx';
 
 type Absence = {
@@ -16,7 +17,7 @@ type Absence = {
   readonly delegate: string;
   readonly from: number;
   readonly until: number;
-  readonly by: string | null;
+  readonly by: string;
 };
 type MyAbsence = { readonly absence: Absence | null; readonly actsFor: readonly string[] };
 type Period = { readonly delegate: string; readonly from?: number; readonly until: number };
@@ -38,7 +39,7 @@ export default function AwayPage() {
   });
   const keep = (mine: MyAbsence) => client.setQueryData(KEY, mine);
   const leave = useMutation({
-    mutationFn: (period: Period) => request<MyAbsence>(PATH, { method: 'POST', body: period }),
+    mutationFn: name,
     onSuccess: keep,
   });
   const comeBack = useMutation({
@@ -84,6 +85,17 @@ export default function AwayPage() {
   );
 }
 
+/** A person who has a passkey signs the name of their delegate with it. */
+async function name(period: Period): Promise<MyAbsence> {
+  try {
+    return await request<MyAbsence>(PATH, { method: 'POST', body: period });
+  } catch (error) {
+    if (!isUnsigned(error)) throw error;
+    const signature = await signAbsence(period);
+    return request<MyAbsence>(PATH, { method: 'POST', body: { ...period, signature } });
+  }
+}
+
 /** For whom this person decides now. */
 function ActsFor({ people }: { readonly people: readonly string[] }) {
   if (people.length === 0) return null;
@@ -111,9 +123,9 @@ function Current({ absence: { person, delegate, from, until, by }, isSending, on
           <VisibleText text={delegate} className="font-medium" /> {isPlanned ? 'will decide' : 'decides'} for you from{' '}
           <Moment at={from}>{toTheMinute(from)}</Moment> until <Moment at={until}>{toTheMinute(until)}</Moment>.
         </p>
-        {by !== null && by !== person && (
+        {by !== person && (
           <p className="text-xs text-muted">
-            Recorded by <VisibleText text={by} />
+            Named by <VisibleText text={by} />
           </p>
         )}
       </div>
@@ -150,7 +162,8 @@ function PeriodForm({ isChange, isSending, trouble, onSend }: PeriodFormProps) {
       <div>
         <h2 className="font-medium">{isChange ? 'Change your absence' : 'Name a delegate'}</h2>
         <p className="text-muted">
-          In this period your delegate may decide for you. Their decisions name both of you.
+          In this period, of 90 days at most, your delegate may decide for you. Their decisions name both of you. Only
+          people who have signed in here, or whom the directory knows, can be delegates.
           {isChange && ' The new period replaces the one above.'}
         </p>
       </div>

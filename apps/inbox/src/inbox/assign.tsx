@@ -21,7 +21,7 @@ function useAssign({ id }: Interrupt) {
   const { queryKey } = interruptQuery(id);
   return useMutation({
     mutationFn: (to: string | null) =>
-      request<Interrupt>(`interrupts/${encodeURIComponent(id)}/assign`, { method: 'POST', body: { to } }),
+      request<Interrupt>(`interrupts/${encodeURIComponent(id)}/assignee`, { method: 'POST', body: { to } }),
     onSuccess: (assigned, to) => {
       client.setQueryData<InterruptWithMessages>(queryKey, (card) => card && { ...card, ...assigned });
       void client.invalidateQueries({ queryKey: ['interrupts'] });
@@ -35,7 +35,7 @@ export function AssignMenu({ interrupt }: { readonly interrupt: Interrupt }) {
   const { data: me } = useQuery(meQuery);
   const [isNaming, setNaming] = useState(false);
   const assign = useAssign(interrupt);
-  const assignee = interrupt.progress?.assignedTo ?? null;
+  const assignee = interrupt.assignee?.until === null ? interrupt.assignee.person : null;
   const send = (to: string | null) => assign.mutate(to, { onError: ({ message }) => showToast('trouble', message) });
   const others = namedBy(interrupt).filter((person) => person !== me?.id && person !== assignee);
   return (

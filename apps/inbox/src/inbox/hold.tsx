@@ -1,11 +1,11 @@
-// Shows the reviewer of the open request. A hold is a signal to colleagues; it locks nothing.
+// Shows the reviewer of the open request, to whom it is assigned for a while. That is a signal to colleagues; it locks nothing.
 import { VisibleText } from '@countersign/react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Hand } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { interruptQuery, meQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
-import type { Hold, Interrupt, InterruptWithMessages } from '../api/wire.ts';
+import type { Interrupt, InterruptWithMessages } from '../api/wire.ts';
 import { Hint } from '../primitives/hint.tsx';
 import { showToast } from '../primitives/toasts.tsx';
 
@@ -20,12 +20,12 @@ export function useHold(interrupt: Interrupt) {
   const { queryKey } = interruptQuery(interrupt.id);
   const hold = useMutation({
     mutationFn: (change: Change) =>
-      request<{ readonly hold: Hold | null }>(
-        `interrupts/${encodeURIComponent(interrupt.id)}/hold`,
+      request<Interrupt>(
+        `interrupts/${encodeURIComponent(interrupt.id)}/assignee`,
         change === 'release' ? { method: 'DELETE' } : { method: 'POST', body: { forMs: FOR_MS } },
       ),
-    onSuccess: (answer) => {
-      client.setQueryData<InterruptWithMessages>(queryKey, (card) => card && { ...card, hold: answer.hold });
+    onSuccess: ({ assignee }) => {
+      client.setQueryData<InterruptWithMessages>(queryKey, (card) => card && { ...card, assignee });
       void client.invalidateQueries({ queryKey: ['interrupts'] });
     },
     onError: (error, change) => {
@@ -34,10 +34,10 @@ export function useHold(interrupt: Interrupt) {
         showToast('trouble', error instanceof Refusal ? error.message : 'Could not update the hold.');
     },
   });
-  const holder = interrupt.hold;
-  const isMine = holder !== null && holder.by === me?.id;
+  const { assignee } = interrupt;
+  const isMine = assignee !== null && assignee.until !== null && assignee.person === me?.id;
   useRenewal(isMine && interrupt.status === 'pending', () => hold.mutate('renew'));
-  return { holder, isMine, toggle: () => hold.mutate(isMine ? 'release' : 'hold'), isSending: hold.isPending };
+  return { assignee, isMine, toggle: () => hold.mutate(isMine ? 'release' : 'hold'), isSending: hold.isPending };
 }
 
 /** Renews the hold while the request is open. It lapses a few minutes later. */
@@ -54,8 +54,8 @@ function useRenewal(wanted: boolean, renew: () => void): void {
 }
 
 export function HoldButton({ interrupt }: { readonly interrupt: Interrupt }) {
-  const { holder, isMine, toggle, isSending } = useHold(interrupt);
-  if (holder && !isMine) return null;
+  const { assignee, isMine, toggle, isSending } = useHold(interrupt);
+  if (assignee && !isMine) return null;
   return (
     <Hint text={isMine ? 'Release it for others' : 'Tell others that you are reviewing this'} keys="c">
       <button
@@ -76,13 +76,13 @@ export function HoldButton({ interrupt }: { readonly interrupt: Interrupt }) {
 /** Says that another person is reviewing the request. */
 export function HoldNotice({ interrupt }: { readonly interrupt: Interrupt }) {
   const { data: me } = useQuery(meQuery);
-  const { hold, status } = interrupt;
-  if (!hold || hold.by === me?.id || status !== 'pending') return null;
+  const { assignee, status } = interrupt;
+  if (!assignee || assignee.until === null || assignee.person === me?.id || status !== 'pending') return null;
   return (
     <p role="status" className="flex items-center gap-2 rounded-md bg-info-soft px-3 py-2 text-info">
       <Hand aria-hidden="true" className="size-4 shrink-0" />
       <span className="min-w-0 wrap-anywhere">
-        <VisibleText text={hold.by} /> is reviewing this. You can still decide.
+        <VisibleText text={assignee.person} /> is reviewing this. You can still decide.
       </span>
     </p>
   );

@@ -23,7 +23,7 @@ type InterruptRowProps = {
 /** Renders again only when it changed, because a list may be long. */
 export const InterruptRow = memo(function InterruptRow(props: InterruptRowProps) {
   const { interrupt, href, isOpen, isSelected = false, onSelect, onOpen } = props;
-  const { id, tool, agent, risk, reversibility, createdAt, expiresAt, labels, hold, decision } = interrupt;
+  const { id, tool, agent, risk, reversibility, createdAt, expiresAt, labels, decision } = interrupt;
   const summary = summaryOf(interrupt);
   const outcome = outcomeOf(interrupt);
   return (
@@ -92,15 +92,6 @@ export const InterruptRow = memo(function InterruptRow(props: InterruptRowProps)
                 </span>
               </span>
             ))}
-            {!outcome && hold && (
-              <span className="inline-flex min-w-0 items-center gap-1 text-info">
-                <Hand aria-hidden="true" className="size-3.5 shrink-0" />
-                <span className="truncate">
-                  <VisibleText text={hold.by} />
-                </span>
-                <span className="sr-only">is reviewing this</span>
-              </span>
-            )}
           </span>
         </span>
       </Link>
@@ -123,15 +114,18 @@ function Votes({ interrupt }: { readonly interrupt: Interrupt }) {
   );
 }
 
-function Assignee({ interrupt: { progress } }: { readonly interrupt: Interrupt }) {
-  if (!progress || progress.assignedTo === null) return null;
+function Assignee({ interrupt: { assignee } }: { readonly interrupt: Interrupt }) {
+  if (assignee === null) return null;
+  const isReview = assignee.until !== null;
+  const Icon = isReview ? Hand : UserRoundCheck;
   return (
     <span className="inline-flex min-w-0 items-center gap-1 text-info">
-      <UserRoundCheck aria-hidden="true" className="size-3.5 shrink-0" />
-      <span className="sr-only">Assigned to </span>
+      <Icon aria-hidden="true" className="size-3.5 shrink-0" />
+      {!isReview && <span className="sr-only">Assigned to </span>}
       <span className="truncate">
-        <VisibleText text={progress.assignedTo} />
+        <VisibleText text={assignee.person} />
       </span>
+      {isReview && <span className="sr-only"> is reviewing this</span>}
     </span>
   );
 }

@@ -79,7 +79,8 @@ export const ERROR_CODES = {
   'too-large': 'The request is larger or more deeply nested than allowed. Send less.',
   'not-found': 'The server has nothing at this address. Correct the address.',
   'method-not-allowed': 'The address does not support this method; the header `Allow` lists those that it does.',
-  claimed: 'Another person is reviewing this request. `hold` says who and until when; wait, or ask them.',
+  claimed:
+    'The request is assigned to another person, or they are reviewing it. `assignee` says who and until when; wait, or ask them.',
   'key-reused': 'The Idempotency-Key was used for another request. Use a new key for a new request.',
   'too-many-streams':
     'The server, or this person, has as many open streams as allowed. Close some or try again later, or raise `maxStreams` or `maxStreamsPerPerson`.',

@@ -1,10 +1,10 @@
 // The directory of people. The engine asks it when a person votes, and records its answer with the vote.
 
 import type { Voter as CandidateVoter } from '../core/authority/may-decide.ts';
+import type { Delegation } from '../core/authority/policy.ts';
 import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
 import type { Contact } from './notices/channel.ts';
-import type { Absences } from './requests/absences.ts';
 import type { Signed } from './requests/decision.ts';
 import type { Electorate, Voter } from './requests/votes.ts';
 import type { DecideOptions } from './run-options.ts';
@@ -26,15 +26,23 @@ export type People = {
   readonly roles?: readonly string[];
 };
 
+/** A delegate, and who named them. */
+export type NamedDelegate = Delegation & { readonly delegate: string };
+
 /** The directory of the application, and the recorded absences. */
-export type Directory = Omit<People, 'delegateOf'> & {
+export type Directory = Omit<People, 'delegateOf'> & Delegations;
+
+/** Who decides for whom now. */
+type Delegations = {
+  /** The delegate of an absent person, and who named them. */
+  delegationOf(person: string): Promise<NamedDelegate | undefined>;
   delegateOf(person: string): Promise<string | undefined>;
   /** The people who are away, and for whom this person decides. */
   actsFor(person: string): Promise<readonly string[]>;
 };
 
 /** Methods of the directory stay methods: it may be an object of a class. */
-export function directoryOf(people: People, absences: Absences): Directory {
+export function directoryOf(people: People, absences: Delegations): Directory {
   const { rolesOf, managerOf, membersOf, contactOf, roles } = people;
   return {
     ...(rolesOf && { rolesOf: (person) => rolesOf.call(people, person) }),
@@ -42,6 +50,7 @@ export function directoryOf(people: People, absences: Absences): Directory {
     ...(membersOf && { membersOf: (role) => membersOf.call(people, role) }),
     ...(contactOf && { contactOf: (person) => contactOf.call(people, person) }),
     ...(roles && { roles }),
+    delegationOf: (person) => absences.delegationOf(person),
     delegateOf: (person) => absences.delegateOf(person),
     actsFor: (person) => absences.actsFor(person),
   };
@@ -59,14 +68,11 @@ export async function voterOf(
 ): Promise<Voter> {
   const { roles: given = [], onBehalfOf, digest, signature, seenForMs } = options;
   const about = defined({ digest, signature, seenForMs });
-  if (onBehalfOf !== undefined) await checkDelegate(people, by, onBehalfOf);
-  const own = await voter(people, onBehalfOf ?? by, onBehalfOf === undefined ? given : []);
-  if (onBehalfOf !== undefined) return { ...own, onBehalfOf, ...about };
+  if (onBehalfOf !== undefined) return { ...(await delegateVoter(people, by, onBehalfOf)), ...about };
+  const own = await voter(people, by, given);
   if (by === null || mayVote({ by, ...own })) return { ...own, ...about };
   const absent = await absentPeople(people, by, named);
-  const others = await Promise.all(
-    absent.map(async (person) => ({ ...(await voter(people, person, [])), onBehalfOf: person })),
-  );
+  const others = await Promise.all(absent.map((person) => delegateVoter(people, by, person)));
   const [only, ...more] = others.filter((other) => mayVote({ by, ...other }));
   return { ...(only && more.length === 0 ? only : own), ...about };
 }
@@ -98,8 +104,13 @@ async function absentPeople(
   return [...new Set([...(await actsFor(by)), ...named.filter((_, index) => delegates[index] === by)])];
 }
 
-async function checkDelegate({ delegateOf }: Directory, by: string | null, absent: string): Promise<void> {
-  if (by !== null && (await delegateOf(absent)) === by) return;
+/** The voter for an absent person, with the roles of that person. Throws if they do not stand in for them now. */
+async function delegateVoter(people: Directory, by: string | null, absent: string): Promise<Voter> {
+  const named = await people.delegationOf(absent);
+  if (by !== null && named?.delegate === by) {
+    const { delegate: _delegate, ...delegation } = named;
+    return { ...(await voter(people, absent, [])), onBehalfOf: absent, delegation };
+  }
   const message = `${by ?? 'This person'} does not stand in for ${absent} now. Nothing was recorded.`;
   throw new UsageError('not-allowed', { status: 403, onBehalfOf: absent }, message);
 }

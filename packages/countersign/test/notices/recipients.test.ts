@@ -1,5 +1,5 @@
 // Who is told on channels for each person, what they want to be told, and what is kept from them.
-import { type CountersignOptions, type Notice, z } from 'countersign';
+import { type Channel, type CountersignOptions, type Notice, z } from 'countersign';
 import type { NoticePreferences } from 'countersign/store';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { desk, FINANCE, HOUR, keeping, MINUTE, notesIn, policy, SECOND } from './kit.ts';
@@ -94,7 +94,7 @@ test('people who join later hear of a request at its next change, and others hea
 
 test('the delegate of an absent person is told in their place', async () => {
   const { mail, ai, ask, work } = mailing(policy({ people: ['ann', 'ben'] }));
-  await ai.people.absent('ann', { delegate: 'dan', until: START + 24 * HOUR });
+  await ai.people.absent('ann', { delegate: 'dan', until: START + 24 * HOUR, by: 'admin' });
   const worker = work();
   await ask('run');
   await pass(3 * SECOND);
@@ -296,4 +296,27 @@ describe('preferences', () => {
     const { ai } = desk();
     await expect(ai.notices.setPreferences('ann', preferences as never)).rejects.toThrow(problem);
   });
+});
+
+test('a person is told once that someone may decide for them, even if the absence was ended before', async () => {
+  const news: string[] = [];
+  const informing = keeping('mail', { audience: 'person' });
+  const channel: Channel = {
+    ...informing.channel,
+    inform: async ({ type, person, contact, delegate, by }) => {
+      news.push(`${type} ${person} <${contact.mail}> ${delegate} by ${by}`);
+      if (news.length === 1) throw new Error('The mail server is away.');
+    },
+  };
+  const { ai, work } = desk({ channels: [channel], people: FINANCE }, policy({ roles: ['finance'] }));
+  await ai.people.absent('ann', { delegate: 'ben', until: START + HOUR, by: 'admin' });
+  await ai.people.present('ann');
+  const worker = work();
+  const line = 'delegate-named ann <ann@example.com> ben by admin';
+  await pass(3 * SECOND);
+  expect(news).toEqual([line]);
+  // The first attempt failed. After the second, nobody tells it again.
+  await pass(10 * MINUTE);
+  expect(news).toEqual([line, line]);
+  await worker.stop();
 });

@@ -1,20 +1,28 @@
 // Absences: a delegate decides for a person who is away, in the period only. Decisions name both people.
-import { memoryStore } from 'countersign';
+import { type Json, memoryStore, type RunInterrupt } from 'countersign';
+import { absenceChallenge, signingChallenge } from 'countersign/store';
 import { sqliteStore } from 'countersign/sqlite';
 import { describe, expect, test } from 'vitest';
 import { postgresStore } from '../../src/stores/postgres/postgres.ts';
+import { softKey } from '../passkeys/soft-key.ts';
 import { testServer } from '../stores/postgres-server.ts';
-import { openBank, PLACES, TWO } from './bank.ts';
+import { openBank, PLACES, rolesOf, TWO } from './bank.ts';
 
 const HOUR = 3_600_000;
 const START = 1_800_000_000_000;
 const postgres = await testServer();
 
-/** A bank whose clock each test moves. Dan has no role. */
+/** The directory of these tests knows dan and eve, who have no role, and the people with roles. */
+const people = {
+  rolesOf,
+  contactOf: (person: string) => (['dan', 'eve'].includes(person) ? { name: person } : undefined),
+};
+
+/** A bank whose clock each test moves. */
 function clocked(options: Parameters<typeof openBank>[0] = {}) {
   let now = START;
   const clock = () => now;
-  const bank = openBank({ store: memoryStore({ now: clock }), clock, ...options });
+  const bank = openBank({ store: memoryStore({ now: clock }), clock, people, ...options });
   const pass = (ms: number): void => {
     now += ms;
   };
@@ -22,6 +30,7 @@ function clocked(options: Parameters<typeof openBank>[0] = {}) {
   return { ...bank, people: bank.ai.people, pass, away };
 }
 
+const AWHILE = 3_000;
 const notAllowed = { code: 'not-allowed', details: { status: 403 } };
 
 describe.each(PLACES)('a delegate (%s)', (place) => {
@@ -120,32 +129,120 @@ test.each([
   ['SQLite', async (now: () => number) => sqliteStore({ path: ':memory:', now })],
   ...(postgres ? [['PostgreSQL', async () => postgresStore(await postgres.freshDatabase())] as const] : []),
 ] as const)('absences are kept by the store and end by its clock, on %s', async (_, open) => {
-  const store = await open(Date.now);
-  const { ai } = openBank({ store });
+  // PostgreSQL has its own clock, for which the test waits.
+  let passed = 0;
+  const store = await open(() => Date.now() + passed);
+  const { ai } = openBank({ store, people });
   const now = await store.now();
-  const period = { delegate: 'dan', from: new Date(now - HOUR), until: now + 200, by: 'admin' };
+  const period = { delegate: 'dan', from: new Date(now - HOUR), until: now + AWHILE, by: 'admin' };
   const absence = await ai.people.absent('anna', period);
-  expect(absence).toEqual({ person: 'anna', delegate: 'dan', from: now - HOUR, until: now + 200, by: 'admin' });
-  await ai.people.absent('ben', { delegate: 'cara', until: now + HOUR });
+  const named = { from: now - HOUR, until: now + AWHILE, by: 'admin', how: 'administrator' };
+  expect(absence).toEqual({ person: 'anna', delegate: 'dan', ...named });
+  await ai.people.absent('ben', { delegate: 'cara', until: now + HOUR, by: 'ben' });
   expect(await ai.people.absences({ delegate: 'dan' })).toEqual([absence]);
-  expect(await ai.people.absenceOf('ben')).toMatchObject({ delegate: 'cara', by: null });
-  while ((await store.now()) < now + 200) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(await ai.people.absenceOf('ben')).toMatchObject({ delegate: 'cara', by: 'ben' });
+  passed = AWHILE;
+  while ((await store.now()) < now + AWHILE) await new Promise((resolve) => setTimeout(resolve, 20));
   expect(await ai.people.delegateOf('anna')).toBe(undefined);
   expect((await ai.people.absences()).map(({ person }) => person)).toEqual(['ben']);
   await store.close();
 });
 
+const DAY = 24 * HOUR;
+const LATER = START + DAY;
+
 test.each([
-  ['anna', { delegate: 'anna', until: START * 2 }],
+  ['anna', { delegate: 'anna', until: LATER }],
   ['anna', { delegate: 'dan', until: 1_000 }],
-  ['anna', { delegate: 'dan', from: START * 3, until: START * 2 }],
+  ['anna', { delegate: 'dan', from: START + 2 * DAY, until: LATER }],
   ['anna', { delegate: 'dan', until: new Date(Number.NaN) }],
-  ['anna', { delegate: '', until: START * 2 }],
-  ['', { delegate: 'dan', until: START * 2 }],
+  ['anna', { delegate: '', until: LATER }],
+  ['', { delegate: 'dan', until: LATER, by: 'admin' }],
   ['anna', { delegate: 'dan' }],
+  ['anna', { delegate: 'dan', until: LATER, by: null }],
+  ['anna', { delegate: 'dan', until: START + 91 * DAY }],
+  ['anna', { delegate: 'mallory@elsewhere.example', until: LATER }],
 ])('an absence that makes no sense is refused: %s %j', async (person, options) => {
   const { people } = clocked();
-  await expect(people.absent(person, options as never)).rejects.toMatchObject({ code: 'invalid-options' });
+  const absent = people.absent(person, { by: 'anna', ...options } as never);
+  await expect(absent).rejects.toMatchObject({ code: 'invalid-options' });
+});
+
+describe('an absence gives nobody more than the absent person allows', () => {
+  const SIGNED = { deciders: { people: ['anna'] }, signed: 'passkey' } as const;
+  const approve = { type: 'approve' } as const;
+  const signed = (key: ReturnType<typeof softKey>, { id, digest }: RunInterrupt, onBehalfOf?: string) =>
+    key.sign(signingChallenge({ interruptId: id, digest, decision: approve, by: 'dan', onBehalfOf }));
+
+  async function withKeys(policy: object) {
+    const bank = clocked({ needsApproval: { policy } as never });
+    const [annas, dans] = [softKey(), softKey()];
+    await bank.runs.passkeys.add('anna', annas.passkey);
+    await bank.runs.passkeys.add('dan', dans.passkey);
+    const period = { delegate: 'dan', until: START + 2 * HOUR };
+    const statement = { person: 'anna', ...period };
+    const signature: Json = annas.sign(absenceChallenge(statement));
+    return { ...bank, annas, dans, period, statement, signature };
+  }
+
+  test('a delegate signs for nobody, unless the policy admits delegates', async () => {
+    const { runs, ask, dans, people, period, paid } = await withKeys(SIGNED);
+    const card = await ask();
+    await people.absent('anna', { ...period, by: 'admin' });
+    for (const onBehalfOf of ['anna', undefined]) {
+      const options = { by: 'dan', signature: signed(dans, card, onBehalfOf), ...(onBehalfOf && { onBehalfOf }) };
+      await expect(runs.decide(card, 'approve', options)).rejects.toMatchObject(notAllowed);
+    }
+    expect(paid).toEqual([]);
+  });
+
+  test('where the policy admits delegates, the vote says who named the delegate, and how', async () => {
+    const { runs, ask, dans, people, period, signature, paid } = await withKeys({ ...SIGNED, delegates: true });
+    const card = await ask();
+    await people.absent('anna', { ...period, by: 'anna', signature });
+    const vote = { by: 'dan', onBehalfOf: 'anna', delegation: { by: 'anna', how: 'passkey' } };
+    const decided = await runs.decide(card, 'approve', {
+      by: 'dan',
+      onBehalfOf: 'anna',
+      signature: signed(dans, card, 'anna'),
+    });
+    expect(decided).toMatchObject({ status: 'settled', votes: [vote] });
+    await runs.wait('run');
+    expect(paid).toHaveLength(1);
+    expect(await runs.verify('run')).toMatchObject({ ok: true });
+  });
+
+  test('a person who ever had a passkey names a delegate only with it', async () => {
+    const { people, runs, period, statement, annas, dans, signature } = await withKeys(SIGNED);
+    const set = (given?: Json) => people.absent('anna', { ...period, by: 'anna', ...(given && { signature: given }) });
+    await expect(set()).rejects.toMatchObject({ code: 'signature-required' });
+    const invalid = { code: 'invalid-signature' };
+    for (const wrong of [
+      dans.sign(absenceChallenge(statement)),
+      annas.sign(absenceChallenge({ ...statement, delegate: 'eve' })),
+      annas.sign(absenceChallenge({ ...statement, until: statement.until + 1 })),
+      annas.sign(absenceChallenge({ ...statement, from: START + HOUR })),
+      annas.sign(absenceChallenge({ ...statement, person: 'ben' })),
+    ])
+      await expect(set(wrong)).rejects.toMatchObject(invalid);
+    await runs.passkeys.revoke('anna', annas.passkey.id);
+    await expect(set()).rejects.toMatchObject({ code: 'signature-required' });
+    await expect(set(signature)).rejects.toMatchObject(invalid);
+    expect(await people.absences()).toEqual([]);
+  });
+
+  test('nobody makes themselves the delegate of another person', async () => {
+    const { people, away } = clocked();
+    await expect(people.absent('anna', { ...away, by: 'dan' })).rejects.toMatchObject(notAllowed);
+    expect(await people.absences()).toEqual([]);
+  });
+
+  test('people who have signed in can be delegates, without a directory', async () => {
+    const { people, away } = clocked({ people: {} });
+    await expect(people.absent('anna', away)).rejects.toMatchObject({ code: 'invalid-options' });
+    await people.signedIn('dan');
+    expect(await people.absent('anna', away)).toMatchObject({ delegate: 'dan', how: 'session' });
+  });
 });
 
 describe('assignment', () => {

@@ -1,27 +1,25 @@
-// Requests to people: list, read, hold.
+// Requests to people: list, read, assign.
 import { z } from '@hono/zod-openapi';
 import { type RunInterrupt, UsageError } from 'countersign';
 import type { InterruptListOptions, Page } from 'countersign/store';
 import { keptPage } from '../access.ts';
+import { assigneesOf, forgetReviewer, releaseRequest, takeRequest } from '../assignees.ts';
 import { defined } from '../defined.ts';
-import { holdsOf, releaseHold, takeHold } from '../holds.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
-import { AssignShape, HoldRequestShape } from '../schemas/decision.ts';
+import { AssignShape } from '../schemas/decision.ts';
 import {
-  HoldShape,
   type Interrupt,
   InterruptQueryShape,
   InterruptShape,
   InterruptWithMessagesShape,
   interruptIdShape,
 } from '../schemas/interrupt.ts';
-import { orNull, pageOf } from '../schemas/page.ts';
+import { pageOf } from '../schemas/page.ts';
 import type { Services } from './services.ts';
 
 const params = z.object({ interruptId: interruptIdShape });
 const tag = 'Requests';
-const HoldAnswer = z.object({ hold: orNull(HoldShape) });
 
 /** A page of the requests that this person can see; the pending ones unless the filters say otherwise. */
 export async function listRequests(
@@ -35,21 +33,22 @@ export async function listRequests(
     (page) => runs.interrupts({ ...selected, ...page }),
     { cursor, limit },
     async (items: readonly RunInterrupt[]) => {
-      const pending = items.filter(({ settledAt }) => settledAt === null).map(({ id }) => id);
-      const holds = await holdsOf(runs.notes, pending);
-      return Promise.all(items.map((item) => access.seen(item, person, holds.get(item.id) ?? null)));
+      const pending = items.filter(({ settledAt }) => settledAt === null);
+      const assignees = await assigneesOf(runs.notes, pending);
+      return Promise.all(items.map((item) => access.seen(item, person, assignees.get(item.id) ?? null)));
     },
   );
 }
 
 type Filters = Omit<InterruptListOptions, 'cursor' | 'limit'>;
 
-export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {
+export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
   const { runs } = ai;
 
   async function read(interruptId: string, person: Person): Promise<Interrupt> {
-    const holds = await holdsOf(runs.notes, [interruptId]);
-    return access.interrupt(interruptId, person, holds.get(interruptId) ?? null);
+    const seen = await access.interrupt(interruptId, person);
+    const assignees = await assigneesOf(runs.notes, seen.status === 'pending' ? [seen] : []);
+    return { ...seen, assignee: assignees.get(interruptId) ?? null };
   }
 
   async function decidable(interruptId: string, person: Person): Promise<Interrupt> {
@@ -90,54 +89,45 @@ export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {
       },
     }),
     endpoint({
-      route: 'POST /interrupts/{interruptId}/hold',
-      operationId: 'holdRequest',
-      summary: 'Hold a request',
-      description: 'Shows others that the caller is reviewing it. It locks nothing and expires by itself.',
-      tag,
-      scope: 'decide',
-      params,
-      body: HoldRequestShape,
-      answers: { 200: { description: 'The hold.', shape: HoldAnswer } },
-      problems: [409],
-      handle: async ({ params: { interruptId }, body: { forMs }, person }) => {
-        await decidable(interruptId, person);
-        const hold = await takeHold(runs.notes, interruptId, person.id, forMs);
-        holdWatch.look();
-        return json({ hold });
-      },
-    }),
-    endpoint({
-      route: 'POST /interrupts/{interruptId}/assign',
+      route: 'POST /interrupts/{interruptId}/assignee',
       operationId: 'assignRequest',
       summary: 'Assign a request',
-      description: 'Says who should decide it. Others still may. It is recorded in the run.',
+      description:
+        'Others still may decide. `to` says who should: the run records it, and the person is told. `forMs` shows that the caller reviews it: it expires by itself, and is refused with 409 if another person is the assignee.',
       tag,
       scope: 'decide',
       params,
       body: AssignShape,
       answers: { 200: { description: 'The request.', shape: InterruptShape } },
       problems: [409],
-      handle: async ({ params: { interruptId }, body: { to }, person }) => {
-        await decidable(interruptId, person);
-        await runs.assign(interruptId, { to, by: person.id });
-        return json(await read(interruptId, person));
+      handle: async ({ params: { interruptId }, body, person }) => {
+        const seen = await decidable(interruptId, person);
+        if ('to' in body) {
+          await runs.assign(interruptId, { to: body.to, by: person.id });
+          await forgetReviewer(runs.notes, interruptId);
+          watch.look();
+          return json(await read(interruptId, person));
+        }
+        const assignee = await takeRequest(runs.notes, seen, person.id, body.forMs);
+        watch.look();
+        return json({ ...seen, assignee });
       },
     }),
     endpoint({
-      route: 'DELETE /interrupts/{interruptId}/hold',
+      route: 'DELETE /interrupts/{interruptId}/assignee',
       operationId: 'releaseRequest',
-      summary: 'Release a hold',
+      summary: 'Stop reviewing a request',
+      description: 'Ends what the caller took with `forMs`.',
       tag,
       scope: 'decide',
       params,
-      answers: { 200: { description: 'The request has no hold.', shape: HoldAnswer } },
+      answers: { 200: { description: 'The request.', shape: InterruptShape } },
       problems: [409],
       handle: async ({ params: { interruptId }, person }) => {
         await read(interruptId, person);
-        await releaseHold(runs.notes, interruptId, person.id);
-        holdWatch.look();
-        return json({ hold: null });
+        await releaseRequest(runs.notes, interruptId, person.id);
+        watch.look();
+        return json(await read(interruptId, person));
       },
     }),
   ];

@@ -1,11 +1,11 @@
-// Records the decision of a signed-in person: checks that they may, binds it to the card, and removes their hold.
+// Records the decision of a signed-in person: checks that they may, binds it to the card, and removes the note of its assignee.
 
 import type { z } from '@hono/zod-openapi';
 import { type DecideResult, type DecisionInput, type GrantRequest, type Json, UsageError } from 'countersign';
 import { misfitOf } from 'countersign/ui';
 import { rolesOf } from '../access.ts';
+import { forgetReviewer } from '../assignees.ts';
 import { defined } from '../defined.ts';
-import { removeHold } from '../holds.ts';
 import type { Person } from '../identity/person.ts';
 import { refuseOwnRequests } from '../mcp/own-requests.ts';
 import type { DecideShape } from '../schemas/decision.ts';
@@ -36,7 +36,7 @@ export async function decidableRequest(
 }
 
 export async function recordDecision(
-  { ai, holds, mcp }: Pick<Services, 'ai' | 'holds' | 'mcp'>,
+  { ai, assignees, mcp }: Pick<Services, 'ai' | 'assignees' | 'mcp'>,
   seen: Interrupt,
   { person, channel, address }: Decider,
   { decision, digest, note, grant, signature, onBehalfOf, seenForMs }: Asked,
@@ -52,11 +52,12 @@ export async function recordDecision(
     ...defined({ digest, note, seenForMs, context, onBehalfOf, grant: grant as GrantRequest | undefined }),
   });
   if (seen.status === 'pending') {
-    await removeHold(ai.runs.notes, seen.id);
-    holds.look();
+    await forgetReviewer(ai.runs.notes, seen.id);
+    assignees.look();
   }
   return decided;
 }
 
-const signedAt = ({ origin, hostname: rpId }: URL, signature: NonNullable<Asked['signature']>) =>
+/** The signature, and where the passkey must have made it. */
+export const signedAt = ({ origin, hostname: rpId }: URL, signature: NonNullable<Asked['signature']>) =>
   ({ type: 'passkey', ...signature, origin, rpId }) as unknown as Json;

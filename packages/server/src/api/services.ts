@@ -2,7 +2,7 @@
 import type { Countersign } from 'countersign';
 import type { Access } from '../access.ts';
 import type { OpenStreams } from '../http/open-streams.ts';
-import type { HoldWatch } from '../live/hold-watch.ts';
+import type { AssigneeWatch } from '../live/assignee-watch.ts';
 import type { Hub } from '../live/hub.ts';
 import type { createRunEvents } from '../live/run-events.ts';
 import type { Log } from '../log.ts';
@@ -12,7 +12,7 @@ export type Services = {
   readonly ai: Countersign;
   readonly access: Access;
   readonly hub: Hub;
-  readonly holds: HoldWatch;
+  readonly assignees: AssigneeWatch;
   readonly streams: OpenStreams;
   readonly followRun: ReturnType<typeof createRunEvents>;
   readonly log: Log;

@@ -9,7 +9,7 @@ import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
 import type { GateAnswer, GateAskShape, GateGranted, GateReportShape, GateStartShape } from '../schemas/gate.ts';
 import type { Grant, GrantInDetail, GrantQueryShape, SimulatedShape, SimulateShape } from '../schemas/grant.ts';
 import type { InsightsQueryShape } from '../schemas/insights.ts';
-import type { Hold, Interrupt, InterruptQueryShape } from '../schemas/interrupt.ts';
+import type { Interrupt, InterruptQueryShape } from '../schemas/interrupt.ts';
 import type {
   ChannelStatus,
   DeadLetter,
@@ -160,8 +160,10 @@ export type Client = {
     ): Promise<readonly DecisionOutcome[]>;
     /** Assigns the request to a person; null removes the assignment. Others can still decide. */
     assign(interruptId: string, to: string | null, options?: Waiting): Promise<Interrupt>;
-    hold(interruptId: string, options?: Waiting & { readonly forMs?: number }): Promise<Hold>;
-    release(interruptId: string, options?: Waiting): Promise<void>;
+    /** Assigns it to the caller while they review it, for five minutes by default. Send it again to renew it. */
+    take(interruptId: string, options?: Waiting & { readonly forMs?: number }): Promise<Interrupt>;
+    /** Ends what `take` began. */
+    release(interruptId: string, options?: Waiting): Promise<Interrupt>;
   };
   /** Calls of programs outside. `id` is the `runId` of the call, or the `id` of its request. */
   readonly gate: {
@@ -270,15 +272,11 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
         return outcomes;
       },
       assign: (interruptId, to, ask) =>
-        connection.json(`${interrupt(interruptId)}/assign`, { method: 'POST', body: { to }, ...ask }),
-      hold: async (interruptId, { forMs, signal } = {}) => {
-        const body = forMs === undefined ? {} : { forMs };
-        const path = `${interrupt(interruptId)}/hold`;
-        return (await connection.json<{ hold: Hold }>(path, { method: 'POST', body, signal })).hold;
-      },
-      release: async (interruptId, ask) => {
-        await connection.json(`${interrupt(interruptId)}/hold`, { method: 'DELETE', ...ask });
-      },
+        connection.json(`${interrupt(interruptId)}/assignee`, { method: 'POST', body: { to }, ...ask }),
+      take: (interruptId, { forMs = 300_000, signal } = {}) =>
+        connection.json(`${interrupt(interruptId)}/assignee`, { method: 'POST', body: { forMs }, signal }),
+      release: (interruptId, ask) =>
+        connection.json(`${interrupt(interruptId)}/assignee`, { method: 'DELETE', ...ask }),
     },
     gate: {
       ask: (body, ask) => connection.json('/gate', { method: 'POST', body, ...ask }),

@@ -13,7 +13,7 @@ export function problemOf(error: unknown): ApiProblem {
       (status === 422 || isProblemList(details.problems)) && { problems: problemList(error) }),
     ...(code === 'already-decided' && 'settlement' in details && { settlement: details.settlement }),
     ...(code === 'start-refused' && { gate: details.gate as NonNullable<ApiProblem['gate']> }),
-    ...(code === 'claimed' && { hold: details.hold as NonNullable<ApiProblem['hold']> }),
+    ...(code === 'claimed' && { assignee: details.assignee as NonNullable<ApiProblem['assignee']> }),
   };
 }
 

@@ -37,7 +37,7 @@ type Options = Pick<AppOptions, 'identifyPerson' | 'publicUrl' | 'basePath' | 'l
   readonly links?: LinkOptions | undefined;
 };
 
-type Needed = Pick<Services, 'ai' | 'access' | 'holds' | 'mcp' | 'addressOf'>;
+type Needed = Pick<Services, 'ai' | 'access' | 'assignees' | 'mcp' | 'addressOf'>;
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 /** An invalid link is answered after so long, whatever makes it invalid, so that the time tells nothing. */

@@ -5,7 +5,7 @@ import { Hub } from './hub.ts';
 
 function servicesWith(access: object) {
   const hub = new Hub({ store: { watch: () => () => undefined } } as never);
-  const services = { hub, access, holds: { follow: () => () => undefined } } as never;
+  const services = { hub, access, assignees: { follow: () => () => undefined } } as never;
   const change = async (runId: string) => {
     hub.changed(runId);
     await hub.flushed();

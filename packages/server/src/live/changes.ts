@@ -1,20 +1,20 @@
 // The stream of changed runs for one person.
 import type { Access } from '../access.ts';
 import type { Person } from '../identity/person.ts';
+import type { AssigneeWatch } from './assignee-watch.ts';
 import type { ServerEvent } from './event-stream.ts';
-import type { HoldWatch } from './hold-watch.ts';
 import type { Hub } from './hub.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /** Yields `{ runId }` for each changed run; null means that anything may have changed. */
 export async function* changesFor(
-  { hub, holds, access }: { readonly hub: Hub; readonly holds: HoldWatch; readonly access: Access },
+  { hub, assignees, access }: { readonly hub: Hub; readonly assignees: AssigneeWatch; readonly access: Access },
   person: Person,
   signal: AbortSignal,
 ): AsyncGenerator<ServerEvent> {
   const until = AbortSignal.any([signal, hub.closed]);
   const nextChanges = hub.follow(until);
-  const stopHolds = holds.follow();
+  const stopAssignees = assignees.follow();
   try {
     for (let changed = await nextChanges(); changed !== undefined; changed = await nextChanges()) {
       if (changed === 'all') yield { event: 'change', data: { runId: null } };
@@ -26,6 +26,6 @@ export async function* changesFor(
         }
     }
   } finally {
-    stopHolds();
+    stopAssignees();
   }
 }

@@ -13,7 +13,7 @@ export type DecisionForm = { readonly params: Params; readonly digest?: string }
 export async function decisionForm(ai: Countersign, id: string, by: string): Promise<DecisionForm> {
   const interrupt = await ai.runs.interrupt(id);
   const { runId, agent, startedBy } = interrupt;
-  const card = { ...interruptCard(interrupt, ai.agents.get(agent), true, by), runId, agent, startedBy, hold: null };
+  const card = { ...interruptCard(interrupt, ai.agents.get(agent), true, by), runId, agent, startedBy, assignee: null };
   const mayDecide = card.mayDecide && !card.policies.some(({ signed }) => signed);
   const message = mayDecide ? decisionCard(card, { decision: 'approve' }) : undefined;
   if (message === undefined) return { params: formOf(`${ELSEWHERE} The request is ${id}.`, {}) };

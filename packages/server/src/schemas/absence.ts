@@ -1,6 +1,7 @@
 // Schemas of absences: absent people and their delegates.
 import { z } from '@hono/zod-openapi';
 import { nameShape, orNull } from './page.ts';
+import { SignatureShape } from './passkey.ts';
 
 const momentShape = z.int().min(0);
 
@@ -10,7 +11,10 @@ export const AbsenceShape = z
     delegate: z.string().openapi({ description: 'Decides for this person.' }),
     from: z.number(),
     until: z.number().openapi({ description: 'The first moment after the period, in milliseconds.' }),
-    by: z.string().nullable().openapi({ description: 'Who recorded it.' }),
+    by: z.string().openapi({ description: 'Who named the delegate.' }),
+    how: z.enum(['passkey', 'session', 'administrator']).openapi({
+      description: 'The person signed it with a passkey, or was signed in; or an administrator named the delegate.',
+    }),
   })
   .openapi('Absence');
 
@@ -20,12 +24,21 @@ export type Absence = Readonly<z.infer<typeof AbsenceShape>>;
 /** Only a caller who reaches everyone's runs can name another person. */
 const whose = nameShape.optional().openapi({ description: 'Another person, for callers with `reach: "all"`.' });
 
+const periodShape = {
+  delegate: nameShape.openapi({ description: 'A person whom the directory knows, or who has signed in here.' }),
+  from: momentShape.optional().openapi({ description: 'In milliseconds; now by default.' }),
+  until: momentShape.openapi({ description: 'In milliseconds, at most 90 days after the beginning.' }),
+};
+
+export const PeriodShape = z.strictObject(periodShape).openapi('AbsencePeriod');
+
 export const AbsentShape = z
   .strictObject({
-    delegate: nameShape,
-    from: momentShape.optional().openapi({ description: 'In milliseconds; now by default.' }),
-    until: momentShape.openapi({ description: 'In milliseconds.' }),
+    ...periodShape,
     person: whose,
+    signature: SignatureShape.optional().openapi({
+      description: 'Signs the absence with a passkey of the caller, who needs it if they have one.',
+    }),
   })
   .openapi('Absent');
 

@@ -92,9 +92,19 @@ export const DecidedShape = z
 export const DecideResultShape = z.discriminatedUnion('status', [DecidedShape, WaitingShape]).openapi('DecideResult');
 
 export const AssignShape = z
-  .strictObject({ to: z.string().min(1).max(200).nullable() })
-  .openapi('Assign', { description: '`to`: the person who should decide; null for nobody.' });
-
-export const HoldRequestShape = z
-  .strictObject({ forMs: z.int().min(1000).max(3_600_000).optional() })
-  .openapi('HoldRequest', { description: 'Five minutes by default.' });
+  .union([
+    z.strictObject({
+      to: z
+        .string()
+        .min(1)
+        .max(200)
+        .nullable()
+        .openapi({ description: 'The person who should decide; null for nobody.' }),
+    }),
+    z.strictObject({
+      forMs: z.int().min(1000).max(3_600_000).openapi({
+        description: 'The caller reviews the request for so long. Send it again to renew it.',
+      }),
+    }),
+  ])
+  .openapi('Assign');

@@ -14,12 +14,17 @@ const PreviewShape = z
   .union([z.object({ value: z.unknown() }), z.object({ failed: z.string() })])
   .openapi('Preview', { description: 'What the tool says would happen, or why that could not be computed.' });
 
-export const HoldShape = z
-  .object({ by: z.string(), until: z.number().openapi({ description: 'In milliseconds.' }) })
-  .openapi('Hold');
+export const AssigneeShape = z
+  .object({
+    person: z.string(),
+    until: z.number().nullable().openapi({
+      description: 'In milliseconds, while the person reviews the request; null if it is assigned without an end.',
+    }),
+  })
+  .openapi('Assignee');
 
-/** Shows the reviewer of a request, and until when. It locks nothing. */
-export type Hold = Readonly<z.infer<typeof HoldShape>>;
+/** The person who should decide a request, or reviews it until then. It locks nothing. */
+export type Assignee = Readonly<z.infer<typeof AssigneeShape>>;
 
 const JsonSchemaShape = z.record(z.string(), z.unknown()).nullable();
 
@@ -82,7 +87,7 @@ export const InterruptShape = z
     runId: z.string(),
     agent: z.string(),
     startedBy: z.string().nullable(),
-    hold: orNull(HoldShape),
+    assignee: orNull(AssigneeShape),
     toolCallId: z.string(),
     tool: z.string(),
     title: z.string().nullable().openapi({
@@ -128,12 +133,12 @@ export const InterruptWithMessagesShape = InterruptShape.extend({
   messages: z.array(MessageShape).openapi({ description: 'The conversation so far.' }),
 }).openapi('InterruptWithMessages');
 
-/** A request as the API returns it: its card, its run, and its hold. */
+/** A request as the API returns it: its card, its run, and its assignee. */
 export type Interrupt = InterruptCard & {
   readonly runId: string;
   readonly agent: string;
   readonly startedBy: string | null;
-  readonly hold: Hold | null;
+  readonly assignee: Assignee | null;
   readonly drill?: true;
 };
 

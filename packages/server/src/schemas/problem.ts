@@ -16,10 +16,10 @@ export const ProblemShape = z
     settlement: z.unknown().optional().openapi({ description: 'With `already-decided`: who decided what, and when.' }),
     // Without a description, which would become that of `Gate`.
     gate: GateShape.optional(),
-    hold: z
-      .object({ by: z.string(), until: z.number() })
+    assignee: z
+      .object({ person: z.string(), until: z.number().nullable() })
       .optional()
-      .openapi({ description: 'With `claimed`: the reviewer, and until when.' }),
+      .openapi({ description: 'With `claimed`: whose request it is, and until when.' }),
   })
   .openapi('Problem');
 

@@ -9,7 +9,7 @@ const REASONS = ['decider', 'assignee', 'escalated', 'delegate', 'everyone', 'to
 const moment = z.number().openapi({ description: 'In milliseconds.' });
 
 const RequestShape = InterruptShape.omit({
-  hold: true,
+  assignee: true,
   mayDecide: true,
   inputSchema: true,
   answerSchema: true,

@@ -25,7 +25,7 @@ const cardWith = (input: Interrupt['input']): Interrupt =>
     createdAt: 0,
     expiresAt: null,
     mayDecide: true,
-    hold: null,
+    assignee: null,
     decision: null,
   }) as unknown as Interrupt;
 const textOf = (card: Interrupt, columns: number): string => cardLines(card, columns, 1_000).join('\n');

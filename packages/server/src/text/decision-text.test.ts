@@ -1,6 +1,6 @@
-// Conflicts and holds in words.
+// Conflicts and assignees in words.
 import { expect, test } from 'vitest';
-import { conflictText, othersHold } from './decision-text.ts';
+import { conflictText, othersReview } from './decision-text.ts';
 
 const at = new Date().setHours(13, 28);
 const recorded = { decision: { type: 'reject' }, by: 'Bob', channel: 'inbox', note: null, at };
@@ -21,9 +21,10 @@ test.each([
   expect(conflictText(settlement, 'ann')).toBe(text);
 });
 
-test('only an unexpired hold of another person is shown', () => {
-  const card = (by: string, until: number) => ({ hold: { by, until }, status: 'pending' }) as never;
-  expect(othersHold(card('ben', 10), 'ann', 5)).toBe('ben is reviewing this');
-  expect(othersHold(card('ben', 10), 'ann', 11)).toBeUndefined();
-  expect(othersHold(card('ann', 10), 'ann', 5)).toBeUndefined();
+test('only another person who reviews it now is shown', () => {
+  const card = (person: string, until: number | null) => ({ assignee: { person, until }, status: 'pending' }) as never;
+  expect(othersReview(card('ben', 10), 'ann', 5)).toBe('ben is reviewing this');
+  expect(othersReview(card('ben', 10), 'ann', 11)).toBeUndefined();
+  expect(othersReview(card('ann', 10), 'ann', 5)).toBeUndefined();
+  expect(othersReview(card('ben', null), 'ann', 5)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
-// Decisions and holds in words.
+// Decisions and assignees in words.
 import type { DecideResult, Json } from 'countersign';
 import type { CardVote } from 'countersign/ui';
-import type { Hold, Interrupt } from '../schemas/interrupt.ts';
+import type { Assignee, Interrupt } from '../schemas/interrupt.ts';
 import { shortTime, timeText } from './moment.ts';
 import { valueLine } from './value-text.ts';
 import { visibleLine } from './visible-text.ts';
@@ -70,12 +70,13 @@ export function conflictText({ decision, by, channel, at }: Recorded, person: st
   return `${who} already ${did} this${at === null ? '' : ` at ${shortTime(at)}`}. Your decision was not saved.`;
 }
 
-/** Returns the hold on a card that has not expired. */
-export const holdOn = ({ hold, status }: Interrupt, now: number): Hold | null =>
-  hold !== null && hold.until > now && status === 'pending' ? hold : null;
+/** The assignee of a pending card, unless their time is over. */
+export const assigneeOn = ({ assignee, status }: Interrupt, now: number): Assignee | null =>
+  assignee !== null && (assignee.until ?? Infinity) > now && status === 'pending' ? assignee : null;
 
-/** As in `ann is reviewing this`, if another person holds the card. */
-export function othersHold(card: Interrupt, person: string | undefined, now: number): string | undefined {
-  const hold = holdOn(card, now);
-  return hold === null || hold.by === person ? undefined : `${visibleLine(hold.by)} is reviewing this`;
+/** As in `ann is reviewing this`, if another person does. */
+export function othersReview(card: Interrupt, person: string | undefined, now: number): string | undefined {
+  const assignee = assigneeOn(card, now);
+  if (assignee === null || assignee.until === null || assignee.person === person) return undefined;
+  return `${visibleLine(assignee.person)} is reviewing this`;
 }

@@ -104,9 +104,8 @@ export function attacks(
       ]),
     ],
     'GET /interrupts/{interruptId}': [['a large request', `/interrupts/${request}`]],
-    'POST /interrupts/{interruptId}/hold': [['a large request', `/interrupts/${request}/hold`, {}]],
-    'DELETE /interrupts/{interruptId}/hold': [['a large request', `/interrupts/${request}/hold`]],
-    'POST /interrupts/{interruptId}/assign': [['a large request', `/interrupts/${request}/assign`, { to: 'ann' }]],
+    'POST /interrupts/{interruptId}/assignee': [['a large request', `/interrupts/${request}/assignee`, { to: null }]],
+    'DELETE /interrupts/{interruptId}/assignee': [['a large request', `/interrupts/${request}/assignee`]],
     'POST /interrupts/{interruptId}/challenge': inputs(`/interrupts/${request}/challenge`, decide, REFUSED),
     'POST /interrupts/{interruptId}/decide': [
       ...Object.entries(VALUES).map(([what, edit], index): Attack => {
@@ -200,6 +199,7 @@ export function attacks(
       ['a long name', '', { until: 4e12, delegate: 'x'.repeat(200) }],
       ['many items', '', { until: 1, delegate: ITEMS }, REFUSED],
     ],
+    'POST /me/absence/challenge': small,
     'DELETE /me/absence': small,
     'GET /me/notices': small,
     'POST /me/notices': [

@@ -88,7 +88,7 @@ test('scopes are enforced', async () => {
   const decide = { decision: { type: 'approve' } };
   for (const ask of [reader, starter]) {
     expect((await ask('POST', `/api/v1/interrupts/${id}/decide`, decide)).status).toBe(403);
-    expect((await ask('POST', `/api/v1/interrupts/${id}/hold`)).status).toBe(403);
+    expect((await ask('POST', `/api/v1/interrupts/${id}/assignee`, { forMs: 5_000 })).status).toBe(403);
     const chat = {
       id: body.id,
       decisions: [{ interruptId: id, ...decide }],

@@ -40,8 +40,8 @@ test('a decision with a session cookie from another origin is refused', async ()
       ['POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x' }],
       ['POST', `/api/v1/runs/${run.id}/cancel`, {}],
       ['POST', `/api/v1/runs/${run.id}/drive`, undefined],
-      ['POST', `/api/v1/interrupts/${run.interrupts[0].id}/hold`, {}],
-      ['DELETE', `/api/v1/interrupts/${run.interrupts[0].id}/hold`, undefined],
+      ['POST', `/api/v1/interrupts/${run.interrupts[0].id}/assignee`, { forMs: 5_000 }],
+      ['DELETE', `/api/v1/interrupts/${run.interrupts[0].id}/assignee`, undefined],
       [
         'POST',
         '/api/v1/chat/teller',

@@ -32,7 +32,7 @@ test('a body that is nested too deeply, or has too many values, is refused by ev
     '/api/v1/runs',
     '/api/v1/runs/x/cancel',
     '/api/v1/interrupts/x:y/decide',
-    '/api/v1/interrupts/x:y/hold',
+    '/api/v1/interrupts/x:y/assignee',
     '/api/v1/chat/parrot',
   ]) {
     for (const large of [deep, many]) {

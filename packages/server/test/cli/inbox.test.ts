@@ -9,7 +9,9 @@ const LONG = { timeout: 120_000 };
 
 const settled = async (runId: string) => (await place.json('inbox', '--settled', '--run', runId)).items[0]?.decision;
 const holders = async (): Promise<readonly unknown[]> =>
-  (await place.json('inbox')).items.map(({ hold }: { hold: { by: string } | null }) => hold?.by ?? null);
+  (await place.json('inbox')).items.map(
+    ({ assignee }: { assignee: { person: string } | null }) => assignee?.person ?? null,
+  );
 const inboxOf = (person: string) => place.terminal(['inbox', '--by', person]);
 /** Quits with Esc and expects a clean end. */
 async function quit({ says, press, ended }: InTerminal): Promise<void> {

@@ -59,7 +59,7 @@ async function busyDesk(): Promise<{ readonly desk: Desk; readonly paths: readon
     ],
   ]);
   const [pay = '', address = '', publish = ''] = await desk.waiting(runId);
-  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(publish)}/hold`, {});
+  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(publish)}/assignee`, { forMs: 300_000 });
   return {
     desk,
     paths: [

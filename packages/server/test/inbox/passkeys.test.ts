@@ -100,3 +100,19 @@ test('a signed approval runs the call once, and its assertion is good for nothin
   expect(desk.done).toHaveLength(1);
   expect(await desk.ai.runs.verify('first')).toMatchObject({ ok: true });
 });
+
+test('a person with a passkey signs the name of their delegate with it', async () => {
+  const { desk, as } = await vault();
+  await as('ben')('GET', '/api/v1/me');
+  const page = await browse(desk, 'ada', '/passkeys');
+  await withAuthenticator(page);
+  await page.getByLabel('Name of the new passkey').fill('My laptop');
+  await page.getByRole('button', { name: 'Add passkey' }).click();
+  await page.getByText('My laptop').waitFor(PATIENT);
+  await page.goto(`${desk.url}/away`);
+  await page.getByLabel('Delegate').fill('ben');
+  await page.getByLabel('Until').fill(`${new Date(Date.now() + 9 * 86_400_000).toISOString().slice(0, 10)}T09:00`);
+  await page.getByRole('button', { name: 'Be away' }).click();
+  await page.getByText(/^ben decides for you from/).waitFor(PATIENT);
+  expect(await desk.ai.people.absenceOf('ada')).toMatchObject({ delegate: 'ben', by: 'ada', how: 'passkey' });
+});

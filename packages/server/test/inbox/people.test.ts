@@ -32,14 +32,21 @@ test('a request is assigned to the user, to a person by name, and released; othe
   expect(await assignedTo()).toBe(null);
 });
 
+/** So many days from now, as a field for a time takes it. */
+const dayIn = (days: number): string => `${new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)}T09:00`;
+
 test('a person names a delegate for a period, the delegate sees it, and the person ends it', async () => {
   const desk = await openDesk();
+  for (const person of ['ben', 'cara']) await desk.as(person)('GET', '/api/v1/me');
   const ada = await browse(desk, 'ada', '/', { viewport: PHONE });
   await account(ada, 'Away');
   await ada.getByLabel('Delegate').fill('ada');
-  await ada.getByLabel('Until').fill('2099-12-28T09:00');
+  await ada.getByLabel('Until').fill(dayIn(30));
   await ada.getByRole('button', { name: 'Be away' }).click();
   await ada.getByRole('alert').getByText('ada cannot stand in for themselves').waitFor();
+  await ada.getByLabel('Delegate').fill('mallory@elsewhere.example');
+  await ada.getByRole('button', { name: 'Be away' }).click();
+  await ada.getByRole('alert').getByText('mallory@elsewhere.example is not known here').waitFor();
   await ada.getByLabel('Delegate').fill('ben');
   await ada.getByRole('button', { name: 'Be away' }).click();
   await ada.getByText(/^ben decides for you from/).waitFor();
@@ -48,8 +55,8 @@ test('a person names a delegate for a period, the delegate sees it, and the pers
   await ben.getByText('You decide for ada, who is away.').waitFor();
 
   await ada.getByLabel('Delegate').fill('cara');
-  await ada.getByLabel('From').fill('2099-12-20T09:00');
-  await ada.getByLabel('Until').fill('2099-12-28T09:00');
+  await ada.getByLabel('From').fill(dayIn(20));
+  await ada.getByLabel('Until').fill(dayIn(30));
   await ada.getByRole('button', { name: 'Replace absence' }).click();
   await ada.getByText(/^cara will decide for you from/).waitFor();
   expect(await desk.ai.people.actsFor('ben')).toEqual([]);

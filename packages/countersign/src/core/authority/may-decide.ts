@@ -1,5 +1,6 @@
 // May this person make this decision on this request? Every door asks this, and so does the check of evidence.
 import {
+  admitsDelegates,
   type Ballot,
   circlesOf,
   type Escalated,
@@ -51,9 +52,11 @@ function mayVote(policy: Policy, index: number, isNamed: boolean, ballot: Ballot
         : 'Its policy asks for another person than the requester (notRequester), who is not known, and it names nobody: name `deciders`.',
     );
   if (isValid(policy, vote)) return YES;
-  return vote.signature === undefined
-    ? no('Its policy asks for decisions that are signed with a passkey.', 'signature-required')
-    : no(`Its policy asks for the signature of ${vote.onBehalfOf} in person.`);
+  if (vote.onBehalfOf !== undefined && !admitsDelegates(policy))
+    return no(
+      `Its policy asks for signatures of its deciders themselves, so ${vote.by} cannot decide for ${vote.onBehalfOf}.`,
+    );
+  return no('Its policy asks for decisions that are signed with a passkey.', 'signature-required');
 }
 
 /** `Anna for Ben`, or `Anna`. */

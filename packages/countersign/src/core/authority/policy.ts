@@ -22,7 +22,7 @@ export type Policy = {
   readonly veto?: 'any' | 'majority';
   /** Each vote must be signed with a passkey. */
   readonly signed?: 'passkey';
-  /** With `signed`: a delegate may sign in place of an absent person. */
+  /** With `signed`: delegates of absent people may vote for them. Otherwise a signed vote is only of the person themselves. */
   readonly delegates?: true;
   /** How wide a grant may be. By default none is allowed where there is a quorum. */
   readonly grants?: GrantMaximum | false;
@@ -38,6 +38,15 @@ export type Policies = readonly [Policy, ...Policy[]];
 /** One vote, of anyone. */
 export const ANYONE: Policies = [{}];
 
+/**
+ * Who named the delegate, and how: the absent person with their passkey, or in a session of their own; an administrator; or the
+ * directory of the application.
+ */
+export type Delegation = {
+  readonly by: string | null;
+  readonly how: 'passkey' | 'session' | 'administrator' | 'directory';
+};
+
 /** One recorded vote. */
 export type Vote = {
   readonly by: string | null;
@@ -45,6 +54,8 @@ export type Vote = {
   readonly roles?: readonly string[];
   /** The person whom the voter stands in for. */
   readonly onBehalfOf?: string;
+  /** With `onBehalfOf`. */
+  readonly delegation?: Delegation;
   /** Such as `{ type: 'approve' }`. */
   readonly decision: Json;
   /** The digest of the card that the voter saw. */
@@ -84,6 +95,9 @@ export function circlesOf({ deciders, quorum = [] }: Policy): readonly Who[] {
 /** True if one of its deadlines may approve a request with these policies. */
 export const deadlineMayApprove = (policies: Policies): boolean =>
   policies.every(({ onExpiry, quorum = [], signed }) => onExpiry === 'approve' && quorum.length === 0 && !signed);
+
+/** Whether a delegate may vote for an absent person. A delegate has their own passkey, never that of the person. */
+export const admitsDelegates = ({ signed, delegates }: Policy): boolean => signed === undefined || delegates === true;
 
 /** All policies of a request as one, for screens; null if anyone may decide. Votes are counted by each policy on its own. */
 export function shownPolicy(policies: Policies): Policy | null {

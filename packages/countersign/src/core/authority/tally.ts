@@ -3,6 +3,7 @@ import { isObject, type Json, sameJson } from '../json.ts';
 import { meets } from './condition.ts';
 import { matched } from './matching.ts';
 import {
+  admitsDelegates,
   type Ballot,
   circlesOf,
   type Group,
@@ -124,8 +125,8 @@ export function isAdmitted(policy: Policy, vote: Vote, escalatedTo: readonly Who
 }
 
 /** The vote is signed where the policy asks for that, and made by the person themselves where it must be. */
-export function isValid({ signed, delegates }: Policy, { signature, onBehalfOf }: Vote): boolean {
-  return !signed || (signature !== undefined && (onBehalfOf === undefined || delegates === true));
+export function isValid(policy: Policy, { signature, onBehalfOf }: Vote): boolean {
+  return (!policy.signed || signature !== undefined) && (onBehalfOf === undefined || admitsDelegates(policy));
 }
 
 /**

@@ -66,6 +66,22 @@ export type Notice = {
   readonly attempt: number;
 };
 
+/** News for one person that is not about a request. `delegate-named`: `delegate` may decide for them in this period. */
+export type PersonNews = {
+  /** The same for every attempt. Receivers drop repeats by it. */
+  readonly key: string;
+  readonly type: 'delegate-named';
+  readonly person: string;
+  readonly contact: Contact;
+  /** When it happened, in milliseconds by the store's clock. */
+  readonly at: number;
+  readonly delegate: string;
+  readonly from: number;
+  readonly until: number;
+  /** Who named the delegate. */
+  readonly by: string;
+};
+
 /** What a channel gets with a notice. */
 export type Delivering = {
   /** Aborts when the delivery takes too long or the process stops. */
@@ -96,6 +112,8 @@ export interface Channel {
   update?(notice: Notice, sent: Json, delivering: Delivering): Promise<Json | undefined> | Promise<void>;
   /** Several notices to one person at once. Without it, each is delivered alone. */
   digest?(notices: readonly Notice[], delivering: Delivering): Promise<void>;
+  /** Tells one person that someone may decide for them. At least once; an error is retried. */
+  inform?(news: PersonNews, delivering: Pick<Delivering, 'signal'>): Promise<void>;
   /** Checks the set-up without sending anything, and throws an error that names the fault. */
   check?(): Promise<void>;
   close?(): Promise<void>;

@@ -7,6 +7,7 @@ import { ChannelLoop } from './channel-loop.ts';
 import { Deliverer, type DelivererOptions } from './delivering.ts';
 import type { Attempted } from './delivery-log.ts';
 import { FanOut, type TellingStore } from './fan-out.ts';
+import { tellNews } from './person-news.ts';
 import { Repeating } from './repeating.ts';
 
 export type OutboxOptions = Pick<DelivererOptions, 'people' | 'everyone' | 'host'> & {
@@ -29,6 +30,7 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #work: Work;
   readonly #fanOut: Repeating;
+  readonly #news: Repeating;
   readonly #loops: ReadonlyMap<string, ChannelLoop>;
   readonly #reported = new Map<string, { readonly error: string | null; readonly at: number }>();
   #isStopping = false;
@@ -46,6 +48,9 @@ export class Outbox {
       onHints: (name) => this.#loops.get(name)?.wake(),
     });
     this.#fanOut = new Repeating(() => fanOut.pass(), work.onError);
+    const isStopping = () => this.#isStopping;
+    const telling = { notes: store.notes, channels, people: options.people, now: time.now, isStopping };
+    this.#news = new Repeating(() => tellNews({ ...telling, onError: work.onError }), work.onError);
     this.#loops = new Map(channels.map((channel) => [channel.name, this.#loopOf(channel)]));
   }
 
@@ -57,13 +62,18 @@ export class Outbox {
     this.#lookAgainAt = now + this.#work.pollMs / 2;
     await this.#options.time.tell();
     this.#fanOut.wake();
+    this.#news.wake();
     for (const loop of this.#loops.values()) loop.wake();
   }
 
   /** Waits briefly for deliveries. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await Promise.all([this.#fanOut.rested(), ...[...this.#loops.values()].map((loop) => loop.stop())]);
+    await Promise.all([
+      this.#fanOut.rested(),
+      this.#news.rested(),
+      ...[...this.#loops.values()].map((loop) => loop.stop()),
+    ]);
   }
 
   #loopOf(channel: Channel): ChannelLoop {

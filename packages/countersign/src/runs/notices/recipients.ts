@@ -1,6 +1,6 @@
 // The recipients of a notice: the people whose vote is missing, the assignee, those whom a request was escalated to, and delegates of absent people.
 
-import type { Who } from '../../core/authority/policy.ts';
+import { admitsDelegates, type Who } from '../../core/authority/policy.ts';
 import type { QuestionNotice } from '../../core/request/notice.ts';
 import type { Directory } from '../people.ts';
 import type { RunInterrupt } from '../requests/view.ts';
@@ -36,7 +36,7 @@ export async function recipientsOf(
       .filter(isAsked)
       .slice(0, MOST)
       .map(async ([person, why]): Promise<Told> => {
-        const delegate = await people.delegateOf(person);
+        const delegate = card.policies.every(admitsDelegates) ? await people.delegateOf(person) : undefined;
         if (delegate === undefined) return { person, key: notice.key, why };
         return { person: delegate, key: notice.key, why: 'delegate', onBehalfOf: person };
       }),

@@ -1,4 +1,4 @@
-// Signed decisions: a passkey signs exactly one decision of one person on exactly one card.
+// What passkeys sign: exactly one decision of one person on exactly one card, or exactly one absence of one person.
 import { hash } from 'node:crypto';
 import { messageOf, UsageError } from '../../core/errors.ts';
 import { canonicalJson, isObject, type Json } from '../../core/json.ts';
@@ -38,17 +38,42 @@ export function signingChallenge(decided: SignedDecision): string {
   return hash('sha256', canonicalJson(signed), 'base64url');
 }
 
+/** What a person signs when they name a delegate. */
+export type SignedAbsence = {
+  readonly person: string;
+  readonly delegate: string;
+  /** Left out if the period begins at once. */
+  readonly from?: number | null | undefined;
+  readonly until: number;
+  /** Any text. With a new one each time, an earlier signature cannot be used again. */
+  readonly nonce?: string | null | undefined;
+};
+
+/** The challenge that the passkey of the absent person signs: the SHA-256 of the absence, in base64url. */
+export function absenceChallenge({ person, delegate, from = null, until, nonce = null }: SignedAbsence): string {
+  const signed = { countersign: 'absence/1', person, delegate, from, until, nonce };
+  return hash('sha256', canonicalJson(signed), 'base64url');
+}
+
 /** Why the signature does not show that this person made this decision; undefined if it does. Needs no store. */
 export async function signatureProblem(
   signature: unknown,
   decided: Omit<SignedDecision, 'nonce'>,
 ): Promise<string | undefined> {
+  // The engine may have found out later whom the person stands in for.
+  return assertionProblem(signature, (nonce) =>
+    [decided.onBehalfOf, undefined].map((onBehalfOf) => signingChallenge({ ...decided, onBehalfOf, nonce })),
+  );
+}
+
+/** Why the passkey did not sign one of these challenges; undefined if it did. Needs no store. */
+export async function assertionProblem(
+  signature: unknown,
+  challengesFor: (nonce: string | undefined) => readonly string[],
+): Promise<string | undefined> {
   if (!isSignature(signature)) return 'it is not a signature of a passkey';
   const { response, origin, rpId, nonce, credentialId, publicKey } = signature;
-  // The engine may have found out later whom the person stands in for.
-  const challenges = [decided.onBehalfOf, undefined].map((onBehalfOf) =>
-    signingChallenge({ ...decided, onBehalfOf, nonce }),
-  );
+  const challenges = challengesFor(nonce);
   const { verifyAuthenticationResponse } = await loadLibrary();
   try {
     const { verified } = await verifyAuthenticationResponse({

@@ -1,14 +1,15 @@
 // Absences: a person names a delegate for a period, who then decides for them. Kept as notes; the store's clock counts.
+//
+// Only the absent person, or an administrator who is not the delegate, names one. A person who ever had a passkey signs it. The
+// absent person is told, and the delegate must be a known person.
+import type { Delegation } from '../../core/authority/policy.ts';
 import { UsageError } from '../../core/errors.ts';
-import {
-  anything,
-  aString,
-  aStringOrNull,
-  checkOptions,
-  checkValue,
-  type OptionKind,
-  type OptionTable,
-} from '../../core/options.ts';
+import type { Json } from '../../core/json.ts';
+import { anything, aString, checkOptions, checkValue, type OptionKind, type OptionTable } from '../../core/options.ts';
+import { putNews } from '../notices/person-news.ts';
+import { checkSignedAbsence } from '../passkeys/check-signature.ts';
+import { Passkeys } from '../passkeys/passkeys.ts';
+import type { NamedDelegate, People } from '../people.ts';
 import type { Note } from '../port/notes.ts';
 import type { Store } from '../port/store.ts';
 
@@ -18,19 +19,23 @@ export type Absence = {
   readonly delegate: string;
   readonly from: number;
   readonly until: number;
-  /** Who recorded it. */
-  readonly by: string | null;
+  /** Who named the delegate. */
+  readonly by: string;
+  readonly how: Exclude<Delegation['how'], 'directory'>;
 };
 
 /** Options of `ai.people.absent`. */
 export type AbsentOptions = {
-  /** The person to decide instead. */
+  /** The person to decide instead: one whom the directory knows, or who has signed in to the server. */
   readonly delegate: string;
   /** Now by default. */
   readonly from?: number | Date;
+  /** At most 90 days after the beginning. */
   readonly until: number | Date;
-  /** Who records it: the person or an administrator. */
-  readonly by?: string | null;
+  /** Who names the delegate: the person, as they are signed in, or an administrator, who cannot be the delegate. */
+  readonly by: string;
+  /** Signs `absenceChallenge` of this absence with a passkey of the person: needed if `by` is the person and they have passkeys. */
+  readonly signature?: Json;
 };
 
 const aTime: OptionKind = {
@@ -42,40 +47,64 @@ const ABSENT_OPTIONS: OptionTable<AbsentOptions> = {
   delegate: { ...aString, required: true },
   from: aTime,
   until: { ...aTime, required: true },
-  by: aStringOrNull,
+  by: { ...aString, required: true },
+  signature: anything,
 };
 
 const COLLECTION = 'absences';
+const SIGNED_IN = 'signed-in';
 const PAGE = 500;
+const DAY_MS = 24 * 3_600_000;
+const LONGEST_DAYS = 90;
+/** How long a person counts as known after they signed in. */
+const KNOWN_DAYS = 180;
 
 /** Absent people and their delegates; `ai.people`. */
 export class Absences {
   readonly #store: Store;
-  readonly #delegateOf: DelegateOf;
+  readonly #people: People;
 
-  /** `delegateOf` asks a directory about people who are not away by the record. */
-  constructor(store: Store, delegateOf: DelegateOf = () => undefined) {
+  constructor(store: Store, people: People = {}) {
     this.#store = store;
-    this.#delegateOf = delegateOf;
+    this.#people = people;
   }
 
   /**
-   * Records that a person is away for a period, in place of the period before. In it, `delegate` may decide for them, with
-   * their roles; decisions then name both people.
+   * Records that a person is away for a period, in place of the period before, and tells them. In it, `delegate` may decide for
+   * them, with their roles; decisions then name both people. Under a policy with `signed` that counts only with `delegates`.
    */
   async absent(person: string, options: AbsentOptions): Promise<Absence> {
     checkPerson('person', person);
     checkOptions('`absent`', options, ABSENT_OPTIONS);
-    const { delegate, until, by = null } = options;
+    const { delegate, by } = options;
     checkPerson('delegate', delegate);
+    checkPerson('by', by);
     const now = await this.#store.now();
-    const absence: Absence = { person, delegate, from: timeOf(options.from ?? now), until: timeOf(until), by };
+    const [from, until] = [timeOf(options.from ?? now), timeOf(options.until)];
     if (delegate === person)
       throw invalid('delegate', `${person} cannot stand in for themselves. Name another person.`);
-    if (absence.until <= Math.max(now, absence.from))
+    if (until <= Math.max(now, from))
       throw invalid('until', 'The period must end later than it begins, and later than now.');
-    await this.#store.notes.put(COLLECTION, person, { ...absence }, { expiresAt: absence.until });
+    if (until - Math.max(now, from) > LONGEST_DAYS * DAY_MS)
+      throw invalid('until', `An absence is ${LONGEST_DAYS} days at most. Name an earlier end.`);
+    if (by === delegate) {
+      const message = `${by} cannot become the delegate of ${person} by their own act. Nothing was recorded.`;
+      throw new UsageError('not-allowed', { status: 403, person }, message);
+    }
+    if (!(await this.#knows(delegate))) throw unknownDelegate(delegate);
+    const how = by === person ? await this.#ownAct(person, options) : 'administrator';
+    const absence: Absence = { person, delegate, from, until, by, how };
+    // First: a crash in between tells of an absence that does not count, rather than hiding one that does.
+    await putNews(this.#store.notes, { type: 'delegate-named', at: now, person, delegate, from, until, by });
+    await this.#store.notes.put(COLLECTION, person, { ...absence }, { expiresAt: until });
     return absence;
+  }
+
+  /** Records that a person has signed in: then they are known, and can be a delegate. Servers call it. */
+  async signedIn(person: string): Promise<void> {
+    checkPerson('person', person);
+    const at = await this.#store.now();
+    await this.#store.notes.put(SIGNED_IN, person, { at }, { expiresAt: at + KNOWN_DAYS * DAY_MS });
   }
 
   /** Ends the absence of a person. Returns false if there was none. */
@@ -105,8 +134,15 @@ export class Absences {
 
   /** Returns the person's delegate at this time of the store; undefined if the person is not away. */
   async delegateOf(person: string): Promise<string | undefined> {
+    return (await this.delegationOf(person))?.delegate;
+  }
+
+  /** The person's delegate at this time of the store, and who named them. The directory is asked if the record has none. */
+  async delegationOf(person: string): Promise<NamedDelegate | undefined> {
     const [absence, now] = await Promise.all([this.absenceOf(person), this.#store.now()]);
-    return absence && isAway(absence, now) ? absence.delegate : await this.#delegateOf(person);
+    if (absence && isAway(absence, now)) return { delegate: absence.delegate, by: absence.by, how: absence.how };
+    const delegate = await this.#people.delegateOf?.(person);
+    return delegate === undefined ? undefined : { delegate, by: null, how: 'directory' };
   }
 
   /** The people who are away at this time of the store, by the record, and for whom this person decides. */
@@ -114,9 +150,27 @@ export class Absences {
     const [absences, now] = await Promise.all([this.absences({ delegate: person }), this.#store.now()]);
     return absences.filter((absence) => isAway(absence, now)).map((absence) => absence.person);
   }
-}
 
-type DelegateOf = (person: string) => string | undefined | Promise<string | undefined>;
+  async #knows(person: string): Promise<boolean> {
+    if (await this.#store.notes.get(SIGNED_IN, person)) return true;
+    if ((await this.#people.contactOf?.(person)) !== undefined) return true;
+    return ((await this.#people.rolesOf?.(person)) ?? []).length > 0;
+  }
+
+  /** Revoking keys does not free from signing: a stolen session can revoke them. */
+  async #ownAct(person: string, options: AbsentOptions): Promise<'passkey' | 'session'> {
+    const { signature, delegate, from, until } = options;
+    const passkeys = new Passkeys(this.#store.notes, () => this.#store.now());
+    if ((await passkeys.list(person)).length === 0) return 'session';
+    if (signature === undefined) {
+      const message = `${person} has a passkey, so they sign the name of their delegate with it. Nothing was recorded.`;
+      throw new UsageError('signature-required', { status: 403, person }, message);
+    }
+    const signed = { person, delegate, from: from === undefined ? null : timeOf(from), until: timeOf(until) };
+    await checkSignedAbsence(passkeys, signature, signed);
+    return 'passkey';
+  }
+}
 
 const absenceIn = ({ value }: Note): Absence => value as unknown as Absence;
 
@@ -133,4 +187,9 @@ function checkPerson(field: string, person: unknown): void {
 
 function invalid(field: string, message: string): UsageError {
   return new UsageError('invalid-options', { field }, message);
+}
+
+function unknownDelegate(delegate: string): UsageError {
+  const message = `${delegate} is not known here, so they cannot be a delegate. The directory (\`people.contactOf\` or \`people.rolesOf\`) must know them, or they must have signed in to the server.`;
+  return invalid('delegate', message);
 }

@@ -82,7 +82,7 @@ export type Cast = {
 } & ({ readonly status: 'settled' } | { readonly status: 'waiting'; readonly missing: readonly Missing[] });
 
 /** The roles of the voter, and the person whom they stand in for. Asked only if a question has a policy. */
-export type Voter = Pick<Vote, 'roles' | 'onBehalfOf' | 'digest' | 'signature' | 'seenForMs'>;
+export type Voter = Pick<Vote, 'roles' | 'onBehalfOf' | 'delegation' | 'digest' | 'signature' | 'seenForMs'>;
 
 /** The people and roles that can vote on a question. */
 export type Electorate = {

@@ -34,7 +34,7 @@ const params = z.object({ passkeyId: z.string().regex(/^[\w-]{1,2000}$/) });
 export function passkeyEndpoints(services: Services) {
   const { ai, addressOf } = services;
   const { passkeys, notes } = ai.runs;
-  const usable = async ({ id }: Person) => (await passkeys.list(id)).filter(({ revokedAt }) => revokedAt === null);
+  const usable = (person: Person) => usableKeys(services, person);
 
   return [
     endpoint({
@@ -58,7 +58,7 @@ export function passkeyEndpoints(services: Services) {
       answers: { 200: { description: 'What the browser needs.', shape: EnrolmentShape } },
       problems: [409],
       handle: async ({ person, proof, request }) => {
-        refuseTokens(proof);
+        refuseTokens(proof, 'Passkeys belong to people.');
         const { generateRegistrationOptions } = await import('@simplewebauthn/server');
         const all = await passkeys.list(person.id);
         const keys = all.filter(({ revokedAt }) => revokedAt === null);
@@ -92,7 +92,7 @@ export function passkeyEndpoints(services: Services) {
       answers: { 200: { description: 'The enrolled key.', shape: PasskeyShape } },
       problems: [409],
       handle: async ({ person, proof, request, body: { name, response, confirmation } }) => {
-        refuseTokens(proof);
+        refuseTokens(proof, 'Passkeys belong to people.');
         const begun = await notes.get(ENROLMENTS, person.id);
         // Of several requests with one challenge, only the one that removes it continues.
         if (!begun || !(await notes.remove(ENROLMENTS, person.id))) throw invalid('it was not begun, or took too long');
@@ -124,7 +124,7 @@ export function passkeyEndpoints(services: Services) {
       body: z.strictObject({ name: passkeyNameShape }),
       answers: { 200: { description: 'The keys.', shape: z.object({ items: z.array(PasskeyShape) }) } },
       handle: async ({ person, proof, params: { passkeyId }, body: { name } }) => {
-        refuseTokens(proof);
+        refuseTokens(proof, 'Passkeys belong to people.');
         await passkeys.rename(person.id, passkeyId, name);
         return json({ items: (await passkeys.list(person.id)).map(infoOf) });
       },
@@ -139,7 +139,7 @@ export function passkeyEndpoints(services: Services) {
       params,
       answers: { 200: { description: 'The keys.', shape: z.object({ items: z.array(PasskeyShape) }) } },
       handle: async ({ person, proof, params: { passkeyId } }) => {
-        refuseTokens(proof);
+        refuseTokens(proof, 'Passkeys belong to people.');
         await passkeys.revoke(person.id, passkeyId);
         return json({ items: (await passkeys.list(person.id)).map(infoOf) });
       },
@@ -173,10 +173,13 @@ export function passkeyEndpoints(services: Services) {
   ];
 }
 
+export const usableKeys = async ({ ai }: Pick<Services, 'ai'>, { id }: Person): Promise<readonly Passkey[]> =>
+  (await ai.runs.passkeys.list(id)).filter(({ revokedAt }) => revokedAt === null);
+
 const infoOf = ({ id, name, createdAt, revokedAt }: Passkey): PasskeyInfo => ({ id, name, createdAt, revokedAt });
 
 /** For `startAuthentication`, with exactly this challenge. */
-const requestOptions = (challenge: string, rpId: string, keys: readonly Passkey[]) => ({
+export const requestOptions = (challenge: string, rpId: string, keys: readonly Passkey[]) => ({
   challenge,
   rpId,
   timeout: 60_000,
@@ -209,9 +212,10 @@ async function checkConfirmation(
   if (!verified) throw invalid('the confirmation does not verify');
 }
 
-function refuseTokens(proof: Caller['proof']): void {
+/** For what people do in a session of their own: a stolen token must not outlive itself. */
+export function refuseTokens(proof: Caller['proof'], why: string): void {
   if (proof !== 'token') return;
-  const message = 'Passkeys belong to people. Sign in with a browser to change them; an API token cannot.';
+  const message = `${why} Sign in with a browser to change them; an API token cannot.`;
   throw new UsageError('not-allowed', { status: 403 }, message);
 }
 
@@ -223,5 +227,5 @@ const needsOperator = ({ id }: Person): UsageError => {
   return new UsageError('not-allowed', { status: 403 }, message);
 };
 
-const noPasskey = ({ id }: Person): UsageError =>
+export const noPasskey = ({ id }: Person): UsageError =>
   new UsageError('invalid-signature', { status: 403 }, `${id} has no passkey. Add one on the page Passkeys first.`);

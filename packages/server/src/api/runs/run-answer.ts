@@ -2,7 +2,7 @@
 import { type Countersign, UsageError } from 'countersign';
 import type { ListedRun } from 'countersign/store';
 import type { Access } from '../../access.ts';
-import { holdsOf } from '../../holds.ts';
+import { assigneesOf } from '../../assignees.ts';
 import type { Person } from '../../identity/person.ts';
 import type { Run, RunSummary } from '../../schemas/run.ts';
 import { titleOf } from './run-titles.ts';
@@ -26,14 +26,11 @@ export async function runAnswer(ai: Countersign, access: Access, runId: string, 
     ai.runs.interrupts({ runId, limit: MAX_REQUESTS }),
     ai.runs.interrupts({ runId, limit: MAX_REQUESTS, settled: true, order: 'newest' }),
   ]);
-  const holds = await holdsOf(
-    ai.runs.notes,
-    waiting.items.map(({ id }) => id),
-  );
+  const assignees = await assigneesOf(ai.runs.notes, waiting.items);
   // Pending requests come first; settled ones fill the remaining places.
   const last = settled.items.slice(0, MAX_REQUESTS - waiting.items.length).toReversed();
   const asked = [...last, ...waiting.items].toSorted((left, right) => left.createdAt - right.createdAt);
-  const interrupts = await Promise.all(asked.map((item) => access.card(item, person, holds.get(item.id) ?? null)));
+  const interrupts = await Promise.all(asked.map((item) => access.card(item, person, assignees.get(item.id) ?? null)));
   const { messages, text, error, finishReason, pending } = view;
   const waitsFor = view.status === 'waiting' ? oldestOf(waiting.items) : null;
   return { ...summaryOf(view, titleOf(messages), waitsFor), messages, text, error, finishReason, pending, interrupts };

@@ -43,6 +43,7 @@ export function mail(options: MailOptions): ServerChannel {
     digest: async (notices, { signal }) => {
       for (const part of partsOf(notices)) await server.send(write.digest(part), signal);
     },
+    inform: (news, { signal }) => server.send(write.news(news), signal),
     check: () => server.verify(),
     close: () => server.close(),
     sample: async (to) => {

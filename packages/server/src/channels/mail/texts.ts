@@ -85,6 +85,11 @@ export const ENGLISH = {
   } satisfies Record<Reason, string>,
   onBehalfOf: (absent: string) => `You get this mail because you stand in for ${absent}.`,
   whyDigest: 'You get this mail because you asked for a summary instead of single mails.',
+  delegateNamed: (delegate: string) => `${delegate} may decide for you`,
+  delegation: (delegate: string, from: string, until: string, by: string) =>
+    `${by} named ${delegate} as your delegate. From ${from} until ${until}, ${delegate} may decide requests for you.`,
+  delegationAdvice:
+    'If you did not want this, end your absence on the page Away of the inbox, and tell your administrator.',
   replies: 'Replies to this mail decide nothing.',
   sampleTitle: 'Sample: pay €950 to ACME',
   sampleMessage: 'This is a sample. Nothing waits for you.',

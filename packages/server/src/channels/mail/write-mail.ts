@@ -2,11 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import type { Json, Notice } from 'countersign';
-import type { Contact, Recipient } from 'countersign/store';
+import type { PersonNews, Contact, Recipient } from 'countersign/store';
 import { DeliveryError } from '../delivery-error.ts';
 import { addressIn, automaticHeaders, headerText, isAddress, messageIdOf, noticeHeaders, threadOf } from './headers.ts';
 import { htmlOf } from './html.ts';
 import { fitting, type Letter } from './letter.ts';
+import { momentText } from './moment.ts';
 import { sampleNotice } from './sample.ts';
 import { type Reader, type Section, sectionOf } from './section.ts';
 import type { Mail } from './smtp.ts';
@@ -70,6 +71,17 @@ export function mailWriter(options: WritingOptions, channel: string) {
         ...threadOf(notice, domain, messageIdIn(sent)),
         headers: { ...automaticHeaders(channel, domain), ...noticeHeaders(notice) },
       };
+    },
+    /** Tells a person that someone may decide for them. */
+    news: ({ key, person, contact, delegate, from: begin, until, by }: PersonNews): Mail => {
+      const recipient: Recipient = { person, why: 'told-before', contact };
+      const { texts, reading } = readerOf(recipient);
+      const [start, end] = [momentText(begin, reading), momentText(until, reading)];
+      const footer = [texts.delegation(headerText(delegate), start, end, headerText(by)), texts.delegationAdvice];
+      const heading = texts.delegateNamed(headerText(delegate));
+      const letter = letterOf(texts, [], [...footer, texts.replies], heading);
+      const subject = headerText(`${subjectPrefix} ${heading}`);
+      return { ...written(letter, recipient, subject), messageId: messageIdOf(key, domain) };
     },
     sample: (to: string): Mail => {
       const texts = textsFor({});

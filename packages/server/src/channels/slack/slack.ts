@@ -3,9 +3,11 @@ import { z } from '@hono/zod-openapi';
 import type { Json, Notice } from 'countersign';
 import type { NoticeType } from 'countersign/request';
 import { aFunction, aString, checkOptions, isStrings, option, optionsOf } from '../../check-options.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import { DeliveryError } from '../delivery-error.ts';
 import type { ServerChannel } from '../server-channel.ts';
 import { sampleNotice } from '../webhook/sample-notice.ts';
+import { escaped } from './blocks.ts';
 import { interactions, type People } from './interactions.ts';
 import { type Message, messageOf, outlineOf, replyOf } from './message.ts';
 import { requestCheck } from './signature.ts';
@@ -66,6 +68,13 @@ export function slack(options: SlackOptions): ServerChannel {
         'message_not_found',
         whole(notice, (message) => api('chat.update', { ...first, ...QUIET, ...message }, signal)),
       );
+    },
+    async inform({ contact, delegate, from, until, by }, { signal }) {
+      // A direct message: it is nobody else's business.
+      if (contact.slack === undefined) return;
+      const [begin, end] = [from, until].map((at) => new Date(at).toISOString());
+      const text = `${by} named ${delegate} as your delegate, who may decide requests for you from ${begin} until ${end}. If you did not want this, end your absence in the inbox, and tell your administrator.`;
+      await api('chat.postMessage', { channel: contact.slack, ...QUIET, text: escaped(visibleLine(text)) }, signal);
     },
     async receive(request, host) {
       const checked = await check(request);

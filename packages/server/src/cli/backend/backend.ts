@@ -7,7 +7,7 @@ import type { Absence } from '../../schemas/absence.ts';
 import type { DecideItem, DecisionOutcome } from '../../schemas/decisions.ts';
 import type { GateGranted } from '../../schemas/gate.ts';
 import type { Grant, GrantInDetail } from '../../schemas/grant.ts';
-import type { Hold, Interrupt } from '../../schemas/interrupt.ts';
+import type { Interrupt } from '../../schemas/interrupt.ts';
 import type { ChannelStatus, DeadLetter } from '../../schemas/notices.ts';
 import type { Run, RunSummary } from '../../schemas/run.ts';
 
@@ -56,9 +56,9 @@ export interface Backend {
     items: readonly DecideItem[],
     options: { readonly note?: string; readonly onProgress?: (done: number) => void },
   ): Promise<readonly DecisionOutcome[]>;
-  /** Shows others that this person is reviewing the request, or renews that. Locks nothing. Rejects with `claimed`. */
-  hold(interruptId: string): Promise<Hold>;
-  /** Rejects with `claimed` if another person holds it. */
+  /** Assigns the request to this person for five minutes, or renews that. Locks nothing. Rejects with `claimed`. */
+  take(interruptId: string): Promise<void>;
+  /** Ends that. Rejects with `claimed` if another person took it. */
   release(interruptId: string): Promise<void>;
   grants(query: GrantListOptions): Promise<Page<Omit<Grant, 'mayRevoke'>>>;
   grant(grantId: string): Promise<Omit<GrantInDetail, 'mayRevoke'>>;

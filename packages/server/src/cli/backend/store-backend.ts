@@ -16,10 +16,10 @@ import { EVERYTHING } from '../../access.ts';
 import { summaryOf } from '../../api/runs/run-answer.ts';
 import { runTitles } from '../../api/runs/run-titles.ts';
 import { createWaitsFor } from '../../api/runs/waits-for.ts';
+import { assigneesOf, forgetReviewer, releaseRequest, takeRequest } from '../../assignees.ts';
 import { settleDueCalls } from '../../coding-agents/permits.ts';
 import { defined } from '../../defined.ts';
 import { askForCall, recordedCalls } from '../../gate-calls.ts';
-import { holdsOf, releaseHold, removeHold, takeHold } from '../../holds.ts';
 import { insightsOf, readSettled } from '../../insights/settled-requests.ts';
 import { type McpOptions, refuseOwnRequests } from '../../mcp/own-requests.ts';
 import { refusedOutcome } from '../../refused-outcome.ts';
@@ -48,20 +48,18 @@ export function storeBackend(options: StoreBackendOptions): Backend {
   const titlesOf = runTitles(runs.store);
   const waitsForOf = createWaitsFor(runs);
   const cardsOf = async (interrupts: readonly RunInterrupt[]): Promise<readonly Card[]> => {
-    const holds = await holdsOf(
-      runs.notes,
-      interrupts.filter(({ settledAt }) => settledAt === null).map(({ id }) => id),
-    );
-    return interrupts.map((interrupt) => cardOf(interrupt, holds.get(interrupt.id) ?? null));
+    const pending = interrupts.filter(({ settledAt }) => settledAt === null);
+    const assignees = await assigneesOf(runs.notes, pending);
+    return interrupts.map((interrupt) => cardOf(interrupt, assignees.get(interrupt.id) ?? null));
   };
-  const cardOf = (interrupt: RunInterrupt, hold: Card['hold']): Card => {
+  const cardOf = (interrupt: RunInterrupt, assignee: Card['assignee']): Card => {
     const { runId, agent, startedBy, drill } = interrupt;
     return {
       ...interruptCard(interrupt, ai.agents.get(agent), true, person),
       runId,
       agent,
       startedBy,
-      hold,
+      assignee,
       ...(drill && { drill }),
     };
   };
@@ -75,8 +73,8 @@ export function storeBackend(options: StoreBackendOptions): Backend {
       const deciding = withPlaceholderTool(cardOf(interrupt, null), decision, store);
       return deciding.runs.decide(interruptId, decision, recorded);
     });
-    // The decision is recorded; a hold that remains expires.
-    await removeHold(runs.notes, interruptId).catch(() => undefined);
+    // The decision is recorded; a note that remains expires.
+    await forgetReviewer(runs.notes, interruptId).catch(() => undefined);
     return decided;
   };
   return {
@@ -103,8 +101,8 @@ export function storeBackend(options: StoreBackendOptions): Backend {
       return { ...page, items: await cardsOf(page.items) };
     },
     card: async (interruptId) => {
-      const interrupt = await runs.interrupt(interruptId);
-      return cardOf(interrupt, (await holdsOf(runs.notes, [interruptId])).get(interruptId) ?? null);
+      const [card] = await cardsOf([await runs.interrupt(interruptId)]);
+      return card as Card;
     },
     decide,
     decideMany: async (items, { note, onProgress = () => {} }) => {
@@ -124,12 +122,13 @@ export function storeBackend(options: StoreBackendOptions): Backend {
       }
       return outcomes;
     },
-    hold: (interruptId) => takeHold(runs.notes, interruptId, person),
-    release: (interruptId) => releaseHold(runs.notes, interruptId, person),
+    take: async (interruptId) => void (await takeRequest(runs.notes, await runs.interrupt(interruptId), person)),
+    release: (interruptId) => releaseRequest(runs.notes, interruptId, person),
     assign: async (interruptId, to) => {
       const { agent, tool: toolName } = await runs.interrupt(interruptId);
       const assigning = ai.agents.has(agent) ? ai : store && placeholder(agent, toolName, store);
       await (assigning ?? ai).runs.assign(interruptId, { to, by: person });
+      await forgetReviewer(runs.notes, interruptId);
     },
     absences: {
       list: () => ai.people.absences(),

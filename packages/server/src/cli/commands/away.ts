@@ -22,7 +22,8 @@ export function addAway(program: Command, action: Action): void {
     .summary('name a delegate for the time of your absence')
     .description(
       [
-        'While you are away, your delegate may decide in your place, with your roles. Each decision names both of you. A new period replaces the one before.',
+        'While you are away, your delegate may decide in your place, with your roles. Each decision names both of you. A new period replaces the one before. A delegate is a person whom the directory knows or who has signed in to the server, for at most 90 days.',
+        'On a server, name your own delegate in the inbox: an API token cannot. An administrator can name those of other people with --person. A person with a passkey signs in the inbox.',
         'Without options, it lists absent people and their delegates. A time is a date or a date with a time, such as 2026-12-24 or 2026-12-24T18:00, in your time zone; a date alone means its first moment.',
       ].join('\n\n'),
     )
@@ -36,6 +37,7 @@ export function addAway(program: Command, action: Action): void {
   withExamples(
     withBackend(command),
     ['countersign away --delegate ben --until 2026-12-28', 'ben decides for you until then'],
+    ['countersign away --person ann --delegate ben --until 2026-12-28', 'ben decides for ann until then'],
     ['countersign away --back', 'you are back'],
     ['countersign away', 'list absent people'],
   );
@@ -53,7 +55,7 @@ async function away(output: Output, options: AwayOptions): Promise<undefined> {
   const sets = delegate !== undefined || until !== undefined || from !== undefined;
   if (back && sets) throw usageFailure('--back takes no period.', SEE_HELP);
   const { useBackend } = await import('../runtime/opening.ts');
-  return useBackend(options, { agents: false }, async ({ absences, where }) => {
+  return useBackend(options, { agents: sets }, async ({ absences, where }) => {
     if (sets) {
       if (delegate === undefined || until === undefined)
         throw usageFailure('Name the delegate and the end: --delegate and --until.', SEE_HELP);

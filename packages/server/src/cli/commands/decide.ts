@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { DecisionInput } from 'countersign';
 import { defined } from '../../defined.ts';
 import { headlineAndTool } from '../../text/card-text.ts';
-import { othersHold, resultText } from '../../text/decision-text.ts';
+import { othersReview, resultText } from '../../text/decision-text.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card } from '../backend/backend.ts';
 import { recordDecision } from '../backend/record-decision.ts';
@@ -80,8 +80,8 @@ async function decide(output: Output, id: string, options: DecideOptions): Promi
   const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: true }, async (backend) => {
     const card = await backend.card(id);
-    const hold = othersHold(card, backend.person, Date.now());
-    if (hold !== undefined) output.note(`${hold}. You can still decide.`);
+    const review = othersReview(card, backend.person, Date.now());
+    if (review !== undefined) output.note(`${review}. You can still decide.`);
     const decision = decisionOf(verb, value, reason, card);
     const decided = await recordDecision(backend, card, decision, defined({ digest, note, grant }));
     // While votes are missing, the run does not move.

@@ -9,24 +9,24 @@ import {
   headlineAndTool,
   smallPrint,
 } from '../../text/card-text.ts';
-import { holdOn, othersHold, resultText } from '../../text/decision-text.ts';
+import { assigneeOn, othersReview, resultText } from '../../text/decision-text.ts';
 import { clip } from '../../text/text-width.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 import { recordDecision } from '../backend/record-decision.ts';
 import { failureOf } from '../failure.ts';
 import { askDecision, VERBS, type Verb } from './ask-decision.ts';
-import { withHold } from './hold.ts';
 import type { Keyboard } from './keyboard.ts';
 import { openPendingList, type PendingList } from './pending-list.ts';
 import { type Choice, createPrompts, type Prompts } from './prompts.ts';
+import { whileReviewing } from './reviewing.ts';
 
 /** Runs until the person quits. Throws `Interrupted` if they leave with Ctrl-C or the terminal closes. */
 export async function runInbox(backend: Backend, query: CardQuery, keyboard: Keyboard): Promise<void> {
   const prompts = createPrompts(keyboard);
   intro(`Countersign inbox · ${visibleLine(backend.where)}`);
   const pending = openPendingList(backend, query, prompts.redraw);
-  // Ages and holds change with time.
+  // Ages and assignees change with time.
   const clock = setInterval(prompts.redraw, 5_000);
   try {
     for (;;) {
@@ -90,11 +90,21 @@ async function selectCard(
 }
 
 function listLabel(card: Card, person: string | undefined): string {
-  const hold = holdOn(card, Date.now());
-  const holder = hold === null ? '' : hold.by === person ? 'you are reviewing' : `${visibleLine(hold.by)} is reviewing`;
-  const parts = [headline(card), card.risk && `${card.risk} risk`, cardAge(card, Date.now()), holder];
+  const parts = [
+    headline(card),
+    card.risk && `${card.risk} risk`,
+    cardAge(card, Date.now()),
+    assigneeText(assigneeOn(card, Date.now()), person),
+  ];
   const texts = [parts.filter(Boolean).join(' · '), ...smallPrint(card), cardSummary(card)];
   return clip(texts.join('  '), (process.stdout.columns || 80) - 18);
+}
+
+function assigneeText(assignee: Card['assignee'], person: string | undefined): string {
+  if (assignee === null) return '';
+  const isMe = assignee.person === person;
+  const who = isMe ? 'you' : visibleLine(assignee.person);
+  return assignee.until === null ? `assigned to ${who}` : `${who} ${isMe ? 'are' : 'is'} reviewing`;
 }
 
 const withProblem = (message: string, problem: string | undefined): string =>
@@ -116,8 +126,8 @@ async function review(
   if (card.status === 'decided' || !card.mayDecide) return;
   const withStatus = (question: string) => () => {
     const current = pending.cards.get(id);
-    const hold = current && othersHold(current, backend.person, Date.now());
-    const status = current ? hold && `${hold}. You can still decide.` : 'This request was decided meanwhile.';
+    const review = current && othersReview(current, backend.person, Date.now());
+    const status = current ? review && `${review}. You can still decide.` : 'This request was decided meanwhile.';
     return withProblem(status === undefined ? question : `${question}\n${status}`, pending.problem);
   };
   const verbs = (Object.keys(VERBS) as Verb[]).filter((verb) => card.allows.includes(verb));
@@ -126,7 +136,7 @@ async function review(
     ...verbs.map((value) => ({ value, label: VERBS[value] })),
   ]);
   if (verb === undefined || verb === 'skip') return;
-  await withHold(backend, card, async () => {
+  await whileReviewing(backend, card, async () => {
     const decision = await askDecision(verb, card, { prompts, keyboard, withStatus });
     if (!decision) return;
     // The digest binds the decision to the request on the screen.

@@ -372,3 +372,16 @@ describe('texts', () => {
     expect(english.text).toContain('Approve, Reject, Edit:');
   });
 });
+
+test('a person is told by mail who may decide for them, who named the delegate, and how to end it', async () => {
+  const office = await openPostOffice({ timeZone: 'UTC' });
+  const [from, until] = [Date.UTC(2027, 0, 13, 8), Date.UTC(2027, 0, 20, 8)];
+  const news = { key: 'news-1', type: 'delegate-named', person: 'ann', contact: ANN.contact, at: from } as const;
+  await office.channel.inform?.({ ...news, delegate: 'bob\r\nBcc: eve@example.com', from, until, by: 'admin' }, NEVER);
+  const [mail] = office.mails as [Arrived];
+  expect(mail).toMatchObject({ subject: expect.stringMatching(/^bob .*may decide for you$/) });
+  expect(mail.recipients).toEqual(['ann@example.com']);
+  expect(mail.text).toMatch(/admin named bob .* as your delegate\. From Wed, Jan 13, 2027.* until Wed, Jan 20, 2027/);
+  expect(mail.text).toContain('end your absence');
+  expectSameContent(mail);
+});

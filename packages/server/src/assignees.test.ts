@@ -1,8 +1,8 @@
 import type { Notes } from 'countersign/store';
 import { expect, test } from 'vitest';
-import { holdVersions } from './holds.ts';
+import { assigneeVersions } from './assignees.ts';
 
-test('reading very many holds does not block the process', async () => {
+test('reading very many assignees does not block the process', async () => {
   let turns = 0;
   let next = setImmediate(function turn() {
     turns += 1;
@@ -14,7 +14,7 @@ test('reading very many holds does not block the process', async () => {
     const items = Array.from({ length: 500 }, (_, index) => ({ key: `${page}-${index}`, value: null, version: 1 }));
     return { items, cursor: page < 19 ? `${page + 1}` : null };
   };
-  const found = await holdVersions({ list } as Notes);
+  const found = await assigneeVersions({ list } as Notes);
   clearImmediate(next);
   expect(found.size).toBe(10_000);
   expect(turns).toBeGreaterThan(5);

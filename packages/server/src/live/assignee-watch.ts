@@ -1,27 +1,27 @@
-// Notices changed holds across processes. A store reports changes of runs only, so all holds are read once a second while
+// Notices changed assignees across processes. A store reports changes of runs only, so the notes of all assignees are read once a second while
 // clients stream. All streams of this process share that read.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Notes } from 'countersign/store';
-import { holdVersions } from '../holds.ts';
+import { assigneeVersions } from '../assignees.ts';
 
 const LOOK_MS = 1_000;
-/** Reading takes at most one part in so many of the time, however many holds exist. */
+/** Reading takes at most one part in so many of the time, however many notes exist. */
 const SHARE = 20;
 
-export class HoldWatch {
+export class AssigneeWatch {
   readonly #notes: Notes;
   readonly #changed: (interruptId: string) => void;
   #followers = 0;
   #stopping = new AbortController();
   #woken = Promise.withResolvers<void>();
 
-  /** Calls `changed` with the interrupt id of each changed hold. */
+  /** Calls `changed` with the interrupt id of each changed note. */
   constructor(notes: Notes, changed: (interruptId: string) => void) {
     this.#notes = notes;
     this.#changed = changed;
   }
 
-  /** Watches holds until the returned function is called. */
+  /** Watches assignees until the returned function is called. */
   follow(): () => void {
     this.#followers += 1;
     if (this.#followers === 1) {
@@ -34,18 +34,18 @@ export class HoldWatch {
     };
   }
 
-  /** Reads at once, because this process changed a hold. */
+  /** Reads at once, because this process changed one. */
   look(): void {
     this.#woken.resolve();
   }
 
   async #watch(stop: AbortSignal): Promise<void> {
-    // At first every hold counts as changed: a new client may have read its list before the hold was taken.
+    // At first every note counts as changed: a new client may have read its list before.
     let known: ReadonlyMap<string, number> = new Map();
     while (!stop.aborted) {
       this.#woken = Promise.withResolvers();
       const startedAt = performance.now();
-      const found = await holdVersions(this.#notes).catch(() => undefined);
+      const found = await assigneeVersions(this.#notes).catch(() => undefined);
       // If the store is unavailable, the next read finds the change.
       if (found && !stop.aborted) {
         for (const interruptId of differences(known, found)) this.#changed(interruptId);

@@ -1,10 +1,10 @@
-// Two servers on one store: a hold is visible through both.
+// Two servers on one store: the assignee of a request is visible through both.
 import { expect, onTestFinished, test } from 'vitest';
 import { serverProcess } from './children.ts';
 import { freshPlaces } from './places.ts';
 
 for (const [name, freshPlace] of await freshPlaces())
-  test(`a hold that is taken, released or expires is reported by the other server: ${name}`, async () => {
+  test(`a request that is taken, released or expires is reported by the other server: ${name}`, async () => {
     const place = await freshPlace();
     const here = await serverProcess(place);
     const there = await serverProcess(place);
@@ -15,9 +15,9 @@ for (const [name, freshPlace] of await freshPlaces())
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
     const changes = there.client.changes({ signal: stop.signal });
-    // Connected, and no hold yet.
+    // Connected, and nobody has it yet.
     expect((await changes.next()).value).toBeNull();
-    const holder = async () => (await there.client.interrupts.get(card.id)).hold?.by ?? 'nobody';
+    const holder = async () => (await there.client.interrupts.get(card.id)).assignee?.person ?? 'nobody';
     expect(await holder()).toBe('nobody');
 
     /** Reads changes of the other server until it reports this holder. */
@@ -27,11 +27,11 @@ for (const [name, freshPlace] of await freshPlaces())
         if ((await holder()) === wanted) return;
       }
     };
-    await here.client.interrupts.hold(card.id);
+    await here.client.interrupts.take(card.id);
     await hearsOf('ann');
     await here.client.interrupts.release(card.id);
     await hearsOf('nobody');
-    await here.client.interrupts.hold(card.id, { forMs: 3_000 });
+    await here.client.interrupts.take(card.id, { forMs: 3_000 });
     await hearsOf('ann');
     // It expires, and that is reported too.
     await hearsOf('nobody');
