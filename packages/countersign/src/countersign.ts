@@ -47,7 +47,6 @@ import { checkDrills, type DrillsOptions } from './runs/drills/drill-options.ts'
 import { type AppendListener, Appends } from './runs/driving/appends.ts';
 import { Drives } from './runs/driving/driving.ts';
 import type { AgentPort, DrivesOptions } from './runs/driving/open-run.ts';
-import { LEASES_PER_REMINDER, type RemindersOptions } from './runs/driving/reminders.ts';
 import { CallGate, ONE_CALL_MODEL } from './runs/gates/call-gate.ts';
 import type { ToolDescription } from './runs/gates/described-tool.ts';
 import { Gate, type GateOptions } from './runs/gates/gate.ts';
@@ -105,9 +104,7 @@ export class Countersign<C extends Context = Context> {
       newId = randomId,
       store,
       contextFor = () => undefined,
-      onReminder,
       drills,
-      onEscalation,
       channels = [],
       notify = {},
       people = {},
@@ -148,7 +145,7 @@ export class Countersign<C extends Context = Context> {
     if (store && this.#people) {
       const directory = directoryOf(people, this.#people);
       const options = { contextFor, leaseMs, graceMs, clock, runLimit, people: directory };
-      this.#runs = this.#openRuns(store, options, { onReminder, onEscalation }, drills, notify);
+      this.#runs = this.#openRuns(store, options, drills, notify);
     }
     for (const channel of channels) this.addChannel(channel);
     // Calls that other processes asked about can be decided here.
@@ -400,18 +397,15 @@ export class Countersign<C extends Context = Context> {
   #openRuns(
     store: Store,
     options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'graceMs' | 'clock' | 'runLimit' | 'people'>,
-    hooks: Pick<RemindersOptions, 'onReminder' | 'onEscalation'>,
     drills: DrillsOptions | undefined,
     notify: NotifyOptions,
   ): Runs<C> {
     const { tell } = this.#appends;
     // Ids of runs and claims must be unique across processes; the user's `newId` may only count.
     const drives = new Drives({ store, agents: this.#agents, newId: randomId, sleep, onAppended: tell, ...options });
-    const hasHook = hooks.onReminder !== undefined || hooks.onEscalation !== undefined;
-    const reminding = hasHook ? { ...hooks, leaseMs: LEASES_PER_REMINDER * options.leaseMs } : undefined;
     this.#drives = drives;
     this.#notices = new Notices(drives, notify);
-    return new Runs(drives, reminding, drills, this.#notices);
+    return new Runs(drives, drills, this.#notices);
   }
 
   /** Says how the runs of an agent are driven. Names are looked up on use, so that agents can refer to each other. */

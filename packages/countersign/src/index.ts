@@ -51,7 +51,6 @@ export type { Prompt } from './prompts/callable.ts';
 export type { DrillOptions, DrillRequest, DrillsOptions } from './runs/drills/drill-options.ts';
 export type { StartedRun } from './runs/driving/open-run.ts';
 export type { Stopped } from './runs/driving/record-late-result.ts';
-export type { OnEscalation, OnReminder } from './runs/driving/reminders.ts';
 export type { Worker, WorkerOptions } from './runs/driving/worker.ts';
 export { type Evidence, type EvidenceQuestion, evidenceText } from './runs/evidence/evidence.ts';
 export type { EvidenceGrant } from './runs/evidence/grant-uses.ts';

@@ -28,7 +28,6 @@ export type {
   SettledInterrupt,
   Store,
   StoredEvent,
-  TakenReminder,
   UntoldInterrupt,
 } from './runs/port/store.ts';
 export { type Claim, claimAfter, mayTake, takeClaim } from './stores/rules/claim.ts';

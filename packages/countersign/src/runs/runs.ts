@@ -19,7 +19,6 @@ import type { Drives } from './driving/driving.ts';
 import type { LiveChunk } from './driving/live-chunks.ts';
 import type { AgentPort, DriveOptions } from './driving/open-run.ts';
 import type { Stopped } from './driving/record-late-result.ts';
-import type { RemindersOptions } from './driving/reminders.ts';
 import type { RunSummary } from './driving/run-summary.ts';
 import { ENDED, takeAbandoned } from './driving/wait.ts';
 import { untilPausedOrLate } from './driving/wait-timeout.ts';
@@ -67,14 +66,12 @@ import { startMessages } from './start-messages.ts';
 /** The runs of a store; `ai.runs`. */
 export class Runs<C extends Context = Context> {
   readonly #drives: Drives;
-  readonly #reminding: RemindersOptions | undefined;
   readonly #drilling: DrillsOptions | undefined;
   readonly #notices: Notices | undefined;
   readonly #decisions = new RunQueue();
 
-  constructor(drives: Drives, reminding?: RemindersOptions, drilling?: DrillsOptions, notices?: Notices) {
+  constructor(drives: Drives, drilling?: DrillsOptions, notices?: Notices) {
     this.#drives = drives;
-    this.#reminding = reminding;
     this.#drilling = drilling;
     this.#notices = notices;
   }
@@ -272,9 +269,9 @@ export class Runs<C extends Context = Context> {
     return this.store.stats(statsQuery(options, await this.store.now()));
   }
 
-  /** Starts a worker for abandoned runs, deadlines, reminders and notices. */
+  /** Starts a worker for abandoned runs, deadlines and notices. */
   work(options?: WorkerOptions): Worker {
-    return startWorker(this.#drives, options, this.#reminding, this.#drilling, this.#notices);
+    return startWorker(this.#drives, options, this.#drilling, this.#notices);
   }
 
   /**

@@ -160,9 +160,9 @@ describe.runIf(postgres).each(['repeatable read', 'serializable'])('with transac
     expect(claims.filter((claim) => claim !== undefined).length).toBe(1);
 
     const all = Array.from({ length: 40 }, (_, index) => `question-${index}`);
-    await store.append(creation('asks', { opened: all.map((id) => interrupt(id, 'asks', { remindAt: 7 })) }));
-    const taken = (await Promise.all(atOnce((one) => one.takeReminders(3, 60_000)))).flat();
-    taken.push(...(await store.takeReminders(40, 60_000)));
+    await store.append(creation('asks', { opened: all.map((id) => interrupt(id, 'asks')) }));
+    const taken = (await Promise.all(atOnce((one) => one.takeUntold?.(3, 60_000) ?? Promise.resolve([])))).flat();
+    taken.push(...((await store.takeUntold?.(40, 60_000)) ?? []));
     expect(taken.map(({ interrupt: { id } }) => id).sort()).toEqual([...all].sort());
 
     expect((await Promise.all(atOnce((one) => one.notes.put('any', 'note', 1)))).every((done) => done)).toBe(true);

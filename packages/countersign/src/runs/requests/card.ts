@@ -160,8 +160,6 @@ export function cardRecord(key: string, card: PendingCard, runId: string, agent:
     labels: interrupt.labels ?? [],
     createdAt: now,
     expiresAt: interrupt.expiresAt ?? null,
-    // A new card after an edit continues with the next reminder.
-    remindAt: interrupt.reminders?.find((at) => at > now) ?? interrupt.remindAt ?? null,
     card: shown,
     digest: digestOf(key, shown),
   };

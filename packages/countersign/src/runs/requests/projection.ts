@@ -48,16 +48,8 @@ function progressedIn(before: Cards, after: Cards, run: NewRun): readonly Progre
   return [...after].flatMap(([id, card]) => {
     const earlier = before.get(id);
     if (!earlier || earlier.progress === card.progress) return [];
-    return [{ id, progress: null, ...progressIn(card, run), ...noticeOf(earlier, card) }];
+    return [{ id, progress: null, ...progressIn(card, run) }];
   });
-}
-
-/** After an escalation, people get a reminder at once: it was due when the escalation was. */
-function noticeOf(before: PendingCard, after: PendingCard): { readonly remindAt?: number } {
-  const { escalations } = waitingOn(after);
-  const escalation =
-    escalations > waitingOn(before).escalations ? after.interrupt.escalate?.[escalations - 1] : undefined;
-  return escalation ? { remindAt: escalation.at } : {};
 }
 
 type Cards = ReadonlyMap<string, PendingCard>;

@@ -1,6 +1,6 @@
 // Appends on PostgreSQL: any number of them to different runs is one statement, which compares the versions itself.
 import type { EncodedAppend } from '../sql/encode.ts';
-import { nextReminder, untoldSince } from '../sql/rows.ts';
+import { untoldSince } from '../sql/rows.ts';
 import { asOneRow, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { type Statement, statement } from './pool.ts';
 import type { Tables } from './schema.ts';
@@ -44,7 +44,6 @@ const OPENED = {
   digest: 'text',
   created_at: 'bigint',
   expires_at: 'bigint',
-  remind_at: 'bigint',
   labels: 'line',
   search_text: 'line',
   card: 'line',
@@ -60,7 +59,7 @@ const SETTLED = {
   expired: 'int',
 } as const;
 
-const PROGRESSED = { run_id: 'text', id: 'text', progress: 'line', next_at: 'bigint' } as const;
+const PROGRESSED = { run_id: 'text', id: 'text', progress: 'line' } as const;
 
 /** How many rows a list has. One row travels as plain values, which cost both sides less than lists. */
 type Count = 'none' | 'one' | 'several';
@@ -242,6 +241,6 @@ function settling({ interrupt }: Tables): string {
 }
 
 function progressing({ interrupt }: Tables): string {
-  return `UPDATE ${interrupt} i SET progress = p.progress, ${nextReminder('p.next_at')}, ${untoldSince(NOW, 'i.')}
+  return `UPDATE ${interrupt} i SET progress = p.progress, ${untoldSince(NOW, 'i.')}
     FROM written w JOIN progressing p ON p.run_id = w.id WHERE i.id = p.id`;
 }

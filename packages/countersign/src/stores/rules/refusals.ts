@@ -84,13 +84,12 @@ export function checkAppend(append: Append): void {
   checkNames('run', [runId, append.hash], [create?.agent, create?.startedBy, claim?.token]);
   checkTimes('run', [append.wakeAt, append.at ?? null]);
   for (const { id } of changed) if (!isStorable(id)) throw notPending(runId, id);
-  checkTimes('reminder', append.progressed?.map(({ remindAt }) => remindAt ?? null) ?? []);
   for (const interrupt of append.opened) {
-    const { id, agent, tool, kind, risk, digest, labels, createdAt, expiresAt, remindAt } = interrupt;
+    const { id, agent, tool, kind, risk, digest, labels, createdAt, expiresAt } = interrupt;
     if (interrupt.runId !== runId)
       throw mistake({ runId, interruptId: id }, `Interrupt ${id} does not belong to run ${runId}.`);
     checkNames('interrupt', [id, agent, tool, kind, digest, ...labels], [risk]);
-    checkTimes('interrupt', [createdAt, expiresAt, remindAt]);
+    checkTimes('interrupt', [createdAt, expiresAt]);
   }
 }
 
@@ -103,11 +102,6 @@ function checkTimes(of: string, times: readonly (number | null)[]): void {
     if (time === null || Number.isSafeInteger(time)) continue;
     throw mistake({ time }, `The times of a ${of} must be whole milliseconds, not ${time}.`);
   }
-}
-
-/** Throws if these are not times of reminders. */
-export function checkReminders(...times: readonly (number | null)[]): void {
-  checkTimes('reminder', times);
 }
 
 /** Names are compared byte for byte, so every store must be able to keep them unchanged. JSON values have no such limit. */

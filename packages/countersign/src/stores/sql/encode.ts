@@ -39,7 +39,6 @@ export function encodeAppend(append: Append) {
       digest: interrupt.digest,
       created_at: interrupt.createdAt,
       expires_at: interrupt.expiresAt,
-      remind_at: interrupt.remindAt,
       labels: interrupt.labels.length === 0 ? null : JSON.stringify(interrupt.labels),
       search_text: searchTextOf(interrupt),
       card: JSON.stringify(interrupt.card),
@@ -50,8 +49,8 @@ export function encodeAppend(append: Append) {
       const flags = { edited: Number(edited), expired: Number(expired) };
       return { run_id: runId, id, settlement: JSON.stringify(settlement), outcome, ...flags };
     }),
-    progressed: progressed.map(({ id, progress, remindAt = null }) => {
-      return { run_id: runId, id, progress: progressText(progress), next_at: remindAt };
+    progressed: progressed.map(({ id, progress }) => {
+      return { run_id: runId, id, progress: progressText(progress) };
     }),
   };
 }

@@ -4,7 +4,7 @@ import { claimAfter } from '../rules/claim.ts';
 import { dueAfter } from '../rules/due.ts';
 import { refusalOf } from '../rules/refusals.ts';
 import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
-import { DELETED, nextReminder, untoldSince } from '../sql/rows.ts';
+import { DELETED, untoldSince } from '../sql/rows.ts';
 import type { Job } from './connection.ts';
 
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
@@ -36,7 +36,7 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     const tellAt = append.at === undefined ? now : clock();
     for (const row of opened) prepare(OPEN).get(1, tellAt, startedBy, ...OPENED.map((column) => row[column]));
     for (const row of settled) prepare(SETTLE).get(tellAt, now, ...SETTLED.map((column) => row[column]), row.id);
-    for (const { id, progress, next_at } of progressed) prepare(PROGRESS).get({ id, progress, next_at, tellAt });
+    for (const { id, progress } of progressed) prepare(PROGRESS).get({ id, progress, tellAt });
     return { claimed: append.claim !== undefined && token === append.claim.token };
   };
 }
@@ -72,7 +72,7 @@ const IS_PENDING = 'SELECT 1 FROM countersign_interrupt WHERE id = ? AND run_id 
 
 // biome-ignore format: as a list of columns
 const OPENED: readonly (keyof EncodedAppend['opened'][number])[] = [
-  'id', 'run_id', 'agent', 'tool', 'kind', 'risk', 'labels', 'created_at', 'expires_at', 'remind_at', 'digest',
+  'id', 'run_id', 'agent', 'tool', 'kind', 'risk', 'labels', 'created_at', 'expires_at', 'digest',
   'search_text', 'card', 'progress',
 ];
 
@@ -83,7 +83,7 @@ const SETTLED: readonly (keyof EncodedAppend['settled'][number])[] = ['settlemen
 const SETTLE = `UPDATE countersign_interrupt SET ${untoldSince('?')}, settled_at = ?,
   ${SETTLED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 
-const PROGRESS = `UPDATE countersign_interrupt SET progress = :progress, ${nextReminder(':next_at')}, ${untoldSince(':tellAt')}
+const PROGRESS = `UPDATE countersign_interrupt SET progress = :progress, ${untoldSince(':tellAt')}
   WHERE id = :id`;
 
 function insertion(table: string, columns: readonly string[]): string {

@@ -76,10 +76,6 @@ const MIGRATIONS: readonly string[] = [
     labels TEXT,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
-    remind_at INTEGER,
-    reminder_due_at INTEGER,
-    reminder_attempts INTEGER,
-    reminded_at INTEGER,
     settled_at INTEGER,
     outcome TEXT,
     edited INTEGER,
@@ -93,8 +89,6 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX countersign_interrupt_settled ON countersign_interrupt (created_at) WHERE settled_at IS NOT NULL;
   CREATE INDEX countersign_interrupt_settled_at ON countersign_interrupt (settled_at) WHERE settled_at IS NOT NULL;
   CREATE INDEX countersign_interrupt_run ON countersign_interrupt (run_id);
-  CREATE INDEX countersign_interrupt_reminder ON countersign_interrupt (coalesce(reminder_due_at, remind_at))
-    WHERE remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL;
 
   -- Small records beside the runs. Each write is a new row: its number is the version, and is never used twice.
   CREATE TABLE countersign_note (
