@@ -77,7 +77,6 @@ export class Countersign<C extends Context = Context> {
   readonly #tools = new Map<string, ToolDefinition>();
   readonly #policies = new Map<string, PolicyConfig>();
   readonly #rules: Rule[] = [];
-  #hasPolicies = false;
   readonly #prompts = new Map<string, PromptDefinition>();
   readonly #promptDir: string | undefined;
   readonly #agents = new Map<string, AgentPort>();
@@ -135,7 +134,6 @@ export class Countersign<C extends Context = Context> {
       },
     };
     checkRules(rules, people.roles);
-    this.#hasPolicies ||= rules.length > 0;
     this.#rules.push(...rules);
     if (store !== undefined) checkStore(store);
     if (drills !== undefined) checkDrills(drills);
@@ -172,12 +170,6 @@ export class Countersign<C extends Context = Context> {
     if (this.#policies.has(name))
       throw new UsageError('invalid-options', { policy: name }, `The policy ${name} is defined already.`);
     this.#policies.set(name, config as PolicyConfig);
-    this.#hasPolicies = true;
-  }
-
-  /** Whether a policy was defined here, by its name or with a tool: then some requests may be for people who did not start them. */
-  get hasPolicies(): boolean {
-    return this.#hasPolicies;
   }
 
   /**
@@ -435,7 +427,6 @@ export class Countersign<C extends Context = Context> {
   /** A name of a policy is looked up when a run starts: a `countersign.config.ts` may define it after the tools. */
   #checkPolicyOf({ needsApproval }: ToolDefinition): void {
     const { policy } = typeof needsApproval === 'object' ? needsApproval : {};
-    this.#hasPolicies ||= policy !== undefined;
     if (isObject(policy)) checkPolicy(undefined, policy, this.#settings.policies.roles);
   }
 

@@ -1,5 +1,6 @@
 // The door for authors of a store, and of servers that read one: the port, its records, and the rules that all stores share.
 
+export type { Deciders } from './core/authority/deciders.ts';
 export { faultInJson, folded, type JsonTextFault, type JsonTextLimits } from './core/json-text.ts';
 export { shownAgent } from './core/run/drill.ts';
 export type { Note, Notes, PutOptions } from './runs/port/notes.ts';

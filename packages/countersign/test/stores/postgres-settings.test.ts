@@ -56,8 +56,8 @@ describe.runIf(postgres)('tables', () => {
       url,
       `INSERT INTO countersign_run (created_at, id, agent, status, outcome, updated_at, version, hash)
         VALUES (1, 'run', 'agent', 'waiting', 'null', 1, 1, '');
-      INSERT INTO countersign_interrupt (created_at, id, run_id, agent, tool, kind, digest, card)
-        VALUES (1, 'question', 'run', 'agent', 'tool', 'approval', '', '{}')`,
+      INSERT INTO countersign_interrupt (created_at, id, run_id, agent, tool, kind, digest, card, deciders)
+        VALUES (1, 'question', 'run', 'agent', 'tool', 'approval', '', '{}', '{*}')`,
     );
     const store = postgresStore(pool);
     expect(await store.interrupt('question')).toMatchObject({ progress: null, settledAt: null });

@@ -1,5 +1,6 @@
 // The store port: where runs live. Every change of a run is one `append`; everything else reads, or holds a claim.
 
+import type { Deciders } from '../../core/authority/deciders.ts';
 import type { Json } from '../../core/json.ts';
 import type { RunEvent } from '../../core/run/event.ts';
 import type { Notes } from './notes.ts';
@@ -65,7 +66,7 @@ export type Risk = 'low' | 'medium' | 'high';
  */
 export type InterruptOutcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'expired';
 
-/** A question to a person, pending or settled. Only its progress and its settlement ever change. */
+/** A question to a person, pending or settled. Only its deciders, its progress and its settlement ever change. */
 export type InterruptRecord = {
   readonly id: string;
   readonly runId: string;
@@ -78,6 +79,8 @@ export type InterruptRecord = {
   readonly labels: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
+  /** The people and roles that it names, for `InterruptQuery`; null if it names nobody. */
+  readonly deciders: Deciders | null;
   /**
    * What the person sees and what the digest covers: JSON that the engine writes and reads. A search covers the strings
    * and numbers in its `part.toolRequest.input` and its `part.metadata.interrupt`.
@@ -152,8 +155,12 @@ export type Append = {
 /** An interrupt that is settled by an append. */
 export type SettledInterrupt = { readonly id: string; readonly settlement: Json };
 
-/** An interrupt that stays pending and has a new progress. */
-export type ProgressedInterrupt = { readonly id: string; readonly progress: Json };
+/** An interrupt that stays pending and has a new progress. Without `deciders`, its deciders stay as they are. */
+export type ProgressedInterrupt = {
+  readonly id: string;
+  readonly progress: Json;
+  readonly deciders?: Deciders | null;
+};
 
 /** What an append does with the claim: see `Append`. */
 export type ClaimHow = 'hold' | 'release' | 'take' | 'enter' | 'pass';
@@ -191,6 +198,11 @@ export type InterruptQuery = Omit<RunQuery, 'status'> & {
   readonly search?: string;
   readonly createdBefore?: number;
   readonly createdAfter?: number;
+  /**
+   * Selects the questions that name one of these people or roles, and those that name nobody. With `startedBy`, also those
+   * of runs that this person started, and of those that name nobody only these. Found by an index.
+   */
+  readonly deciders?: Deciders & { readonly startedBy?: string };
 };
 
 /**

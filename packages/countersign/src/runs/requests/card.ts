@@ -1,5 +1,7 @@
 // Cards: how a question is shown to a person, and the digest that binds a decision to it.
+
 import { type QuestionEdit, type QuestionProgress, roundId } from '../../core/authority/ballots.ts';
+import { decidersOf } from '../../core/authority/deciders.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
 import { requestPart, waitOf } from '../../core/messages/turn-messages.ts';
@@ -160,9 +162,16 @@ export function cardRecord(key: string, card: PendingCard, runId: string, agent:
     labels: interrupt.labels ?? [],
     createdAt: now,
     expiresAt: interrupt.expiresAt ?? null,
+    deciders: decidersOn(card),
     card: shown,
     digest: digestOf(key, shown),
   };
+}
+
+/** The people and roles that a question names now. */
+export function decidersOn({ interrupt, progress }: PendingCard): NewInterrupt['deciders'] {
+  const policy = progress?.policy ?? interrupt.policy;
+  return decidersOf(policy ? [policy] : [], progress?.escalatedTo ?? [], progress?.assignedTo ?? null);
 }
 
 /** The kind of a question, from its card. */

@@ -6,7 +6,7 @@ import { hostUntil } from '../../core/run/call.ts';
 import { type Limits, next } from '../../core/run/next.ts';
 import type { State } from '../../core/run/state.ts';
 import type { Append, NewRun, ProgressedInterrupt, RunStatus } from '../port/store.ts';
-import { cardRecord, type PendingCard, pendingCards } from './card.ts';
+import { cardRecord, decidersOn, type PendingCard, pendingCards } from './card.ts';
 import { waitingOn } from './escalation.ts';
 import { progressOn } from './progress.ts';
 
@@ -48,7 +48,7 @@ function progressedIn(before: Cards, after: Cards, run: NewRun): readonly Progre
   return [...after].flatMap(([id, card]) => {
     const earlier = before.get(id);
     if (!earlier || earlier.progress === card.progress) return [];
-    return [{ id, progress: null, ...progressIn(card, run) }];
+    return [{ id, progress: null, deciders: decidersOn(card), ...progressIn(card, run) }];
   });
 }
 

@@ -16,6 +16,7 @@ import type {
 } from '../../runs/port/store.ts';
 import { type Claim, claimAfter, mayTake, takeClaim } from '../rules/claim.ts';
 import { StatsCount } from '../rules/count-stats.ts';
+import { askedKeys, keysOf, STARTER } from '../rules/deciders.ts';
 import { dueAfter } from '../rules/due.ts';
 import { createNotes } from '../rules/notes.ts';
 import { hasOutcome, outcomeOf } from '../rules/outcomes.ts';
@@ -299,8 +300,13 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
     (outcome === undefined || (interrupt.settledAt !== null && hasOutcome(outcomeOf(interrupt.settlement), outcome))) &&
     (label === undefined || interrupt.labels.includes(label)) &&
     interrupt.createdAt < createdBefore &&
-    interrupt.createdAt > createdAfter
+    interrupt.createdAt > createdAfter &&
+    (query.deciders === undefined || hasKey(interrupt, askedKeys(query.deciders)))
   );
+}
+
+function hasKey({ deciders, startedBy }: InterruptRecord, keys: readonly string[]): boolean {
+  return [...keysOf(deciders), ...(startedBy === null ? [] : [STARTER + startedBy])].some((key) => keys.includes(key));
 }
 
 const placeOf = (kept: Place): Place => kept;

@@ -192,6 +192,7 @@ export const MIGRATIONS: readonly Migration[] = [
     kind text COLLATE "C" NOT NULL,
     risk text COLLATE "C",
     labels text[] COLLATE "C",
+    deciders text[] COLLATE "C" NOT NULL,
     search_text text COLLATE "C",
     digest text NOT NULL,
     card text NOT NULL,
@@ -204,6 +205,8 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX countersign_interrupt_waiting ON ${interrupt} (created_at, seq) WHERE settled_at IS NULL;
   CREATE INDEX countersign_interrupt_settled ON ${interrupt} (created_at, seq) WHERE settled_at IS NOT NULL;
   CREATE INDEX countersign_interrupt_settled_at ON ${interrupt} (settled_at) WHERE settled_at IS NOT NULL;
+  CREATE INDEX countersign_interrupt_decider ON ${interrupt} USING gin (deciders)
+    WITH (gin_pending_list_limit = 64);
 
   -- The processes that watch, and until when: changes are announced only while there are any.
   CREATE TABLE ${watcher} (

@@ -37,6 +37,7 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
     interruptColumns: INTERRUPT_FIELDS,
     value: (index) => `$${index}`,
     hasLabel: (label) => `${label} = ANY (i.labels)`,
+    hasKey: (keys) => `i.deciders && ARRAY(SELECT json_array_elements_text(${keys}::json))`,
     contains: (text, word) => `strpos(${text}, ${word}) > 0`,
     // One row more than the page holds says that another page follows.
     endAtSize: (page, order, size) => `SELECT * FROM (
@@ -111,7 +112,7 @@ function fields(table: string, columns: readonly string[]): string {
 }
 
 function field(column: string): string {
-  if (column.endsWith('.labels')) return `array_to_json(${column})::text`;
+  if (column.endsWith('.labels') || column.endsWith('.deciders')) return `array_to_json(${column})::text`;
   return column.endsWith('.seq') || column.endsWith('_at') ? `${column}::float8` : column;
 }
 

@@ -16,6 +16,7 @@ import type {
   StoredEvent,
   UntoldInterrupt,
 } from '../../runs/port/store.ts';
+import { decidersIn } from '../rules/deciders.ts';
 import { MOST_DOUBLINGS } from '../rules/due.ts';
 import { makePage, type Place } from '../rules/page.ts';
 import { readRow } from '../rules/read-row.ts';
@@ -52,6 +53,8 @@ export type InterruptRow = {
   readonly labels: string | null;
   readonly created_at: number;
   readonly expires_at: number | null;
+  /** A JSON array of keys. */
+  readonly deciders: string;
   readonly card: string;
   readonly digest: string;
   readonly progress: string | null;
@@ -64,7 +67,7 @@ export const RUN_COLUMNS: readonly string[] =
   'seq id agent status version hash started_by created_at updated_at wake_at outcome'.split(' ');
 
 export const INTERRUPT_COLUMNS: readonly string[] =
-  'seq id run_id agent tool kind risk labels created_at expires_at card digest progress settled_at settlement started_by'.split(
+  'seq id run_id agent tool kind risk labels created_at expires_at deciders card digest progress settled_at settlement started_by'.split(
     ' ',
   );
 
@@ -161,6 +164,7 @@ export function interruptOf(row: InterruptRow): InterruptRecord {
     labels: row.labels === null ? [] : JSON.parse(row.labels),
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+    deciders: decidersIn(JSON.parse(row.deciders)),
     card: JSON.parse(row.card),
     digest: row.digest,
     progress: row.progress === null ? null : JSON.parse(row.progress),

@@ -1,6 +1,7 @@
 // One append on SQLite, inside a transaction that holds the write lock. It is checked before anything is written.
 import type { Append, Appended, RunStatus } from '../../runs/port/store.ts';
 import { claimAfter } from '../rules/claim.ts';
+import { STARTER } from '../rules/deciders.ts';
 import { dueAfter } from '../rules/due.ts';
 import { refusalOf } from '../rules/refusals.ts';
 import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
@@ -34,11 +35,18 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     const startedBy = before === undefined ? run.started_by : before.started_by;
     // A copy of an append has an earlier time, but people can be told only now.
     const tellAt = append.at === undefined ? now : clock();
-    for (const row of opened) prepare(OPEN).get(1, tellAt, startedBy, ...OPENED.map((column) => row[column]));
+    const keys = (deciders: string) => withStarter(deciders, startedBy);
+    for (const row of opened)
+      prepare(OPEN).get(1, tellAt, startedBy, keys(row.deciders), ...OPENED.map((column) => row[column]));
     for (const row of settled) prepare(SETTLE).get(tellAt, now, ...SETTLED.map((column) => row[column]), row.id);
-    for (const { id, progress } of progressed) prepare(PROGRESS).get({ id, progress, tellAt });
+    for (const { id, progress, deciders } of progressed)
+      prepare(PROGRESS).get({ id, progress, tellAt, deciders: deciders === null ? null : keys(deciders) });
     return { claimed: append.claim !== undefined && token === append.claim.token };
   };
+}
+
+function withStarter(deciders: string, startedBy: string | null): string {
+  return startedBy === null ? deciders : JSON.stringify([...JSON.parse(deciders), STARTER + startedBy]);
 }
 
 type Before = {
@@ -76,14 +84,14 @@ const OPENED: readonly (keyof EncodedAppend['opened'][number])[] = [
   'search_text', 'card', 'progress',
 ];
 
-const OPEN = insertion('interrupt', ['news', 'tell_at', 'started_by', ...OPENED]);
+const OPEN = insertion('interrupt', ['news', 'tell_at', 'started_by', 'deciders', ...OPENED]);
 
 const SETTLED: readonly (keyof EncodedAppend['settled'][number])[] = ['settlement', 'outcome', 'edited', 'expired'];
 
 const SETTLE = `UPDATE countersign_interrupt SET ${untoldSince('?')}, settled_at = ?,
   ${SETTLED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 
-const PROGRESS = `UPDATE countersign_interrupt SET progress = :progress, ${untoldSince(':tellAt')}
+const PROGRESS = `UPDATE countersign_interrupt SET progress = :progress, deciders = coalesce(:deciders, deciders), ${untoldSince(':tellAt')}
   WHERE id = :id`;
 
 function insertion(table: string, columns: readonly string[]): string {

@@ -12,6 +12,9 @@ import {
   toldSql,
 } from '../sql/rows.ts';
 
+/** True if this row has one of these keys, a JSON array. */
+export const keyIn = (keys: string, row: string): string => `${row}.key IN (SELECT value FROM json_each(${keys}))`;
+
 export const SQLITE_DIALECT: Dialect = {
   runs: 'countersign_run',
   runColumns: RUN_COLUMNS.join(', '),
@@ -22,6 +25,10 @@ export const SQLITE_DIALECT: Dialect = {
   // A text that is not JSON would fail the whole statement.
   hasLabel: (label) =>
     `EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(i.labels) THEN i.labels END) WHERE value = ${label})`,
+  hasKey: (keys, isSettled, within) => {
+    const conditions = [keyIn(keys, 'd'), `d.settled = ${Number(isSettled)}`, ...within('d')];
+    return `i.seq IN (SELECT d.seq FROM countersign_decider d WHERE ${conditions.join(' AND ')})`;
+  },
   contains: (text, word) => `instr(${text}, ${word}) > 0`,
 };
 
