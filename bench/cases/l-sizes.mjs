@@ -96,7 +96,7 @@ async function fill(store, count) {
       risk: 'high',
       labels: [],
     };
-    const times = { createdAt: 1_000 + i, expiresAt: null, remindAt: null };
+    const times = { createdAt: 1_000 + i, expiresAt: null, deciders: null };
     return append(runId, 0, [stepDone('a', 'x'.repeat(100))], {
       opened: [{ ...more, ...times, card, digest: 'd'.repeat(22) }],
     });

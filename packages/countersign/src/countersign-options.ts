@@ -17,7 +17,6 @@ import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';
 import { randomId, sleep } from './random-id.ts';
 import { checkDrills, type DrillsOptions } from './runs/drills/drill-options.ts';
 import type { StartedRun } from './runs/driving/open-run.ts';
-import type { OnEscalation, OnReminder } from './runs/driving/reminders.ts';
 import type { Channel } from './runs/notices/channel.ts';
 import type { NotifyOptions } from './runs/notices/notices.ts';
 import type { RequestHooks } from './runs/notices/on-request.ts';
@@ -45,18 +44,8 @@ export type CountersignOptions<C extends Context = Context> = {
   readonly store?: Store;
   /** Looks up the context of a stored run that a worker resumes without a caller. */
   readonly contextFor?: (run: StartedRun) => C | undefined | Promise<C | undefined>;
-  /**
-   * Called by one worker (`ai.runs.work()` or the server) when a question still waits after its `remindAfter`: at least
-   * once, usually exactly once.
-   */
-  readonly onReminder?: OnReminder;
   /** Drills: workers now and then start a request that must be rejected, to check that people read before they approve. */
   readonly drills?: DrillsOptions;
-  /**
-   * Called by one worker after a question was escalated: at least once, usually exactly once. If two escalations are due at
-   * once, it is called for the later one. A process that has one of both hooks handles reminders and escalations.
-   */
-  readonly onEscalation?: OnEscalation;
   /** The channels of notices about requests: mail, Slack, webhooks. Workers of processes that have channels deliver. */
   readonly channels?: readonly Channel[];
   /** The recipients of notices. */
@@ -129,9 +118,7 @@ const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   newId: aFunction,
   store: anything,
   contextFor: aFunction,
-  onReminder: aFunction,
   drills: anything,
-  onEscalation: aFunction,
   channels: { is: 'an array of channels', fits: Array.isArray },
   notify: anything,
   people: anything,

@@ -5,7 +5,6 @@ import { randomId, sleep } from './random-id.ts';
 import { Appends } from './runs/driving/appends.ts';
 import { Drives } from './runs/driving/driving.ts';
 import type { AgentPort } from './runs/driving/open-run.ts';
-import { LEASES_PER_REMINDER } from './runs/driving/reminders.ts';
 import { Grants } from './runs/grants/grants.ts';
 import { Notices } from './runs/notices/notices.ts';
 import { directoryOf } from './runs/people.ts';
@@ -29,7 +28,7 @@ export function openStore<C extends Context>(
   options: CountersignOptions<C>,
   agents: ReadonlyMap<string, AgentPort>,
 ): Stored<C> {
-  const { contextFor = () => undefined, onReminder, onEscalation, drills, notify = {}, people = {} } = options;
+  const { contextFor = () => undefined, drills, notify = {}, people = {} } = options;
   const { leaseMs = 7_500, graceMs = 10_000, clock = Date.now } = options;
   const { maxRunSize = 8_388_608, maxRunEvents = 50_000 } = options;
   const appends = new Appends();
@@ -42,9 +41,7 @@ export function openStore<C extends Context>(
     people: directoryOf(people, absences),
     onAppended: appends.tell,
   });
-  const hasHook = onReminder !== undefined || onEscalation !== undefined;
-  const reminding = hasHook ? { onReminder, onEscalation, leaseMs: LEASES_PER_REMINDER * leaseMs } : undefined;
   const notices = new Notices(drives, notify);
-  const runs = new Runs<C>(drives, reminding, drills, notices);
+  const runs = new Runs<C>(drives, drills, notices);
   return { drives, appends, runs, notices, grants: new Grants(store), people: absences };
 }

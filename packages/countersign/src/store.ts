@@ -1,12 +1,12 @@
 // The door for authors of a store, and of servers that read one: the port, the records in it, and the rules that all stores share.
 
 export { internalsOf } from './core/internals.ts';
+export type { Deciders } from './core/authority/deciders.ts';
 export { faultInJson, folded, type JsonTextFault, type JsonTextLimits } from './core/json-text.ts';
 export { shownAgent } from './core/run/drill.ts';
 export type { DrillRequest } from './runs/drills/drill-options.ts';
 export type { StartedRun } from './runs/driving/open-run.ts';
 export type { Stopped } from './runs/driving/record-late-result.ts';
-export type { OnEscalation, OnReminder } from './runs/driving/reminders.ts';
 export type { Worker, WorkerOptions } from './runs/driving/worker.ts';
 export type { EvidenceQuestion } from './runs/evidence/evidence.ts';
 export type { EvidenceProblem } from './runs/evidence/replay.ts';
@@ -45,7 +45,6 @@ export type {
   SettledInterrupt,
   Store,
   StoredEvent,
-  TakenReminder,
   UntoldInterrupt,
 } from './runs/port/store.ts';
 export type { ListedRun } from './runs/requests/view.ts';

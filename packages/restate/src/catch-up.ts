@@ -60,7 +60,7 @@ export async function catchUp(
       ...(at === 0 && { create: { id: runId, agent, startedBy } }),
       opened: index === 0 ? missing.map(asNew) : [],
       settled: step.settled.map(({ id, settlement }) => ({ id, settlement })),
-      ...(isLast && { progressed: progressed.map(({ id, progress }) => ({ id, progress })) }),
+      ...(isLast && { progressed: progressed.map(({ id, progress, deciders }) => ({ id, progress, deciders })) }),
       ...(isLast && claim && { claim: { how: 'take', token: claim.token, leaseMs: claim.until - step.at } }),
     };
     await lists.append(append);

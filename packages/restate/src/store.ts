@@ -142,8 +142,6 @@ export function restateStore(options: RestateStoreOptions): Store {
 
     due: (limit, agents) => lists.due(limit, agents),
     queue: () => lists.queue(),
-    takeReminders: (limit, leaseMs) => lists.takeReminders(limit, leaseMs),
-    reminded: (...given) => lists.reminded(...given),
     ...untoldIn(lists),
     listRuns: (query) => lists.listRuns(query),
     listInterrupts: (query) => lists.listInterrupts(query),

@@ -144,7 +144,7 @@ test('lost lists are rebuilt as they were, and complete themselves with the next
   const store = open();
   const question = (id: string, runId: string) => ({
     ...{ id, runId, agent: 'agent', tool: 'tool', kind: 'approval', risk: null, labels: ['red'], createdAt: 1_000 },
-    ...{ expiresAt: null, remindAt: null, card: { question: id }, digest: id },
+    ...{ expiresAt: null, deciders: null, card: { question: id }, digest: id },
   });
   for (const runId of ['one', 'two', 'three']) {
     const opened = ['a', 'b', 'c'].map((letter) => question(`${runId}:${letter}`, runId));

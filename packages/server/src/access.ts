@@ -1,7 +1,7 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
 import { type Countersign, type RunInterrupt, UsageError } from 'countersign';
 import type { Who } from 'countersign/request';
-import { internalsOf, type Page, type RunRecord, shownAgent } from 'countersign/store';
+import { type InterruptListOptions, internalsOf, type Page, type RunRecord, shownAgent } from 'countersign/store';
 import { interruptCard, namesDeciders, type VoteRights, type Voter, voteRights } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
 import type { Log } from './log.ts';
@@ -46,16 +46,21 @@ export class Access {
     this.#log = log;
   }
 
-  /** The `startedBy` filter for this person, if the store can filter by it. */
-  async ownOnly(person: Person, what: 'runs' | 'interrupts'): Promise<string | undefined> {
-    if (person.reach === 'all' || this.#policies.mayRead) return undefined;
-    return what === 'interrupts' && (await this.#mayBeDecider(person)) ? undefined : person.id;
+  /** The `startedBy` filter of runs for this person, if the store can filter by it. */
+  ownRuns(person: Person): string | undefined {
+    return person.reach === 'all' || this.#policies.mayRead ? undefined : person.id;
   }
 
-  /** Requests of others are looked at only for people whom a policy may name, because there may be very many. */
-  async #mayBeDecider(person: Person): Promise<boolean> {
-    if (internalsOf(this.#ai).policies.isUsed) return true;
-    return (await this.#votersFor(person)).some(({ roles = [], onBehalfOf }) => roles.length > 0 || onBehalfOf);
+  /**
+   * Selects the requests that this person can see: of their runs, and those that name them or a person whom they stand in for.
+   * Undefined if only a function knows. A superset: each request is still checked.
+   */
+  async mine(person: Person): Promise<InterruptListOptions['deciders']> {
+    if (person.reach === 'all' || this.#policies.mayRead) return undefined;
+    const voters = person.scopes.includes('decide') ? await this.#votersFor(person) : [];
+    const people = voters.flatMap(({ by, onBehalfOf }) => [by, onBehalfOf]).filter((id) => typeof id === 'string');
+    const roles = voters.flatMap((voter) => voter.roles ?? []);
+    return { people: [...new Set(people)], roles: [...new Set(roles)], startedBy: person.id };
   }
 
   /** The person, with the roles of their sign-in and of the directory, and those whom they stand in for. Asked once per request. */
@@ -126,7 +131,6 @@ export class Access {
   /** People who can decide a request of a run can read the run. `revision`: the hub's number, for streams. */
   async sees(run: RunReference, person: Person, revision?: number): Promise<boolean> {
     if (await this.mayRead(run, person)) return true;
-    if (!(await this.#mayBeDecider(person))) return false;
     const items = await shared(this.#questionReads, run.id, revision, () => this.#questions(run.id));
     for (const item of items) if (await this.mayDecide(this.#whole(item, null, person), person)) return true;
     return false;

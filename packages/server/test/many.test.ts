@@ -23,8 +23,8 @@ function fill(path: string, count: number, settlement?: (index: number) => objec
   );
   const question = database.prepare(
     `INSERT INTO countersign_interrupt (id, run_id, agent, tool, kind, risk, created_at, card, digest, started_by,
-       search_text, settled_at, settlement, outcome, edited, expired)
-     VALUES (?, ?, 'teller', 'pay', 'approval', 'high', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       deciders, search_text, settled_at, settlement, outcome, edited, expired)
+     VALUES (?, ?, 'teller', 'pay', 'approval', 'high', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   database.exec('BEGIN');
   for (let index = 0; index < count; index++) {
@@ -42,6 +42,7 @@ function fill(path: string, count: number, settlement?: (index: number) => objec
       JSON.stringify(card),
       digestOf(id, card),
       who,
+      JSON.stringify(['*', `s:${who}`]),
       searchTextOf({ agent: 'teller', tool: 'pay', labels: [], card }),
       ...settledColumns(index, settlement?.(index)),
     );

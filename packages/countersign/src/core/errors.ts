@@ -59,8 +59,6 @@ export const ERROR_CODES = {
   'grant-exists':
     'A grant with other limits was given with this decision. Revoke it, or give another on a new request.',
   'tampered-grant': 'The record of the grant was changed in the store. No call uses it; find out who changed it.',
-  'reminder-failed':
-    'The hook `onReminder` threw or took too long. `cause` is its error; it is called again after a pause.',
   'notice-failed':
     'A channel could not deliver a notice. `cause` is its error. It is tried again, or was given up: see `ai.notices.dead()`.',
   'people-failed':

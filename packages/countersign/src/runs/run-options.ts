@@ -2,7 +2,7 @@
 
 import type { GrantRequest } from '../core/authority/grant.ts';
 import { UsageError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
+import { isObject, type Json } from '../core/json.ts';
 import {
   aBoolean,
   aContext,
@@ -123,6 +123,10 @@ const INTERRUPT_LIST_OPTIONS: OptionTable<InterruptListOptions> = {
   search: aString,
   createdBefore: aTimeMs,
   createdAfter: aTimeMs,
+  deciders: {
+    is: 'an object with people and roles',
+    fits: (value) => isObject(value) && someNames.fits(value.people) && someNames.fits(value.roles),
+  },
   ...BOTH_LISTS,
 };
 

@@ -8,7 +8,6 @@ import { DRILL_OPTIONS, type DrillOptions, type DrillRequest, type DrillsOptions
 import { startDrill } from './drills/drills.ts';
 import type { Drives } from './driving/driving.ts';
 import type { Stopped } from './driving/record-late-result.ts';
-import type { RemindersOptions } from './driving/reminders.ts';
 import { ENDED } from './driving/wait.ts';
 import { startWorker, type Worker, type WorkerOptions } from './driving/worker.ts';
 import { collectEvidence, type Evidence } from './evidence/evidence.ts';
@@ -52,15 +51,13 @@ import {
 /** The runs of a store; `ai.runs`. */
 export class Runs<C extends Context = Context> {
   readonly #drives: Drives;
-  readonly #reminding: RemindersOptions | undefined;
   readonly #drilling: DrillsOptions | undefined;
   readonly #notices: Notices | undefined;
   readonly #live: LiveRuns;
 
-  constructor(drives: Drives, reminding?: RemindersOptions, drilling?: DrillsOptions, notices?: Notices) {
+  constructor(drives: Drives, drilling?: DrillsOptions, notices?: Notices) {
     this.#drives = drives;
     this.#live = new LiveRuns(drives);
-    this.#reminding = reminding;
     this.#drilling = drilling;
     this.#notices = notices;
   }
@@ -207,9 +204,9 @@ export class Runs<C extends Context = Context> {
     return this.store.stats(statsQuery(options, await this.store.now()));
   }
 
-  /** Starts a worker for abandoned runs, deadlines, reminders and notices. */
+  /** Starts a worker for abandoned runs, deadlines and notices. */
   work(options?: WorkerOptions): Worker {
-    return startWorker(this.#drives, options, this.#reminding, this.#drilling, this.#notices);
+    return startWorker(this.#drives, options, this.#drilling, this.#notices);
   }
 
   /** Resolves when this process drives no run. */

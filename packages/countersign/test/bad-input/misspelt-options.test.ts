@@ -152,7 +152,6 @@ describe('a wrong value is rejected', () => {
     ['drive: "false"', () => ai().runs.decide('r:c', 'approve', any({ drive: 'false' }))],
     ['onError of a worker', () => ai().runs.work(any({ onError: 'log' }))],
     ['contextFor', () => countersign(any({ contextFor: { user: 'ann' } }))],
-    ['onReminder', () => countersign(any({ onReminder: 'https://example.com' }))],
     ['clock', () => countersign(any({ clock: 5 }))],
     ['newId', () => countersign(any({ newId: 'id' }))],
   ])('%s', async (_what, call) => {

@@ -108,8 +108,6 @@ function recording(store: Store, appends: Omit<Append, 'claim'>[]): Store {
     delete: (runId) => store.delete(runId),
     release: (...given) => store.release(...given),
     due: (limit, agents) => store.due(limit, agents),
-    takeReminders: (...given) => store.takeReminders(...given),
-    reminded: (...given) => store.reminded(...given),
     listRuns: (query) => store.listRuns(query),
     listInterrupts: (query) => store.listInterrupts(query),
     interrupt: (id) => store.interrupt(id),

@@ -71,8 +71,6 @@ const store: Store = {
   delete: (runId) => send(() => real.delete(runId)),
   release: (...args) => send(() => real.release(...args)),
   due: (limit, agents) => send(() => real.due(limit, agents)),
-  takeReminders: (...args) => send(() => real.takeReminders(...args)),
-  reminded: (id) => send(() => real.reminded(id)),
   listRuns: (query) => send(() => real.listRuns(query)),
   listInterrupts: (query) => send(() => real.listInterrupts(query)),
   interrupt: (id) => send(() => real.interrupt(id)),

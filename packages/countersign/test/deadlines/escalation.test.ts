@@ -1,11 +1,12 @@
 // Escalations: after a while without a decision, more people are asked. A worker records it, and any worker tells them.
-import { type CountersignOptions, countersign, memoryStore, type ToolConfig } from 'countersign';
+import { type CountersignOptions, countersign, memoryStore, type Notice, type ToolConfig } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { internalsOf, type OnEscalation } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 // Fakes every clock and timer of this process.
 beforeEach(() => vi.useFakeTimers({ now: 1_800_000_000_000 }));
@@ -14,23 +15,33 @@ afterEach(() => vi.useRealTimers());
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 /** A clerk whose payments wait like this, and workers that each test stops. */
-function desk(waits: Partial<ToolConfig>, options: CountersignOptions = {}) {
+function desk(
+  waits: Partial<ToolConfig>,
+  options: CountersignOptions = {},
+  then: (notice: Notice) => unknown = () => undefined,
+) {
   const { store = memoryStore() } = options;
   const model = scriptedModel(({ messages }) =>
     messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', input: {} }] },
   );
   const told: string[] = [];
-  const onEscalation: OnEscalation = (interrupt, { number, of, to, attempt }) => {
-    expect(interrupt.progress?.escalatedTo).toContainEqual(to);
-    told.push(`${number} of ${of} to ${JSON.stringify(to)}, attempt ${attempt}`);
-  };
-  const ai = countersign({ model, retry: false, onEscalation, ...options, store });
+  const reminders: number[] = [];
+  const ai = countersign({ model, retry: false, ...options, store });
+  ai.onRequest('escalations', {
+    escalated: (notice) => {
+      const { number, attempt, card } = notice;
+      told.push(`${number} to ${JSON.stringify(card?.progress?.escalatedTo[number - 1])}, attempt ${attempt}`);
+      return then(notice);
+    },
+    reminded: ({ number }) => void reminders.push(number),
+  });
   const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true, ...waits }, () => 'paid');
   const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
   const errors: unknown[] = [];
   return {
     runs: ai.runs,
     told,
+    reminders,
     errors,
     work: () => ai.runs.work({ onError: (error) => errors.push(error) }),
     ask: async (runId = 'run'): Promise<string> => {
@@ -46,42 +57,37 @@ function desk(waits: Partial<ToolConfig>, options: CountersignOptions = {}) {
 test.each([
   ['memory', memoryStore],
   ['SQLite', () => sqliteStore(':memory:')],
-])('a worker records escalations when they are due and calls the hook after each, on %s', async (_, open) => {
+])('a worker records escalations when they are due and tells channels of each, on %s', async (_, open) => {
   const lead = { roles: ['lead'] };
   const boss = { people: ['boss'] };
   const escalate = [
-    { after: '2h', to: lead },
-    { after: '4h', to: boss },
+    { after: '2m', to: lead },
+    { after: '4m', to: boss },
   ] as const;
-  const reminders: number[] = [];
   const store = open();
-  const { ask, work, runs, told, errors, escalations } = desk(
-    { escalate, remind: ['1h', '3h'], expireAfter: '6h' },
-    { store, onReminder: (_, { number }) => reminders.push(number) },
+  const { ask, work, runs, told, reminders, errors, escalations } = desk(
+    { escalate, remind: ['1m', '3m'], expireAfter: '6m' },
+    { store },
   );
   const id = await ask();
   const start = Date.now();
-  expect(await runs.get('run')).toMatchObject({ wakeAt: start + 2 * HOUR });
+  expect(await runs.get('run')).toMatchObject({ wakeAt: start + 2 * MINUTE });
   const worker = work();
-  await pass(2 * HOUR - 2_000);
+  await pass(2 * MINUTE - 2_000);
   expect([await escalations(), told, reminders]).toEqual([[], [], [1]]);
   await pass(4_000);
   expect(await escalations()).toEqual([lead]);
-  expect(told).toEqual(['1 of 2 to {"roles":["lead"]}, attempt 1']);
-  expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [id], wakeAt: start + 4 * HOUR });
-  expect(await runs.interrupt(id)).toMatchObject({ progress: { escalatedTo: [lead] }, expiresAt: start + 6 * HOUR });
-  await pass(HOUR);
+  expect(told).toEqual(['1 to {"roles":["lead"]}, attempt 1']);
+  expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [id], wakeAt: start + 4 * MINUTE });
+  expect(await runs.interrupt(id)).toMatchObject({ progress: { escalatedTo: [lead] }, expiresAt: start + 6 * MINUTE });
+  await pass(MINUTE);
   expect(reminders).toEqual([1, 2]);
   await worker.stop();
   // Another worker continues.
   const another = work();
-  await pass(HOUR + 2_000);
-  expect([await escalations(), told[1], told.length]).toEqual([
-    [lead, boss],
-    '2 of 2 to {"people":["boss"]}, attempt 1',
-    2,
-  ]);
-  await pass(2 * HOUR);
+  await pass(MINUTE + 2_000);
+  expect([await escalations(), told[1], told.length]).toEqual([[lead, boss], '2 to {"people":["boss"]}, attempt 1', 2]);
+  await pass(2 * MINUTE);
   expect(await runs.get('run')).toMatchObject({ status: 'done' });
   expect(await runs.interrupt(id)).toMatchObject({ settlement: { by: 'deadline', decision: { type: 'reject' } } });
   expect([reminders, told.length, errors]).toEqual([[1, 2], 2, []]);
@@ -90,14 +96,13 @@ test.each([
   await store.close();
 });
 
-test('a hook that fails is called again until it succeeds, by any worker', async () => {
+test('a notice of an escalation that fails is repeated until it is delivered, by any worker', async () => {
   let failures = 2;
   const attempts: number[] = [];
-  const onEscalation: OnEscalation = (_, { attempt }) => {
+  const { ask, work, errors } = desk({ escalate: [{ after: '1h', to: { people: ['boss'] } }] }, {}, ({ attempt }) => {
     attempts.push(attempt);
     if (failures-- > 0) throw new Error('the mail server is away');
-  };
-  const { ask, work, errors } = desk({ escalate: [{ after: '1h', to: { people: ['boss'] } }] }, { onEscalation });
+  });
   await ask();
   const worker = work();
   await pass(HOUR + 2_000);
@@ -105,11 +110,12 @@ test('a hook that fails is called again until it succeeds, by any worker', async
   const another = work();
   await pass(HOUR);
   expect(attempts).toEqual([1, 2, 3]);
-  expect(errors).toHaveLength(2);
+  // Each worker reports the same error of a channel once in a while.
+  expect(errors[0]).toMatchObject({ code: 'notice-failed', cause: { message: 'the mail server is away' } });
   await another.stop();
 });
 
-test('a worker that comes late records all escalations that are due, and the hook hears of the last', async () => {
+test('a worker that comes late records all escalations that are due, and tells of each', async () => {
   const escalate = (['1h', '2h', '2h'] as const).map((after, index) => ({ after, to: { people: [`boss ${index}`] } }));
   const { ask, work, told, escalations } = desk({ escalate });
   await ask();
@@ -117,7 +123,7 @@ test('a worker that comes late records all escalations that are due, and the hoo
   const worker = work();
   await pass(2_000);
   expect(await escalations()).toEqual(escalate.map(({ to }) => to));
-  expect(told).toEqual([1, 2].map((index) => `${index + 1} of 3 to {"people":["boss ${index}"]}, attempt 1`));
+  expect(told).toEqual([0, 1, 2].map((index) => `${index + 1} to {"people":["boss ${index}"]}, attempt 1`));
   await worker.stop();
 });
 

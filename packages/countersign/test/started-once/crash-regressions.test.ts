@@ -531,8 +531,6 @@ function bound(store: Store): Store {
     delete: (runId) => store.delete(runId),
     release: (...args) => store.release(...args),
     due: (limit, agents) => store.due(limit, agents),
-    takeReminders: (...args) => store.takeReminders(...args),
-    reminded: (id) => store.reminded(id),
     listRuns: (query) => store.listRuns(query),
     listInterrupts: (query) => store.listInterrupts(query),
     interrupt: (id) => store.interrupt(id),

@@ -87,13 +87,6 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
       },
     }),
   ],
-  'a reminder goes to every worker that asks': [
-    'each reminder goes to one',
-    (store) => ({
-      takeReminders: async (limit) =>
-        (await store.listInterrupts({ limit })).items.map((question) => ({ interrupt: question, attempt: 1 })),
-    }),
-  ],
   'an untold question goes to every worker that asks': [
     'each untold question goes to one',
     (store) => ({

@@ -56,8 +56,8 @@ describe.runIf(postgres)('tables', () => {
       url,
       `INSERT INTO countersign_run (created_at, id, agent, status, outcome, updated_at, version, hash)
         VALUES (1, 'run', 'agent', 'waiting', 'null', 1, 1, '');
-      INSERT INTO countersign_interrupt (created_at, id, run_id, agent, tool, kind, digest, card)
-        VALUES (1, 'question', 'run', 'agent', 'tool', 'approval', '', '{}')`,
+      INSERT INTO countersign_interrupt (created_at, id, run_id, agent, tool, kind, digest, card, deciders)
+        VALUES (1, 'question', 'run', 'agent', 'tool', 'approval', '', '{}', '{*}')`,
     );
     const store = postgresStore(pool);
     expect(await store.interrupt('question')).toMatchObject({ progress: null, settledAt: null });
@@ -160,9 +160,9 @@ describe.runIf(postgres).each(['repeatable read', 'serializable'])('with transac
     expect(claims.filter((claim) => claim !== undefined).length).toBe(1);
 
     const all = Array.from({ length: 40 }, (_, index) => `question-${index}`);
-    await store.append(creation('asks', { opened: all.map((id) => interrupt(id, 'asks', { remindAt: 7 })) }));
-    const taken = (await Promise.all(atOnce((one) => one.takeReminders(3, 60_000)))).flat();
-    taken.push(...(await store.takeReminders(40, 60_000)));
+    await store.append(creation('asks', { opened: all.map((id) => interrupt(id, 'asks')) }));
+    const taken = (await Promise.all(atOnce((one) => one.takeUntold?.(3, 60_000) ?? Promise.resolve([])))).flat();
+    taken.push(...((await store.takeUntold?.(40, 60_000)) ?? []));
     expect(taken.map(({ interrupt: { id } }) => id).sort()).toEqual([...all].sort());
 
     expect((await Promise.all(atOnce((one) => one.notes.put('any', 'note', 1)))).every((done) => done)).toBe(true);

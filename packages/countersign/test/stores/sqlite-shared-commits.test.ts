@@ -160,7 +160,7 @@ test('the retry without a failed append waits for another process that writes, e
 
 test('falsy names, times and settlements come back unchanged', async () => {
   const create = { id: 'run', agent: '', startedBy: '' };
-  const empty = { agent: '', tool: '', kind: '', digest: '', labels: [''], createdAt: 0, expiresAt: 0, remindAt: 0 };
+  const empty = { agent: '', tool: '', kind: '', digest: '', labels: [''], createdAt: 0, expiresAt: 0 };
   const settlements = [0, '', false, null];
   const ids = settlements.map((_, index) => `question-${index}`);
   const opened = ids.map((id) => interrupt(id, 'run', { ...empty, card: 0 }));

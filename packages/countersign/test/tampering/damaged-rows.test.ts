@@ -47,7 +47,8 @@ describe.each(kinds)('on %s', (kind, open) => {
     const paid: unknown[] = [];
     const seen: string[] = [];
     const errors: unknown[] = [];
-    const ai = countersign({ model, store, retry: false, onReminder: ({ id }) => void seen.push(id) });
+    const ai = countersign({ model, store, retry: false });
+    ai.onRequest('reminders', { reminded: ({ requestId }) => void seen.push(requestId) });
     const pay = ai.defineTool(
       { name: 'pay', description: '', needsApproval: true, labels: ['money'], remindAfter: 1 },
       () => {

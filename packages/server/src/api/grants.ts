@@ -54,9 +54,9 @@ export function grantEndpoints(services: Services) {
       answers: { 200: { description: 'The figures and the suggestion.', shape: SimulatedShape } },
       problems: [422],
       handle: async ({ body: { tool, grant }, person }) => {
-        const startedBy = await access.ownOnly(person, 'interrupts');
+        const deciders = await access.mine(person);
         const among = async (request: RunInterrupt) => (await access.seen(request, person, null)) !== undefined;
-        const history = { among, ...defined({ startedBy }) };
+        const history = { among, ...defined({ deciders }) };
         const simulation = grant ? await ai.grants.simulate({ tool, ...grant } as SimulatedGrant, history) : null;
         const { grant: suggestion } = await ai.grants.suggest(tool, history);
         return json({ simulation, suggestion });

@@ -27,8 +27,7 @@ export async function listRequests(
   { cursor, limit, ...filters }: { readonly cursor?: string | undefined; readonly limit: number } & Filters,
   person: Person,
 ): Promise<Page<Interrupt>> {
-  const own = await access.ownOnly(person, 'interrupts');
-  const selected = { settled: false, ...filters, ...defined({ startedBy: own ?? filters.startedBy }) };
+  const selected = { settled: false, ...filters, ...defined({ deciders: await access.mine(person) }) };
   return keptPage(
     (page) => runs.interrupts({ ...selected, ...page }),
     { cursor, limit },

@@ -1,4 +1,4 @@
-// Every command that drives runs calls `onReminder`.
+// Every command that drives runs tells channels of reminders.
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sqliteStore } from 'countersign/sqlite';
@@ -43,8 +43,8 @@ test('worker, serve and dev send each reminder once', { timeout: 120_000 }, asyn
 test('a worker reports a failed reminder and continues', { timeout: 60_000 }, async () => {
   const id = await ask('run');
   const worker = place.begin(['worker', 'agents.ts'], { REMINDERS: place.path('not/there') });
-  const [said] = await worker.says(/The reminder of .*/);
-  expect(said).toContain(`The reminder of ${id} failed, and is tried again later: ENOENT`);
+  const [said] = await worker.says(/Telling about .*/);
+  expect(said).toContain(`Telling about ${id} through reminders failed, and is tried again later: ENOENT`);
   worker.child.kill('SIGTERM');
   expect(await worker.ended).toBe(0);
 });

@@ -32,7 +32,7 @@ export type AskOptions = TimeOptions & {
   /** After this time without a decision, `onExpiry` decides: `reject` by default. */
   readonly expiresIn?: number;
   readonly onExpiry?: 'reject' | 'cancel' | 'approve';
-  /** After this time without a decision, `onReminder` of `countersign()` is called. */
+  /** After this time without a decision, channels get a notice `reminded`. */
   readonly remindAfter?: number;
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';

@@ -26,7 +26,7 @@ export type EscalationRule = { readonly after: Duration; readonly to: Who | 'man
 
 /** How a question waits. All durations count from when it is asked; they count in stored runs. */
 export type TimeOptions = {
-  /** `onReminder` of `countersign()` is called after each of these times without a decision. */
+  /** After each of these times without a decision, channels get a notice `reminded`. */
   readonly remind?: readonly Duration[];
   /** More people may decide after each of these times, and `onEscalation` of `countersign()` is called. */
   readonly escalate?: readonly EscalationRule[];

@@ -1,4 +1,4 @@
-// A worker: resumes abandoned runs, handles deadlines, sends reminders and tells people about requests.
+// A worker: resumes abandoned runs, handles deadlines, and tells people about requests.
 import { messageOf } from '../../core/errors.ts';
 import { aFunction, aTimerMs, aWholeNumber, checkOptions, type OptionTable } from '../../core/options.ts';
 import type { DrillsOptions } from '../drills/drill-options.ts';
@@ -8,7 +8,6 @@ import { isAway } from '../port/store-errors.ts';
 import { wakeups } from './changes.ts';
 import type { Drives } from './driving.ts';
 import type { Stopped } from './record-late-result.ts';
-import { Reminders, type RemindersOptions } from './reminders.ts';
 
 /** Options of a worker. */
 export type WorkerOptions = {
@@ -16,7 +15,7 @@ export type WorkerOptions = {
   readonly concurrency?: number;
   /** How often it polls the store, in ms; 1,000 by default. */
   readonly pollMs?: number;
-  /** Called with errors of looking for work, of reminders and of notices. The worker continues. */
+  /** Called with errors of looking for work and of notices. The worker continues. */
   readonly onError?: (error: unknown) => void;
 };
 
@@ -28,11 +27,10 @@ export type Worker = {
   stop(): Promise<Stopped>;
 };
 
-/** Without `reminding` and `drilling`, reminders and drills are left to other workers. */
+/** Without `drilling`, drills are left to other workers. */
 export function startWorker(
   drives: Drives,
   options: WorkerOptions = {},
-  reminding?: RemindersOptions,
   drilling?: DrillsOptions,
   notices?: Notices,
 ): Worker {
@@ -47,14 +45,13 @@ export function startWorker(
   let stopped = false;
   const { notice, next } = wakeups(pollMs);
   const stopWatching = store.watch(notice);
-  const reminders = reminding && new Reminders(store, reminding, { pollMs, onError, onFreed: notice });
   const drills = drilling && new Drills(drives, drilling);
   const outbox = notices?.outbox({ pollMs, onError });
   drives.work();
   const working = (async () => {
     while (!stopped) {
       // One failing does not stop the other.
-      const looking = drives.isStopping ? [] : [search.once(), reminders?.look(), drills?.look(), outbox?.look()];
+      const looking = drives.isStopping ? [] : [search.once(), drills?.look(), outbox?.look()];
       for (const looked of await Promise.allSettled(looking)) if (looked.status === 'rejected') onError(looked.reason);
       drives.onFreed = notice;
       await next();
@@ -66,7 +63,7 @@ export function startWorker(
       notice();
       stopWatching();
       await working;
-      const [rested] = await Promise.all([drives.pause(), reminders?.stop(), outbox?.stop()]);
+      const [rested] = await Promise.all([drives.pause(), outbox?.stop()]);
       return rested;
     },
   };

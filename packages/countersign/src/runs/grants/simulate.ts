@@ -5,7 +5,7 @@ import { isAmount } from '../../core/authority/grant-maximum.ts';
 import { defined, isObject, type Json, sameJson } from '../../core/json.ts';
 import { Turn } from '../port/in-turns.ts';
 import { mapValid } from '../port/skip-invalid.ts';
-import type { Store } from '../port/store.ts';
+import type { InterruptQuery, Store } from '../port/store.ts';
 import { interruptView, type RunInterrupt } from '../requests/view.ts';
 import { fits } from './use.ts';
 
@@ -42,10 +42,10 @@ export type GrantSuggestion = {
 
 export type SimulatedGrant = Omit<GrantRequest, 'expiresAt'> & { readonly tool: string; readonly expiresAt?: number };
 
-/** `among` selects the requests that count; all by default. `startedBy`: only requests of runs that this person started. */
+/** `among` selects the requests that count; all by default. `deciders`: only requests that these people may decide. */
 export type HistoryOptions = {
   readonly among?: (request: RunInterrupt) => boolean | Promise<boolean>;
-  readonly startedBy?: string;
+  readonly deciders?: InterruptQuery['deciders'];
 };
 
 /** The requests that count, oldest first. */
@@ -77,14 +77,14 @@ export async function suggest(
 async function settledRequests(
   store: Store,
   tool: string,
-  { among = () => true, startedBy }: HistoryOptions,
+  { among = () => true, deciders }: HistoryOptions,
 ): Promise<History> {
   const found: RunInterrupt[] = [];
   const turn = new Turn();
   let after: string | undefined;
   for (let looked = 0, pages = 0; looked < MOST && pages < MOST_PAGES; pages++) {
     const query = { tool, kind: 'approval', settled: true, order: 'newest', limit: PAGE } as const;
-    const { items, cursor } = await store.listInterrupts({ ...query, ...defined({ after, startedBy }) });
+    const { items, cursor } = await store.listInterrupts({ ...query, ...defined({ after, deciders }) });
     for (const request of mapValid(items, interruptView)) {
       if (turn.isLong) await turn.pass();
       if (!request.drill && (await among(request))) found.push(request);

@@ -1,5 +1,6 @@
 // The store port: where runs live. Every change of a run is one `append`; everything else reads, or holds a claim.
 
+import type { Deciders } from '../../core/authority/deciders.ts';
 import type { Json } from '../../core/json.ts';
 import type { RunEvent } from '../../core/run/event.ts';
 import type { Notes } from './notes.ts';
@@ -65,7 +66,7 @@ export type Risk = 'low' | 'medium' | 'high';
  */
 export type InterruptOutcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'expired';
 
-/** A question to a person, pending or settled. Only its progress, its reminder and its settlement ever change. */
+/** A question to a person, pending or settled. Only its deciders, its progress and its settlement ever change. */
 export type InterruptRecord = {
   readonly id: string;
   readonly runId: string;
@@ -78,8 +79,8 @@ export type InterruptRecord = {
   readonly labels: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
-  /** When the next reminder is due, or when the last one was. */
-  readonly remindAt: number | null;
+  /** The people and roles that it names, for `InterruptQuery`; null if it names nobody. */
+  readonly deciders: Deciders | null;
   /**
    * What the person sees and what the digest covers: JSON that the engine writes and reads. A search covers the strings
    * and numbers in its `part.toolRequest.input` and its `part.metadata.interrupt`.
@@ -98,13 +99,6 @@ export type InterruptRecord = {
 export type NewInterrupt = Omit<InterruptRecord, 'startedBy' | 'progress' | 'settledAt' | 'settlement'> & {
   /** Null by default. */
   readonly progress?: Json;
-};
-
-/** A reminder that a worker took and must deliver. */
-export type TakenReminder = {
-  readonly interrupt: InterruptRecord;
-  /** How often it was taken, including this time. */
-  readonly attempt: number;
 };
 
 /** A question that changed and that a worker took, to tell people about it. */
@@ -161,8 +155,12 @@ export type Append = {
 /** An interrupt that is settled by an append. */
 export type SettledInterrupt = { readonly id: string; readonly settlement: Json };
 
-/** An interrupt that stays pending and has a new progress. `remindAt`: its next reminder, in place of the one before. */
-export type ProgressedInterrupt = { readonly id: string; readonly progress: Json; readonly remindAt?: number };
+/** An interrupt that stays pending and has a new progress. Without `deciders`, its deciders stay as they are. */
+export type ProgressedInterrupt = {
+  readonly id: string;
+  readonly progress: Json;
+  readonly deciders?: Deciders | null;
+};
 
 /** What an append does with the claim: see `Append`. */
 export type ClaimHow = 'hold' | 'release' | 'take' | 'enter' | 'pass';
@@ -200,6 +198,11 @@ export type InterruptQuery = Omit<RunQuery, 'status'> & {
   readonly search?: string;
   readonly createdBefore?: number;
   readonly createdAfter?: number;
+  /**
+   * Selects the questions that name one of these people or roles, and those that name nobody. With `startedBy`, also those
+   * of runs that this person started, and of those that name nobody only these. Found by an index.
+   */
+  readonly deciders?: Deciders & { readonly startedBy?: string };
 };
 
 /**
@@ -250,17 +253,6 @@ export interface Store {
    * out. The cost does not grow with runs that wait or have ended.
    */
   queue(): Promise<readonly AgentQueue[]>;
-  /**
-   * Takes due reminders of pending questions that have not expired, longest due first. Each goes to one caller. Unless
-   * `reminded` is called, any caller may get it again after `leaseMs`, then after twice as long each time, up to 64 times
-   * as long. The question does not change.
-   */
-  takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]>;
-  /**
-   * Marks the reminder of this question as delivered. With `nextAt`, the next one is due then. With `remindAt`, only the
-   * reminder of that time is marked, as it was taken. Does nothing if the question has no such reminder or is settled.
-   */
-  reminded(interruptId: string, nextAt?: number | null, remindAt?: number | null): Promise<void>;
   /**
    * Takes questions that people may not know of yet, the longest untold first. Every append that opens, changes or settles a
    * question marks it as untold, in the same write. Each goes to one caller. Unless `told` is called, any caller may get it again

@@ -1,5 +1,7 @@
 // Cards: how a question is shown to a person, and the digest that binds a decision to it.
-import { type QuestionEdit, type QuestionProgress, roundId } from '../../core/authority/ballots.ts';
+
+import { policiesIn, type QuestionEdit, type QuestionProgress, roundId } from '../../core/authority/ballots.ts';
+import { decidersOf } from '../../core/authority/deciders.ts';
 import { canonicalJson, type Json } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
 import { interruptIn, requestPart, waitOf } from '../../core/messages/turn-messages.ts';
@@ -186,11 +188,16 @@ export function cardRecord(key: string, card: PendingCard, runId: string, agent:
     labels: interrupt.labels ?? [],
     createdAt: now,
     expiresAt: interrupt.expiresAt ?? null,
-    // A new card after an edit continues with the next reminder.
-    remindAt: interrupt.reminders?.find((at) => at > now) ?? interrupt.remindAt ?? null,
+    deciders: decidersOn(card),
     card: shown,
     digest: digestOf(key, shown),
   };
+}
+
+/** The people and roles that a question names now. */
+export function decidersOn({ interrupt, progress }: PendingCard): NewInterrupt['deciders'] {
+  const policies = policiesIn(progress, interrupt) ?? interrupt.policies;
+  return decidersOf(policies, progress?.escalatedTo ?? [], progress?.assignedTo ?? null);
 }
 
 /** The kind of a question, from its card. */

@@ -6,7 +6,7 @@ import { hostUntil } from '../../core/run/call.ts';
 import { type Limits, next } from '../../core/run/next.ts';
 import type { State } from '../../core/run/state.ts';
 import type { Append, NewRun, ProgressedInterrupt, RunStatus } from '../port/store.ts';
-import { cardRecord, type PendingCard, pendingCards } from './card.ts';
+import { cardRecord, decidersOn, type PendingCard, pendingCards } from './card.ts';
 import { waitingOn } from './escalation.ts';
 import { progressOn } from './progress.ts';
 
@@ -48,16 +48,8 @@ function progressedIn(before: Cards, after: Cards): readonly ProgressedInterrupt
   return [...after].flatMap(([id, card]) => {
     const earlier = before.get(id);
     if (!earlier || earlier.progress === card.progress) return [];
-    return [{ id, progress: null, ...progressIn(card), ...noticeOf(earlier, card) }];
+    return [{ id, progress: null, deciders: decidersOn(card), ...progressIn(card) }];
   });
-}
-
-/** After an escalation, people get a reminder at once: it was due when the escalation was. */
-function noticeOf(before: PendingCard, after: PendingCard): { readonly remindAt?: number } {
-  const { escalations } = waitingOn(after);
-  const escalation =
-    escalations > waitingOn(before).escalations ? after.interrupt.escalate?.[escalations - 1] : undefined;
-  return escalation ? { remindAt: escalation.at } : {};
 }
 
 type Cards = ReadonlyMap<string, PendingCard>;

@@ -19,7 +19,7 @@ import type { Settlement, Withdrawal } from './decision.ts';
 import { unvoted, type VotingProgress } from './progress.ts';
 
 /** A question to a person, pending or settled. Pass its `digest` with the decision: one on another card is refused. */
-export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'progress' | 'settlement'> & {
+export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'deciders' | 'progress' | 'settlement'> & {
   readonly kind: InterruptKind;
   /** The headline of the request, such as `Pay €950 to ACME`; null if its tool gave none. `input` says exactly what would run. */
   readonly title: string | null;
@@ -136,7 +136,7 @@ export function errorIn({ outcome }: RunRecord): RunView['error'] {
 
 /** Throws if the card was changed after it was recorded. */
 export function interruptView(record: InterruptRecord): RunInterrupt {
-  const { card, progress, settlement, ...rest } = record;
+  const { card, deciders: _deciders, progress, settlement, ...rest } = record;
   const part = isObject(card) ? (card as { readonly part?: unknown }).part : undefined;
   if (digestOf(record.id, card) !== record.digest || !isRequest(part) || !isShownAs(record, part))
     throw new UsageError(

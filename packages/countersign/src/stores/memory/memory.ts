@@ -16,11 +16,12 @@ import type {
 } from '../../runs/port/store.ts';
 import { type Claim, claimAfter, mayTake, takeClaim } from '../rules/claim.ts';
 import { StatsCount } from '../rules/count-stats.ts';
-import { dueAfter, pauseAfter } from '../rules/due.ts';
+import { askedKeys, keysOf, STARTER } from '../rules/deciders.ts';
+import { dueAfter } from '../rules/due.ts';
 import { createNotes } from '../rules/notes.ts';
 import { hasOutcome, outcomeOf } from '../rules/outcomes.ts';
 import { makePage, type Order, type Place, readEventLimit, readPageRequest } from '../rules/page.ts';
-import { checkAppend, checkReminders, refusalOf } from '../rules/refusals.ts';
+import { checkAppend, refusalOf } from '../rules/refusals.ts';
 import { searchTextOf, searchWords } from '../rules/search-text.ts';
 import { readStatsQuery, statsOf } from '../rules/stats.ts';
 import { createWatchers } from '../rules/watchers.ts';
@@ -49,15 +50,10 @@ const ENDED: ReadonlySet<RunStatus> = new Set(['done', 'cancelled']);
 
 type KeptInterrupt = Place & { readonly record: InterruptRecord; readonly searchText: string; readonly size: number };
 
-/** When a reminder is due next, and how often it was taken. */
-type KeptReminder = { readonly dueAt: number; readonly attempts: number };
-
 function storeWith(clock: () => number): Store {
   const runs = new Map<string, KeptRun>();
   const deleted = new Set<string>();
   const interrupts = new Map<string, KeptInterrupt>();
-  /** Of pending interrupts whose reminder was not confirmed. */
-  const reminders = new Map<string, KeptReminder>();
   const untold = new UntoldMarks(clock);
   const watchers = createWatchers();
   /** How many runs and interrupts were created. Numbers are never used again. */
@@ -67,7 +63,6 @@ function storeWith(clock: () => number): Store {
     made += 1;
     const { record } = opened;
     interrupts.set(record.id, { createdAt: record.createdAt, seq: made, ...opened });
-    if (record.remindAt !== null) reminders.set(record.id, { dueAt: record.remindAt, attempts: 0 });
     untold.mark(record.id);
   }
 
@@ -128,13 +123,11 @@ function storeWith(clock: () => number): Store {
       for (const interrupt of opened) open(interrupt);
       for (const { id, settlement } of settled) {
         change(id, { settledAt: now, settlement });
-        reminders.delete(id);
         untold.mark(id);
       }
       for (const { id, ...changed } of progressed) {
         change(id, changed);
         untold.mark(id);
-        if (changed.remindAt !== undefined) reminders.set(id, { dueAt: changed.remindAt, attempts: 0 });
       }
       watchers.notify(runId);
       return { claimed: claim !== undefined && run.claim?.token === claim.token };
@@ -154,7 +147,6 @@ function storeWith(clock: () => number): Store {
       for (const [id, { record }] of interrupts) {
         if (record.runId !== runId) continue;
         interrupts.delete(id);
-        reminders.delete(id);
         untold.delete(id);
       }
       watchers.notify(runId);
@@ -203,29 +195,6 @@ function storeWith(clock: () => number): Store {
         else queues.set(agent, { agent, due: due + 1, dueSince: Math.min(since, dueSince ?? since), claimed });
       }
       return [...queues.values()].sort((a, b) => Buffer.compare(Buffer.from(a.agent), Buffer.from(b.agent)));
-    },
-
-    async takeReminders(limit, leaseMs) {
-      const now = clock();
-      const due = [...reminders].flatMap(([id, { dueAt, attempts }]) => {
-        const { record } = interrupts.get(id) as KeptInterrupt;
-        return dueAt <= now && (record.expiresAt ?? Infinity) > now ? [{ record, dueAt, attempt: attempts + 1 }] : [];
-      });
-      due.sort((a, b) => a.dueAt - b.dueAt);
-      return due.slice(0, limit).map(({ record, attempt }) => {
-        reminders.set(record.id, { dueAt: now + pauseAfter(attempt, leaseMs), attempts: attempt });
-        return { interrupt: copy(record), attempt };
-      });
-    },
-
-    async reminded(interruptId, nextAt = null, remindAt = null) {
-      checkReminders(nextAt, remindAt);
-      const kept = reminders.has(interruptId) ? interrupts.get(interruptId)?.record : undefined;
-      if (kept === undefined || (remindAt !== null && remindAt !== kept.remindAt)) return;
-      reminders.delete(interruptId);
-      if (nextAt === null) return;
-      change(interruptId, { remindAt: nextAt });
-      reminders.set(interruptId, { dueAt: nextAt, attempts: 0 });
     },
 
     async takeUntold(limit, leaseMs) {
@@ -331,8 +300,13 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
     (outcome === undefined || (interrupt.settledAt !== null && hasOutcome(outcomeOf(interrupt.settlement), outcome))) &&
     (label === undefined || interrupt.labels.includes(label)) &&
     interrupt.createdAt < createdBefore &&
-    interrupt.createdAt > createdAfter
+    interrupt.createdAt > createdAfter &&
+    (query.deciders === undefined || hasKey(interrupt, askedKeys(query.deciders)))
   );
+}
+
+function hasKey({ deciders, startedBy }: InterruptRecord, keys: readonly string[]): boolean {
+  return [...keysOf(deciders), ...(startedBy === null ? [] : [STARTER + startedBy])].some((key) => keys.includes(key));
 }
 
 const placeOf = (kept: Place): Place => kept;

@@ -1,6 +1,8 @@
 // Appends on PostgreSQL: any number of them to different runs is one statement, which compares the versions itself.
+
+import { STARTER } from '../rules/deciders.ts';
 import type { EncodedAppend } from '../sql/encode.ts';
-import { nextReminder, untoldSince } from '../sql/rows.ts';
+import { untoldSince } from '../sql/rows.ts';
 import { asOneRow, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { type Statement, statement } from './pool.ts';
 import type { Tables } from './schema.ts';
@@ -44,8 +46,8 @@ const OPENED = {
   digest: 'text',
   created_at: 'bigint',
   expires_at: 'bigint',
-  remind_at: 'bigint',
   labels: 'line',
+  deciders: 'line',
   search_text: 'line',
   card: 'line',
   progress: 'line',
@@ -60,7 +62,7 @@ const SETTLED = {
   expired: 'int',
 } as const;
 
-const PROGRESSED = { run_id: 'text', id: 'text', progress: 'line', next_at: 'bigint' } as const;
+const PROGRESSED = { run_id: 'text', id: 'text', progress: 'line', deciders: 'line' } as const;
 
 /** How many rows a list has. One row travels as plain values, which cost both sides less than lists. */
 type Count = 'none' | 'one' | 'several';
@@ -228,12 +230,20 @@ function opening({ interrupt }: Tables): string {
   const columns = Object.keys(OPENED);
   const values = columns.map((name) =>
     name === 'labels'
-      ? 'CASE WHEN o.labels IS NOT NULL THEN ARRAY(SELECT json_array_elements_text(o.labels::json)) END'
-      : `o.${name}`,
+      ? `CASE WHEN o.labels IS NOT NULL THEN ${textsIn('o.labels')} END`
+      : name === 'deciders'
+        ? keysWith('o.deciders', 'w.started_by')
+        : `o.${name}`,
   );
   return `INSERT INTO ${interrupt} (started_by, ${columns.join(', ')})
     SELECT w.started_by, ${values.join(', ')} FROM written w JOIN opening o ON o.run_id = w.id ORDER BY o.place`;
 }
+
+const textsIn = (json: string): string => `ARRAY(SELECT json_array_elements_text(${json}::json))`;
+
+/** The keys of the deciders, and that of the person who started the run. */
+const keysWith = (json: string, startedBy: string): string =>
+  `${textsIn(json)} || CASE WHEN ${startedBy} IS NULL THEN ARRAY[]::text[] ELSE ARRAY['${STARTER}' || ${startedBy}] END`;
 
 function settling({ interrupt }: Tables): string {
   return `UPDATE ${interrupt} i SET settled_at = ${AT}, settlement = s.settlement, outcome = s.outcome,
@@ -242,6 +252,8 @@ function settling({ interrupt }: Tables): string {
 }
 
 function progressing({ interrupt }: Tables): string {
-  return `UPDATE ${interrupt} i SET progress = p.progress, ${nextReminder('p.next_at')}, ${untoldSince(NOW, 'i.')}
+  return `UPDATE ${interrupt} i SET progress = p.progress,
+      deciders = CASE WHEN p.deciders IS NULL THEN i.deciders ELSE ${keysWith('p.deciders', 'i.started_by')} END,
+      ${untoldSince(NOW, 'i.')}
     FROM written w JOIN progressing p ON p.run_id = w.id WHERE i.id = p.id`;
 }

@@ -19,12 +19,11 @@ import type {
   RunQuery,
   RunRecord,
   Store,
-  TakenReminder,
   UntoldInterrupt,
 } from '../../runs/port/store.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
-import { checkAppend, checkReminders, isStorable, openedTwice, refusalOf } from '../rules/refusals.ts';
+import { checkAppend, isStorable, openedTwice, refusalOf } from '../rules/refusals.ts';
 import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type Watchers } from '../rules/watchers.ts';
 import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
@@ -41,9 +40,7 @@ import {
   pageOfRuns,
   type QueueRow,
   queueOf,
-  type ReminderRow,
   type RunRow,
-  remindersOf,
   type UntoldRow,
   untoldOf,
 } from '../sql/rows.ts';
@@ -206,15 +203,6 @@ class PostgresStore implements Store {
 
   async queue(): Promise<readonly AgentQueue[]> {
     return (await this.#rows<QueueRow>(this.#sql.queue, [])).map(queueOf);
-  }
-
-  async takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]> {
-    return remindersOf(await this.#rows<ReminderRow>(this.#sql.takeReminders, [limit, Math.ceil(leaseMs)]));
-  }
-
-  async reminded(id: string, nextAt: number | null = null, remindAt: number | null = null): Promise<void> {
-    checkReminders(nextAt, remindAt);
-    await this.#rows(this.#sql.reminded, [id, nextAt, remindAt]);
   }
 
   async takeUntold(limit: number, leaseMs: number): Promise<readonly UntoldInterrupt[]> {

@@ -184,7 +184,6 @@ export const MIGRATIONS: readonly Migration[] = [
     seq bigint GENERATED ALWAYS AS IDENTITY,
     created_at bigint NOT NULL,
     expires_at bigint,
-    remind_at bigint,
     id text COLLATE "C" NOT NULL CONSTRAINT countersign_interrupt_pkey PRIMARY KEY,
     run_id text COLLATE "C" NOT NULL,
     started_by text COLLATE "C",
@@ -193,12 +192,10 @@ export const MIGRATIONS: readonly Migration[] = [
     kind text COLLATE "C" NOT NULL,
     risk text COLLATE "C",
     labels text[] COLLATE "C",
+    deciders text[] COLLATE "C" NOT NULL,
     search_text text COLLATE "C",
     digest text NOT NULL,
     card text NOT NULL,
-    reminder_due_at bigint,
-    reminded_at bigint,
-    reminder_attempts integer,
     settled_at bigint,
     edited smallint,
     expired smallint,
@@ -208,8 +205,8 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX countersign_interrupt_waiting ON ${interrupt} (created_at, seq) WHERE settled_at IS NULL;
   CREATE INDEX countersign_interrupt_settled ON ${interrupt} (created_at, seq) WHERE settled_at IS NOT NULL;
   CREATE INDEX countersign_interrupt_settled_at ON ${interrupt} (settled_at) WHERE settled_at IS NOT NULL;
-  CREATE INDEX countersign_interrupt_reminder ON ${interrupt} (coalesce(reminder_due_at, remind_at))
-    WHERE remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL;
+  CREATE INDEX countersign_interrupt_decider ON ${interrupt} USING gin (deciders)
+    WITH (gin_pending_list_limit = 64);
 
   -- The processes that watch, and until when: changes are announced only while there are any.
   CREATE TABLE ${watcher} (

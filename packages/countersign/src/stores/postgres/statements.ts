@@ -1,19 +1,7 @@
 // The statements of the Postgres store, except `append`. Numbers come out as float8, which `pg` reads as numbers.
 import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
-import { MOST_DOUBLINGS } from '../rules/due.ts';
 import type { Dialect } from '../sql/list-query.ts';
-import {
-  DELETED,
-  EXISTS,
-  INTERRUPT_COLUMNS,
-  nextReminder,
-  queueSql,
-  REMINDER_DUE_AT,
-  REMINDER_IS_OPEN,
-  RUN_COLUMNS,
-  takenUntold,
-  toldSql,
-} from '../sql/rows.ts';
+import { DELETED, EXISTS, INTERRUPT_COLUMNS, queueSql, RUN_COLUMNS, takenUntold, toldSql } from '../sql/rows.ts';
 import { asOneRow, IS_FREE, isOf, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { statement } from './pool.ts';
 import type { Tables } from './schema.ts';
@@ -49,6 +37,7 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
     interruptColumns: INTERRUPT_FIELDS,
     value: (index) => `$${index}`,
     hasLabel: (label) => `${label} = ANY (i.labels)`,
+    hasKey: (keys) => `i.deciders && ARRAY(SELECT json_array_elements_text(${keys}::json))`,
     contains: (text, word) => `strpos(${text}, ${word}) > 0`,
     // One row more than the page holds says that another page follows.
     endAtSize: (page, order, size) => `SELECT * FROM (
@@ -93,17 +82,6 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
       WHERE due_at <= ${NOW} AND ${IS_FREE}
         AND ($2::text[] IS NULL OR agent = ANY ($2::text[])) ORDER BY due_at LIMIT $1`),
     queue: statement(queueSql(run, NOW, (value) => `(${value})::float8`)),
-    // Skips reminders that another process takes, and requests that are being settled, so that no process waits.
-    takeReminders: statement(`UPDATE ${interrupt} i SET reminder_attempts = coalesce(i.reminder_attempts, 0) + 1,
-        reminder_due_at = ${NOW} + $2::bigint * (1 << least(coalesce(i.reminder_attempts, 0), ${MOST_DOUBLINGS}))
-      WHERE i.id = ANY (ARRAY(
-        SELECT id FROM ${interrupt}
-        WHERE ${REMINDER_IS_OPEN} AND ${REMINDER_DUE_AT} <= ${NOW} AND (expires_at IS NULL OR expires_at > ${NOW})
-        ORDER BY ${REMINDER_DUE_AT} LIMIT $1 FOR UPDATE SKIP LOCKED
-      )) RETURNING ${INTERRUPT_FIELDS}, i.reminder_attempts AS attempt`),
-    // Hidden from the planner, so that it finds the interrupt by its id.
-    reminded: statement(`UPDATE ${interrupt} SET ${nextReminder('$2::bigint', NOW)}
-      WHERE id = $1 AND coalesce(${REMINDER_IS_OPEN}, false) AND coalesce(remind_at = $3::bigint, $3 IS NULL)`),
     // A crash of the server may lose what these two write: people would be told of the question again, which does no harm.
     takeUntold: statement(`WITH untold AS MATERIALIZED (
         SELECT id, tell_at FROM ${interrupt} WHERE tell_at <= ${NOW} ORDER BY tell_at LIMIT $1 FOR UPDATE SKIP LOCKED
@@ -134,7 +112,7 @@ function fields(table: string, columns: readonly string[]): string {
 }
 
 function field(column: string): string {
-  if (column.endsWith('.labels')) return `array_to_json(${column})::text`;
+  if (column.endsWith('.labels') || column.endsWith('.deciders')) return `array_to_json(${column})::text`;
   return column.endsWith('.seq') || column.endsWith('_at') ? `${column}::float8` : column;
 }
 

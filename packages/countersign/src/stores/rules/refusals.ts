@@ -1,4 +1,6 @@
 // Why stores refuse an append: mistakes that every store finds before it writes, and conflicts with stored runs.
+
+import type { Deciders } from '../../core/authority/deciders.ts';
 import { ConflictError, InvariantError, UsageError } from '../../core/errors.ts';
 import type { Append } from '../../runs/port/store.ts';
 import { type Claim, isLost } from './claim.ts';
@@ -84,15 +86,21 @@ export function checkAppend(append: Append): void {
   checkNames('run', [runId, append.hash], [create?.agent, create?.startedBy, claim?.token]);
   checkTimes('run', [append.wakeAt, append.at ?? null]);
   for (const { id } of changed) if (!isStorable(id)) throw notPending(runId, id);
-  checkTimes('reminder', append.progressed?.map(({ remindAt }) => remindAt ?? null) ?? []);
+  for (const { deciders = null } of append.progressed ?? []) checkNames('interrupt', namesIn(deciders), []);
   for (const interrupt of append.opened) {
-    const { id, agent, tool, kind, risk, digest, labels, createdAt, expiresAt, remindAt } = interrupt;
+    const { id, agent, tool, kind, risk, digest, labels, createdAt, expiresAt } = interrupt;
     if (interrupt.runId !== runId)
       throw mistake({ runId, interruptId: id }, `Interrupt ${id} does not belong to run ${runId}.`);
     checkNames('interrupt', [id, agent, tool, kind, digest, ...labels], [risk]);
-    checkTimes('interrupt', [createdAt, expiresAt, remindAt]);
+    checkNames('interrupt', namesIn(interrupt.deciders), []);
+    checkTimes('interrupt', [createdAt, expiresAt]);
   }
 }
+
+const namesIn = (deciders: Deciders | null): readonly string[] => [
+  ...(deciders?.people ?? []),
+  ...(deciders?.roles ?? []),
+];
 
 function mistake(details: { readonly [name: string]: string | number }, message: string): UsageError {
   return new UsageError('invalid-options', details, message);
@@ -103,11 +111,6 @@ function checkTimes(of: string, times: readonly (number | null)[]): void {
     if (time === null || Number.isSafeInteger(time)) continue;
     throw mistake({ time }, `The times of a ${of} must be whole milliseconds, not ${time}.`);
   }
-}
-
-/** Throws if these are not times of reminders. */
-export function checkReminders(...times: readonly (number | null)[]): void {
-  checkTimes('reminder', times);
 }
 
 /** Names are compared byte for byte, so every store must be able to keep them unchanged. JSON values have no such limit. */

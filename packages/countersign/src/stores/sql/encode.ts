@@ -2,6 +2,7 @@
 import type { Json } from '../../core/json.ts';
 import { eventsText } from '../../runs/port/chain.ts';
 import type { Append } from '../../runs/port/store.ts';
+import { keysOf } from '../rules/deciders.ts';
 import { outcomeOf } from '../rules/outcomes.ts';
 import { searchTextOf } from '../rules/search-text.ts';
 
@@ -39,7 +40,7 @@ export function encodeAppend(append: Append) {
       digest: interrupt.digest,
       created_at: interrupt.createdAt,
       expires_at: interrupt.expiresAt,
-      remind_at: interrupt.remindAt,
+      deciders: JSON.stringify(keysOf(interrupt.deciders)),
       labels: interrupt.labels.length === 0 ? null : JSON.stringify(interrupt.labels),
       search_text: searchTextOf(interrupt),
       card: JSON.stringify(interrupt.card),
@@ -50,8 +51,9 @@ export function encodeAppend(append: Append) {
       const flags = { edited: Number(edited), expired: Number(expired) };
       return { run_id: runId, id, settlement: JSON.stringify(settlement), outcome, ...flags };
     }),
-    progressed: progressed.map(({ id, progress, remindAt = null }) => {
-      return { run_id: runId, id, progress: progressText(progress), next_at: remindAt };
+    progressed: progressed.map(({ id, progress, deciders }) => {
+      const keys = deciders === undefined ? null : JSON.stringify(keysOf(deciders));
+      return { run_id: runId, id, progress: progressText(progress), deciders: keys };
     }),
   };
 }

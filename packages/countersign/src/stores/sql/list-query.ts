@@ -1,5 +1,6 @@
 // The lists of runs and interrupts as SQL that both SQL stores understand: pages by key, read along one index.
 import type { InterruptOutcome, InterruptQuery, RunQuery } from '../../runs/port/store.ts';
+import { askedKeys } from '../rules/deciders.ts';
 import { type Place, readPageRequest } from '../rules/page.ts';
 import { searchWords } from '../rules/search-text.ts';
 import { EXISTS } from './rows.ts';
@@ -17,6 +18,8 @@ export type Dialect = {
   readonly value: (index: number) => string;
   /** True if the interrupt `i` has the label. */
   readonly hasLabel: (label: string) => string;
+  /** True if the interrupt `i` has one of these keys, a JSON array, written so that an index finds them. */
+  readonly hasKey: (keys: string, isSettled: boolean, within: Within) => string;
   /** True if the text contains the word. */
   readonly contains: (text: string, word: string) => string;
   /** Ends a page with the row that makes it large, where rows come all at once. `order`: of the columns of the page. */
@@ -24,6 +27,9 @@ export type Dialect = {
   /** True if the interrupt `i` belongs to the run, written so that only the run's interrupts are read. */
   readonly ofRun: (runId: string) => string;
 };
+
+/** Conditions for the times and places of the list, on the columns of this table. */
+export type Within = (table: string) => readonly string[];
 
 /** How many rows a store looks at before other work of its process has its turn. A word of a search reads a long text in each. */
 export function rowsAtOnce(words: number): number {
@@ -64,16 +70,22 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect, stretch: 
   const value = (item: string | number): string => dialect.value(values.push(item));
 
   const state = query.settled === true ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
-  const conditions = [query.runId === undefined ? state : opaque(state)];
-  if (query.createdBefore !== undefined) conditions.push(`i.created_at < ${value(query.createdBefore)}`);
-  if (query.createdAfter !== undefined) conditions.push(`i.created_at > ${value(query.createdAfter)}`);
-  if (after !== undefined) {
-    const place = `(${value(after.createdAt)}, ${value(after.seq)})`;
-    conditions.push(`(i.created_at, i.seq) ${direction === 'DESC' ? '<' : '>'} ${place}`);
-  }
-  if (until !== undefined) {
-    const place = `(${value(until.createdAt)}, ${value(until.seq)})`;
-    conditions.push(`(i.created_at, i.seq) ${direction === 'DESC' ? '>=' : '<='} ${place}`);
+  const within: Within = (table) => {
+    const { createdBefore, createdAfter } = query;
+    const place = ({ createdAt, seq }: Place) => `(${value(createdAt)}, ${value(seq)})`;
+    const [later, upTo] = direction === 'DESC' ? ['<', '>='] : ['>', '<='];
+    return [
+      ...(createdBefore === undefined ? [] : [`${table}.created_at < ${value(createdBefore)}`]),
+      ...(createdAfter === undefined ? [] : [`${table}.created_at > ${value(createdAfter)}`]),
+      ...(after === undefined ? [] : [`(${table}.created_at, ${table}.seq) ${later} ${place(after)}`]),
+      ...(until === undefined ? [] : [`(${table}.created_at, ${table}.seq) ${upTo} ${place(until)}`]),
+    ];
+  };
+  const conditions = [query.runId === undefined ? state : opaque(state), ...within('i')];
+  const { deciders } = query;
+  if (deciders) {
+    const keys = value(JSON.stringify(askedKeys(deciders)));
+    conditions.push(dialect.hasKey(keys, query.settled === true, within));
   }
   for (const [column, wanted] of Object.entries({
     agent: query.agent,

@@ -14,9 +14,9 @@ import type {
   RunRecord,
   RunStatus,
   StoredEvent,
-  TakenReminder,
   UntoldInterrupt,
 } from '../../runs/port/store.ts';
+import { decidersIn } from '../rules/deciders.ts';
 import { MOST_DOUBLINGS } from '../rules/due.ts';
 import { makePage, type Place } from '../rules/page.ts';
 import { readRow } from '../rules/read-row.ts';
@@ -53,7 +53,8 @@ export type InterruptRow = {
   readonly labels: string | null;
   readonly created_at: number;
   readonly expires_at: number | null;
-  readonly remind_at: number | null;
+  /** A JSON array of keys. */
+  readonly deciders: string;
   readonly card: string;
   readonly digest: string;
   readonly progress: string | null;
@@ -66,7 +67,7 @@ export const RUN_COLUMNS: readonly string[] =
   'seq id agent status version hash started_by created_at updated_at wake_at outcome'.split(' ');
 
 export const INTERRUPT_COLUMNS: readonly string[] =
-  'seq id run_id agent tool kind risk labels created_at expires_at remind_at card digest progress settled_at settlement started_by'.split(
+  'seq id run_id agent tool kind risk labels created_at expires_at deciders card digest progress settled_at settlement started_by'.split(
     ' ',
   );
 
@@ -100,26 +101,6 @@ export type QueueRow = {
 };
 
 export const queueOf = ({ due_since, ...queue }: QueueRow): AgentQueue => ({ ...queue, dueSince: due_since });
-
-/** Written as the index has it: the request is pending and its reminder was not confirmed. */
-export const REMINDER_IS_OPEN = 'remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL';
-
-export const REMINDER_DUE_AT = 'coalesce(reminder_due_at, remind_at)';
-
-/** Makes this the next reminder. If it is null, the columns stay, except that the reminder was delivered at `deliveredAt`. */
-export const nextReminder = (nextAt: string, deliveredAt = 'reminded_at'): string => {
-  const unlessNext = (column: string, value = column) => `${column} = CASE WHEN ${nextAt} IS NULL THEN ${value} END`;
-  return `remind_at = coalesce(${nextAt}, remind_at), ${unlessNext('reminder_due_at')},
-    ${unlessNext('reminder_attempts')}, ${unlessNext('reminded_at', deliveredAt)}`;
-};
-
-export type ReminderRow = InterruptRow & { readonly attempt: number };
-
-/** Sorts them, since databases return them in any order. */
-export function remindersOf(rows: readonly ReminderRow[]): readonly TakenReminder[] {
-  const taken = mapValid(rows, (row) => ({ interrupt: interruptOf(row), attempt: row.attempt }));
-  return [...taken].sort((a, b) => (a.interrupt.remindAt ?? 0) - (b.interrupt.remindAt ?? 0));
-}
 
 /** Marks the question as untold since this time. The pauses between attempts begin again. */
 export const untoldSince = (time: string, row = ''): string =>
@@ -183,7 +164,7 @@ export function interruptOf(row: InterruptRow): InterruptRecord {
     labels: row.labels === null ? [] : JSON.parse(row.labels),
     createdAt: row.created_at,
     expiresAt: row.expires_at,
-    remindAt: row.remind_at,
+    deciders: decidersIn(JSON.parse(row.deciders)),
     card: JSON.parse(row.card),
     digest: row.digest,
     progress: row.progress === null ? null : JSON.parse(row.progress),

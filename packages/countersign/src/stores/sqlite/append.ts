@@ -1,10 +1,11 @@
 // One append on SQLite, inside a transaction that holds the write lock. It is checked before anything is written.
 import type { Append, Appended, RunStatus } from '../../runs/port/store.ts';
 import { claimAfter } from '../rules/claim.ts';
+import { STARTER } from '../rules/deciders.ts';
 import { dueAfter } from '../rules/due.ts';
 import { refusalOf } from '../rules/refusals.ts';
 import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
-import { DELETED, nextReminder, untoldSince } from '../sql/rows.ts';
+import { DELETED, untoldSince } from '../sql/rows.ts';
 import type { Job } from './connection.ts';
 
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
@@ -34,11 +35,18 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     const startedBy = before === undefined ? run.started_by : before.started_by;
     // A copy of an append has an earlier time, but people can be told only now.
     const tellAt = append.at === undefined ? now : clock();
-    for (const row of opened) prepare(OPEN).get(1, tellAt, startedBy, ...OPENED.map((column) => row[column]));
+    const keys = (deciders: string) => withStarter(deciders, startedBy);
+    for (const row of opened)
+      prepare(OPEN).get(1, tellAt, startedBy, keys(row.deciders), ...OPENED.map((column) => row[column]));
     for (const row of settled) prepare(SETTLE).get(tellAt, now, ...SETTLED.map((column) => row[column]), row.id);
-    for (const { id, progress, next_at } of progressed) prepare(PROGRESS).get({ id, progress, next_at, tellAt });
+    for (const { id, progress, deciders } of progressed)
+      prepare(PROGRESS).get({ id, progress, tellAt, deciders: deciders === null ? null : keys(deciders) });
     return { claimed: append.claim !== undefined && token === append.claim.token };
   };
+}
+
+function withStarter(deciders: string, startedBy: string | null): string {
+  return startedBy === null ? deciders : JSON.stringify([...JSON.parse(deciders), STARTER + startedBy]);
 }
 
 type Before = {
@@ -72,18 +80,18 @@ const IS_PENDING = 'SELECT 1 FROM countersign_interrupt WHERE id = ? AND run_id 
 
 // biome-ignore format: as a list of columns
 const OPENED: readonly (keyof EncodedAppend['opened'][number])[] = [
-  'id', 'run_id', 'agent', 'tool', 'kind', 'risk', 'labels', 'created_at', 'expires_at', 'remind_at', 'digest',
+  'id', 'run_id', 'agent', 'tool', 'kind', 'risk', 'labels', 'created_at', 'expires_at', 'digest',
   'search_text', 'card', 'progress',
 ];
 
-const OPEN = insertion('interrupt', ['news', 'tell_at', 'started_by', ...OPENED]);
+const OPEN = insertion('interrupt', ['news', 'tell_at', 'started_by', 'deciders', ...OPENED]);
 
 const SETTLED: readonly (keyof EncodedAppend['settled'][number])[] = ['settlement', 'outcome', 'edited', 'expired'];
 
 const SETTLE = `UPDATE countersign_interrupt SET ${untoldSince('?')}, settled_at = ?,
   ${SETTLED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 
-const PROGRESS = `UPDATE countersign_interrupt SET progress = :progress, ${nextReminder(':next_at')}, ${untoldSince(':tellAt')}
+const PROGRESS = `UPDATE countersign_interrupt SET progress = :progress, deciders = coalesce(:deciders, deciders), ${untoldSince(':tellAt')}
   WHERE id = :id`;
 
 function insertion(table: string, columns: readonly string[]): string {

@@ -1,6 +1,7 @@
 // Reads the rows of a page in stretches: SQLite answers synchronously, and a filter may pass few rows of a long history.
 import { setImmediate } from 'node:timers/promises';
 import type { InterruptQuery, RunQuery } from '../../runs/port/store.ts';
+import { askedKeys } from '../rules/deciders.ts';
 import { PageRoom, type Place, readPageRequest } from '../rules/page.ts';
 import { searchWords } from '../rules/search-text.ts';
 import { interruptsSql, rowsAtOnce, runsSql, type Sql, type Stretch } from '../sql/list-query.ts';
@@ -14,7 +15,7 @@ import {
   runSize,
 } from '../sql/rows.ts';
 import type { Job, SqliteConnection } from './connection.ts';
-import { SQLITE_DIALECT } from './statements.ts';
+import { keyIn, SQLITE_DIALECT } from './statements.ts';
 
 /** One row more than the page holds, if another page follows. */
 export function runRows(connection: SqliteConnection, query: RunQuery): Promise<readonly RunRow[]> {
@@ -34,17 +35,27 @@ export function interruptRows(connection: SqliteConnection, query: InterruptQuer
   const filtered = (stretch: Stretch) => interruptsSql(query, SQLITE_DIALECT, stretch);
   const state = query.settled === true ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
   const atOnce = rowsAtOnce(searchWords(query.search).length);
-  const { createdBefore, createdAfter } = query;
+  const { createdBefore, createdAfter, deciders } = query;
+  // The keys of the deciders say which rows are looked at, as the index of the list does otherwise.
+  const rows = deciders
+    ? { table: 'countersign_decider', state: `i.settled = ${Number(query.settled === true)} AND ${keyIn('?', 'i')}` }
+    : { table: 'countersign_interrupt', state };
   const end = (after: Place | undefined): Sql => {
     const conditions = [
-      state,
+      rows.state,
       ...(createdBefore === undefined ? [] : ['i.created_at < ?']),
       ...(createdAfter === undefined ? [] : ['i.created_at > ?']),
       ...(after ? [`(i.created_at, i.seq) ${direction === 'DESC' ? '<' : '>'} (?, ?)`] : []),
     ];
-    const bounds = [createdBefore, createdAfter, after?.createdAt, after?.seq];
+    const bounds = [
+      deciders && JSON.stringify(askedKeys(deciders)),
+      createdBefore,
+      createdAfter,
+      after?.createdAt,
+      after?.seq,
+    ];
     return {
-      text: `SELECT i.created_at, i.seq FROM countersign_interrupt i WHERE ${conditions.join(' AND ')}
+      text: `SELECT i.created_at, i.seq FROM ${rows.table} i WHERE ${conditions.join(' AND ')}
         ORDER BY i.created_at ${direction}, i.seq ${direction} LIMIT 1 OFFSET ${atOnce - 1}`,
       values: bounds.filter((bound) => bound !== undefined),
     };

@@ -25,6 +25,14 @@ function tablesVersion(database: DatabaseSync): number {
   return Number(row?.version ?? 0);
 }
 
+// A text that is not JSON would fail the whole statement.
+const keysIn = (row: 'new' | 'old'): string =>
+  `(SELECT value FROM json_each(CASE WHEN json_valid(${row}.deciders) THEN ${row}.deciders END))`;
+const keysAdded = `INSERT OR IGNORE INTO countersign_decider (key, settled, created_at, seq)
+    SELECT value, new.settled_at IS NOT NULL, new.created_at, new.seq FROM ${keysIn('new')};`;
+const keysRemoved = `DELETE FROM countersign_decider WHERE key IN ${keysIn('old')}
+    AND settled = (old.settled_at IS NOT NULL) AND created_at = old.created_at AND seq = old.seq;`;
+
 /**
  * A transaction writes every page that it touches, so the store has only the indexes that it needs. Runs are listed in
  * the order of seq. Long columns come last: a query that does not need them need not read them.
@@ -76,10 +84,7 @@ const MIGRATIONS: readonly string[] = [
     labels TEXT,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
-    remind_at INTEGER,
-    reminder_due_at INTEGER,
-    reminder_attempts INTEGER,
-    reminded_at INTEGER,
+    deciders TEXT NOT NULL,
     settled_at INTEGER,
     outcome TEXT,
     edited INTEGER,
@@ -93,8 +98,19 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX countersign_interrupt_settled ON countersign_interrupt (created_at) WHERE settled_at IS NOT NULL;
   CREATE INDEX countersign_interrupt_settled_at ON countersign_interrupt (settled_at) WHERE settled_at IS NOT NULL;
   CREATE INDEX countersign_interrupt_run ON countersign_interrupt (run_id);
-  CREATE INDEX countersign_interrupt_reminder ON countersign_interrupt (coalesce(reminder_due_at, remind_at))
-    WHERE remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL;
+
+  -- The keys of each interrupt, in the order of the lists. Triggers keep them.
+  CREATE TABLE countersign_decider (
+    key TEXT NOT NULL,
+    settled INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (key, settled, created_at, seq)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER countersign_decider_opened AFTER INSERT ON countersign_interrupt BEGIN ${keysAdded} END;
+  CREATE TRIGGER countersign_decider_changed AFTER UPDATE OF deciders, settled_at ON countersign_interrupt
+    BEGIN ${keysRemoved} ${keysAdded} END;
+  CREATE TRIGGER countersign_decider_deleted AFTER DELETE ON countersign_interrupt BEGIN ${keysRemoved} END;
 
   -- Small records beside the runs. Each write is a new row: its number is the version, and is never used twice.
   CREATE TABLE countersign_note (

@@ -5,7 +5,7 @@ import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type { Store } from '../../runs/port/store.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
-import { checkAppend, checkReminders, isStorable } from '../rules/refusals.ts';
+import { checkAppend, isStorable } from '../rules/refusals.ts';
 import { readStatsQuery } from '../rules/stats.ts';
 import { createWatchers, type StopListening, type Watchers } from '../rules/watchers.ts';
 import {
@@ -17,9 +17,7 @@ import {
   pageOfRuns,
   type QueueRow,
   queueOf,
-  type ReminderRow,
   type RunRow,
-  remindersOf,
   type UntoldRow,
   untoldOf,
 } from '../sql/rows.ts';
@@ -125,23 +123,6 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
     async queue() {
       const rows = await connection.read((prepare) => prepare(SQL.queue).all({ now: clock() }));
       return (rows as unknown as readonly QueueRow[]).map(queueOf);
-    },
-
-    async takeReminders(limit, leaseMs) {
-      // Asked first, because a write locks the file for others.
-      const due = await connection.read((prepare) => prepare(SQL.dueReminders).get({ now: clock(), limit: 1 }));
-      if (due === undefined) return [];
-      const rows = await connection.write((prepare) =>
-        prepare(SQL.takeReminders).all({ now: clock(), limit, leaseMs: Math.ceil(leaseMs) }),
-      );
-      return remindersOf(rows as unknown as readonly ReminderRow[]);
-    },
-
-    async reminded(interruptId, nextAt = null, remindAt = null) {
-      checkReminders(nextAt, remindAt);
-      await connection.write((prepare) =>
-        prepare(SQL.reminded).get({ now: clock(), id: interruptId, nextAt, remindAt }),
-      );
     },
 
     async takeUntold(limit, leaseMs) {

@@ -1,20 +1,19 @@
 // The statements of the SQLite store, except `append` and notes. Values that occur twice have names: Node before 22.20 and
 // 24.8 does not bind numbered parameters (`?1`).
-import { MOST_DOUBLINGS } from '../rules/due.ts';
 import type { Dialect } from '../sql/list-query.ts';
 import {
   DELETED,
   EXISTS,
   INTERRUPT_COLUMNS,
   isFree,
-  nextReminder,
   queueSql,
-  REMINDER_DUE_AT,
-  REMINDER_IS_OPEN,
   RUN_COLUMNS,
   takenUntold,
   toldSql,
 } from '../sql/rows.ts';
+
+/** True if this row has one of these keys, a JSON array. */
+export const keyIn = (keys: string, row: string): string => `${row}.key IN (SELECT value FROM json_each(${keys}))`;
 
 export const SQLITE_DIALECT: Dialect = {
   runs: 'countersign_run',
@@ -26,18 +25,15 @@ export const SQLITE_DIALECT: Dialect = {
   // A text that is not JSON would fail the whole statement.
   hasLabel: (label) =>
     `EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(i.labels) THEN i.labels END) WHERE value = ${label})`,
+  hasKey: (keys, isSettled, within) => {
+    const conditions = [keyIn(keys, 'd'), `d.settled = ${Number(isSettled)}`, ...within('d')];
+    return `i.seq IN (SELECT d.seq FROM countersign_decider d WHERE ${conditions.join(' AND ')})`;
+  },
   contains: (text, word) => `instr(${text}, ${word}) > 0`,
 };
 
-/** The reminders that can be taken now, the longest due first. */
-const DUE_REMINDERS = `SELECT seq FROM countersign_interrupt
-  WHERE ${REMINDER_IS_OPEN} AND ${REMINDER_DUE_AT} <= :now AND (expires_at IS NULL OR expires_at > :now)
-  ORDER BY ${REMINDER_DUE_AT} LIMIT :limit`;
-
 /** How many rows of events one statement reads. Not a parameter: SQLite compiles a statement again when its limit is bound. */
 export const EVENTS_AT_ONCE = 64;
-
-const ATTEMPTS = 'coalesce(reminder_attempts, 0)';
 
 export const SQL = {
   run: `SELECT ${RUN_COLUMNS.join(', ')} FROM countersign_run WHERE id = ? AND ${EXISTS}`,
@@ -51,13 +47,6 @@ export const SQL = {
     WHERE due_at <= :now AND ${isFree(':now')} AND (:agents IS NULL OR agent IN (SELECT value FROM json_each(:agents)))
     ORDER BY due_at LIMIT :limit`,
   queue: queueSql('countersign_run', ':now', (value) => value),
-  dueReminders: DUE_REMINDERS,
-  takeReminders: `UPDATE countersign_interrupt SET reminder_attempts = ${ATTEMPTS} + 1,
-      reminder_due_at = :now + :leaseMs * (1 << min(${ATTEMPTS}, ${MOST_DOUBLINGS}))
-    WHERE seq IN (${DUE_REMINDERS})
-    RETURNING ${INTERRUPT_COLUMNS.join(', ')}, reminder_attempts AS attempt`,
-  reminded: `UPDATE countersign_interrupt SET ${nextReminder(':nextAt', ':now')}
-    WHERE id = :id AND ${REMINDER_IS_OPEN} AND (:remindAt IS NULL OR remind_at = :remindAt)`,
   untold: 'SELECT seq FROM countersign_interrupt WHERE tell_at <= ? ORDER BY tell_at LIMIT ?',
   takeUntold: `UPDATE countersign_interrupt SET ${takenUntold('?', '?', 'min')} WHERE seq = ?
     RETURNING ${INTERRUPT_COLUMNS.join(', ')}, news`,

@@ -96,8 +96,6 @@ export class MortalProcess {
       read: (...args) => this.#read(() => store.read(...args)),
       due: (limit, agents) => this.#read(() => store.due(limit, agents)),
       // Called by a timer too.
-      takeReminders: (...args) => this.#read(() => store.takeReminders(...args)),
-      reminded: (id) => this.#read(() => store.reminded(id)),
       ...this.#untoldIn(store),
       listRuns: (query) => this.#read(() => store.listRuns(query)),
       listInterrupts: (query) => this.#read(() => store.listInterrupts(query)),

@@ -159,7 +159,6 @@ export function appendContract(check: Check): void {
     strictEqual(await store.renew('none', 'me', LONG_MS), false);
     await store.release('none', 'me');
     deepStrictEqual(await store.due(10), []);
-    deepStrictEqual(await store.takeReminders(10, LONG_MS), []);
     deepStrictEqual(await store.listRuns({ limit: 10 }), { items: [], cursor: null });
     deepStrictEqual(await store.listInterrupts({ limit: 10 }), { items: [], cursor: null });
   });

@@ -61,7 +61,7 @@ export function addition(runId: string, expectedVersion: number, given: Partial<
 export function interrupt(id: string, runId: string, given: Partial<OpenedInterrupt> = {}): OpenedInterrupt {
   return {
     ...{ id, runId, agent: 'agent', tool: 'tool', kind: 'approval', risk: null, labels: [], createdAt: 1_000 },
-    ...{ expiresAt: null, remindAt: null, card: { question: id }, digest: `digest of ${id}` },
+    ...{ expiresAt: null, deciders: null, card: { question: id }, digest: `digest of ${id}` },
     ...given,
   };
 }

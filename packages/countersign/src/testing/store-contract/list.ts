@@ -121,6 +121,60 @@ export function listContract(check: Check): void {
     }
   });
 
+  check('requests are found by their deciders, in pages, also after these change', async ({ store }) => {
+    const who = (people: string, roles = '') => ({ people: people.split(' '), roles: roles ? [roles] : [] });
+    const all: Readonly<Record<string, OpenedInterrupt['deciders']>> = {
+      a: who('ann'),
+      b: null,
+      c: who('ben', 'board'),
+      d: who("o'neil ann", 'board'),
+      e: { people: [], roles: ['p:ann', '*'] },
+    };
+    const opened = Object.entries(all).map(([id, deciders], createdAt) => {
+      return interrupt(id, 'run', { deciders, createdAt, labels: id === 'd' ? ['red'] : [] });
+    });
+    await store.append(
+      creation('run', { create: { id: 'run', agent: 'agent', startedBy: 'sue' }, status: 'waiting', opened }),
+    );
+    await pausedRun(store, 'other', [interrupt('f', 'other', { createdAt: 9 })]);
+    deepStrictEqual((await store.interrupt('c'))?.deciders, all.c);
+    deepStrictEqual((await store.interrupt('b'))?.deciders, null);
+    deepStrictEqual((await store.interrupt('e'))?.deciders, all.e);
+    const look = async (query: Partial<InterruptQuery>, expected: string): Promise<void> => {
+      for (const limit of [1, 2, 50])
+        strictEqual((await listed(store, query, limit)).join(''), expected, `${limit} ${text(query)}`);
+      const newest = await listed(store, { ...query, order: 'newest' }, 2);
+      strictEqual(newest.join(''), [...expected].reverse().join(''), `newest ${text(query)}`);
+    };
+    const none = { people: [], roles: [] };
+    await look({ deciders: none }, 'bf');
+    await look({ deciders: { people: ['ann'], roles: [] } }, 'abdf');
+    await look({ deciders: { people: ['ann', 'ben'], roles: ['board'] } }, 'abcdf');
+    await look({ deciders: { people: [], roles: ['ann', 'boar'] } }, 'bf');
+    await look({ deciders: { people: ['*', 'p:ann', 's:sue', 'sue'], roles: [] } }, 'bf');
+    await look({ deciders: { people: ['ann'], roles: [] }, label: 'red' }, 'd');
+    await look({ deciders: { people: ['ann'], roles: [] }, createdAfter: 0, createdBefore: 9 }, 'bd');
+    await look({ deciders: { people: ['ann'], roles: [] }, runId: 'run' }, 'abd');
+    await look({ deciders: { people: ['ann'], roles: [] }, settled: true }, '');
+    await look({ deciders: { ...none, startedBy: 'sue' } }, 'abcde');
+    await look({ deciders: { people: ['ann'], roles: [], startedBy: 'eve' } }, 'ad');
+
+    const progressed = [
+      { id: 'a', progress: 1, deciders: { people: ['cara'], roles: [] } },
+      { id: 'b', progress: 1 },
+      { id: 'c', progress: 1, deciders: null },
+    ];
+    await store.append(addition('run', 1, { status: 'waiting', progressed }));
+    await look({ deciders: { people: ['ann'], roles: [] } }, 'bcdf');
+    await look({ deciders: { people: ['cara'], roles: [], startedBy: 'eve' } }, 'a');
+    await look({ deciders: { ...none, startedBy: 'sue' } }, 'abcde');
+    await store.append(addition('run', 2, { status: 'done', ...settling(null, 'a', 'b', 'c', 'd', 'e') }));
+    await look({ deciders: { people: ['cara', 'ann'], roles: [] } }, 'f');
+    await look({ deciders: { people: ['cara', 'ann'], roles: [] }, settled: true }, 'abcd');
+    strictEqual(await store.delete('run'), true);
+    await look({ deciders: { people: ['cara', 'ann'], roles: [], startedBy: 'sue' }, settled: true }, '');
+  });
+
   check('requests are found by the words in them', async ({ store }) => {
     const all: Readonly<Record<string, Partial<OpenedInterrupt>>> = {
       a: {

@@ -30,7 +30,7 @@ export function namesContract(check: Check): void {
       // Each run has one or two interrupts, and every second one has labels.
       const asked = [`q ${name}`, `more ${name}`].slice(index % 2);
       const labels = index % 2 === 0 ? [name, 'all', name] : [];
-      const times = { createdAt: index, expiresAt: index % 2 === 0 ? null : index, remindAt: index };
+      const times = { createdAt: index, expiresAt: index % 2 === 0 ? null : index };
       const fields = { agent: name, tool: name, kind: name, risk: 'high', digest: name, labels, ...times } as const;
       return creation(runId, {
         ...{ create: { id: runId, agent: name, startedBy: index % 3 === 0 ? null : name }, hash: name, outcome: name },

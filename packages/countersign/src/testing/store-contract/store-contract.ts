@@ -8,7 +8,6 @@ import { listContract } from './list.ts';
 import { momentContract } from './moment.ts';
 import { namesContract } from './names.ts';
 import { notesContract } from './notes.ts';
-import { remindersContract } from './reminders.ts';
 import { statsContract } from './stats.ts';
 import { untoldContract } from './untold.ts';
 import { watchContract } from './watch.ts';
@@ -40,7 +39,6 @@ export function storeContract(make: () => Promise<StoreUnderTest>, { describe, t
   describe('JSON, byte for byte', () => jsonContract(check));
   describe('claims and due runs', () => claimContract(check));
   describe('deleting', () => deleteContract(check));
-  describe('reminders', () => remindersContract(check));
   describe('untold questions', () => untoldContract(check));
   describe('lists', () => listContract(check));
   describe('notes', () => notesContract(check));

@@ -41,7 +41,7 @@ export function untoldContract(checkAny: Check): void {
   });
 
   check('taking a question returns it as it is, and does not change it', async ({ store }) => {
-    const shown = { tool: 'pay', risk: 'high', labels: ['b', 'a'], remindAt: 7, card: { to: ['ann'] } } as const;
+    const shown = { tool: 'pay', risk: 'high', labels: ['b', 'a'], card: { to: ['ann'] } } as const;
     const create = { id: 'run', agent: 'agent', startedBy: 'ann' };
     await store.append(creation('run', { create, status: 'waiting', opened: [interrupt('question', 'run', shown)] }));
     const before = await store.interrupt('question');

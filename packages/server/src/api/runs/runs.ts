@@ -36,7 +36,7 @@ export function runEndpoints({ ai, access, log }: Services) {
       query: RunQueryShape,
       answers: { 200: { description: 'A page of runs.', shape: pageOf(RunSummaryShape) } },
       handle: async ({ query: { cursor, limit = 50, startedBy, status, agent, order, search }, person }) => {
-        const only = await access.ownOnly(person, 'runs');
+        const only = access.ownRuns(person);
         if (only !== undefined && startedBy !== undefined && startedBy !== only)
           return json({ items: [], cursor: null });
         const filters = defined({ status, agent, order, startedBy: only ?? startedBy });

@@ -13,7 +13,6 @@ export function sampleNotice(to: string, key: string, { sampleTitle, sampleMessa
     labels: [],
     createdAt: Date.now(),
     expiresAt: null,
-    remindAt: null,
     digest: '',
     settledAt: null,
     title: sampleTitle,
