@@ -35,6 +35,8 @@ export type {
   Context,
   InterruptConfig,
   PolicyConfig,
+  PolicyFor,
+  PolicyRequest,
   Rule,
   Tool,
   ToolConfig,
