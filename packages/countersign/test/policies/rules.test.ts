@@ -80,6 +80,26 @@ test('a deny rule beats all others and refuses the call; an allow rule removes n
   expect(JSON.stringify(response.messages)).toContain('Not today.');
 });
 
+test('without a store, an edit meets the rules for the edited input', async () => {
+  const rules: readonly Rule[] = [
+    { tool: 'pay' },
+    { where: [{ field: 'amount', above: 100 }], policy: BOSS },
+    { where: [{ field: 'amount', above: 1_000 }], then: 'deny', reason: 'Too much.' },
+  ];
+  const { response, ai, pay, paid } = await asked(rules);
+  const edited = (amount: number) =>
+    ai.generate({
+      tools: [pay],
+      messages: travelled(response.messages),
+      resume: { approve: pay.approve(only(response.interrupts), { edit: { amount } }) },
+    });
+  await expect(edited(101)).rejects.toMatchObject({ code: 'invalid-resume' });
+  await expect(edited(1_001)).rejects.toThrow('Too much.');
+  expect(paid).toEqual([]);
+  await edited(100);
+  expect(paid).toEqual([{ amount: 100 }]);
+});
+
 test('a policy that the tool names joins that of a rule; what else it asks is kept', async () => {
   const rules = [{ tool: 'pay', policy: BOSS }] as const;
   expect(await policiesOf(rules, { needsApproval: { policy: 'four eyes' } })).toMatchObject([
