@@ -47,7 +47,7 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
     ? recorded(subAgent.past, options)
     : loadMessages(withSystem(options));
   // Inside a stored run, decisions were checked before they were recorded.
-  const known = subAgent ? undefined : { tools: driver.tools, defined: settings.tools };
+  const known = subAgent ? undefined : { tools: driver.tools, defined: settings.tools, driver };
   const resume = decisionsOf(options);
   const { matched: decisions } = await checkResume(state, resume, known);
   const { prompt } = options;

@@ -1,7 +1,7 @@
 // Resuming: decisions are checked as a whole, then recorded as facts. Nothing runs here.
 
 import { mayDecide } from '../core/authority/may-decide.ts';
-import { ANYONE, isPlain } from '../core/authority/policy.ts';
+import { ANYONE, isPlain, type Policies } from '../core/authority/policy.ts';
 import { tally } from '../core/authority/tally.ts';
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
@@ -28,7 +28,8 @@ import {
 import type { State } from '../core/run/state.ts';
 import { hasSubAgent, isSubAgentInDoubt } from '../core/run/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
-import type { Run } from './run.ts';
+import { judgeEdit } from './call/judge-edit.ts';
+import type { Driver, Run } from './run.ts';
 import { limitedSchema } from './tool/data-schema.ts';
 import type { ToolDefinition } from './tool/definition.ts';
 import { asSchema } from './tool/schema.ts';
@@ -42,6 +43,8 @@ export type KnownTools = {
   readonly tools: Tools;
   readonly defined: Tools;
   readonly bounds?: ReadonlyMap<string, EditBound | undefined>;
+  /** Without a store: who asks the gate about edits. */
+  readonly driver?: Driver;
 };
 
 /** Throws one error with every fault. Without `known` tools, the decisions were checked before they were recorded. */
@@ -55,8 +58,10 @@ export async function checkResume(
     matchDecisions(state.turn, decisions, (ref) => state.refs.has(ref), boundOf);
   const { matched, leaves, faults } = match(known ? undefined : recordedBound);
   const checked = known ? await Promise.all(leaves.map((leaf) => checkLeaf(leaf, known.tools, known.defined))) : [];
-  const uncounted = known && !known.bounds ? uncountedVotes(decisions, leaves) : [];
-  const all = [...faults, ...checked.flat(), ...uncounted];
+  const misfits = [...faults, ...checked.flat()];
+  const isCountedHere = known && !known.bounds && misfits.length === 0;
+  const uncounted = isCountedHere ? await uncountedVotes(decisions, leaves, known) : [];
+  const all = [...misfits, ...uncounted];
   if (all.length > 0) throw invalidResume(all);
   const bounds = known ? await boundEdits(leaves, known) : NO_EDITS;
   return bounds.size > 0 ? match((where) => bounds.get(where)) : { matched, leaves };
@@ -65,22 +70,47 @@ export async function checkResume(
 const NOTHING = { matched: [], leaves: [] };
 const NO_EDITS: ReadonlyMap<string, EditBound> = new Map();
 
-/** Without a store, a decision is one vote without roles, and it is not known who asked. */
-function uncountedVotes({ entries }: Decisions, leaves: readonly Leaf[]): readonly DecisionFault[] {
+/** Without a store, a decision is one vote without roles, and it is not known who asked. An edit must satisfy its own policies too. */
+async function uncountedVotes(
+  { entries }: Decisions,
+  leaves: readonly Leaf[],
+  known: KnownTools,
+): Promise<readonly DecisionFault[]> {
   const parts = new Map(entries.map(({ where, part }) => [where, part]));
-  return leaves.flatMap(({ call, decision, where }): readonly DecisionFault[] => {
-    const { policies, requesters = [] } = call.phase.at === 'waiting' ? call.phase.interrupt : { policies: undefined };
-    if (!policies || isPlain(policies) || parts.get(where)?.metadata?.counted === true) return [];
-    const { by = null, type } = decision;
-    const vote = { by, decision: { type } };
-    const ballot = { votes: [vote], requesters: [...requesters, ...(by === null ? [] : [by])] };
-    const verdict = mayDecide(policies, ballot, vote);
-    const isShort = tally(policies, ballot, call.input).status === 'waiting';
-    const problem = verdict.ok ? (isShort ? 'Its policy asks for more votes.' : undefined) : verdict.why;
-    return problem === undefined
-      ? []
-      : [{ where, problem: `${call.name} (${call.ref}): ${problem} ${COUNTED_IN_RUNS}` }];
-  });
+  const faults: DecisionFault[] = [];
+  for (const leaf of leaves) {
+    const { call, where } = leaf;
+    // The stored run around this `generate` has counted it.
+    if (call.phase.at !== 'waiting' || parts.get(where)?.metadata?.counted === true) continue;
+    const problem = await whyUncounted(leaf, call.phase.interrupt, known);
+    if (problem !== undefined) faults.push({ where, problem: `${call.name} (${call.ref}): ${problem}` });
+  }
+  return faults;
+}
+
+async function whyUncounted(
+  { call, path, decision }: Leaf,
+  { policies, requesters = [] }: Interrupt,
+  { tools, defined, driver }: KnownTools,
+): Promise<string | undefined> {
+  const { by = null, type } = decision;
+  const vote = { by, decision: { type } };
+  const ballot = { votes: [vote], requesters: [...requesters, ...(by === null ? [] : [by])] };
+  const whyNot = (counted: Policies, input: Json): string | undefined => {
+    if (isPlain(counted)) return undefined;
+    const verdict = mayDecide(counted, ballot, vote);
+    if (!verdict.ok) return `${verdict.why} ${COUNTED_IN_RUNS}`;
+    const isShort = tally(counted, ballot, input).status === 'waiting';
+    return isShort ? `Its policy asks for more votes. ${COUNTED_IN_RUNS}` : undefined;
+  };
+  const problem = whyNot(policies, call.input);
+  const isEdit = decision.type === 'approve' || decision.type === 'restart';
+  const input = isEdit ? decision.input : undefined;
+  if (problem !== undefined || input === undefined || !driver) return problem;
+  const tool = subAgentTools(path, tools)?.get(call.name) ?? defined.get(call.name);
+  const edited = await judgeEdit(driver, tool, call, input, requesters);
+  if (!edited.ok) return edited.why;
+  return edited.judged.then === 'ask' ? whyNot(edited.judged.governed.policies, input) : undefined;
 }
 
 const COUNTED_IN_RUNS = 'Votes are counted in stored runs: use an agent with a store';

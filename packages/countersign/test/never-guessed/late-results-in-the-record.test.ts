@@ -1,5 +1,7 @@
 // How the record decides whether a late result still counts.
+
 import { expect, test } from 'vitest';
+import { ANYONE } from '../../src/core/authority/policy.ts';
 import { type Bound, type Decision, event, type Interrupt, type RunEvent } from '../../src/core/run/event.ts';
 import { fold, type State } from '../../src/core/run/state.ts';
 import { isAwaited, type LateResult, lateResults, underWay } from '../../src/runs/driving/late-results.ts';
@@ -35,7 +37,7 @@ function lateIn(known: State, settled: RunEvent): LateResult {
 
 /** Puts the payment in doubt. */
 function doubted(state: State, callId: string, id: string, asked: Bound = {}): State {
-  const interrupt: Interrupt = { id, kind: 'unknown-outcome', payload: true, ...asked };
+  const interrupt: Interrupt = { id, kind: 'unknown-outcome', payload: true, policies: ANYONE, ...asked };
   return fold(state, event({ type: 'call-interrupted', callId, interrupt }));
 }
 function decided(state: State, callId: string, interruptId: string, decision: Decision): State {

@@ -1,5 +1,7 @@
 // Which events may still be recorded after another process wrote first.
+
 import { expect, test } from 'vitest';
+import { ANYONE } from '../../src/core/authority/policy.ts';
 import type { Json } from '../../src/core/json.ts';
 import { event, type RunEvent } from '../../src/core/run/event.ts';
 import { fold, type State } from '../../src/core/run/state.ts';
@@ -26,7 +28,11 @@ async function begun() {
 }
 
 const asked = (callId: string): RunEvent =>
-  event({ type: 'call-interrupted', callId, interrupt: { id: 'more', kind: 'interrupt', payload: true } });
+  event({
+    type: 'call-interrupted',
+    callId,
+    interrupt: { id: 'more', kind: 'interrupt', payload: true, policies: ANYONE },
+  });
 const committed = (callId: string): RunEvent => event({ type: 'call-committed', callId });
 const held = (callId: string): RunEvent => event({ type: 'call-held', callId, inner: [] });
 

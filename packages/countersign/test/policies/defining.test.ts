@@ -12,6 +12,12 @@ describe('a policy that nobody can satisfy is refused', () => {
     ['too few people', { quorum: [{ of: { people: ['anna'] }, count: 2 }] }, 'at most 1'],
     ['nobody', { deciders: { people: [] } }, 'names no people'],
     ['an unknown field', { decider: 'anna' } as PolicyConfig, 'no decider'],
+    ['a deadline that approves in place of a quorum', { ...TWO, onExpiry: 'approve' }, 'in place of a quorum'],
+    [
+      'a deadline that approves in place of a signature',
+      { deciders: { roles: ['finance'] }, signed: 'passkey', onExpiry: 'approve' },
+      'in place of a signature',
+    ],
     ['an invalid time', { expireAfter: 'soon' as never }, 'expireAfter'],
   ])('%s', (_name, config, problem) => {
     expect(() => define(config, ['finance'])).toThrow(problem);
@@ -30,7 +36,7 @@ test.each(PLACES)('a policy can be defined after its tool, but before the first 
     expect(await types('early')).toEqual(['user-spoke', 'run-failed']);
   }
   expect(ai.definePolicy('payments', TWO)).toBe('payments');
-  expect((await ask()).policy).toMatchObject({ name: 'payments' });
+  expect((await ask()).policies).toMatchObject([{ name: 'payments' }]);
   expect(() => ai.definePolicy('payments', TWO)).toThrow('defined already');
 });
 
@@ -43,7 +49,7 @@ test.each<[string, unknown]>([
 ])('a policy %s asks with a warning, and nobody can approve', async (_name, policy) => {
   const { runs, ask, paid, types } = openBank({ needsApproval: () => ({ policy: policy as PolicyConfig }) });
   const card = await ask();
-  expect(card.policy?.warnings).toHaveLength(1);
+  expect(card.policies[0].warnings).toHaveLength(1);
   await expect(runs.decide(card, 'approve', { by: 'anna' })).rejects.toMatchObject({ code: 'not-allowed' });
   expect({ paid, last: (await types()).at(-1) }).toEqual({ paid: [], last: 'call-interrupted' });
 });
@@ -52,7 +58,7 @@ test('deciders are found when the call asks, from its input', async () => {
   const deciders = ({ amount }: { readonly amount: number }) => ({ people: [amount > 5 ? 'anna' : 'ben'] });
   const { runs, ask, paid } = openBank({ needsApproval: { policy: { deciders } } });
   const card = await ask();
-  expect(card.policy).toEqual({ deciders: { people: ['anna'] } });
+  expect(card.policies).toEqual([{ deciders: { people: ['anna'] } }]);
   await expect(runs.decide(card, 'approve', { by: 'ben' })).rejects.toMatchObject({ code: 'not-allowed' });
   await runs.decide(card, 'approve', { by: 'anna' });
   await runs.wait('run');
@@ -62,7 +68,7 @@ test('deciders are found when the call asks, from its input', async () => {
 test('a group with too few members is a warning on the card', async () => {
   const people = { membersOf: () => ['anna'] };
   const { ask } = openBank({ people, store: memoryStore() });
-  expect((await ask()).policy?.warnings).toEqual(['2 votes are needed, and only 1 people are in: finance.']);
+  expect((await ask()).policies[0].warnings).toEqual(['2 votes are needed, and only 1 people are in: finance.']);
 });
 
 test('the times of a policy are those of the request, unless the request has its own', async () => {
@@ -88,7 +94,7 @@ test('a doubt about an approved call is decided by the same policy', async () =>
   await runs.drive('run');
   await runs.settled();
   const doubt = await pending();
-  expect(doubt).toMatchObject({ kind: 'unknown-outcome', policy: TWO });
+  expect(doubt).toMatchObject({ kind: 'unknown-outcome', policies: [TWO] });
   expect(await runs.decide(doubt, 'approve', { by: 'anna' })).toMatchObject({ status: 'waiting' });
   await runs.decide(doubt, 'approve', { by: 'ben' });
   await runs.wait('run');

@@ -12,7 +12,7 @@ describe.each(PLACES)('a request with a policy (%s)', (place) => {
   test('one vote waits, the second settles, and the call runs once', async () => {
     const { runs, ask, paid, pending, types } = openBank({ place });
     const card = await ask();
-    expect(card).toMatchObject({ policy: TWO, progress: { votes: [], missing: [{ count: 2 }], round: 1 } });
+    expect(card).toMatchObject({ policies: [TWO], progress: { votes: [], missing: [{ count: 2 }], round: 1 } });
     const first = await runs.decide(card, 'approve', { by: 'anna', channel: 'inbox', note: 'fine', seenForMs: 900 });
     expect(first).toMatchObject({
       status: 'waiting',
@@ -147,10 +147,10 @@ test('a condition on the edited input adds a group', async () => {
   expect(paid).toEqual([{ amount: 500, currency: 'EUR' }]);
 });
 
-test('a request without a policy records the same events as ever', async () => {
+test('a request that anyone may decide records the decision alone', async () => {
   const { runs, ask, types } = openBank({ needsApproval: () => ({ message: 'Pay?' }) });
   const card = await ask();
-  expect(card).toMatchObject({ policy: null, progress: null });
+  expect(card).toMatchObject({ policies: [{}], progress: null });
   const decided = await runs.decide(card.id, 'approve', { by: 'anyone' });
   expect(decided).toMatchObject({ status: 'settled' });
   expect(decided).not.toHaveProperty('votes');

@@ -1,5 +1,5 @@
 // A call that asks again: the permissions and answers of its first question do not apply to the next one.
-import { countersign, memoryStore, z } from 'countersign';
+import { countersign, memoryStore, type PolicyFor, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { APPROVAL, type ChatRouteOptions, chatRoute } from 'countersign/ui';
@@ -7,11 +7,15 @@ import { expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 
 /** A chat with a payment that waits for approval; once approved, its body asks the boss. */
-async function asked(route: Omit<ChatRouteOptions, 'authorize'> = {}, store: Store = memoryStore()) {
+async function asked(
+  route: Omit<ChatRouteOptions, 'authorize'> = {},
+  store: Store = memoryStore(),
+  policyFor: PolicyFor = () => undefined,
+) {
   const model = scriptedModel(({ messages }) =>
     messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: 'pay', ref: 'c1', input: { amount: 900 } }] },
   );
-  const ai = countersign({ store, model, retry: false });
+  const ai = countersign({ store, model, retry: false, policyFor });
   const paid: number[] = [];
   const pay = ai.defineTool(
     { name: 'pay', description: 'Pays.', inputSchema: z.object({ amount: z.number() }), needsApproval: true },
@@ -42,6 +46,9 @@ async function asked(route: Omit<ChatRouteOptions, 'authorize'> = {}, store: Sto
   return { runs: ai.runs, paid, post, load, first, second: `${first}/2` };
 }
 
+/** Anyone may approve the payment, and only the boss answers the question of its body. */
+const bossAnswers: PolicyFor = ({ kind }) => (kind === 'approval' ? undefined : { deciders: { people: ['boss'] } });
+
 test('only a permitted person decides a question that appears while a post is handled', async () => {
   const real = memoryStore();
   const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -57,8 +64,7 @@ test('only a permitted person decides a question that appears while a post is ha
       return loaded;
     },
   });
-  const mayDecide: ChatRouteOptions['mayDecide'] = ({ kind }) => kind === 'approval';
-  const { runs, paid, post, first, second } = await asked({ mayDecide }, store);
+  const { runs, paid, post, first, second } = await asked({}, store, bossAnswers);
   holds = true;
   const answering = post({ decisions: [{ interruptId: second, decision: { type: 'approve' } }] });
   // The chat was loaded, and the question appears now.
@@ -108,8 +114,7 @@ test('a page that posts before it has seen the next question receives that quest
 });
 
 test('an approval card does not accept the answer to a question that was not asked yet', async () => {
-  const mayDecide: ChatRouteOptions['mayDecide'] = ({ kind }) => kind === 'approval';
-  const { runs, paid, post, first } = await asked({ mayDecide });
+  const { runs, paid, post, first } = await asked({}, memoryStore(), bossAnswers);
   for (const decision of [
     { type: 'restart', resumed: { boss: true } },
     { type: 'respond', output: 'paid' },

@@ -182,7 +182,8 @@ for (const stored of [true, false])
       const server = await serveChat({
         script: [PAY, 'Paid.'],
         ...kind,
-        route: { authorize: () => ({ id: 'ada' }), mayDecide: () => false },
+        route: { authorize: () => ({ id: 'ada' }) },
+        policyFor: () => ({ deciders: { people: ['boss'] } }),
       });
       const client = createClient(6, { api: server.url, id: 'chat-1' });
       await client.say('Pay bob 500');

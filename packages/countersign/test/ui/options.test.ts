@@ -9,9 +9,8 @@ const agent = countersign({ store: memoryStore() }).defineAgent({ name: 'teller'
 const route = (options: object) => chatRoute(agent, { demo: true, ...options } as ChatRouteOptions);
 
 test.each([
-  [{ mayDecides: () => false }, '`chatRoute` has no option mayDecides (it takes '],
+  [{ mayDecide: () => false }, '`chatRoute` has no option mayDecide (it takes '],
   [{ origins: [] }, '`chatRoute` has no option origins (it takes '],
-  [{ mayDecide: 'finance' }, '`mayDecide` of `chatRoute` must be a function, not "finance".'],
   [{ mayRead: true }, '`mayRead` of `chatRoute` must be a function'],
   [{ whilePending: 'refused' }, '`whilePending` of `chatRoute` must be one of cancel, refuse'],
   [{ sealExpiresInMs: '60000' }, '`sealExpiresInMs` of `chatRoute` must be a number of milliseconds above 0'],

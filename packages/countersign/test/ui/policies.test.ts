@@ -1,4 +1,5 @@
-// `mayRead` and `mayDecide` of a chat route: only `true` lets a person read or decide, synchronously or not.
+// Who may read and decide in a chat: `mayRead` lets a person read only if it returns `true`, and policies say who decides.
+import type { PolicyFor } from 'countersign';
 import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';
 import { createClient } from './client.ts';
@@ -14,65 +15,68 @@ const noes: readonly [string, () => unknown][] = [
   ['throws', () => Promise.reject(new Error('The directory is down.'))],
 ];
 
+/** Ada decides up to 500, and the boss decides more. */
+const upTo500: PolicyFor = ({ input }) => ({
+  deciders: { people: [(input as { amount: number }).amount <= 500 ? 'ada' : 'boss'] },
+});
+
 for (const stored of [true, false])
   describe(stored ? 'with a store' : 'sealed', () => {
-    async function asked(mayDecide: ChatRouteOptions['mayDecide']) {
-      const faults: unknown[] = [];
+    async function asked(policyFor: PolicyFor | undefined, route: ChatRouteOptions = {}) {
       const server = await serveChat({
         script: [PAY, 'Paid.'],
         ...(!stored && { store: false }),
-        route: { ...(mayDecide && { mayDecide }), onFault: (error) => faults.push(error) },
+        ...(policyFor && { policyFor }),
+        route,
       });
       const client = createClient(6, { api: server.url, id: 'chat-1' });
       await client.say('Pay bob 500');
       const [card] = client.cards;
-      const decisions = [{ interruptId: card.id, decision: { type: 'approve' } }];
-      const approve = () => post(server.url, { id: 'chat-1', messages: client.state.messages, decisions });
-      return { ...server, faults, card, approve, messages: client.state.messages };
+      const { messages } = client.state;
+      const decide = (decision: object, user = 'ada') =>
+        post(server.url, { id: 'chat-1', messages, decisions: [{ interruptId: card.id, decision }] }, { user });
+      return { ...server, card, decide };
     }
 
-    test.each(noes)('if mayDecide %s, a decision is rejected and the call still waits', async (how, mayDecide) => {
-      const { ledger, card, approve, faults } = await asked(mayDecide as () => boolean);
+    test.each<[string, () => unknown]>([
+      ['names another person', () => ({ deciders: { people: ['boss'] } })],
+      ['names another role', async () => ({ deciders: { roles: ['finance'] } })],
+      ['names a policy that is not defined', () => 'payments'],
+      ['throws', () => Promise.reject(new Error('The directory is down.'))],
+    ])('if policyFor %s, a decision is rejected and the call still waits', async (_how, policyFor) => {
+      const { ledger, card, decide } = await asked(policyFor as PolicyFor);
       expect(card.mayDecide).toBe(false);
-      expect((await approve()).status).toBe(403);
+      expect((await decide({ type: 'approve' })).status).toBe(403);
       expect(ledger).toEqual([]);
-      expect(faults.length > 0).toBe(how === 'throws');
     });
 
-    test('mayDecide sees the edited input that would run', async () => {
-      const upTo500: ChatRouteOptions['mayDecide'] = ({ input }) => (input as { amount: number }).amount <= 500;
-      const { url, ledger, card, approve, messages } = await asked(upTo500);
+    test('an edit beyond the limit of a person does not run', async () => {
+      const { ledger, card, decide } = await asked(upTo500);
       expect(card.mayDecide).toBe(true);
-      const edited = (amount: number) =>
-        post(url, {
-          id: 'chat-1',
-          messages,
-          decisions: [{ interruptId: card.id, decision: { type: 'approve', edit: { to: 'bob', amount } } }],
-        });
-      const refused = await edited(900);
-      expect([refused.status, JSON.parse(refused.text).code]).toEqual([403, 'not-allowed']);
+      await decide({ type: 'approve', edit: { to: 'bob', amount: 900 } });
       expect(ledger).toEqual([]);
-      if (stored) expect((await edited(400)).status).toBe(200);
-      else expect((await approve()).status).toBe(200);
-      expect(ledger).toEqual([{ to: 'bob', amount: stored ? 400 : 500 }]);
+    });
+
+    test('a person whom the policy names approves', async () => {
+      const { ledger, decide } = await asked(upTo500);
+      expect((await decide({ type: 'approve' })).status).toBe(200);
+      expect(ledger).toEqual([{ to: 'bob', amount: 500 }]);
     });
 
     test('a person without permission learns nothing about the faults of a decision', async () => {
-      const { url, card, messages } = await asked(() => false);
+      const { decide } = await asked(() => ({ deciders: { people: ['boss'] } }));
       for (const decision of [
         { type: 'respond', output: 1 },
         { type: 'approve', edit: { amount: 'many' } },
-      ]) {
-        const refused = await post(url, { id: 'chat-1', messages, decisions: [{ interruptId: card.id, decision }] });
-        expect(refused.status).toBe(403);
-      }
+      ])
+        expect((await decide(decision)).status).toBe(403);
     });
 
-    test('mayDecide can say yes asynchronously', async () => {
-      const { ledger, card, approve } = await asked(async ({ tool }, { id }) => tool === 'transfer' && id === 'ada');
-      expect(card.mayDecide).toBe(true);
-      expect((await approve()).status).toBe(200);
-      expect(ledger).toEqual([{ to: 'bob', amount: 500 }]);
+    test('a session that may not decide is refused, also where anyone may decide', async () => {
+      const { ledger, card, decide } = await asked(undefined, { authorize: () => ({ id: 'ada', mayDecide: false }) });
+      expect(card.mayDecide).toBe(false);
+      expect((await decide({ type: 'approve' })).status).toBe(403);
+      expect(ledger).toEqual([]);
     });
   });
 
@@ -85,8 +89,8 @@ test.each(noes)('if mayRead %s, the chat does not exist', async (_, mayRead) => 
 });
 
 test('a loaded chat says whether the reader may decide each card', async () => {
-  const mayDecide: ChatRouteOptions['mayDecide'] = async (_, { id }) => id === 'boss';
-  const { url } = await serveChat({ script: [PAY, 'Paid.'], route: { mayDecide, mayRead: async () => true } });
+  const policyFor: PolicyFor = async () => ({ deciders: { people: ['boss'] } });
+  const { url } = await serveChat({ script: [PAY, 'Paid.'], policyFor, route: { mayRead: async () => true } });
   await createClient(6, { api: url, id: 'chat-1' }).say('Pay bob 500');
   for (const user of ['ada', 'boss']) {
     const { messages } = JSON.parse((await get(`${url}/chat-1`, { user })).text);

@@ -1,5 +1,7 @@
 // A table of the decisions in a post: a part in the browser, the pending question, the decision.
+
 import { expect, test } from 'vitest';
+import { ANYONE } from '../../src/core/authority/policy.ts';
 import type { PendingCard } from '../../src/runs/requests/card.ts';
 import { readPost } from '../../src/ui/http/post.ts';
 import { postedDecisions } from '../../src/ui/http/posted-decisions.ts';
@@ -8,7 +10,7 @@ const KEY = 'chat-1:call_1';
 
 function pending(kind: PendingCard['kind'], path?: readonly string[]): ReadonlyMap<string, PendingCard> {
   const part = { toolRequest: { name: 'pay', ref: 'c1', input: {} }, ...(path && { metadata: { path } }) };
-  const interrupt = { id: 'call_1', kind, payload: true };
+  const interrupt = { id: 'call_1', kind, payload: true, policies: ANYONE };
   return new Map([[KEY, { id: 'call_1', part, tool: 'pay', kind, input: {}, payload: true, interrupt }]]);
 }
 
@@ -94,7 +96,7 @@ test.each([
   ['no question', [], { decisions: [], problems: ['chat-1:c1/2'] }],
 ])('if a call asks again, an output belongs to %s that the message shows', (_name, shown, expected) => {
   const part = { toolRequest: { name: 'pay', ref: 'c1', input: {} }, metadata: { pauses: 2 } };
-  const interrupt = { id: 'c1/2', kind: 'interrupt', payload: true } as const;
+  const interrupt = { id: 'c1/2', kind: 'interrupt', payload: true, policies: ANYONE } as const;
   const card = { id: 'c1/2', part, tool: 'pay', kind: interrupt.kind, input: {}, payload: true, interrupt };
   const cards = shown.map((id) => {
     const key = `chat-1:${id}`;

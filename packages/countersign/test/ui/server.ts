@@ -19,6 +19,7 @@ type Options = {
   readonly script: readonly ScriptStep[] | Extract<ScriptStep, (...given: never) => unknown>;
   readonly store?: CountersignOptions['store'] | false;
   readonly route?: ChatRouteOptions;
+  readonly policyFor?: CountersignOptions['policyFor'];
   /** Awaited after the money has moved. */
   readonly whilePaying?: () => Promise<void>;
 };
@@ -26,9 +27,9 @@ type Options = {
 export type TestServer = Awaited<ReturnType<typeof serveChat>>;
 
 /** Tools: `transfer` needs approval above 100, `ask` is a question, `look` just runs. The header `x-user` names the user. */
-export async function serveChat({ script, store = memoryStore(), route, whilePaying }: Options) {
+export async function serveChat({ script, store = memoryStore(), route, policyFor, whilePaying }: Options) {
   const model = scriptedModel(script);
-  const ai = countersign({ model, retry: false, ...(store !== false && { store }) });
+  const ai = countersign({ model, retry: false, ...(policyFor && { policyFor }), ...(store !== false && { store }) });
   const ledger: { readonly to: string; readonly amount: number }[] = [];
   const transfer = ai.defineTool(
     {

@@ -26,16 +26,16 @@ test('an edit that does not settle begins the next round, and a card of its own'
 });
 
 test('escalation, assignment and a policy that is applied again', () => {
-  const policy = { deciders: { people: ['anna'] } };
+  const policies = [{ deciders: { people: ['anna'] } }] as const;
   const facts: readonly RunEvent[] = [
     event({ type: 'question-escalated', interruptId: 'q', to: { roles: ['manager'] } }),
     event({ type: 'question-assigned', interruptId: 'q', to: 'anna', by: 'ben' }),
-    event({ type: 'policy-applied', interruptId: 'q', policy, by: 'ben' }),
+    event({ type: 'policy-applied', interruptId: 'q', policies, by: 'ben' }),
   ];
   expect(progressOf(after(...facts), 'q')).toMatchObject({
     escalatedTo: [{ roles: ['manager'] }],
     assignedTo: 'anna',
-    policy,
+    policies,
   });
   const freed = after(...facts, event({ type: 'question-assigned', interruptId: 'q', to: null, by: 'ben' }));
   expect(progressOf(freed, 'q')).not.toHaveProperty('assignedTo');
@@ -45,7 +45,7 @@ test('escalation, assignment and a policy that is applied again', () => {
 
 test('a policy of a later release is not known here', () => {
   const applied = (policy: object) =>
-    isKnown({ v: 1, type: 'policy-applied', interruptId: 'q', policy, by: null } as BallotEvent);
+    isKnown({ v: 1, type: 'policy-applied', interruptId: 'q', policies: [{}, policy], by: null } as BallotEvent);
   expect(applied({ veto: 'any', deciders: { people: [] } })).toBe(true);
   expect([applied({ veto: 'two-thirds' }), applied({ sortition: true })]).toEqual([false, false]);
 });

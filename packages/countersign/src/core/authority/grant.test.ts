@@ -12,7 +12,7 @@ import {
   mayUse,
   withoutUses,
 } from './grant.ts';
-import { policyProblem } from './policy.ts';
+import { policyProblem } from './policy-problem.ts';
 
 const grant: Grant = {
   id: 'g1',
@@ -129,18 +129,36 @@ describe('the uses and the budget of a grant', () => {
 describe('a grant stands for the votes behind it', () => {
   test('it does not cover a run of its giver where four eyes are needed', () => {
     const given = made({ serves: {} });
-    const policy = { notRequester: true } as const;
-    expect(verdict([given], call(fits, { policy }))).toMatchObject({ ok: true });
-    expect(verdict([given], call(fits, { policy, startedBy: 'ben' }))).toMatchObject({ ok: false });
+    const policies = [{ notRequester: true }] as const;
+    expect(verdict([given], call(fits, { policies }))).toMatchObject({ ok: true });
+    expect(verdict([given], call(fits, { policies, startedBy: 'ben' }))).toMatchObject({ ok: false });
   });
 
   test('it does not cover a call that needs other people', () => {
     const grants = { uses: 5, expiresWithin: 1_000 };
     const cfo = { of: { roles: ['cfo'] }, count: 1, when: [{ field: 'amount', above: 0.2 }] };
-    const policy = { quorum: [{ of: { roles: ['finance'] }, count: 1 }, cfo], grants };
-    expect(verdict([made()], call(fits, { policy }))).toMatchObject({ ok: true });
-    expect(verdict([made()], call({ to: 'ACME', amount: 0.25 }, { policy }))).toMatchObject({ ok: false });
-    expect(verdict([made()], call(fits, { policy: { deciders: { people: ['cleo'] } } }))).toMatchObject({ ok: false });
+    const policies = [{ quorum: [{ of: { roles: ['finance'] }, count: 1 }, cfo], grants }] as const;
+    expect(verdict([made()], call(fits, { policies }))).toMatchObject({ ok: true });
+    expect(verdict([made()], call({ to: 'ACME', amount: 0.25 }, { policies }))).toMatchObject({ ok: false });
+    expect(verdict([made()], call(fits, { policies: [{ deciders: { people: ['cleo'] } }] }))).toMatchObject({
+      ok: false,
+    });
+  });
+
+  test('it covers only calls that it settles under each of their policies', () => {
+    const finance = { deciders: { roles: ['finance'] } };
+    const cleo = { deciders: { people: ['cleo'] } };
+    expect(verdict([made()], call(fits, { policies: [finance, {}] }))).toMatchObject({ ok: true });
+    expect(verdict([made()], call(fits, { policies: [finance, cleo] }))).toMatchObject({ ok: false });
+    expect(verdict([made()], call(fits, { policies: [finance, { grants: false }] }))).toMatchObject({ ok: false });
+  });
+
+  test('it does not cover a call to which its giver wrote the message, where four eyes are needed', () => {
+    const requesters = ['ann', 'ben'];
+    expect(verdict([made()], call(fits, { policies: [{ notRequester: true }], requesters }))).toMatchObject({
+      ok: false,
+    });
+    expect(verdict([made()], call(fits, { requesters }))).toMatchObject({ ok: true });
   });
 
   test('signed decisions and quorums allow no grants by default', () => {
@@ -149,7 +167,7 @@ describe('a grant stands for the votes behind it', () => {
     expect(maximumOf({ signed: 'passkey', grants })).toBe(false);
     expect(maximumOf({ quorum })).toBe(false);
     expect(maximumOf({ quorum, grants })).toBe(grants);
-    expect(maximumOf(undefined)).toMatchObject({ uses: 1_000 });
+    expect(maximumOf({})).toMatchObject({ uses: 1_000 });
   });
 });
 
@@ -163,8 +181,8 @@ describe('a request for a grant', () => {
   };
 
   test('within the maximum has no problem', () => {
-    expect(grantProblem(limited, maximum, 10)).toBeUndefined();
-    expect(grantProblem(request, maximumOf(undefined), 10)).toBeUndefined();
+    expect(grantProblem(limited, [maximum], 10)).toBeUndefined();
+    expect(grantProblem(request, [maximumOf({})], 10)).toBeUndefined();
   });
 
   test.each<readonly [string, unknown]>([
@@ -186,11 +204,17 @@ describe('a request for a grant', () => {
     ['people that are no list', { ...limited, serves: { people: 'ann' } }],
     ['nobody to serve', { ...limited, serves: { people: [] } }],
   ])('with %s is refused', (_what, wide) => {
-    expect(grantProblem(wide, maximum, 10)).toEqual(expect.any(String));
+    expect(grantProblem(wide, [maximum], 10)).toEqual(expect.any(String));
   });
 
   test('is refused where the policy allows none', () => {
-    expect(grantProblem(limited, false, 10)).toMatch('allows no grants');
+    expect(grantProblem(limited, [maximum, false], 10)).toMatch('allows no grants');
+  });
+
+  test('must fit the narrowest of several maxima', () => {
+    const narrower = { uses: 1, expiresWithin: 1_000 };
+    expect(grantProblem(limited, [maximum, narrower], 10)).toMatch('at most 1 uses');
+    expect(grantProblem({ ...limited, uses: 1 }, [maximum, narrower], 10)).toBeUndefined();
   });
 
   test('a policy with a maximum that cannot be meant is refused', () => {

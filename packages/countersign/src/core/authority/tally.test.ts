@@ -1,15 +1,24 @@
 // Policies: the tally as a table of votes.
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../json.ts';
-import { type Ballot, type Policy, policyProblem, tally, type Vote, voteProblem } from './policy.ts';
+import { mayDecide } from './may-decide.ts';
+import type { Ballot, Policies, Policy, Vote } from './policy.ts';
+import { policyProblem } from './policy-problem.ts';
+import { tally as tallyAll } from './tally.ts';
 
 const approve: Json = { type: 'approve' };
 const reject: Json = { type: 'reject' };
 
 const vote = (by: string, roles: readonly string[] = [], decision: Json = approve): Vote => ({ by, roles, decision });
-const ballot = (...votes: Vote[]): Ballot => ({ votes, requestedBy: 'asker' });
+const ballot = (...votes: Vote[]): Ballot => ({ votes, requesters: ['asker'] });
 const finance = { roles: ['finance'] };
 const cfo = { roles: ['cfo'] };
+const tally = (policy: Policy, votes: Ballot, input: Json) => tallyAll([policy], votes, input);
+/** Why the vote cannot be recorded. */
+function voteProblem(policies: Policies, votes: Ballot, cast: Vote): string | undefined {
+  const verdict = mayDecide(policies, votes, cast);
+  return verdict.ok ? undefined : verdict.why;
+}
 const two: Policy = { quorum: [{ of: finance, count: 2 }] };
 
 describe('tally', () => {
@@ -84,19 +93,70 @@ describe('tally', () => {
   test('with four eyes, neither the requester nor an editor counts', () => {
     const policy: Policy = { deciders: finance, notRequester: true };
     const edit = vote('ben', ['finance'], { type: 'approve', edit: 1 });
-    expect(voteProblem(policy, ballot(), vote('asker', ['finance']))).toContain('started the run');
-    expect(voteProblem(policy, ballot(), { ...vote('dora', ['finance']), onBehalfOf: 'asker' })).toBeDefined();
-    expect(voteProblem(policy, ballot(), edit)).toBeUndefined();
+    expect(voteProblem([policy], ballot(), vote('asker', ['finance']))).toContain('started the run');
+    expect(voteProblem([policy], ballot(), { ...vote('dora', ['finance']), onBehalfOf: 'asker' })).toBeDefined();
+    expect(voteProblem([policy], ballot(), edit)).toBeUndefined();
     expect(tally(policy, ballot(edit), {})).toMatchObject({ status: 'waiting' });
-    expect(voteProblem(policy, ballot(edit), vote('ben', ['finance']))).toContain('edited the input');
-    expect(voteProblem(policy, ballot(), vote('asker', ['finance'], reject))).toBeUndefined();
+    expect(voteProblem([policy], ballot(edit), vote('ben', ['finance']))).toContain('edited the input');
+    expect(voteProblem([policy], ballot(), vote('asker', ['finance'], reject))).toBeUndefined();
   });
 
   test('after an escalation, the people it names count', () => {
     const escalated: Ballot = { ...ballot(vote('boss', ['manager'])), escalatedTo: [{ roles: ['manager'] }] };
-    expect(voteProblem({ deciders: finance }, ballot(), vote('boss', ['manager']))).toContain('not among its deciders');
-    expect(voteProblem({ deciders: finance }, escalated, vote('boss', ['manager']))).toBeUndefined();
+    expect(voteProblem([{ deciders: finance }], ballot(), vote('boss', ['manager']))).toContain(
+      'not among its deciders',
+    );
+    expect(voteProblem([{ deciders: finance }], escalated, vote('boss', ['manager']))).toBeUndefined();
     expect(tally({ deciders: finance }, escalated, {})).toMatchObject({ status: 'settled' });
+  });
+
+  test('an unsigned vote does not count under a policy with signatures', () => {
+    const policy: Policy = { deciders: finance, signed: 'passkey' };
+    const anna = vote('anna', ['finance']);
+    expect(mayDecide([policy], ballot(), anna)).toMatchObject({ ok: false, code: 'signature-required' });
+    expect(tally(policy, ballot(anna), {})).toMatchObject({ status: 'waiting' });
+    expect(tally(policy, ballot({ ...anna, signature: {} }), {})).toMatchObject({ status: 'settled' });
+  });
+
+  test('with four eyes and an unknown requester, only people whom a policy names approve', () => {
+    const unknown: Ballot = { votes: [], requesters: [] };
+    const [anna, fourEyes] = [vote('anna', ['finance']), { notRequester: true } as const];
+    expect(voteProblem([fourEyes], unknown, anna)).toContain('name `deciders`');
+    expect(tallyAll([fourEyes], { ...unknown, votes: [anna] }, {})).toMatchObject({ status: 'waiting' });
+    expect(voteProblem([fourEyes, { deciders: finance }], unknown, anna)).toBeUndefined();
+  });
+});
+
+describe('several policies', () => {
+  const policies: Policies = [{ deciders: finance }, { deciders: cfo }];
+  const [anna, carl] = [vote('anna', ['finance']), vote('carl', ['cfo'])];
+
+  test('must all be satisfied, each by votes of its own people', () => {
+    expect(tallyAll(policies, ballot(anna), {})).toEqual({ status: 'waiting', missing: [{ of: cfo, count: 1 }] });
+    expect(tallyAll(policies, ballot(anna, carl), {})).toMatchObject({ status: 'settled' });
+    expect(tallyAll(policies, ballot(vote('zoe', ['finance', 'cfo'])), {})).toMatchObject({ status: 'settled' });
+  });
+
+  test('one that is rejected rejects the request', () => {
+    const no = vote('carl', ['cfo'], reject);
+    expect(tallyAll(policies, ballot(anna, no), {})).toMatchObject({ status: 'settled', vote: no });
+  });
+
+  test('a person may vote if one of them names the person, and a policy that names nobody limits every vote', () => {
+    expect(voteProblem(policies, ballot(), anna)).toBeUndefined();
+    expect(voteProblem(policies, ballot(), vote('eve'))).toContain('not among its deciders');
+    expect(voteProblem([...policies, { notRequester: true }], ballot(), vote('asker', ['cfo']))).toContain(
+      'another person',
+    );
+    expect(mayDecide([...policies, { signed: 'passkey' }], ballot(), anna)).toMatchObject({
+      code: 'signature-required',
+    });
+  });
+
+  test('an escalation within one of them adds nobody to the other', () => {
+    const boss = vote('boss', ['manager']);
+    const escalated: Ballot = { ...ballot(boss), escalatedTo: [{ roles: ['manager'], policy: 0 }] };
+    expect(tallyAll(policies, escalated, {})).toEqual({ status: 'waiting', missing: [{ of: cfo, count: 1 }] });
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ANYONE } from '../authority/policy.ts';
 import { newState } from '../messages/load-messages.ts';
 import { type Call, newCall, newTurn, type SubAgent } from './call.ts';
 import { matchDecisions, type Resume, readResume } from './decide.ts';
@@ -15,7 +16,7 @@ test('a decision inside a call that has not begun does not decide that call', ()
 
 const waits = (kind: InterruptKind): Call['phase'] => ({
   at: 'waiting',
-  interrupt: { id: 'asked', kind, payload: true },
+  interrupt: { id: 'asked', kind, payload: true, policies: ANYONE },
 });
 const matched = (call: Call, resume: Resume) => {
   const { matched, faults } = matchDecisions(newTurn([], [call]), readResume(resume), () => false);
@@ -74,7 +75,7 @@ describe('the work grows with the number of decisions, not with its square', () 
       (ref): Call => ({
         ...pay,
         id: ref,
-        phase: { at: 'waiting', interrupt: { id: ref, kind: 'approval', payload: true } },
+        phase: { at: 'waiting', interrupt: { id: ref, kind: 'approval', payload: true, policies: ANYONE } },
         get ref() {
           looks += 1;
           return ref;

@@ -1,5 +1,7 @@
 // Tables: events in, step out.
+
 import { describe, expect, test } from 'vitest';
+import { ANYONE } from '../authority/policy.ts';
 import { newState } from '../messages/load-messages.ts';
 import type { Message } from '../messages/message.ts';
 import { event, type RunEvent } from './event.ts';
@@ -23,7 +25,11 @@ const asks = event({
 });
 const started = (callId: string) => event({ type: 'call-started', callId });
 const settled = (callId: string) => event({ type: 'call-settled', callId, result: { type: 'output', output: 0 } });
-const waits = event({ type: 'call-interrupted', callId: 'P', interrupt: { id: 'P', kind: 'approval', payload: true } });
+const waits = event({
+  type: 'call-interrupted',
+  callId: 'P',
+  interrupt: { id: 'P', kind: 'approval', payload: true, policies: ANYONE },
+});
 const approved = event({
   type: 'decision-made',
   callId: 'P',
@@ -98,7 +104,7 @@ describe('what a run does next', () => {
   });
 
   test('a decision on the first question does not decide the second', () => {
-    const again = event({ ...waits, interrupt: { id: 'P/2', kind: 'interrupt', payload: true } });
+    const again = event({ ...waits, interrupt: { id: 'P/2', kind: 'interrupt', payload: true, policies: ANYONE } });
     const askedTwice = [said, asks, settled('L'), waits, approved, started('P'), again];
     expect(step(askedTwice)).toEqual(['wait']);
     expect(() => stateAfter([...askedTwice, approved])).toThrow('does not wait for a decision');

@@ -13,7 +13,7 @@ const settled = (callId: string): object => ({ type: 'call-settled', callId, res
 const asked = (callId: string, kind = 'approval'): object => ({
   type: 'call-interrupted',
   callId,
-  interrupt: { id: `run:${callId}`, kind, payload: true },
+  interrupt: { id: `run:${callId}`, kind, payload: true, policies: [{}] },
 });
 const inside = (callId: string, ...events: readonly object[]): object => ({
   type: 'call-went-on',

@@ -5,7 +5,7 @@ import { event, type RunEvent } from '../../core/run/event.ts';
 import { fold } from '../../core/run/state.ts';
 import { type PendingCard, pendingCards, willRun } from './card.ts';
 
-const policy = { quorum: [{ of: { roles: ['finance'] }, count: 2 }] };
+const policies = [{ quorum: [{ of: { roles: ['finance'] }, count: 2 }] }] as const;
 const asked: readonly RunEvent[] = [
   event({
     type: 'model-replied',
@@ -16,15 +16,15 @@ const asked: readonly RunEvent[] = [
   event({
     type: 'call-interrupted',
     callId: 'c',
-    interrupt: { id: 'c', kind: 'approval', payload: true, title: 'Pay 9', policy, runsWith: { amount: 9, fee: 1 } },
+    interrupt: { id: 'c', kind: 'approval', payload: true, title: 'Pay 9', policies, runsWith: { amount: 9, fee: 1 } },
   }),
 ];
 const vote = { by: 'ben', decision: { type: 'approve', edit: { amount: 5 } } };
 const cards = (...events: readonly RunEvent[]) => pendingCards('run', [...asked, ...events].reduce(fold, newState()));
 
-test('the card carries the policy of its question', () => {
+test('the card carries the policies of its question', () => {
   expect([...cards().keys()]).toEqual(['run:c']);
-  expect(cards().get('run:c')?.part.metadata).toMatchObject({ policy });
+  expect(cards().get('run:c')?.part.metadata).toMatchObject({ policies });
 });
 
 test('an edit that others must agree to has a card of its own, which shows the edited input', () => {
@@ -38,12 +38,14 @@ test('an edit that others must agree to has a card of its own, which shows the e
   expect(card.interrupt).not.toHaveProperty('title');
 });
 
-test('the preview on the card of an edit is that of the input before', () => {
+test('the card of an edit shows what the gate says of the edited input, and the preview before', () => {
   const [first, second] = asked as [RunEvent, RunEvent & { type: 'call-interrupted' }];
   const preview = { value: ['pay 9'] };
   const previewed = { ...second, interrupt: { ...second.interrupt, preview } } as RunEvent;
-  const voted = event({ type: 'vote-cast', interruptId: 'c', vote, edit: { input: { amount: 5 } } });
-  const shown = { preview: { failed: expect.stringContaining('edited') }, earlierPreview: preview };
+  const boss = [{ deciders: { people: ['boss'] } }] as const;
+  const shown = { title: 'Pay 5', preview: { value: ['pay 5'] }, earlierPreview: preview, policies: boss };
+  const edit = { input: { amount: 5 }, asked: { ...shown, payload: true } };
+  const voted = event({ type: 'vote-cast', interruptId: 'c', vote, edit });
   const card = pendingCards('run', [first, previewed, voted].reduce(fold, newState())).get('run:c~2');
   expect(card).toMatchObject({ interrupt: shown, part: { metadata: shown } });
 });

@@ -1,14 +1,12 @@
-// An edit asks every source anew: what the gate, the rules and the application say of the edited input governs what follows.
+// What a request says after an edit: every source is asked anew.
 import { UsageError } from '../../core/errors.ts';
 import { defined, type Json } from '../../core/json.ts';
 import type { Leaf } from '../../core/run/decide.ts';
 import { shownAgent } from '../../core/run/drill.ts';
 import type { Reasked } from '../../core/run/event.ts';
 import type { State } from '../../core/run/state.ts';
-import { approvalContext } from '../../loop/call/body-context.ts';
-import { runsWithOf, validInput } from '../../loop/call/bound-input.ts';
 import { approvalPayload, heldTo } from '../../loop/call/gate.ts';
-import { judge } from '../../loop/call/judge.ts';
+import { judgeEdit } from '../../loop/call/judge-edit.ts';
 import { previewOf } from '../../loop/call/preview.ts';
 import { titleOf } from '../../loop/call/title.ts';
 import { subAgentTools } from '../../loop/resume.ts';
@@ -42,20 +40,9 @@ export async function rejudge(
       { status: 403, interruptId: key, runId: run.id },
       `The edit of ${key} was not recorded. ${why}`,
     );
-  if (!tool)
-    throw refuse(
-      `The tool ${asked.name} is not defined in this process, so its gate cannot be asked. Decide where it is.`,
-    );
-  const { runsWith: _before, approvedPreview: _preview, ...rest } = asked;
-  const call = { ...rest, input };
-  const parsed = await validInput(tool, call);
-  if (!parsed.ok) throw refuse(parsed.text);
-  const bound = await runsWithOf(tool, call, parsed.value);
-  const { runsWith: json = input } = bound;
-  const ctx = approvalContext(driver, call);
-  const { requesters } = ballotOf(card);
-  const judged = await judge(driver, { tool, input: parsed.value, json, ctx, requesters });
-  if (judged.then === 'deny') throw refuse(judged.why);
+  const edited = await judgeEdit(driver, tool, asked, input, ballotOf(card).requesters);
+  if (!edited.ok || !tool) throw refuse(edited.ok ? '' : edited.why);
+  const { call, bound, judged } = edited;
   const approval = judged.then === 'ask' ? judged.approval : true;
   const options = approval === true ? {} : approval;
   const { interrupt } = card;

@@ -98,7 +98,10 @@ async function* streamSealed(
     state: loadMessages(messages).state,
     messageId,
     tools,
-    reader: { id: person.id, voters: async () => [{ by: person.id, roles: person.roles ?? [] }] },
+    reader:
+      person.mayDecide === false
+        ? 'watcher'
+        : { id: person.id, voters: async () => [{ by: person.id, roles: person.roles ?? [] }] },
   });
   if (continued) picture.restore(sinceUserSpoke(history));
   picture.refuse(decided.problems);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ANYONE } from '../../core/authority/policy.ts';
 import { event } from '../../core/run/event.ts';
 import { Picture } from './picture.ts';
 
@@ -16,6 +17,7 @@ test('a turn with many questions builds each card a few times, not once per even
     const interrupt = {
       id: callId,
       kind: 'approval' as const,
+      policies: ANYONE,
       get payload() {
         looks += 1;
         return true;

@@ -1,0 +1,42 @@
+// An edit asks every source anew: what the gate, the rules and the application say of the edited input governs what follows.
+import type { Json } from '../../core/json.ts';
+import type { Call } from '../../core/run/call.ts';
+import type { Bound } from '../../core/run/event.ts';
+import type { Driver } from '../run.ts';
+import type { ToolDefinition } from '../tool/definition.ts';
+import { approvalContext } from './body-context.ts';
+import { runsWithOf, validInput } from './bound-input.ts';
+import { type Judged, judge } from './judge.ts';
+
+export type JudgedEdit =
+  | { readonly ok: false; readonly why: string }
+  /** `call`: the call with the edited input. */
+  | {
+      readonly ok: true;
+      readonly call: Call;
+      readonly bound: Bound;
+      readonly judged: Exclude<Judged, { then: 'deny' }>;
+    };
+
+/** `tool`: undefined if this process does not have it, so that nothing can be asked. */
+export async function judgeEdit(
+  driver: Driver,
+  tool: ToolDefinition | undefined,
+  asked: Call,
+  input: Json,
+  requesters: readonly string[],
+): Promise<JudgedEdit> {
+  if (!tool) {
+    const why = `The tool ${asked.name} is not defined in this process, so its gate cannot be asked. Decide where it is.`;
+    return { ok: false, why };
+  }
+  const { runsWith: _before, approvedPreview: _preview, ...rest } = asked;
+  const call: Call = { ...rest, input };
+  const parsed = await validInput(tool, call);
+  if (!parsed.ok) return { ok: false, why: parsed.text };
+  const bound = await runsWithOf(tool, call, parsed.value);
+  const { runsWith: json = input } = bound;
+  const ctx = approvalContext(driver, call);
+  const judged = await judge(driver, { tool, input: parsed.value, json, ctx, requesters });
+  return judged.then === 'deny' ? { ok: false, why: judged.why } : { ok: true, call, bound, judged };
+}
