@@ -144,7 +144,7 @@ export class Countersign<C extends Context = Context> {
       },
     };
     checkRules(rules, people.roles);
-    this.#hasPolicies ||= rules.length > 0;
+    this.#hasPolicies ||= rules.length > 0 || policyFor !== undefined;
     this.#rules.push(...rules);
     if (store !== undefined) checkStore(store);
     if (drills !== undefined) checkDrills(drills);
@@ -218,6 +218,7 @@ export class Countersign<C extends Context = Context> {
       refuseUnknownPolicy(policy, this.#policies, 'A rule');
       for (const one of [name ?? []].flat()) if (this.#defined.has(one)) throw ruleForAgent(one);
     }
+    this.#hasPolicies ||= rules.length > 0;
     this.#rules.push(...rules);
   }
 
@@ -459,7 +460,8 @@ export class Countersign<C extends Context = Context> {
   /** A name of a policy is looked up when a run starts: a `countersign.config.ts` may define it after the tools. */
   #checkPolicyOf({ needsApproval }: ToolDefinition): void {
     const { policy } = typeof needsApproval === 'object' ? needsApproval : {};
-    this.#hasPolicies ||= policy !== undefined;
+    // A function may name a policy for some inputs.
+    this.#hasPolicies ||= policy !== undefined || typeof needsApproval === 'function';
     if (isObject(policy)) checkPolicy(undefined, policy, this.#settings.policies.roles);
   }
 

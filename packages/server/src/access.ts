@@ -216,6 +216,10 @@ export const defaultDeciders = ({ startedBy }: { readonly startedBy: string | nu
   roles: [EVERYTHING],
 });
 
+/** Only the default of a server names deciders of the request. */
+export const isByDefault = ({ policies }: Pick<RunInterrupt, 'policies'>): boolean =>
+  policies.filter(namesDeciders).every(({ deciders }) => deciders?.roles?.includes(EVERYTHING));
+
 type SharedReads<T> = Map<string, Promise<T>>;
 
 /** All streams ask this at once when a run has changed: they share one read that began after the change. */

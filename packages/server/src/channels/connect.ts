@@ -1,5 +1,6 @@
 // Connects channels with the server: notices link to its pages, and go only to people with access to the request.
 import type { Recipient, RunInterrupt } from 'countersign';
+import { isByDefault } from '../access.ts';
 import type { Services } from '../api/services.ts';
 import { personById } from '../identity/person-by-id.ts';
 import type { AppOptions } from '../options.ts';
@@ -21,6 +22,7 @@ export function connectChannels(
   if (ai.notices.here.size > 0 && publicUrl === undefined)
     log('warn', 'channels', { message: 'Notices have no links: pass `publicUrl`, the address that people use.' });
   ai.notices.host({
+    isForEveryone: isByDefault,
     mayRead: async (request, id) => {
       const person = await personById(options, id);
       return person?.scopes.includes('read') === true && (await access.seen(request, person, null)) !== undefined;
