@@ -35,10 +35,7 @@ test('a person names a delegate for a period, and others cannot', async () => {
 });
 
 test('a delegate decides through the API in the period only, and the vote names both', async () => {
-  const { ai, as, url, tokenFor } = await startServer({
-    mayRead: () => true,
-    mayDecide: () => true,
-  });
+  const { ai, as, url, tokenFor } = await startServer({ mayRead: () => true });
   const wire = ai.defineTool(
     {
       ...{ name: 'wire', description: '', inputSchema: z.object({}) },

@@ -27,10 +27,11 @@ test('a run is started, followed, decided and read through the client', async ()
     '1 user-spoke',
     '2 model-replied',
     '3 call-interrupted',
-    '4 decision-made',
-    '5 call-started',
-    '6 call-settled',
-    '7 model-replied',
+    '4 vote-cast',
+    '5 decision-made',
+    '6 call-started',
+    '7 call-settled',
+    '8 model-replied',
   ]);
   expect((await client.interrupts.list({ outcome: 'approved' })).items).toHaveLength(1);
   expect((await client.interrupts.list({ outcome: 'edited' })).items).toEqual([]);
