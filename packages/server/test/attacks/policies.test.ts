@@ -1,7 +1,8 @@
 // Policies of a server: only `true` allows a person to read or steer, and only people whom a recorded policy names decide.
 import type { LogEntry } from '@countersign/server';
+import { countersign, memoryStore } from 'countersign';
 import { expect, test } from 'vitest';
-import { type Ask, startServer, upTo } from '../server.ts';
+import { type Ask, defineTeller, obedientModel, startServer, upTo } from '../server.ts';
 
 const noes: readonly [string, () => unknown][] = [
   ['says no', () => false],
@@ -122,4 +123,22 @@ test('policyFor sees the input that would run, not only the one on the card', as
   expect((await approve(eve)).body.status).toBe('settled');
   await ai.runs.settled();
   expect(paid).toEqual([{ to: 'bob', amount: 400 }]);
+});
+
+test('a request of a process without a server is for its starter, also in the chat', async () => {
+  const store = memoryStore();
+  const { as, paid } = await startServer({ store, mayRead: () => true });
+  const elsewhere = countersign({ model: obedientModel(), store });
+  defineTeller(elsewhere);
+  await elsewhere.agents.get('teller')?.start('pay bob 500', { by: 'ann', runId: 'run' });
+  const [interruptId] = (await elsewhere.runs.wait('run')).pending;
+  const decision = { type: 'approve' };
+  const [eve, ann] = [await as('eve'), await as('ann')];
+  const inChat = (ask: Ask) =>
+    ask('POST', '/api/v1/chat/teller', { id: 'run', decisions: [{ interruptId, decision }] });
+  expect((await eve('POST', `/api/v1/interrupts/${interruptId}/decide`, { decision })).status).toBe(403);
+  expect((await inChat(eve)).status).toBe(403);
+  expect(paid).toEqual([]);
+  expect((await inChat(ann)).status).toBe(200);
+  expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
 });
