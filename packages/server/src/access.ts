@@ -101,6 +101,14 @@ export class Access {
     return isAsked && (mayRead === undefined || this.mayRead({ id, agent, startedBy }, person));
   }
 
+  /** Whether the policies of its requests alone say who decides them; without a run, whether this person may decide at all. */
+  async mayDecideIn(run: RunReference | undefined, person: Person): Promise<boolean> {
+    if (!person.scopes.includes('decide')) return false;
+    if (!run || isOwn(run, person)) return true;
+    const { items, cursor } = await this.#ai.runs.interrupts({ runId: run.id, settled: false, limit: PAGE_SIZE });
+    return cursor === null && items.every(({ policies }) => policies.some(namesDeciders));
+  }
+
   async #says(policy: keyof Policies, ask: () => boolean | Promise<boolean>): Promise<boolean> {
     try {
       return (await ask()) === true;
@@ -222,6 +230,10 @@ export const defaultDeciders = ({ startedBy }: { readonly startedBy: string | nu
   people: startedBy === null ? [] : [startedBy],
   roles: [EVERYTHING],
 });
+
+/** Only the default of a server names deciders of the request. */
+export const isByDefault = ({ policies }: Pick<RunInterrupt, 'policies'>): boolean =>
+  policies.filter(namesDeciders).every(({ deciders }) => deciders?.roles?.includes(EVERYTHING));
 
 type SharedReads<T> = Map<string, Promise<T>>;
 

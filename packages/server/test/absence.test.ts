@@ -106,10 +106,7 @@ test('a person with a passkey signs exactly this absence, once', async () => {
 });
 
 test('a delegate decides through the API in the period only, and the vote names both', async () => {
-  const { ai, as, url, tokenFor, session } = await openOffice({
-    mayRead: () => true,
-    mayDecide: () => true,
-  });
+  const { ai, as, url, tokenFor, session } = await openOffice({ mayRead: () => true });
   const wire = ai.defineTool(
     {
       ...{ name: 'wire', description: '', inputSchema: z.object({}) },

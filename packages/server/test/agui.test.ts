@@ -225,8 +225,7 @@ test('forged, contradictory and malformed answers decide nothing, and the reques
 test('a thread belongs to a person; a decider joins it by the id of its run, and may not speak in it', async () => {
   // The client prints refusals.
   vi.spyOn(console, 'error').mockReturnValue();
-  const mayDecide = (_: unknown, { id }: { id: string }) => id === 'boss';
-  const server = await startServer({ mayDecide });
+  const server = await startServer({ instance: { policyFor: () => ({ deciders: { people: ['boss'] } }) } });
   const ann = await client(server, 'ann');
   const interrupt = await paused(ann);
   const yes = [resolved(interrupt, { approved: true })];

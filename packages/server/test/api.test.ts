@@ -318,7 +318,7 @@ test('a run with more requests than are shown shows the pending ones', async () 
 });
 
 test('a request has one assignee: for a while by taking it, or for good by the record of the run', async () => {
-  const { as, ai } = await startServer({ mayDecide: () => true });
+  const { as, ai } = await startServer({ instance: { policyFor: () => ({ deciders: { people: ['ann', 'bob'] } }) } });
   const [ann, bob] = [await as('ann'), await as('bob')];
   const run = await begin(ann, ai, 'pay bob 500');
   const path = `/api/v1/interrupts/${run.interrupts[0].id}/assignee`;
@@ -495,7 +495,11 @@ test('every decision and every start in this process is counted and logged', asy
   const decisions = [{ interruptId: inChat, decision: { type: 'reject', reason: 'no' } }];
   await ask('POST', '/api/v1/chat/teller', { id: 'chat-1', decisions });
   const byCode = await begin(ask, ai, 'ask when?');
-  await ai.runs.decide(byCode.pending[0], { type: 'respond', output: 'now' }, { by: 'a program' });
+  await ai.runs.decide(
+    byCode.pending[0],
+    { type: 'respond', output: 'now' },
+    { by: 'a program', roles: ['server:everything'] },
+  );
   const withdrawn = await begin(ask, ai, 'ask where?');
   await ask('POST', `/api/v1/runs/${withdrawn.id}/cancel`, {});
   await ai.runs.settled();

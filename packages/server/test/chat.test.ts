@@ -6,7 +6,7 @@ import {
   uiMessageChunkSchema,
 } from 'ai';
 import { expect, test, vi } from 'vitest';
-import { startServer, type TestServer } from './server.ts';
+import { startServer, type TestServer, upTo } from './server.ts';
 
 /** What `useChat` makes of the answer to a post. */
 async function post(server: TestServer, token: string, agent: string, body: unknown): Promise<UIMessage | undefined> {
@@ -95,14 +95,13 @@ test('a post with too many parts is refused, and one without credentials before 
   expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([413, 'too-large']);
 });
 
-test('a decision in the chat is checked with the edited input that would run', async () => {
-  const mayDecide = ({ input }: { input: unknown }) => (input as { amount: number }).amount <= 500;
-  const server = await startServer({ mayDecide });
+test('an edit in the chat asks those who decide the edited input', async () => {
+  const server = await startServer({ instance: { policyFor: upTo(500, 'ann') } });
   const token = await server.tokenFor('ann');
   await post(server, token, 'teller', says('chat-1', 'pay bob 500'));
-  const [card] = (await server.ai.runs.interrupts()).items;
-  const decided = (amount: number) =>
-    fetch(`${server.url}/api/v1/chat/teller`, {
+  const decided = async (amount: number) => {
+    const [card] = (await server.ai.runs.interrupts()).items;
+    return fetch(`${server.url}/api/v1/chat/teller`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -110,9 +109,17 @@ test('a decision in the chat is checked with the edited input that would run', a
         decisions: [{ interruptId: card?.id, decision: { type: 'approve', edit: { to: 'bob', amount } } }],
       }),
     });
-  expect((await decided(90_000)).status).toBe(403);
+  };
+  await (await decided(90_000)).text();
+  expect((await server.ai.runs.interrupts()).items).toMatchObject([
+    { input: { amount: 90_000 }, policies: [{ deciders: { people: ['boss'] } }] },
+  ]);
+  for (const amount of [90_000, 400]) expect((await decided(amount)).status).toBe(403);
   expect(server.paid).toEqual([]);
-  await (await decided(400)).text();
+  await post(server, token, 'teller', says('chat-2', 'pay bob 300'));
+  const [, other] = (await server.ai.runs.interrupts()).items;
+  await server.ai.runs.decide(other?.id ?? '', { type: 'approve', edit: { to: 'bob', amount: 400 } }, { by: 'ann' });
+  await server.ai.runs.settled();
   expect(server.paid).toEqual([{ to: 'bob', amount: 400 }]);
 });
 

@@ -27,19 +27,20 @@ test('a run is started, followed, decided and read through the client', async ()
     '1 user-spoke',
     '2 model-replied',
     '3 call-interrupted',
-    '4 decision-made',
-    '5 call-started',
-    '6 call-settled',
-    '7 model-replied',
+    '4 vote-cast',
+    '5 decision-made',
+    '6 call-started',
+    '7 call-settled',
+    '8 model-replied',
   ]);
   expect((await client.interrupts.list({ outcome: 'approved' })).items).toHaveLength(1);
   expect((await client.interrupts.list({ outcome: 'edited' })).items).toEqual([]);
   expect((await client.runs.get(id)).status).toBe('done');
   expect((await client.runs.list({ status: 'done', limit: 5 })).items).toHaveLength(1);
-  const page = await client.runs.events(id, { after: 5, limit: 1 });
-  expect(page.cursor).toBe('6');
+  const page = await client.runs.events(id, { after: 6, limit: 1 });
+  expect(page.cursor).toBe('7');
   const next = await client.runs.events(id, { cursor: page.cursor ?? '', limit: 1 });
-  expect([next.items.map(({ seq }) => seq), next.cursor]).toEqual([[7], null]);
+  expect([next.items.map(({ seq }) => seq), next.cursor]).toEqual([[8], null]);
   expect((await client.runs.verify(id)).ok).toBe(true);
   expect((await client.stats({ days: 1 })).decided).toBe(1);
   expect((await client.agents()).length).toBe(2);

@@ -2,7 +2,7 @@
 import type { DecisionOutcome } from '@countersign/server/client';
 import { createClient } from '@countersign/server/client';
 import { expect, test } from 'vitest';
-import { type Ask, begin, startServer } from './server.ts';
+import { type Ask, begin, startServer, upTo } from './server.ts';
 
 const PATH = '/api/v1/decisions';
 const approve = { type: 'approve' };
@@ -53,7 +53,7 @@ test('each item is decided for itself; one that changed, is decided or is not th
 test('policies, scopes and the shape of a decision hold for each item', async () => {
   const { as, ai, paid } = await startServer({
     mayRead: () => true,
-    mayDecide: ({ input }) => (input as { amount: number }).amount < 400,
+    instance: { policyFor: upTo(399, 'ann') },
   });
   const ann = await as('ann');
   for (const amount of [200, 300, 500]) await begin(ann, ai, `pay x ${amount}`);
@@ -61,7 +61,8 @@ test('policies, scopes and the shape of a decision hold for each item', async ()
   const edit = { ...b, decision: { type: 'approve', edit: { to: 'x', amount: 450 } } };
   const answer = { ...a, decision: { type: 'respond', output: { receipt: 'x' } } };
   const { body } = await ann('POST', PATH, { items: [answer, edit, c] });
-  expect(statuses(body.items)).toEqual(['invalid', 'not-allowed', 'not-allowed']);
+  // The edit is beyond her limit, so the boss must agree to it.
+  expect(statuses(body.items)).toEqual(['invalid', 'waiting', 'not-allowed']);
   expect(paid).toEqual([]);
   const reader = await as('ann', { scopes: ['read'] });
   expect((await reader('POST', PATH, { items: [a] })).status).toBe(403);

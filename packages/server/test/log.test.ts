@@ -68,7 +68,7 @@ test('errors of the server are logged with their reason, also in the chat and in
   const [interruptId = ''] = (await real.listInterrupts({ limit: 1 })).items.map((item) => item.id);
   const elsewhere = countersign({ model: obedientModel(), store: real });
   defineTeller(elsewhere);
-  await elsewhere.runs.decide(interruptId, { type: 'respond', output: 'now' });
+  await elsewhere.runs.decide(interruptId, { type: 'respond', output: 'now' }, { by: 'ann' });
   expect((await ask('GET', `/api/v1/chat/teller/${id}`)).status).toBe(500);
   expect((await ask('GET', `/api/v1/runs/${id}`)).status).toBe(500);
   const failures = () => entries.filter(({ error }) => (error as Error | undefined)?.message === 'The disk is gone.');

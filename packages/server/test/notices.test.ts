@@ -27,7 +27,6 @@ async function desk() {
     publicUrl: 'https://approvals.example.com',
     basePath: '/desk',
     mayRead: (_run, { id }) => id !== 'eve',
-    mayDecide: (_request, { id }) => id !== 'eve',
     instance: { notify: { everyone: ['bob', 'eve', 'lost'] } },
     worker: { pollMs: 50 },
   });

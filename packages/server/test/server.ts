@@ -114,6 +114,11 @@ export function asking(url: string, always: Record<string, string> = {}): Ask {
   };
 }
 
+/** A `policyFor`: this person decides payments up to a limit, and the boss those above it. */
+export const upTo =
+  (most: number, person: string): NonNullable<CountersignOptions['policyFor']> =>
+  ({ input }) => ({ deciders: { people: [(input as { amount: number }).amount <= most ? person : 'boss'] } });
+
 /** Starts a run and waits until it pauses or ends. */
 export async function begin(ask: Ask, ai: Countersign, prompt: string): Promise<any> {
   const { body } = await ask('POST', '/api/v1/runs', { agent: 'teller', prompt });

@@ -50,7 +50,7 @@ test('the people whom a policy names see the request and vote; the last vote set
   // The same vote again changes nothing.
   expect((await ben('POST', `${path}/decide`, { ...approve, note: 'checked' })).body).toEqual(first.body);
   const seen = (await ben('GET', path)).body;
-  expect(seen).toMatchObject({ status: 'pending', policy: { name: 'payments' }, mayDecide: true });
+  expect(seen).toMatchObject({ status: 'pending', policies: [{ name: 'payments' }], mayDecide: true });
   expect(seen.progress.votes).toMatchObject([{ by: 'ben', type: 'approve', note: 'checked', isYours: true }]);
   expect((await cara('GET', path)).body.progress.votes).toMatchObject([{ by: 'ben', isYours: false }]);
   expect((await ben('GET', `/api/v1/runs/${runId}`)).status).toBe(200);
@@ -141,14 +141,20 @@ test('an edit that others must agree to is a new request; the old card counts no
   expect(spent).toEqual([{ to: 'ACME', amount: 90 }]);
 });
 
-test('hooks of the server stay in force beside a policy', async () => {
+test('mayRead and policyFor stay in force beside the policy of a tool', async () => {
   const hidden = await payment(TWO, { mayRead: () => false });
   expect(await hidden.listed(hidden.ben)).toEqual([]);
   expect((await hidden.ben('POST', `${hidden.path}/decide`, approve)).status).toBe(404);
-  const { eve, ben, path, listed } = await payment(TWO, { mayDecide: (_, { id }) => id !== 'ben' });
-  // The hook lets everybody else decide, and the policy only those whom it names.
-  expect(await listed(eve)).toEqual([]);
-  expect((await ben('POST', `${path}/decide`, approve)).status).toBe(404);
+  const instance = { policyFor: () => ({ deciders: { people: ['eve'] } }) };
+  const { eve, ben, cara, path, spent } = await payment(TWO, { instance });
+  // Each policy counts its own votes, and the request needs both.
+  for (const [ask, missing] of [
+    [ben, [{ count: 1 }, { of: { people: ['eve'] } }]],
+    [cara, [{ of: { people: ['eve'] }, count: 1 }]],
+  ] as const)
+    expect((await ask('POST', `${path}/decide`, approve)).body).toMatchObject({ status: 'waiting', missing });
+  expect(spent).toEqual([]);
+  expect((await eve('POST', `${path}/decide`, approve)).body.status).toBe('settled');
 });
 
 test('many at once reports what waits for more votes, and a decider hears of a vote at once', async () => {

@@ -79,7 +79,7 @@ export function createChats(services: Services): Chats {
     chatters.set(request, {
       id: person.id,
       roles: rolesOf(person),
-      mayDecide: person.scopes.includes('read') && person.scopes.includes('decide'),
+      mayDecide: person.scopes.includes('read') && (await access.mayDecideIn(run, person)),
       chatId,
       ...(isOwn && person.context && { context: person.context }),
       person,

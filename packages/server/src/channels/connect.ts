@@ -1,6 +1,7 @@
 // Connects channels with the server: notices link to its pages, and go only to people with access to the request.
 import type { RunInterrupt } from 'countersign';
 import type { Recipient } from 'countersign/store';
+import { isByDefault } from '../access.ts';
 import type { Services } from '../api/services.ts';
 import { personById } from '../identity/person-by-id.ts';
 import type { AppOptions } from '../options.ts';
@@ -22,6 +23,7 @@ export function connectChannels(
   if (ai.notices.here.size > 0 && publicUrl === undefined)
     log('warn', 'channels', { message: 'Notices have no links: pass `publicUrl`, the address that people use.' });
   ai.notices.host({
+    isForEveryone: isByDefault,
     mayRead: async (request, id) => {
       const person = await personById(options, id);
       return person?.scopes.includes('read') === true && (await access.seen(request, person, null)) !== undefined;

@@ -14,7 +14,14 @@ function request(
 ) {
   const { by = 'ann', decision = { type: 'approve' }, ...fields } = given;
   const settlement = { decision, by, channel: 'inbox', note: null, at: NINE + tookMs };
-  const whole = { tool: 'pay', createdAt: NINE, settledAt: NINE + tookMs, settlement, ...fields } as Readable;
+  const whole = {
+    tool: 'pay',
+    policies: [{}],
+    createdAt: NINE,
+    settledAt: NINE + tookMs,
+    settlement,
+    ...fields,
+  } as Readable;
   return settledRequest(whole) as SettledRequest;
 }
 
@@ -33,7 +40,9 @@ test.each([
 });
 
 test('a pending request is not counted, a withdrawn one has no time and no voter', () => {
-  expect(settledRequest({ tool: 'pay', createdAt: 1, settledAt: null, settlement: null })).toBeUndefined();
+  expect(
+    settledRequest({ tool: 'pay', policies: [{}], createdAt: 1, settledAt: null, settlement: null }),
+  ).toBeUndefined();
   const withdrawn = request(5, { settlement: { withdrawn: true, at: NINE } });
   expect(figuresOf([withdrawn])).toMatchObject({ total: { requests: 1, cancelled: 1, medianMs: null }, people: [] });
 });
@@ -60,8 +69,8 @@ test('tools, people and policies are counted, the largest first', () => {
   const all = [
     request(10),
     request(30, { decision: reject, by: 'bob' }),
-    request(20, { tool: 'mail', policy: { name: 'letters' } }),
-    request(50, { decision: { type: 'approve', edit: {} }, policy: {} }),
+    request(20, { tool: 'mail', policies: [{ name: 'letters' }] }),
+    request(50, { decision: { type: 'approve', edit: {} }, policies: [{}] }),
   ];
   const { total, tools, people, policies } = figuresOf(all);
   expect(total).toEqual({
@@ -102,7 +111,7 @@ test('each voter of a request is counted, with their own vote and time', () => {
 });
 
 test('a selection counts what it names, and every choice stays', () => {
-  const all = [request(10), request(20, { tool: 'mail', by: 'bob', policy: { name: 'letters' } })];
+  const all = [request(10), request(20, { tool: 'mail', by: 'bob', policies: [{ name: 'letters' }] })];
   const choices = { tools: ['mail', 'pay'], people: ['ann', 'bob'], policies: ['letters'] };
   for (const selection of [{ tool: 'mail' }, { person: 'bob' }, { policy: 'letters' }])
     expect(figuresOf(all, selection)).toMatchObject({ total: { requests: 1, medianMs: 20 }, choices });

@@ -115,7 +115,7 @@ export const InterruptShape = z
     requesters: z
       .array(z.string())
       .openapi({ description: 'Who took part: the starter, the author of the message, editors.' }),
-    progress: orNull(ProgressShape).openapi({ description: 'The votes so far; null without a policy.' }),
+    progress: orNull(ProgressShape).openapi({ description: 'The votes so far; null if anyone may decide.' }),
     allows: z.array(z.enum(['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'])),
     mayDecide: z.boolean(),
     digest: z.string().openapi({ description: 'The digest of everything shown; send it with the decision.' }),

@@ -18,9 +18,9 @@ const refused = (message: string) =>
 const ai = () => countersign({ store: memoryStore() });
 
 test.each([
-  [{ mayDecides: () => false }, 'has no option mayDecides. It takes: mayRead, maySteer, mayDecide, identify,'],
+  [{ mayDecides: () => false }, 'has no option mayDecides. It takes: mayRead, maySteer, identify,'],
   [{ identity: () => null }, 'has no option identity.'],
-  [{ mayDecide: true }, '`mayDecide` of createApp must be a function.'],
+  [{ mayRead: true }, '`mayRead` of createApp must be a function.'],
   [{ mayRead: 'finance' }, '`mayRead` of createApp must be a function.'],
   [{ identify: 'x' }, '`identify` of createApp must be a function.'],
   [{ allowedOrigins: 'https://app.example.com' }, '`allowedOrigins` of createApp must be an array of strings.'],

@@ -1,7 +1,8 @@
-// Policies of a server: only `true` allows a person to read, steer or decide.
-import type { LogEntry, ServeOptions } from '@countersign/server';
+// Policies of a server: only `true` allows a person to read or steer, and only people whom a recorded policy names decide.
+import type { LogEntry } from '@countersign/server';
+import { countersign, memoryStore } from 'countersign';
 import { expect, test } from 'vitest';
-import { type Ask, startServer } from '../server.ts';
+import { type Ask, defineTeller, obedientModel, startServer, upTo } from '../server.ts';
 
 const noes: readonly [string, () => unknown][] = [
   ['says no', () => false],
@@ -12,7 +13,7 @@ const noes: readonly [string, () => unknown][] = [
 ];
 
 /** A pending run of ann, and eve's requests about it. */
-async function waiting(options: ServeOptions) {
+async function waiting(options: Parameters<typeof startServer>[0]) {
   const log: LogEntry[] = [];
   const { as, ai, paid } = await startServer({ log: (entry) => log.push(entry), ...options });
   const { id } = (await ai.agents.get('teller')?.start('pay bob 500', { by: 'ann' })) ?? { id: '' };
@@ -25,7 +26,7 @@ async function waiting(options: ServeOptions) {
 
 test.each(noes)('where the policies say no: %s', async (how, policy) => {
   const no = policy as () => boolean;
-  const { id, paid, eve, approve, failed } = await waiting({ mayRead: no, maySteer: no, mayDecide: no });
+  const { id, paid, eve, approve, failed } = await waiting({ mayRead: no, maySteer: no });
   for (const list of ['runs', 'interrupts']) expect((await eve('GET', `/api/v1/${list}`)).body.items).toEqual([]);
   for (const path of [`runs/${id}`, `chat/teller/${id}`])
     expect((await eve('GET', `/api/v1/${path}`)).status, path).toBe(404);
@@ -37,7 +38,7 @@ test.each(noes)('where the policies say no: %s', async (how, policy) => {
 
 test.each(noes)('a person who can read cannot decide or steer: %s', async (_, policy) => {
   const no = policy as () => boolean;
-  const { id, paid, eve, approve } = await waiting({ mayRead: async () => true, maySteer: no, mayDecide: no });
+  const { id, paid, eve, approve } = await waiting({ mayRead: async () => true, maySteer: no });
   const { body } = await eve('GET', `/api/v1/runs/${id}`);
   expect(body.interrupts[0].mayDecide).toBe(false);
   for (const list of ['runs', 'interrupts']) expect((await eve('GET', `/api/v1/${list}`)).body.items).toHaveLength(1);
@@ -72,9 +73,29 @@ test.each(noes)('an owner from whom a policy hides a run cannot decide in it: %s
   expect(paid).toEqual([]);
 });
 
-test('a policy may be asynchronous', async () => {
+test.each<[string, () => unknown]>([
+  ['throws', () => Promise.reject(new Error('The directory is down.'))],
+  ['names a policy that is not defined', () => 'payments'],
+  ['returns no policy', () => false],
+  ['names nobody', async () => ({ deciders: { people: [] } })],
+])('nobody can approve, and the card says why, where policyFor %s', async (_, policyFor) => {
+  const instance = { policyFor: policyFor as () => undefined };
+  const { paid, as, approve, ai } = await waiting({ mayRead: () => true, instance });
+  for (const ask of [await as('ann'), await as('eve'), await as('root', { reach: 'all' })]) {
+    const [card] = (await ask('GET', '/api/v1/interrupts')).body.items;
+    expect(card).toMatchObject({ mayDecide: false, policies: [{ deciders: { people: [] }, warnings: [/./] }] });
+    expect(await approve(ask)).toMatchObject({ status: 403, body: { code: 'not-allowed' } });
+  }
+  await ai.runs.settled();
+  expect(paid).toEqual([]);
+});
+
+test('policyFor may be asynchronous', async () => {
   const { paid, eve, approve, ai } = await waiting({
-    mayDecide: async ({ tool }, { id }) => tool === 'pay' && id === 'eve',
+    instance: {
+      policyFor: async ({ tool, startedBy }) =>
+        tool === 'pay' && startedBy === 'ann' ? { deciders: { people: ['eve'] } } : undefined,
+    },
   });
   expect((await eve('GET', '/api/v1/interrupts')).body.items[0].mayDecide).toBe(true);
   expect((await approve(eve)).status).toBe(200);
@@ -82,18 +103,42 @@ test('a policy may be asynchronous', async () => {
   expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
 });
 
-test('a policy sees the input that would run, not only the one on the card', async () => {
-  const { paid, as, ai } = await waiting({
-    mayRead: () => true,
-    mayDecide: ({ input }) => (input as { amount: number }).amount <= 500,
+test('policyFor sees the input that would run, not only the one on the card', async () => {
+  const { paid, as, ai } = await waiting({ mayRead: () => true, instance: { policyFor: upTo(500, 'eve') } });
+  const pending = async () => (await ai.runs.interrupts()).items[0]?.id;
+  const [eve, boss] = [await as('eve'), await as('boss')];
+  const approve = async (ask: Ask, edit?: object) =>
+    ask('POST', `/api/v1/interrupts/${await pending()}/decide`, {
+      decision: { type: 'approve', ...(edit && { edit }) },
+    });
+  // Beyond her limit, her edit is a proposal to the boss.
+  expect((await approve(eve, { to: 'eve', amount: 100_000 })).body).toMatchObject({
+    status: 'waiting',
+    missing: [{ of: { people: ['boss'] }, count: 1 }],
   });
-  const [card] = (await ai.runs.interrupts()).items;
-  const eve = await as('eve');
-  const approve = (edit: object) =>
-    eve('POST', `/api/v1/interrupts/${card?.id}/decide`, { decision: { type: 'approve', edit } });
-  expect(await approve({ to: 'eve', amount: 100_000 })).toMatchObject({ status: 403, body: { code: 'not-allowed' } });
-  expect((await ai.runs.interrupts()).items).toHaveLength(1);
-  expect((await approve({ to: 'bob', amount: 400 })).status).toBe(200);
-  await ai.runs.wait(card?.runId ?? '');
+  expect((await approve(eve)).status).toBe(403);
+  expect((await approve(eve, { to: 'bob', amount: 1 })).status).toBe(403);
+  expect(paid).toEqual([]);
+  expect((await approve(boss, { to: 'bob', amount: 400 })).body).toMatchObject({ status: 'waiting' });
+  expect((await approve(eve)).body.status).toBe('settled');
+  await ai.runs.settled();
   expect(paid).toEqual([{ to: 'bob', amount: 400 }]);
+});
+
+test('a request of a process without a server is for its starter, also in the chat', async () => {
+  const store = memoryStore();
+  const { as, paid } = await startServer({ store, mayRead: () => true });
+  const elsewhere = countersign({ model: obedientModel(), store });
+  defineTeller(elsewhere);
+  await elsewhere.agents.get('teller')?.start('pay bob 500', { by: 'ann', runId: 'run' });
+  const [interruptId] = (await elsewhere.runs.wait('run')).pending;
+  const decision = { type: 'approve' };
+  const [eve, ann] = [await as('eve'), await as('ann')];
+  const inChat = (ask: Ask) =>
+    ask('POST', '/api/v1/chat/teller', { id: 'run', decisions: [{ interruptId, decision }] });
+  expect((await eve('POST', `/api/v1/interrupts/${interruptId}/decide`, { decision })).status).toBe(403);
+  expect((await inChat(eve)).status).toBe(403);
+  expect(paid).toEqual([]);
+  expect((await inChat(ann)).status).toBe(200);
+  expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
 });

@@ -173,7 +173,7 @@ test('a list filtered by a policy costs few reads, and its pages omit nothing', 
   const isSevenths = (input: unknown) => (input as { amount: number }).amount % 7 === 0;
   const { as, ai } = await startServer({
     store,
-    mayDecide: ({ input }, person) => person.id === 'boss' && isSevenths(input),
+    instance: { policyFor: ({ input }) => ({ deciders: { people: [isSevenths(input) ? 'boss' : 'cara'] } }) },
   });
   const teller = ai.agents.get('teller');
   for (let amount = 201; amount <= 500; amount++) await teller?.start(`pay SECRET ${amount}`, { by: 'ann' });
@@ -213,7 +213,9 @@ test('changes of other people’s runs are not reported', async () => {
 
 test('an approver sees the request and its run, and cannot steer it', async () => {
   const { as, ai, paid } = await startServer({
-    mayDecide: ({ tool, startedBy }, person) => tool === 'pay' && person.id === 'boss' && startedBy !== 'boss',
+    instance: {
+      policyFor: ({ tool }) => (tool === 'pay' ? { deciders: { people: ['boss'] }, notRequester: true } : undefined),
+    },
   });
   const [ann, boss, mallory] = [await as('ann'), await as('boss'), await as('mallory')];
   const run = await begin(ann, ai, 'pay bob 500');
@@ -246,7 +248,7 @@ test('an approver sees the request and its run, and cannot steer it', async () =
 
 test('an approver of one request of a run reads the whole run, also afterwards', async () => {
   const { as, ai } = await startServer({
-    mayDecide: ({ tool, startedBy }, { id }) => id === (tool === 'pay' ? 'boss' : startedBy),
+    instance: { policyFor: ({ tool }) => (tool === 'pay' ? { deciders: { people: ['boss'] } } : undefined) },
   });
   const [ann, boss] = [await as('ann'), await as('boss')];
   const run = await begin(ann, ai, 'ask what?');
@@ -269,12 +271,14 @@ test('an approver of one request of a run reads the whole run, also afterwards',
 test('tools get the context of the person who started the run, never that of the approver', async () => {
   const contexts: unknown[] = [];
   const server = await startServer({
-    mayDecide: () => true,
     identify: (request) => {
       const id = request.headers.get('x-user');
       return id === null ? null : { id, context: { user: id } };
     },
-    instance: { contextFor: ({ startedBy }) => ({ user: `for ${startedBy}` }) },
+    instance: {
+      contextFor: ({ startedBy }) => ({ user: `for ${startedBy}` }),
+      policyFor: () => ({ deciders: { people: ['ann', 'boss'] } }),
+    },
   });
   const { ai, url } = server;
   const { z } = await import('countersign');

@@ -3,8 +3,9 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { memoryStore, type Tool } from 'countersign';
-import { internalsOf } from 'countersign/store';
+import { memoryStore, countersign } from 'countersign';
+import type { Policy } from 'countersign/request';
+import { scriptedModel } from 'countersign/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { findAgentsFile, loadAgentsFile } from '../../src/cli/runtime/agents-file.ts';
 
@@ -12,10 +13,8 @@ const DEFINES = `
   const pay = ai.defineTool({ name: 'pay', description: '', reversibility: 'irreversible' }, () => 'paid');
   const look = ai.defineTool({ name: 'look', description: '' }, () => 'seen');
   ai.defineAgent({ name: 'clerk', tools: [pay, look] });`;
-const MAKER = `import { countersign } from 'countersign';
-export default ({ store }) => { const ai = countersign({ store }); ${DEFINES} return ai; };`;
-const INSTANCE = `import { countersign, memoryStore } from 'countersign';
-export const ai = countersign({ store: memoryStore() }); ${DEFINES}`;
+const MAKER = `export default ({ store }) => { const ai = countersign({ store }); ${DEFINES} return ai; };`;
+const INSTANCE = `export const ai = countersign({ store: memoryStore() }); ${DEFINES}`;
 const CONFIG = `export const policies = { payments: { notRequester: true } };
 export const rules = [{ reversibility: 'irreversible', policy: 'payments' }];`;
 
@@ -27,13 +26,17 @@ export default defineConfig({
   server: { publicUrl: 'https://approvals.example.com' },
 });`;
 
-/** Loads the named file of a folder with these files, and says which rule each tool has. */
+/** Loads the named file of a folder with these files, and says which policies calls of its tools wait for. */
 async function rulesOf(files: Readonly<Record<string, string>>, named: string) {
   const loaded = await loadFrom(files, named);
   const environment = { store: memoryStore(), model: {} as never, providers: {}, env: {} };
   const ai = loaded.kind === 'instance' ? loaded.ai : await loaded.make(environment);
-  const tools = [...(ai.agents.get('clerk')?.definition.innerTools?.().values() ?? [])];
-  return tools.map((definition) => internalsOf(ai).policies.ruleFor(definition as Tool['definition'])?.policy);
+  const model = scriptedModel([{ calls: [{ name: 'pay' }, { name: 'look' }] }]);
+  const { interrupts } = await ai.generate({ model, tools: ['pay', 'look'], prompt: 'Go.' });
+  return interrupts.map(({ toolRequest, metadata }) => [
+    toolRequest.name,
+    (metadata?.policies as readonly Policy[] | undefined)?.map(({ name }) => name),
+  ]);
 }
 
 async function loadFrom(files: Readonly<Record<string, string>>, named: string) {
@@ -56,7 +59,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   ['made by defineConfig', { 'agents.ts': MAKER, 'countersign.config.ts': DEFINED }, 'countersign.config.ts'],
   ['in the agents file', { 'mine.ts': `${INSTANCE}\n${CONFIG}` }, 'mine.ts'],
 ])('a config %s is applied', async (_where, files, named) => {
-  expect(await rulesOf(files, named)).toEqual(['payments', undefined]);
+  expect(await rulesOf(files, named)).toEqual([['pay', ['payments']]]);
 });
 
 test('the channels and the server options of a config are those of the server', async () => {
@@ -70,13 +73,9 @@ test('the channels and the server options of a config are those of the server', 
 
 test.each([
   ['an unknown policy', "export const rules = [{ tool: 'pay', policy: 'none' }];", 'policy none, which is not defined'],
-  [
-    'an unknown tool',
-    "export const rules = [{ tool: 'pai', policy: true }];",
-    'No agent has the tool pai. Known tools: pay, look',
-  ],
-  ['an unknown condition', 'export const rules = [{ tools: 1, policy: true }];', 'has no option tools'],
-  ['rules that are no array', 'export const rules = { policy: true };', 'must be an array'],
+  ['an unknown tool', "export const rules = [{ tool: 'pai' }];", 'No agent has the tool pai. Known tools: pay, look'],
+  ['an unknown condition', 'export const rules = [{ tools: 1 }];', 'has no option tools'],
+  ['rules that are no array', "export const rules = { tool: 'pay' };", 'must be an array'],
   ['an impossible policy', 'export const policies = { four: { quorum: 2 } };', 'The policy four cannot be used'],
   ['a syntax error', 'export const rules = [{;', 'failed to load'],
 ])('%s in it ends the command', async (_what, config, message) => {
@@ -91,7 +90,7 @@ test('a tool can name a policy of the config', async () => {
     'agents.ts': agents,
     'countersign.config.ts': 'export const policies = { payments: { notRequester: true } };',
   };
-  expect(await rulesOf(files, 'agents.ts')).toEqual([undefined, undefined]);
+  expect(await rulesOf(files, 'agents.ts')).toEqual([['pay', ['payments']]]);
 });
 
 test('a config without agents beside it says what is missing', async () => {

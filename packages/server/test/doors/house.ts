@@ -103,8 +103,10 @@ export async function openHouse({ file, ledger, slackApi, isLethal = false, leas
 async function openApp(ai: Countersign, store: Store, pay: (payment: Payment) => void) {
   const route = (own: Countersign, secret?: string) =>
     chatRoute(own.agents.get('teller') as never, {
-      authorize: (request) => ({ id: request.headers.get('x-user') ?? '', rights: request.headers.get('x-rights') }),
-      mayDecide: (_card, person) => (person as { readonly rights?: string | null }).rights !== 'read',
+      authorize: ({ headers }) => ({
+        id: headers.get('x-user') ?? '',
+        mayDecide: headers.get('x-rights') !== 'read',
+      }),
       ...(secret !== undefined && { secret }),
     });
   const routes: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>> = {

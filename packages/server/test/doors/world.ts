@@ -99,7 +99,9 @@ export async function openWorld(): Promise<OwnWorld> {
       },
       request,
       requests,
-      decide: async (id: string, decision: Decision) => void (await ai.runs.decide(id, decision, { by: 'ann' })),
+      // She may decide everything, also what a program asked.
+      decide: async (id: string, decision: Decision) =>
+        void (await ai.runs.decide(id, decision, { by: 'ann', roles: ['server:everything'] })),
       pay: (payment: Payment) => appendFileSync(plan.ledger, `${JSON.stringify(payment)}\n`),
       mortal,
     };

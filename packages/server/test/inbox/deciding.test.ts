@@ -177,7 +177,7 @@ test('a question with choices is answered by a button', async () => {
 });
 
 test('a person without permission sees the card without its buttons', async () => {
-  const desk = await openDesk({ mayDecide: (_, { id }) => id === 'ada' });
+  const desk = await openDesk({}, { policyFor: () => ({ deciders: { people: ['ada'] } }) });
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
   const page = await browse(desk, 'grace', cardPath(id));

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demoAgents, type RunningServer, type ServeOptions, serve } from '@countersign/server';
-import { type Countersign, countersign, z } from 'countersign';
+import { type Countersign, type CountersignOptions, countersign, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel, standInModel } from 'countersign/testing';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -100,29 +100,31 @@ const obedient = () =>
   });
 
 /** Everyone may see and decide everything; the header `x-user` names the user. */
-export async function openDesk(options: ServeOptions = {}): Promise<Desk> {
+export async function openDesk(options: ServeOptions = {}, instance: Partial<CountersignOptions> = {}): Promise<Desk> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   const store = sqliteStore(join(folder, 'runs.sqlite'));
-  const ai = countersign({ model: standInModel({ wordMs: 2 }), retry: false, store });
+  const ai = countersign({ model: standInModel({ wordMs: 2 }), retry: false, store, ...instance });
   const done: { tool: string; input: unknown }[] = [];
   defineClerk(ai, done);
   demoAgents(ai, { onEffect: ({ tool, input }) => void done.push({ tool, input }) });
   const inboxDir = await builtInbox();
-  const open = (port: number): Promise<RunningServer> =>
-    serve(ai, {
+  const open = async (port: number): Promise<RunningServer> => {
+    const opened = await serve(ai, {
       port,
       inboxDir,
       graceMs: 100,
       model: { name: 'stand-in', demo: true },
       identify: (request) => {
         const id = request.headers.get('x-user');
-        return id === null ? null : { id };
+        return id === null ? null : { id, roles: ['desk'] };
       },
       mayRead: () => true,
       maySteer: () => true,
-      mayDecide: () => true,
       ...options,
     });
+    ai.decideByDefault(() => ({ roles: ['desk'] }));
+    return opened;
+  };
   let server = await open(0);
   onTestFinished(async () => {
     await server.close();

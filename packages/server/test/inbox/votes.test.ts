@@ -10,7 +10,6 @@ withBrowser();
 async function payment() {
   const desk = await openDesk({
     mayRead: undefined,
-    mayDecide: undefined,
     identify: (request: Request) => {
       const id = request.headers.get('x-user');
       return id === null ? null : { id, roles: id === 'ada' ? [] : ['finance'] };

@@ -19,6 +19,8 @@ export type NoticeHost = {
   ) => MaybePromise<NoticeLinks | null>;
   /** Whether a person may read the request; everyone by default. Asked before each delivery to a person. */
   readonly mayRead?: (request: RunInterrupt, person: string) => MaybePromise<boolean>;
+  /** Whether only the default of the server names deciders: then `notify.everyone` is told, if it names someone. */
+  readonly isForEveryone?: (request: RunInterrupt) => boolean;
 };
 
 export type Composing = {

@@ -5,14 +5,16 @@ import type { QuestionNotice } from '../../core/request/notice.ts';
 import type { Directory } from '../people.ts';
 import type { RunInterrupt } from '../requests/view.ts';
 import type { Reason } from './channel.ts';
+import type { NoticeHost } from './compose.ts';
 import type { Told } from './entries.ts';
 import { isOver, stillConcerns } from './plan.ts';
 
 /** Questions about people. */
 export type Asked = {
   readonly people: Pick<Directory, 'membersOf' | 'delegateOf'>;
-  /** The recipients for requests that name no people. */
+  /** The recipients for requests that name no people, or only those whom a server names by default. */
   readonly everyone: Who;
+  readonly host?: Pick<NoticeHost, 'isForEveryone'>;
 };
 
 type Circle = { readonly who: Who; readonly why: Reason };
@@ -24,10 +26,11 @@ const MOST = 1_000;
 export async function recipientsOf(
   notice: QuestionNotice,
   card: RunInterrupt,
-  { people, everyone }: Asked,
+  { people, everyone, host }: Asked,
 ): Promise<readonly Told[]> {
   const named = new Map<string, Reason>();
-  for (const { who, why } of circlesOf(notice, card, everyone))
+  const isOpen = namesSomeone(everyone) && host?.isForEveryone?.(card) === true;
+  for (const { who, why } of circlesOf(notice, card, everyone, isOpen))
     for (const person of await peopleIn(who, people)) if (!named.has(person)) named.set(person, why);
   const isFourEyes = card.policies.some(({ notRequester }) => notRequester);
   const isAsked = ([person]: readonly [string, Reason]) => !isFourEyes || !card.requesters.includes(person);
@@ -48,7 +51,7 @@ export async function recipientsOf(
   return [...told.values()];
 }
 
-function circlesOf(notice: QuestionNotice, card: RunInterrupt, everyone: Who): readonly Circle[] {
+function circlesOf(notice: QuestionNotice, card: RunInterrupt, everyone: Who, isOpen: boolean): readonly Circle[] {
   const { escalatedTo = [], assignedTo = null } = card.progress ?? {};
   const assignee: readonly Circle[] = assignedTo === null ? [] : [{ who: { people: [assignedTo] }, why: 'assignee' }];
   if (notice.type === 'assigned') return assignee;
@@ -56,7 +59,11 @@ function circlesOf(notice: QuestionNotice, card: RunInterrupt, everyone: Who): r
   if (assignee.length > 0 && !isOver(notice)) return assignee;
   const later = notice.type === 'opened' || notice.type === 'doubt' ? [] : escalatedTo;
   const escalated = later.map((who): Circle => ({ who, why: 'escalated' }));
-  return [...assignee, ...decidersOf(card, everyone), ...escalated];
+  return [
+    ...assignee,
+    ...(isOpen ? [{ who: everyone, why: 'everyone' as const }] : decidersOf(card, everyone)),
+    ...escalated,
+  ];
 }
 
 /** The deciders of the policy, and the groups that still have to agree. */

@@ -35,7 +35,9 @@ function contentOf({ card }: Notice): Pick<Data, 'request' | 'decision'> | undef
   const shown = interruptCard(card, undefined, false);
   const { mayDecide, inputSchema, answerSchema, problems, decision, ...rest } = shown;
   const { runId, agent, startedBy, drill } = card;
-  return { request: { ...rest, runId, agent, startedBy, ...(drill && { drill }) } as Data['request'], decision };
+  const request = { ...rest, runId, agent, startedBy, ...(drill && { drill }) };
+  // What is shown is read-only, and the schema makes lists that can change.
+  return { request: request as unknown as Data['request'], decision };
 }
 
 /** Who decided what, without what they wrote. */

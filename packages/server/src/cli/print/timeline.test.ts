@@ -41,6 +41,7 @@ test('a request and its decision lead with the title', () => {
     payload: { message: 'Sure?' },
     title: 'Pay €950 to ACME',
     risk: 'high',
+    policies: [{}],
   };
   const events = [
     replied('a', 'pay'),

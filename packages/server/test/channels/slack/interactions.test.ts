@@ -102,7 +102,7 @@ test('a Slack user who is nobody here decides nothing, with buttons or forms', a
 
 test('a person who may not decide the request is told so', async () => {
   const { press, told, card, local } = await shownRequest('pay bob 950', {
-    server: { mayDecide: (_request, { id }) => id === 'ann' },
+    server: { instance: { policyFor: () => ({ deciders: { people: ['ann'] } }) } },
   });
   await press('approve', 'U2');
   await told('You cannot decide this request. Nothing was recorded.');

@@ -179,7 +179,7 @@ export async function shownRequest(
   const channel = local.channel({ channel: 'C1', people: (user) => PEOPLE[user], ...options });
   const { ai, url, paid } = await startServer({
     mayRead: () => true,
-    mayDecide: () => true,
+    instance: { policyFor: () => ({ deciders: { people: Object.values(PEOPLE) } }) },
     ...server,
     // The tests deliver by hand what the outbox would.
     channels: [{ ...channel, deliver: async () => undefined, update: async () => undefined }],

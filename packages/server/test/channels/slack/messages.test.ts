@@ -103,7 +103,7 @@ test('title-only notices, passkeys and doubts have a link only', async () => {
   const bare = await post({ card: null });
   expect(idsOf(bare)).toEqual(['open']);
   expect(JSON.stringify(bare)).not.toContain('secret');
-  const signed = await post({ card: { ...(await card()), policy: { signed: 'passkey' } } });
+  const signed = await post({ card: { ...(await card()), policies: [{ signed: 'passkey' }] } });
   expect(idsOf(signed)).toEqual(['open']);
   expect(JSON.stringify(signed)).toContain('secret');
   expect(buttonsOf(await post({ card: null, links: null }))).toEqual([]);
