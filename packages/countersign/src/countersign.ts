@@ -1,6 +1,3 @@
-import type { Who } from './core/authority/policy.ts';
-import { ruleSays } from './core/authority/rule.ts';
-import { isRuled } from './loop/call/judge.ts';
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
 
 import { UsageError } from './core/errors.ts';

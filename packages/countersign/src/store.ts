@@ -1,7 +1,7 @@
 // The door for authors of a store, and of servers that read one: the port, the records in it, and the rules that all stores share.
 
-export { internalsOf } from './core/internals.ts';
 export type { Deciders } from './core/authority/deciders.ts';
+export { internalsOf } from './core/internals.ts';
 export { faultInJson, folded, type JsonTextFault, type JsonTextLimits } from './core/json-text.ts';
 export { shownAgent } from './core/run/drill.ts';
 export type { DrillRequest } from './runs/drills/drill-options.ts';

@@ -61,7 +61,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'the absence of a person whom they stand in for': {
     asks: { needsApproval: () => ({ policy: ZOE }) },
-    before: (ai) => ai.people.absent('zoe', { delegate: 'finn', until: Date.now() + 3_600_000 }),
+    before: (ai) => ai.people.absent('zoe', { delegate: 'finn', until: Date.now() + 3_600_000, by: 'zoe' }),
   },
 };
 

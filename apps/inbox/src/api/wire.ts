@@ -4,10 +4,10 @@ import type { DecideResult, Insights, Interrupt, Run } from '@countersign/server
 
 export type {
   AgentInfo,
+  Assignee,
   Decided,
   DecideResult,
   DecisionOutcome,
-  Assignee,
   Insights,
   Interrupt,
   Me,

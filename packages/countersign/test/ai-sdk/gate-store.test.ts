@@ -226,7 +226,7 @@ test('without a policy, the person who asked decides: the record says so, in the
   await bank.say('pay');
   const { runs } = countersign({ store });
   const [card] = (await runs.interrupts()).items;
-  expect(card?.policy).toMatchObject({ deciders: { people: ['ann'] } });
+  expect(card?.policies[0]).toMatchObject({ deciders: { people: ['ann'] } });
   const decided = runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
   await expect(decided).rejects.toMatchObject({ code: 'not-allowed' });
 });

@@ -1,7 +1,7 @@
 // Escalations: after a while without a decision, more people are asked. A worker records it, and any worker tells them.
 import { type CountersignOptions, countersign, memoryStore, type Notice, type ToolConfig } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
-import { internalsOf, type OnEscalation } from 'countersign/store';
+import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 

@@ -1,5 +1,5 @@
 // Reminders: while a request waits, channels get a notice after each of its times. Retries and kills: see `notices`.
-import { type CountersignOptions, memoryStore, type Notice, type TimeOptions } from 'countersign';
+import { type CountersignOptions, memoryStore, type Notice, type ToolConfig } from 'countersign';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { desk as openDesk } from '../notices/kit.ts';
 
@@ -14,7 +14,7 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 /** A clerk whose payments get reminders, and a hook that keeps them; `then` runs after each. */
 function desk(
   options: CountersignOptions = {},
-  waits: TimeOptions | { remindAfter: number } = { remindAfter: MINUTE },
+  waits: Pick<ToolConfig, 'remind' | 'escalate' | 'expireAfter' | 'businessHours'> | { remindAfter: number } = { remindAfter: MINUTE },
   then: (notice: Notice) => unknown = () => undefined,
 ) {
   const opened = openDesk(options, { needsApproval: true, ...waits });

@@ -112,8 +112,8 @@ test('each of several decisions is checked, and one refusal stops them all', asy
   const { runs, pay, paid, card } = await asked(upTo100);
   const { part } = await runs.interrupt(card);
   const resume = { approve: [pay.approve(part)] };
-  await expect(runs.resume('run', resume, { by: 'eve' })).rejects.toMatchObject({ code: 'not-allowed' });
-  await runs.resume('run', { approve: [pay.approve(part, { edit: { amount: 101, currency: 'EUR' } })] }, { by: 'bob' });
+  await expect(internalsOf(runs).resume('run', resume, { by: 'eve' })).rejects.toMatchObject({ code: 'not-allowed' });
+  await internalsOf(runs).resume('run', { approve: [pay.approve(part, { edit: { amount: 101, currency: 'EUR' } })] }, { by: 'bob' });
   await runs.settled();
   expect(paid).toEqual([]);
 });
@@ -121,7 +121,7 @@ test('each of several decisions is checked, and one refusal stops them all', asy
 test('a grant does not let a call run that its giver could not approve', async () => {
   const { ai, runs, pay, paid, card } = await asked(upTo100);
   const expiresAt = Date.now() + 3_600_000;
-  await runs.decide(card, 'approve', { by: 'bob', grant: { uses: 5, expiresAt, serves: {} } });
+  await runs.decide(card, 'approve', { by: 'bob', grant: { uses: 5, expiresAt, serves: { people: ['ann'] } } });
   await runs.settled();
   expect(paid).toHaveLength(1);
   const amounts = [90, 1_000_000];
@@ -132,7 +132,7 @@ test('a grant does not let a call run that its giver could not approve', async (
     await ai
       .defineAgent({ name: `clerk-${index}`, model, tools: [pay] })
       .start('Pay.', { runId: `n${index}`, by: 'ann' });
-    await runs.rested(`n${index}`);
+    await internalsOf(runs).rested(`n${index}`);
   }
   expect(paid).toMatchObject([{ amount: 10 }, { amount: 90 }]);
   expect((await runs.get('n1')).pending).toHaveLength(1);

@@ -1,7 +1,7 @@
 // Absences: a delegate decides for a person who is away, in the period only. Decisions name both people.
 import { type Json, memoryStore, type RunInterrupt } from 'countersign';
-import { absenceChallenge, signingChallenge } from 'countersign/store';
 import { sqliteStore } from 'countersign/sqlite';
+import { absenceChallenge, signingChallenge } from 'countersign/store';
 import { describe, expect, test } from 'vitest';
 import { postgresStore } from '../../src/stores/postgres/postgres.ts';
 import { softKey } from '../passkeys/soft-key.ts';

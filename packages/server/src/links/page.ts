@@ -1,6 +1,6 @@
 // The pages of a decision link: look, confirm, done. They need no JavaScript and show everything that the decision is about.
 import type { DecideResult, DecisionInput, Json } from 'countersign';
-import { type Preview, type FormProblem, shownPolicy } from 'countersign/request';
+import { type FormProblem, type Preview, shownPolicy } from 'countersign/request';
 import type { Person } from '../identity/person.ts';
 import { cardPage } from '../pages/card-page.ts';
 import { escaped, htmlResponse } from '../pages/html.ts';

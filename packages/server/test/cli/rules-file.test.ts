@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { memoryStore, countersign } from 'countersign';
+import { memoryStore } from 'countersign';
 import type { Policy } from 'countersign/request';
 import { scriptedModel } from 'countersign/testing';
 import { expect, onTestFinished, test } from 'vitest';

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demoAgents, type RunningServer, type ServeOptions, serve } from '@countersign/server';
 import { type Countersign, type CountersignOptions, countersign, z } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel, standInModel } from 'countersign/testing';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -122,7 +123,7 @@ export async function openDesk(options: ServeOptions = {}, instance: Partial<Cou
       maySteer: () => true,
       ...options,
     });
-    ai.decideByDefault(() => ({ roles: ['desk'] }));
+    internalsOf(ai).policies.defaultDeciders = () => ({ roles: ['desk'] });
     return opened;
   };
   let server = await open(0);

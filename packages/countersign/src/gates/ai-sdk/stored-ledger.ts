@@ -1,6 +1,7 @@
 // The ledger in a store: each call is a call of the gate, so it is decided once and runs at most once.
-import { internalsOf } from '../../core/internals.ts';
+
 import { ConflictError, CountersignError, messageOf, ProviderError } from '../../core/errors.ts';
+import { internalsOf } from '../../core/internals.ts';
 import { defined } from '../../core/json.ts';
 import { isByDeadline, type Result } from '../../core/run/event.ts';
 import type { CallGate, CallRecord } from '../../runs/gates/call-gate.ts';

@@ -65,7 +65,10 @@ class GrantsOfRun implements RunGrants {
     return useKey(this.#needs.run.id, [...this.#path, requestId]);
   }
 
-  async #find({ requestId, tool, input, policies, requesters }: GatedCall, reserves: boolean): Promise<Used | undefined> {
+  async #find(
+    { requestId, tool, input, policies, requesters }: GatedCall,
+    reserves: boolean,
+  ): Promise<Used | undefined> {
     if (policies.some((policy) => maximumOf(policy) === false)) return undefined;
     const { run, withNext } = this.#needs;
     const { agent, startedBy } = run;

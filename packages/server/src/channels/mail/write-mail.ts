@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import type { Json, Notice } from 'countersign';
-import type { PersonNews, Contact, Recipient } from 'countersign/store';
+import type { Contact, PersonNews, Recipient } from 'countersign/store';
 import { DeliveryError } from '../delivery-error.ts';
 import { addressIn, automaticHeaders, headerText, isAddress, messageIdOf, noticeHeaders, threadOf } from './headers.ts';
 import { htmlOf } from './html.ts';

@@ -1,6 +1,7 @@
 // Shows others that this person reviews a request: it is assigned to them for five minutes. That locks nothing and expires.
-import type { Backend, Card } from '../backend/backend.ts';
+
 import { assigneeOn } from '../../text/decision-text.ts';
+import type { Backend, Card } from '../backend/backend.ts';
 
 const RENEW_EVERY_MS = 2 * 60_000;
 /** What cannot be released in this time expires later. */

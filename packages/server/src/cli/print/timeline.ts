@@ -1,6 +1,6 @@
 // A view of the timeline as lines of text: each step, its person, and its duration.
 import type { Json, Message, Part } from 'countersign';
-import { type Decision, type Usage, createTimeline as readTimeline, type TimelineEntry } from 'countersign/request';
+import { type Decision, createTimeline as readTimeline, type TimelineEntry, type Usage } from 'countersign/request';
 import { decisionText } from '../../text/decision-text.ts';
 import { durationText } from '../../text/moment.ts';
 import { valueLine } from '../../text/value-text.ts';
