@@ -1,7 +1,6 @@
 // May a call run? The gate answers, and asks a person where the tool says so.
 
-import { isPlain, type Policies as RequestPolicies } from '../../core/authority/policy.ts';
-import { tally } from '../../core/authority/tally.ts';
+import type { Policies as RequestPolicies } from '../../core/authority/policy.ts';
 import { defined, isObject, type Json, toJson } from '../../core/json.ts';
 import { type Call, interruptId, type MayHaveActed } from '../../core/run/call.ts';
 import { type Bound, event, type Result } from '../../core/run/event.ts';
@@ -32,7 +31,6 @@ export async function passGate(
     await askQuestion(run, driver, tool, call, input.value);
     return undefined;
   }
-  if (isEditedHere(driver, call) && !(await admitsEdit(run, driver, tool, call, input.value))) return undefined;
   if (!isUnasked(driver.policies, tool, call) && (!call.granted || (await grantStands(driver, call))))
     return !isCompared(tool, call) || (await staysTrue(run, driver, tool, call, input.value)) ? input : undefined;
   const passed = await askApproval(run, driver, tool, call, input.value);
@@ -40,42 +38,6 @@ export async function passGate(
   // Parsed again, because the gate may have changed its copy.
   const again = await validInput(tool, passed);
   return again.ok ? again : rejectInput(run, driver, tool, passed, again.text);
-}
-
-/** Without a store, nobody has asked the gate about an edit: the decision was one vote, of whom the messages name. */
-function isEditedHere({ asker }: Driver, { edit, phase }: Call): boolean {
-  return asker === undefined && edit !== undefined && phase.at === 'cleared';
-}
-
-/** False if a rule denies the edited input, or others must approve it: then it is asked about. */
-async function admitsEdit(
-  run: Run,
-  driver: Driver,
-  tool: ToolDefinition,
-  call: Call,
-  input: unknown,
-): Promise<boolean> {
-  const bound = await runsWithOf(tool, call, input);
-  const judged = await judge(driver, judging(run, driver, tool, call, bound, input));
-  if (judged.then === 'run') return true;
-  if (judged.then === 'deny') {
-    settle(run, call, denied(call, judged.why));
-    return false;
-  }
-  const { policies } = judged.governed;
-  const { by = null } = call.edit ?? {};
-  const vote = { by, decision: { type: 'approve', edit: call.input } };
-  const ballot = { votes: [vote], requesters: requestersOf(run.state, driver, { editors: [] }) };
-  if (isPlain(policies) || tally(policies, ballot, call.input).status === 'settled') return true;
-  await ask(run, driver, call, {
-    tool,
-    kind: 'approval',
-    payload: approvalPayload(run.state.mayHaveActed, call, judged.approval),
-    options: judged.approval === true ? {} : judged.approval,
-    governed: judged.governed,
-    bound,
-  });
-  return false;
 }
 
 /** No person was asked about the call, and no sub-agent has begun in it. */
