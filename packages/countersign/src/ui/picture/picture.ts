@@ -1,6 +1,7 @@
 // The picture of a conversation as a browser shows it, kept up to date event by event.
 
 import { type VoteRights, type Voter, voteRights } from '../../core/authority/may-decide.ts';
+import { isPlain } from '../../core/authority/policy.ts';
 import type { Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import type { Message, ToolResponsePart } from '../../core/messages/message.ts';
@@ -176,7 +177,10 @@ export class Picture {
   async #rightsOn(pending: PendingCard | undefined): Promise<VoteRights> {
     const { reader } = this.#options;
     if (!pending || !reader || reader === 'watcher') return { mayVote: true, mayApprove: true };
-    return voteRights(policiesOn(pending), ballotOf(pending), await reader.voters());
+    const policies = policiesOn(pending);
+    // The directory of people is asked only where it matters who the reader is.
+    if (isPlain(policies)) return { mayVote: true, mayApprove: true };
+    return voteRights(policies, ballotOf(pending), await reader.voters());
   }
 
   refuse(problems: ReadonlyMap<string, readonly Problem[]>): void {
