@@ -69,6 +69,9 @@ export function DecidedVotes({ interrupt: { policies, progress } }: VotingProps)
   const named = useNamed();
   const words = useWords();
   if (policy === null || progress === null || progress.votes.length === 0) return null;
+  const [only, ...others] = progress.votes;
+  // The headline says who decided, if that was one person's word.
+  if (!policy.quorum && others.length === 0 && only?.onBehalfOf === null) return null;
   return (
     <section {...named('voting')} aria-label={words.votes}>
       <p {...named('caption')}>{words.votes}</p>
