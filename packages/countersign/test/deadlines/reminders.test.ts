@@ -14,7 +14,9 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 /** A clerk whose payments get reminders, and a hook that keeps them; `then` runs after each. */
 function desk(
   options: CountersignOptions = {},
-  waits: Pick<ToolConfig, 'remind' | 'escalate' | 'expireAfter' | 'businessHours'> | { remindAfter: number } = { remindAfter: MINUTE },
+  waits: Pick<ToolConfig, 'remind' | 'escalate' | 'expireAfter' | 'businessHours'> | { remindAfter: number } = {
+    remindAfter: MINUTE,
+  },
   then: (notice: Notice) => unknown = () => undefined,
 ) {
   const opened = openDesk(options, { needsApproval: true, ...waits });

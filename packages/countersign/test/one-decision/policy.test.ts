@@ -113,7 +113,11 @@ test('each of several decisions is checked, and one refusal stops them all', asy
   const { part } = await runs.interrupt(card);
   const resume = { approve: [pay.approve(part)] };
   await expect(internalsOf(runs).resume('run', resume, { by: 'eve' })).rejects.toMatchObject({ code: 'not-allowed' });
-  await internalsOf(runs).resume('run', { approve: [pay.approve(part, { edit: { amount: 101, currency: 'EUR' } })] }, { by: 'bob' });
+  await internalsOf(runs).resume(
+    'run',
+    { approve: [pay.approve(part, { edit: { amount: 101, currency: 'EUR' } })] },
+    { by: 'bob' },
+  );
   await runs.settled();
   expect(paid).toEqual([]);
 });

@@ -115,7 +115,14 @@ test('in a document whose chain was made to fit, signatures and the tally still 
       events,
     };
     const { format, ...fields } = content;
-    const ordered = { format, run: fields.run, events, questions: fields.questions, started: fields.started, grants: fields.grants };
+    const ordered = {
+      format,
+      run: fields.run,
+      events,
+      questions: fields.questions,
+      started: fields.started,
+      grants: fields.grants,
+    };
     const text = evidenceText({ ...ordered, hash: contentHash(ordered) });
     return (await verifyEvidence(text)).problems.map(({ problem }) => problem).join('\n');
   };
