@@ -57,7 +57,8 @@ function progressAfter(before: QuestionProgress, event: BallotEvent): QuestionPr
       if (!edit) return voted;
       const { by, at = event.at } = vote;
       const { policies: _before, ...rest } = voted;
-      return { ...rest, round: before.round + 1, edit: { ...edit, ...defined({ by, at }) } };
+      const { settles, ...edited } = edit;
+      return { ...rest, round: before.round + (settles ? 0 : 1), edit: { ...edited, ...defined({ by, at }) } };
     }
     case 'question-escalated':
       return {

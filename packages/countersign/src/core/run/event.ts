@@ -234,12 +234,18 @@ type Fact =
 
 /** Changes to a pending question that do not settle it. */
 type BallotFact =
-  /** A person voted on a question that has a policy. `edit`: others must agree to this input, so it is asked again. */
+  /** A person voted on a question that has a policy. `edit`: from now on the request is about this input. */
   | {
       readonly type: 'vote-cast';
       readonly interruptId: string;
       readonly vote: Vote;
-      readonly edit?: { readonly input: Json; readonly bound?: EditBound; readonly asked?: Reasked };
+      readonly edit?: {
+        readonly input: Json;
+        readonly bound?: EditBound;
+        readonly asked?: Reasked;
+        /** The votes suffice for it: the decision is the next event, and nobody is asked again. */
+        readonly settles?: true;
+      };
     }
   /** The votes of these people count from now on, in every group of the policy at this place, or of all policies. */
   | { readonly type: 'question-escalated'; readonly interruptId: string; readonly to: Who; readonly policy?: number }

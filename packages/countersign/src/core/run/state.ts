@@ -251,7 +251,8 @@ function decideCall(
 /** Who edited the input with this decision. */
 function editorsOf(decision: Decision): readonly string[] {
   if ((decision.type !== 'approve' && decision.type !== 'restart') || decision.input === undefined) return [];
-  return [decision.by, decision.editedBy].filter((person) => person !== undefined);
+  const { by, editedBy = by } = decision;
+  return editedBy === undefined ? [] : [editedBy];
 }
 
 type RunDecision = Decision & { readonly type: 'restart' | 'approve' };

@@ -242,7 +242,12 @@ const UNKNOWN_CALL: TimelineCall = { id: UNKNOWN, name: UNKNOWN };
 function ballotEntry(event: BallotEvent, call: TimelineCall): NewEntry {
   switch (event.type) {
     case 'vote-cast':
-      return defined({ type: event.type, call, vote: event.vote, edit: event.edit?.input });
+      return defined({
+        type: event.type,
+        call,
+        vote: event.vote,
+        edit: event.edit?.settles ? undefined : event.edit?.input,
+      });
     case 'question-escalated':
       return { type: event.type, call, to: event.to };
     case 'question-assigned':

@@ -178,15 +178,17 @@ function castVote(
   const all = same ? ballot.votes : [...ballot.votes, vote];
   const result = tally(edit?.asked.policies ?? policies, { ...ballot, votes: all }, inputThatRuns(leaf, card.part));
   const isNew = !same && edit !== undefined;
-  const recorded = event({ type: 'vote-cast', interruptId: card.id, vote, ...(isNew && { edit }) });
+  const asksAgain = isNew && result.status === 'waiting';
+  const edits = isNew && { edit: { ...edit, ...(!asksAgain && { settles: true as const }) } };
+  const recorded = event({ type: 'vote-cast', interruptId: card.id, vote, ...edits });
   return {
     card,
     where: leaf.where,
     vote,
     ...(!same && { recorded }),
     votes: standingVotes(all),
-    round: (card.progress?.round ?? 1) + (isNew ? 1 : 0),
-    asksAgain: isNew && result.status === 'waiting',
+    round: (card.progress?.round ?? 1) + (asksAgain ? 1 : 0),
+    asksAgain,
     ...(result.status === 'settled' ? { status: 'settled' } : { status: 'waiting', missing: result.missing }),
   };
 }

@@ -1,0 +1,197 @@
+// The laws of authority, with random rules, policies, people, votes and grants.
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { whyNotCovered } from '../../src/core/authority/grant.ts';
+import { mayDecide } from '../../src/core/authority/may-decide.ts';
+import { type CallAsked, type CallRule, joined, mayRun } from '../../src/core/authority/may-run.ts';
+import {
+  type Ballot,
+  deadlineMayApprove,
+  namesDeciders,
+  type Policies,
+  type Policy,
+  type Vote,
+  type Who,
+} from '../../src/core/authority/policy.ts';
+import { isFor, tally } from '../../src/core/authority/tally.ts';
+
+const PEOPLE = ['ann', 'bob', 'cleo', 'dan'];
+const ROLES = ['finance', 'security'];
+const person = fc.constantFrom(...PEOPLE);
+
+const who: fc.Arbitrary<Who> = fc.oneof(
+  fc.record({ people: fc.uniqueArray(person, { minLength: 1, maxLength: 3 }) }),
+  fc.record({ roles: fc.uniqueArray(fc.constantFrom(...ROLES), { minLength: 1, maxLength: 2 }) }),
+);
+const condition = fc.record({ field: fc.constant('amount'), above: fc.constantFrom(10, 100, 1_000) });
+const group = fc.record(
+  { of: who, count: fc.integer({ min: 1, max: 2 }), when: fc.array(condition, { minLength: 1, maxLength: 1 }) },
+  { requiredKeys: ['of', 'count'] },
+);
+const policy = fc.record(
+  {
+    deciders: who,
+    notRequester: fc.constant(true as const),
+    quorum: fc.array(group, { minLength: 1, maxLength: 2 }),
+    veto: fc.constantFrom('any' as const, 'majority' as const),
+    signed: fc.constant('passkey' as const),
+    delegates: fc.constant(true as const),
+    onExpiry: fc.constant('approve' as const),
+  },
+  { requiredKeys: [] },
+) as fc.Arbitrary<Policy>;
+const policies: fc.Arbitrary<Policies> = fc.array(policy, { minLength: 1, maxLength: 3 }).map((all) => joined(all));
+
+const decision = fc.oneof(
+  { weight: 4, arbitrary: fc.constant({ type: 'approve' }) },
+  { weight: 1, arbitrary: fc.constant({ type: 'reject' }) },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 5_000 }).map((amount) => ({ type: 'approve', edit: { amount } })) },
+);
+const vote: fc.Arbitrary<Vote> = fc.record(
+  {
+    by: person,
+    roles: fc.subarray(ROLES),
+    onBehalfOf: person,
+    signature: fc.constant(true),
+    decision,
+  },
+  { requiredKeys: ['by', 'decision'] },
+);
+const ballot: fc.Arbitrary<Ballot> = fc.record({
+  votes: fc.array(vote, { maxLength: 5 }),
+  requesters: fc.subarray(PEOPLE, { maxLength: 2 }),
+});
+const input = fc.integer({ min: 1, max: 5_000 }).map((amount) => ({ amount }));
+
+const rule: fc.Arbitrary<CallRule> = fc.record(
+  {
+    tool: fc.constantFrom('pay', 'p*', '*', 'send'),
+    label: fc.constantFrom('money', 'eu'),
+    risk: fc.constantFrom('low' as const, 'high' as const),
+    where: fc.array(condition, { minLength: 1, maxLength: 1 }),
+    then: fc.constantFrom('allow' as const, 'ask' as const, 'deny' as const),
+    policy,
+  },
+  { requiredKeys: [] },
+);
+const call: fc.Arbitrary<CallAsked> = fc.record(
+  {
+    tool: fc.constant('pay'),
+    agent: fc.constant('clerk'),
+    input,
+    labels: fc.subarray(['money', 'eu']),
+    risk: fc.constantFrom('low' as const, 'high' as const),
+    isDescribed: fc.boolean(),
+    own: fc.constantFrom('allow' as const, 'ask' as const, 'undecided' as const),
+    policy,
+    added: policy,
+  },
+  { requiredKeys: ['tool', 'agent', 'input', 'own'] },
+) as fc.Arbitrary<CallAsked>;
+
+const approves = (all: Policies, votes: Ballot, given: { amount: number }): boolean => {
+  const counted = tally(all, votes, given);
+  return counted.status === 'settled' && isFor(counted.vote);
+};
+
+const law = (name: string, property: fc.IProperty<any>) =>
+  test(name, () => fc.assert(property as fc.IPropertyWithHooks<any>, { numRuns: 1_000 }));
+
+describe('1. a source adds, and never takes away', () => {
+  law(
+    'a rule never lets a call run that asked, unless it allows a call about which its tool says nothing',
+    fc.property(call, fc.array(rule, { maxLength: 4 }), rule, (asked, rules, more) => {
+      fc.pre(asked.own !== 'undecided' || more.then !== 'allow');
+      const strict = { run: 0, ask: 1, deny: 2 };
+      expect(strict[mayRun(asked, [...rules, more]).then]).toBeGreaterThanOrEqual(strict[mayRun(asked, rules).then]);
+    }),
+  );
+  law(
+    'a policy never settles an approval that was not settled without it',
+    fc.property(policies, policy, ballot, input, (all, more, votes, given) => {
+      if (approves([...all, more], votes, given)) expect(approves(all, votes, given)).toBe(true);
+    }),
+  );
+  law(
+    'a policy that names nobody admits nobody; one that names people lets them approve nothing but itself',
+    fc.property(policies, policy, ballot, vote, input, (all, more, votes, given, amount) => {
+      const alone = { ...votes, votes: [given] };
+      if (mayDecide(all, { ...votes, votes: [] }, given).ok) return;
+      if (!namesDeciders(more)) expect(mayDecide([...all, more], { ...votes, votes: [] }, given).ok).toBe(false);
+      expect(approves([...all, more], alone, amount)).toBe(false);
+    }),
+  );
+  law(
+    'every policy of every source that asks is on the request',
+    fc.property(call, fc.array(rule, { maxLength: 4 }), (asked, rules) => {
+      const found = mayRun(asked, rules);
+      if (found.then !== 'ask') return;
+      const texts = found.policies.map((one) => JSON.stringify(one));
+      const own = asked.own === 'ask' && asked.policy && Object.keys(asked.policy).length > 0 ? [asked.policy] : [];
+      for (const one of own) expect(texts).toContain(JSON.stringify(one));
+      expect(found.policies.length).toBeGreaterThan(0);
+    }),
+  );
+});
+
+law(
+  '2. a call runs unasked only if nothing asks, and its tool or a rule allows it',
+  fc.property(call, fc.array(rule, { maxLength: 4 }), (asked, rules) => {
+    if (mayRun(asked, rules).then !== 'run') return;
+    expect(asked.own).not.toBe('ask');
+    for (const one of rules)
+      expect(mayRun({ ...asked, own: 'allow' }, [{ ...one, then: one.then ?? 'ask' }]).then).toBe('run');
+    if (asked.own === 'undecided') expect(rules.some(({ then }) => then === 'allow')).toBe(true);
+  }),
+);
+
+describe('3. whoever cannot approve cannot cause the call to run', () => {
+  const grantOf = (votes: readonly Vote[]) => ({ tool: 'pay', where: [], serves: {}, votes });
+  law(
+    'not by a grant',
+    fc.property(policies, ballot, vote, input, (all, { requesters }, given, amount) => {
+      const own = { ...given, decision: { type: 'approve' } };
+      if (mayDecide(all, { votes: [], requesters }, own).ok) return;
+      const asked = { tool: 'pay', input: amount, startedBy: null, agent: 'clerk', policies: all, requesters };
+      expect(whyNotCovered(grantOf([own]), { ...asked, fitsSchema: true })).toBeDefined();
+    }),
+  );
+  law(
+    'a grant covers a call exactly if its decisions would settle it',
+    fc.property(policies, ballot, input, (all, votes, amount) => {
+      const fors = votes.votes
+        .filter(isFor)
+        .map(({ by, roles }) => ({ by, ...(roles && { roles }), decision: { type: 'approve' } }));
+      const asked = { tool: 'pay', input: amount, startedBy: null, agent: 'clerk', policies: all, fitsSchema: true };
+      const why = whyNotCovered(grantOf(fors), { ...asked, requesters: votes.requesters });
+      if (why === undefined) expect(approves(all, { votes: fors, requesters: votes.requesters }, amount)).toBe(true);
+    }),
+  );
+  law(
+    'not by an edit of their own under four eyes',
+    fc.property(policies, ballot, vote, input, (all, { requesters }, given, amount) => {
+      const strict = all.map((one) => ({ ...one, notRequester: true as const })) as unknown as Policies;
+      const edit = { ...given, decision: { type: 'approve', edit: amount } };
+      expect(approves(strict, { requesters, votes: [edit] }, amount)).toBe(false);
+    }),
+  );
+  law(
+    'not by waiting: a deadline approves only where every policy says so, with no quorum and no signature',
+    fc.property(policies, (all) => {
+      if (!deadlineMayApprove(all)) return;
+      for (const { onExpiry, quorum = [], signed } of all)
+        expect([onExpiry, quorum, signed]).toEqual(['approve', [], undefined]);
+    }),
+  );
+});
+
+law(
+  '4. nothing that a caller says of its call weakens a rule',
+  fc.property(call, fc.array(rule, { maxLength: 4 }), call, (asked, rules, said) => {
+    const { labels, risk } = said;
+    const described: CallAsked = { ...asked, isDescribed: true, ...(labels && { labels }), ...(risk && { risk }) };
+    const operators = { ...asked, isDescribed: false, labels: ['money', 'eu'], risk: asked.risk };
+    const strict = { run: 0, ask: 1, deny: 1 };
+    if (mayRun(operators, rules).then !== 'run') expect(strict[mayRun(described, rules).then]).toBe(1);
+  }),
+);
