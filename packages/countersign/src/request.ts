@@ -3,7 +3,15 @@
 export { type Condition, meets } from './core/authority/condition.ts';
 export type { Grant, GrantStatus, GrantUse, Serves } from './core/authority/grant.ts';
 export type { GrantMaximum } from './core/authority/grant-maximum.ts';
-export { type Group, type Policies, type Policy, shownPolicy, type Vote, type Who } from './core/authority/policy.ts';
+export {
+  EVERYTHING,
+  type Group,
+  type Policies,
+  type Policy,
+  shownPolicy,
+  type Vote,
+  type Who,
+} from './core/authority/policy.ts';
 export type { Missing } from './core/authority/tally.ts';
 export { canonicalJson } from './core/json.ts';
 export {

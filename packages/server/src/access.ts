@@ -1,6 +1,6 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
 import { type Countersign, type RunInterrupt, UsageError } from 'countersign';
-import type { Who } from 'countersign/request';
+import { EVERYTHING, type Who } from 'countersign/request';
 import { type InterruptListOptions, internalsOf, type Page, type RunRecord, shownAgent } from 'countersign/store';
 import { interruptCard, namesDeciders, type VoteRights, type Voter, voteRights } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
@@ -215,9 +215,6 @@ function ballotOf(progress: Interrupt['progress'], requesters: readonly string[]
   }));
   return { votes, requesters, escalatedTo: progress?.escalatedTo ?? [] };
 }
-
-/** Those who may decide everything on this server, where a request names nobody else. */
-export const EVERYTHING = 'server:everything';
 
 /** The roles with which a person votes. */
 export const rolesOf = ({ reach, roles }: Pick<Person, 'reach' | 'roles'>): readonly string[] => [

@@ -93,7 +93,7 @@ test('200 streams share one watch and one read per change', async () => {
   expect(counted.reads() - before).toBeLessThan(15);
   // Holds are read once a second, and when this process changes one; a vote reads whom the voter stands in for.
   expect(counted.noteLists()).toBeGreaterThan(0);
-  expect(counted.noteLists()).toBeLessThan((performance.now() - startedAt) / 1_000 + 6);
+  expect(counted.noteLists()).toBeLessThan((performance.now() - startedAt) / 1_000 + 10);
   expect(elsewhere.text).not.toContain(run.id);
   for (const one of same) {
     const seqs = [...one.text.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq));

@@ -43,8 +43,8 @@ test('a worker of Cloudflare gets the gate of the server', () => {
   const edge = ['--platform=neutral', '--format=esm', '--main-fields=module,main', '--external:node:*'];
   esbuild('route.mjs', ...edge, '--conditions=workerd,worker,browser', '--metafile=meta.json', '--outfile=edge.mjs');
   const { inputs } = JSON.parse(readFileSync(join(folder, 'meta.json'), 'utf8'));
-  expect(Object.keys(inputs).filter((path) => path.includes('countersign/dist/ai-sdk/browser'))).toEqual([]);
-  expect(Object.keys(inputs).filter((path) => path.includes('countersign/dist/ai-sdk/gate.js'))).toHaveLength(1);
+  expect(Object.keys(inputs).filter((path) => path.includes('countersign/dist/gates/ai-sdk/browser'))).toEqual([]);
+  expect(Object.keys(inputs).filter((path) => path.includes('countersign/dist/gates/ai-sdk/gate-tools.js'))).toHaveLength(1);
 });
 
 test.each([
@@ -55,5 +55,5 @@ test.each([
 ])('the condition %s resolves to %s', (condition, file) => {
   const program = 'console.log(import.meta.resolve("countersign/ai-sdk"))';
   const resolved = run('node', ['-C', condition, '-C', 'browser', '--input-type=module', '-e', program], folder);
-  expect(resolved.trim()).toMatch(new RegExp(`/dist/ai-sdk/${file}$`));
+  expect(resolved.trim()).toMatch(new RegExp(`/dist/gates/ai-sdk/${file}$`));
 });

@@ -13,8 +13,10 @@ const DEFINES = `
   const pay = ai.defineTool({ name: 'pay', description: '', reversibility: 'irreversible' }, () => 'paid');
   const look = ai.defineTool({ name: 'look', description: '' }, () => 'seen');
   ai.defineAgent({ name: 'clerk', tools: [pay, look] });`;
-const MAKER = `export default ({ store }) => { const ai = countersign({ store }); ${DEFINES} return ai; };`;
-const INSTANCE = `export const ai = countersign({ store: memoryStore() }); ${DEFINES}`;
+const MAKER = `import { countersign } from 'countersign';
+export default ({ store }) => { const ai = countersign({ store }); ${DEFINES} return ai; };`;
+const INSTANCE = `import { countersign, memoryStore } from 'countersign';
+export const ai = countersign({ store: memoryStore() }); ${DEFINES}`;
 const CONFIG = `export const policies = { payments: { notRequester: true } };
 export const rules = [{ reversibility: 'irreversible', policy: 'payments' }];`;
 

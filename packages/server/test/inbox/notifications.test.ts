@@ -41,7 +41,7 @@ test('the title and the badge of the app show how many wait', async () => {
   await expect.poll(() => page.title(), PATIENT).toBe('(1) Inbox · Countersign');
   await expect.poll(() => badge(page), PATIENT).toBe(1);
   const [id = ''] = (await desk.ai.runs.interrupts({ settled: false })).items.map((item) => item.id);
-  await desk.ai.runs.decide(id, 'reject', { by: 'grace' });
+  await desk.ai.runs.decide(id, 'reject', { by: 'grace', roles: ['desk'] });
   await expect.poll(() => page.title(), PATIENT).toBe('Inbox · Countersign');
   await expect.poll(() => badge(page), PATIENT).toBe(null);
 });
@@ -74,7 +74,7 @@ test('a person who asked for notifications gets one for each new request, withou
 
   const [next = ''] = await desk.waiting(await desk.start(pay('Contoso')));
   await expect.poll(async () => (await shown(page)).map(({ tag }) => tag), PATIENT).toEqual([id, next]);
-  await desk.ai.runs.decide(next, 'reject', { by: 'grace' });
+  await desk.ai.runs.decide(next, 'reject', { by: 'grace', roles: ['desk'] });
   await expect.poll(async () => (await shown(page)).map(({ tag }) => tag), PATIENT).toEqual([id]);
 });
 

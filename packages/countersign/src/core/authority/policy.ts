@@ -100,9 +100,10 @@ export const deadlineMayApprove = (policies: Policies): boolean =>
 export const admitsDelegates = ({ signed, delegates }: Policy): boolean => signed === undefined || delegates === true;
 
 /** All policies of a request as one, for screens; null if anyone may decide. Votes are counted by each policy on its own. */
-export function shownPolicy(policies: Policies): Policy | null {
-  if (isPlain(policies)) return null;
-  const [only, ...others] = policies;
+export function shownPolicy(recorded: Policies): Policy | null {
+  const [only, ...others] = recorded.map(withoutDefault);
+  if (!only || isPlain([only, ...others])) return null;
+  const policies: Policies = [only, ...others];
   if (others.length === 0) return only;
   const names = policies.flatMap(({ name }) => name ?? []);
   const warnings = policies.flatMap(({ warnings: own = [] }) => own);
@@ -116,6 +117,14 @@ export function shownPolicy(policies: Policies): Policy | null {
     ...(policies.some((policy) => forbidsGrants(policy)) && { grants: false }),
     ...(warnings.length > 0 && { warnings }),
   };
+}
+
+/** The role of those who decide everything on a server that no policy reserves for others. */
+export const EVERYTHING = 'server:everything';
+
+/** That a server lets the requester decide goes without saying. */
+function withoutDefault({ deciders, ...policy }: Policy): Policy {
+  return deciders && !deciders.roles?.includes(EVERYTHING) ? { ...policy, deciders } : policy;
 }
 
 function groupsOf({ quorum = [], deciders }: Policy): readonly Group[] {

@@ -10,9 +10,9 @@ import {
   UsageError,
   z,
 } from 'countersign';
+import { EVERYTHING } from 'countersign/request';
 import { type GateReport, internalsOf, type RunRecord, type Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
-import { EVERYTHING } from '../../access.ts';
 import { summaryOf } from '../../api/runs/run-answer.ts';
 import { runTitles } from '../../api/runs/run-titles.ts';
 import { createWaitsFor } from '../../api/runs/waits-for.ts';
