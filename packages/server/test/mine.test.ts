@@ -61,6 +61,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'the absence of a person whom they stand in for': {
     asks: { needsApproval: () => ({ policy: ZOE }) },
+    instance: { people: { contactOf: (person) => (person === 'finn' ? { mail: 'finn@example.com' } : undefined) } },
     before: (ai) => ai.people.absent('zoe', { delegate: 'finn', until: Date.now() + 3_600_000, by: 'zoe' }),
   },
 };

@@ -91,7 +91,7 @@ test('a card in the chat has the votes, and lets its reader do what the policy a
     return parts.find((part: any) => part.type === 'data-interrupt').data;
   };
   await ben('POST', `${path}/decide`, { ...approve, note: 'checked' });
-  await ben('POST', `${path}/assign`, { to: 'cara' });
+  expect((await ben('POST', `${path}/assignee`, { to: 'cara' })).status).toBe(200);
   const seen = await cardOf(ben);
   expect(seen).toMatchObject({ id, status: 'pending', mayDecide: true, allows: ['approve', 'edit', 'reject'] });
   // The chat has the time of the event, the list that of the append.

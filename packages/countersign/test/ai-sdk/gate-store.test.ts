@@ -211,7 +211,9 @@ test('people whom the policy names decide in the chat and get the result; nobody
   const { messages } = await bank.say('pay');
   for (const person of ['bob', 'ann']) await bank.post(bank.decided(messages, true), { person });
   expect(bank.moved).toEqual([]);
-  expect((await countersign({ store }).runs.interrupts()).items).toMatchObject([{ tool: 'transfer', policies: [policy] }]);
+  expect((await countersign({ store }).runs.interrupts()).items).toMatchObject([
+    { tool: 'transfer', policies: [policy] },
+  ]);
   const { chunks } = await bank.post(bank.decided(messages, true), { person: 'boss' });
   expect(bank.moved).toHaveLength(1);
   expect(chunks.map(({ type }) => type)).toContain('tool-output-available');

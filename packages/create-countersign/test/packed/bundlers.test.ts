@@ -44,7 +44,9 @@ test('a worker of Cloudflare gets the gate of the server', () => {
   esbuild('route.mjs', ...edge, '--conditions=workerd,worker,browser', '--metafile=meta.json', '--outfile=edge.mjs');
   const { inputs } = JSON.parse(readFileSync(join(folder, 'meta.json'), 'utf8'));
   expect(Object.keys(inputs).filter((path) => path.includes('countersign/dist/gates/ai-sdk/browser'))).toEqual([]);
-  expect(Object.keys(inputs).filter((path) => path.includes('countersign/dist/gates/ai-sdk/gate-tools.js'))).toHaveLength(1);
+  expect(
+    Object.keys(inputs).filter((path) => path.includes('countersign/dist/gates/ai-sdk/gate-tools.js')),
+  ).toHaveLength(1);
 });
 
 test.each([

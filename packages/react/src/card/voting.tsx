@@ -1,7 +1,7 @@
 // Who must decide a request: the votes so far, those that are missing, and what the policy says besides.
 import { shownPolicy } from 'countersign/request';
 import type { CardProgress, CardVote, InterruptCard } from 'countersign/ui';
-import { Fragment, type ReactNode, useId } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { useNamed, useWords, type Words } from '../appearance.tsx';
 import { Moment } from '../text/local-text.tsx';
 import { LongText } from '../text/long-text.tsx';
@@ -17,13 +17,12 @@ export function Voting({ interrupt: { policies, progress } }: VotingProps) {
   const policy = shownPolicy(policies);
   const named = useNamed();
   const words = useWords();
-  const id = useId();
   if (progress === null || (policy === null && progress.assignedTo === null)) return null;
   const { votes, missing, assignedTo, escalatedTo, round } = progress;
   const yours = votes.find(({ isYours }) => isYours);
   return (
-    <section {...named('voting')} aria-labelledby={id}>
-      <p {...named('voting-heading')} id={id}>
+    <section {...named('voting')}>
+      <p {...named('voting-heading')}>
         <span {...named('caption')}>{words.whoDecides}</span>
         {policy?.name !== undefined && (
           <span {...named('policy-name')}>
@@ -73,7 +72,7 @@ export function DecidedVotes({ interrupt: { policies, progress } }: VotingProps)
   // The headline says who decided, if that was one person's word.
   if (!policy.quorum && others.length === 0 && only?.onBehalfOf === null) return null;
   return (
-    <section {...named('voting')} aria-label={words.votes}>
+    <section {...named('voting')}>
       <p {...named('caption')}>{words.votes}</p>
       <Votes votes={progress.votes} />
     </section>

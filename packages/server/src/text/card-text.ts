@@ -107,8 +107,7 @@ const isObject = (value: Json): boolean => typeof value === 'object' && value !=
 export const headline = ({ title, tool }: Interrupt): string => visibleLine(title ?? tool);
 
 /** The name of the tool, unless that is the headline. */
-export const smallPrint = ({ title, tool }: Interrupt): readonly string[] =>
-  title === null ? [] : [visibleLine(tool)];
+export const smallPrint = ({ title, tool }: Interrupt): readonly string[] => (title == null ? [] : [visibleLine(tool)]);
 
 /** As in `Pay €950 to ACME (pay)`. */
 export const headlineAndTool = (card: Interrupt): string =>

@@ -196,10 +196,10 @@ export function attacks(
     'GET /absences': small,
     'GET /me/absence': small,
     'POST /me/absence': [
-      ['a long name', '', { until: 4e12, delegate: 'x'.repeat(200) }],
+      ['a long name', '', { until: 4e12, delegate: 'x'.repeat(200) }, REFUSED],
       ['many items', '', { until: 1, delegate: ITEMS }, REFUSED],
     ],
-    'POST /me/absence/challenge': small,
+    'POST /me/absence/challenge': [['many items', '', { until: 1, delegate: ITEMS }, REFUSED]],
     'DELETE /me/absence': small,
     'GET /me/notices': small,
     'POST /me/notices': [
