@@ -209,7 +209,7 @@ describe('whoever took part cannot approve (A7, A8)', () => {
     expect(paid).toEqual([]);
   });
 
-  test('without a known requester the card says so, and only a person whom a policy names can approve', async () => {
+  test('without a known requester the card says so, and only a person whom that policy names can approve', async () => {
     const { runs, ask } = open(fourEyes);
     const request = await ask();
     expect(request.policies[0].warnings?.join()).toContain('not known who requested');
@@ -217,6 +217,11 @@ describe('whoever took part cannot approve (A7, A8)', () => {
     const named = open({ needsApproval: { policy: { notRequester: true, ...BOSS } } });
     const other = await named.ask();
     expect((await named.runs.decide(other, 'approve', { by: 'boss' })).status).toBe('settled');
+    // Another policy that names people adds a condition, and does not widen this one.
+    const joined = open(fourEyes, { rules: [{ tool: 'pay', policy: BOSS }] });
+    const third = await joined.ask();
+    await expect(joined.runs.decide(third, 'approve', { by: 'boss' })).rejects.toMatchObject({ code: 'not-allowed' });
+    expect(joined.paid).toEqual([]);
   });
 });
 

@@ -22,8 +22,7 @@ export type MayDecide =
  * name the voter.
  */
 export function mayDecide(policies: Policies, ballot: Ballot, vote: Vote): MayDecide {
-  const isNamed = policies.some(namesDeciders);
-  const verdicts = policies.map((policy, index) => mayVote(policy, index, isNamed, ballot, vote));
+  const verdicts = policies.map((policy, index) => mayVote(policy, index, ballot, vote));
   const refused = verdicts.find((verdict, index) => !verdict.ok && !namesDeciders(policies[index] ?? {}));
   if (refused) return refused;
   const naming = verdicts.filter((_, index) => namesDeciders(policies[index] ?? {}));
@@ -32,7 +31,7 @@ export function mayDecide(policies: Policies, ballot: Ballot, vote: Vote): MayDe
 
 const YES: MayDecide = { ok: true };
 
-function mayVote(policy: Policy, index: number, isNamed: boolean, ballot: Ballot, vote: Vote): MayDecide {
+function mayVote(policy: Policy, index: number, ballot: Ballot, vote: Vote): MayDecide {
   const escalatedTo = (ballot.escalatedTo ?? []).filter(({ policy: place = index }: Escalated) => place === index);
   const no = (why: string, code: 'not-allowed' | 'signature-required' = 'not-allowed'): MayDecide => ({
     ok: false,
@@ -45,7 +44,7 @@ function mayVote(policy: Policy, index: number, isNamed: boolean, ballot: Ballot
     const who = [...circlesOf(policy), ...escalatedTo].flatMap(whoText);
     return no(`${nameOf(vote)} is not among its deciders: ${who.join(', ')}.`);
   }
-  if (isFor(vote) && !isEdit(vote) && isExcluded(policy, isNamed, ballot, vote))
+  if (isFor(vote) && !isEdit(vote) && isExcluded(policy, ballot, vote))
     return no(
       ballot.requesters.length > 0
         ? `${nameOf(vote)} started the run, wrote the message or edited the input, and its policy asks for another person (notRequester).`

@@ -118,12 +118,14 @@ describe('tally', () => {
     expect(tally(policy, ballot({ ...anna, signature: {} }), {})).toMatchObject({ status: 'settled' });
   });
 
-  test('with four eyes and an unknown requester, only people whom a policy names approve', () => {
+  test('with four eyes and an unknown requester, only people whom that policy names approve', () => {
     const unknown: Ballot = { votes: [], requesters: [] };
     const [anna, fourEyes] = [vote('anna', ['finance']), { notRequester: true } as const];
     expect(voteProblem([fourEyes], unknown, anna)).toContain('name `deciders`');
     expect(tallyAll([fourEyes], { ...unknown, votes: [anna] }, {})).toMatchObject({ status: 'waiting' });
-    expect(voteProblem([fourEyes, { deciders: finance }], unknown, anna)).toBeUndefined();
+    expect(voteProblem([{ ...fourEyes, deciders: finance }], unknown, anna)).toBeUndefined();
+    // What another policy says never weakens this one.
+    expect(voteProblem([fourEyes, { deciders: finance }], unknown, anna)).toContain('name `deciders`');
   });
 });
 

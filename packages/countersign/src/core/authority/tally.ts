@@ -28,8 +28,7 @@ export type Tally =
  * decision that was voted for last is taken. An edit voids the votes before it, and the votes after it mean the edited input.
  */
 export function tally(policies: Policies, ballot: Ballot, input: Json): Tally {
-  const isNamed = policies.some(namesDeciders);
-  const tallies = policies.map((policy, index) => tallyOne(policy, index, isNamed, ballot, input));
+  const tallies = policies.map((policy, index) => tallyOne(policy, index, ballot, input));
   const settled = tallies.flatMap((result) => (result.status === 'settled' ? [result] : []));
   const against = settled.find(({ vote }) => !isFor(vote));
   if (against) return against;
@@ -41,7 +40,7 @@ export function tally(policies: Policies, ballot: Ballot, input: Json): Tally {
   };
 }
 
-function tallyOne(policy: Policy, index: number, isNamed: boolean, ballot: Ballot, input: Json): Tally {
+function tallyOne(policy: Policy, index: number, ballot: Ballot, input: Json): Tally {
   const groups = groupsFor(policy, input);
   const escalatedTo = (ballot.escalatedTo ?? []).filter(({ policy: place = index }) => place === index);
   const standing = standingVotes(ballot.votes);
@@ -51,7 +50,7 @@ function tallyOne(policy: Policy, index: number, isNamed: boolean, ballot: Ballo
   if (last && (policy.veto !== 'majority' || against.length * 2 > needed)) return { status: 'settled', vote: last };
   const proposal = standing.findLast(isFor);
   const agreeing = proposal ? standing.filter((vote) => isSameDecision(vote, proposal)) : [];
-  const counted = agreeing.filter((vote) => isValid(policy, vote) && !isExcluded(policy, isNamed, ballot, vote));
+  const counted = agreeing.filter((vote) => isValid(policy, vote) && !isExcluded(policy, ballot, vote));
   const missing = missingFrom(groups, escalatedTo, counted);
   return proposal && missing.length === 0 ? { status: 'settled', vote: proposal } : { status: 'waiting', missing };
 }
@@ -131,16 +130,11 @@ export function isValid(policy: Policy, { signature, onBehalfOf }: Vote): boolea
 
 /**
  * With `notRequester`: the voter, or the person whom they stand in for, took part in the request. If it is not known who did, only
- * people whom a policy names count.
+ * people whom this policy itself names count: another policy never widens it.
  */
-export function isExcluded(
-  { notRequester }: Policy,
-  isNamed: boolean,
-  { requesters, votes }: Ballot,
-  vote: Vote,
-): boolean {
-  if (!notRequester) return false;
-  if (requesters.length === 0 && !isNamed) return true;
+export function isExcluded(policy: Policy, { requesters, votes }: Ballot, vote: Vote): boolean {
+  if (!policy.notRequester) return false;
+  if (requesters.length === 0 && !namesDeciders(policy)) return true;
   const involved = new Set([...requesters, ...votes.filter(isEdit).flatMap(peopleOf)]);
   return peopleOf(vote).some((person) => involved.has(person));
 }

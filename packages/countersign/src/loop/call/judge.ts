@@ -172,7 +172,7 @@ const warned = (policy: Policy): Policy =>
   policy.notRequester ? { ...policy, warnings: [...(policy.warnings ?? []), UNKNOWN_REQUESTER] } : policy;
 
 const UNKNOWN_REQUESTER =
-  'It is not known who requested this call, so only people whom a policy names can approve it. Pass `by` when the run starts.';
+  'It is not known who requested this call, so only people whom this policy names can approve it. Pass `by` when the run starts.';
 
 /** How the request ends at its deadline: as its first source says, and by an approval only if every policy admits that. */
 export function endingFor(policies: Policies, onExpiry: WaitOptions['onExpiry']): WaitOptions['onExpiry'] {
