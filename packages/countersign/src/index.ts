@@ -13,8 +13,8 @@ export {
 } from './core/errors.ts';
 export type { Json } from './core/json.ts';
 export type { Message, Part, ToolRequestPart, ToolResponsePart } from './core/messages/message.ts';
-export type { Resume } from './core/run/decide.ts';
 export type { RunEvent } from './core/run/event.ts';
+export type { Resume } from './core/run/read-resume.ts';
 export { Countersign, countersign } from './countersign.ts';
 export type { CountersignOptions } from './countersign-options.ts';
 export type { Agent, AgentConfig } from './loop/agent.ts';

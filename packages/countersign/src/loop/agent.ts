@@ -1,7 +1,6 @@
 // Agents: a name for a configuration, which can itself be a tool of another agent.
 
 import { CountersignError, UsageError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
 import { isToolRequest, type Message, type ToolRequestPart } from '../core/messages/message.ts';
 import {
   aContext,
@@ -12,13 +11,13 @@ import {
   someStrings,
   without,
 } from '../core/options.ts';
-import type { Resume } from '../core/run/decide.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import { type GenerateStream, streamed } from './generate.ts';
 import { GENERATE_OPTIONS, type GenerateOptions, refuseMessages, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 import type { SubAgentRecord } from './sink.ts';
 import type { Chunk } from './stream/chunk.ts';
+import { Continuation } from './tool/continuation.ts';
 import type { Context, SubAgentContext, ToolContext, ToolDefinition, UnknownNames } from './tool/definition.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './tool/schema.ts';
 import { HeldSignal, LeftSignal, LostSignal } from './tool/signal.ts';
@@ -243,11 +242,9 @@ function fromSubAgent(chunk: Chunk, ref: string): Chunk {
   return { ...chunk, path, interrupt, content: [interrupt] };
 }
 
-/** Reads the conversation to continue; undefined if the person resumed with something else. */
-function continuationOf(resumed: unknown): { messages: readonly Message[]; resume?: Resume } | undefined {
-  if (!isObject(resumed) || !Array.isArray(resumed.messages)) return undefined;
-  const { messages, resume } = resumed;
-  return { messages: withoutLastWord(messages), ...(resume !== undefined && { resume }) } as never;
+/** Reads the conversation to continue; undefined if a person resumed with something else, even with messages. */
+function continuationOf(resumed: unknown): Pick<Continuation, 'messages' | 'resume'> | undefined {
+  return resumed instanceof Continuation ? { ...resumed, messages: withoutLastWord(resumed.messages) } : undefined;
 }
 
 /** Drops an unusable last reply, such as an invalid output: models do not accept their own message as the last. */

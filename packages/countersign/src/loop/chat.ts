@@ -2,8 +2,9 @@
 
 import { CountersignError, UsageError } from '../core/errors.ts';
 import type { Message, ToolRequestPart } from '../core/messages/message.ts';
+import { pendingParts } from '../core/messages/pending-parts.ts';
 import { checkOptions, type OptionTable, without } from '../core/options.ts';
-import { pendingParts, type Resume } from '../core/run/decide.ts';
+import type { Resume } from '../core/run/read-resume.ts';
 import { type GenerateStream, streamed } from './generate.ts';
 import { type Content, GENERATE_OPTIONS, type GenerateOptions, refuseMessages, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';

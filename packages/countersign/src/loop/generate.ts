@@ -5,6 +5,7 @@ import { defined } from '../core/json.ts';
 import { type Loaded, loadMessages, messagesOf } from '../core/messages/load-messages.ts';
 import type { Message, ToolRequestPart } from '../core/messages/message.ts';
 import type { State } from '../core/run/call.ts';
+import { findDecided, matchedOf } from '../core/run/decide.ts';
 import { event } from '../core/run/event.ts';
 import { GrowList } from '../core/run/grow.ts';
 import { type Limits, next } from '../core/run/next.ts';
@@ -21,7 +22,7 @@ import {
 } from './options.ts';
 import { readOutput } from './output.ts';
 import { GenerateResponse } from './response.ts';
-import { applyDecisions, cancelOpenCalls, checkResume } from './resume.ts';
+import { applyDecisions, cancelOpenCalls, checkDecided, sound } from './resume.ts';
 import { Run } from './run.ts';
 import type { SubAgentRecord } from './sink.ts';
 import { StoredRun } from './stored-run.ts';
@@ -46,10 +47,11 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   const { state, spoken, storedIn } = subAgent?.past
     ? recorded(subAgent.past, options)
     : loadMessages(withSystem(options));
-  // Inside a stored run, decisions were checked before they were recorded.
-  const known = subAgent ? undefined : { tools: driver.tools, defined: settings.tools, driver };
   const resume = decisionsOf(options);
-  const { matched: decisions } = await checkResume(state, resume, known);
+  const found = findDecided(state, resume);
+  const known = { tools: driver.tools, defined: settings.tools, ...(!resume.isCounted && { driver }) };
+  // Inside a stored run, decisions were checked before they were recorded.
+  const decisions = matchedOf(subAgent ? sound(found) : await checkDecided(found, known));
   const { prompt } = options;
   const says =
     prompt === undefined ? spoken : [...spoken, { role: 'user', content: partsOf(prompt, 'prompt') } as const];

@@ -13,8 +13,9 @@ import {
   type OptionTable,
   oneOf,
 } from '../core/options.ts';
-import { type DecisionPart, type Decisions, type Resume, readResume, VERBS } from '../core/run/decide.ts';
 import type { RunEvent } from '../core/run/event.ts';
+import { Decisions } from '../core/run/made.ts';
+import { type DecisionPart, type Resume, readResume, VERBS } from '../core/run/read-resume.ts';
 import type { ModelConfig, ToolChoice } from '../models/model.ts';
 import { type ModelInput, type Providers, resolveModel } from '../models/resolve.ts';
 import { type RetryPolicy, withRetries } from '../models/retry.ts';
@@ -216,7 +217,8 @@ export function decisionsOf({ resume = {}, toolResponses }: GenerateOptions): De
   }
   if ('toolRequest' in resume || 'toolResponse' in resume)
     throw new UsageError('invalid-options', {}, '`resume` is a single decision. Put it in a list: resume: [decision].');
-  const unknown = Array.isArray(resume) ? [] : Object.keys(resume).filter((key) => !RESUME_KEYS.includes(key));
+  const isRead = Array.isArray(resume) || resume instanceof Decisions;
+  const unknown = isRead ? [] : Object.keys(resume).filter((key) => !RESUME_KEYS.includes(key));
   if (unknown.length > 0) {
     const message = `\`resume\` has ${unknown.join(', ')}, which is not a kind of decision. Use ${VERBS.join(', ')}. Nothing ran.`;
     throw new UsageError('invalid-resume', { unknown }, message);

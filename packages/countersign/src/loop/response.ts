@@ -2,7 +2,7 @@
 
 import { messagesOf } from '../core/messages/load-messages.ts';
 import { isToolRequest, type Message, reasoningOf, type ToolRequestPart, textOf } from '../core/messages/message.ts';
-import { pendingParts } from '../core/run/decide.ts';
+import { pendingParts } from '../core/messages/pending-parts.ts';
 import type { FinishReason } from '../core/run/event.ts';
 import { type State, waitingCalls } from '../core/run/state.ts';
 import type { Usage } from '../core/run/usage.ts';

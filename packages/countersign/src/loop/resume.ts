@@ -6,26 +6,17 @@ import { tally } from '../core/authority/tally.ts';
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
 import { type Call, isInDoubt, pendingInterruptId } from '../core/run/call.ts';
-import {
-  type DecisionFault,
-  type Decisions,
-  type Leaf,
-  type Matched,
-  type Matching,
-  matchDecisions,
-  recordedBound,
-} from '../core/run/decide.ts';
+import { type Found, type Leaf, type Matched, mayRun } from '../core/run/decide.ts';
 import {
   answerFor,
   type Decision,
-  type EditBound,
   event,
   type Interrupt,
   type InterruptKind,
   isByDeadline,
   type Result,
 } from '../core/run/event.ts';
-import type { State } from '../core/run/state.ts';
+import type { DecisionFault } from '../core/run/made.ts';
 import { hasSubAgent, isSubAgentInDoubt } from '../core/run/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
 import { judgeEdit } from './call/judge-edit.ts';
@@ -38,51 +29,42 @@ export { DEADLINE } from '../core/run/event.ts';
 
 type Tools = ReadonlyMap<string, ToolDefinition>;
 
-/** What decisions are checked against. `bounds`: what edits on the cards are bound to, in a store, which counts the votes. */
+/** What decisions are checked against. */
 export type KnownTools = {
   readonly tools: Tools;
   readonly defined: Tools;
-  readonly bounds?: ReadonlyMap<string, EditBound | undefined>;
-  /** Without a store: who asks the gate about edits. */
+  /** Asks the gate about edits, where no store has counted the votes. */
   readonly driver?: Driver;
 };
 
-/** Throws one error with every fault. Without `known` tools, the decisions were checked before they were recorded. */
-export async function checkResume(
-  state: State,
-  decisions: Decisions,
-  known: KnownTools | undefined,
-): Promise<Pick<Matching, 'matched' | 'leaves'>> {
-  if (decisions.entries.length === 0 && decisions.faults.length === 0) return NOTHING;
-  const match = (boundOf?: Parameters<typeof matchDecisions>[3]) =>
-    matchDecisions(state.turn, decisions, (ref) => state.refs.has(ref), boundOf);
-  const { matched, leaves, faults } = match(known ? undefined : recordedBound);
-  const checked = known ? await Promise.all(leaves.map((leaf) => checkLeaf(leaf, known.tools, known.defined))) : [];
+/** Throws one error with every fault. Binds edits to what the schemas make of them now. */
+export async function checkDecided({ leaves, faults }: Found, known: KnownTools): Promise<readonly Leaf[]> {
+  const checked = await Promise.all(leaves.map((leaf) => checkLeaf(leaf, known.tools, known.defined)));
   const misfits = [...faults, ...checked.flat()];
-  const isCountedHere = known && !known.bounds && misfits.length === 0;
-  const uncounted = isCountedHere ? await uncountedVotes(decisions, leaves, known) : [];
+  const { driver } = known;
+  const uncounted = driver && misfits.length === 0 ? await uncountedVotes(leaves, known, driver) : [];
   const all = [...misfits, ...uncounted];
   if (all.length > 0) throw invalidResume(all);
-  const bounds = known ? await boundEdits(leaves, known) : NO_EDITS;
-  return bounds.size > 0 ? match((where) => bounds.get(where)) : { matched, leaves };
+  return Promise.all(leaves.map((leaf) => boundLeaf(leaf, known.tools)));
 }
 
-const NOTHING = { matched: [], leaves: [] };
-const NO_EDITS: ReadonlyMap<string, EditBound> = new Map();
+/** The decisions that were found. Throws one error with every fault. */
+export function sound({ leaves, faults }: Found): readonly Leaf[] {
+  if (faults.length > 0) throw invalidResume(faults);
+  return leaves;
+}
 
 /** Without a store, a decision is one vote without roles, and it is not known who asked. An edit must satisfy its own policies too. */
 async function uncountedVotes(
-  { entries }: Decisions,
   leaves: readonly Leaf[],
   known: KnownTools,
+  driver: Driver,
 ): Promise<readonly DecisionFault[]> {
-  const parts = new Map(entries.map(({ where, part }) => [where, part]));
   const faults: DecisionFault[] = [];
   for (const leaf of leaves) {
     const { call, where } = leaf;
-    // The stored run around this `generate` has counted it.
-    if (call.phase.at !== 'waiting' || parts.get(where)?.metadata?.counted === true) continue;
-    const problem = await whyUncounted(leaf, call.phase.interrupt, known);
+    if (call.phase.at !== 'waiting') continue;
+    const problem = await whyUncounted(leaf, call.phase.interrupt, known, driver);
     if (problem !== undefined) faults.push({ where, problem: `${call.name} (${call.ref}): ${problem}` });
   }
   return faults;
@@ -91,7 +73,8 @@ async function uncountedVotes(
 async function whyUncounted(
   { call, path, decision }: Leaf,
   { policies, requesters = [] }: Interrupt,
-  { tools, defined, driver }: KnownTools,
+  { tools, defined }: KnownTools,
+  driver: Driver,
 ): Promise<string | undefined> {
   const { by = null, type } = decision;
   const vote = { by, decision: { type } };
@@ -104,9 +87,8 @@ async function whyUncounted(
     return isShort ? `Its policy asks for more votes. ${COUNTED_IN_RUNS}` : undefined;
   };
   const problem = whyNot(policies, call.input);
-  const isEdit = decision.type === 'approve' || decision.type === 'restart';
-  const input = isEdit ? decision.input : undefined;
-  if (problem !== undefined || input === undefined || !driver) return problem;
+  const input = mayRun(decision) ? decision.input : undefined;
+  if (problem !== undefined || input === undefined) return problem;
   const tool = subAgentTools(path, tools)?.get(call.name) ?? defined.get(call.name);
   const edited = await judgeEdit(driver, tool, call, input, requesters);
   if (!edited.ok) return edited.why;
@@ -115,21 +97,14 @@ async function whyUncounted(
 
 const COUNTED_IN_RUNS = 'Votes are counted in stored runs: use an agent with a store';
 
-/** Binds edits, and calls that `returnToolRequests` handed out, to what the schema makes of their input now. */
-async function boundEdits(
-  leaves: readonly Leaf[],
-  { tools, bounds: shown }: KnownTools,
-): Promise<ReadonlyMap<string, EditBound>> {
-  const bounds = new Map<string, EditBound>();
-  for (const { call, decision, path, where } of leaves) {
-    if (decision.type !== 'restart' && decision.type !== 'approve') continue;
-    const { input = call.phase.at === 'open' ? call.input : undefined } = decision;
-    const tool = subAgentTools(path, tools)?.get(call.name);
-    const isShown = shown?.has(where) === true;
-    const bound = isShown ? shown.get(where) : tool && input !== undefined && (await boundEdit(tool, call, input));
-    if (bound) bounds.set(where, bound);
-  }
-  return bounds;
+/** Binds an edit, and a call that `returnToolRequests` handed out, to what the schema makes of its input now. */
+async function boundLeaf(leaf: Leaf, tools: Tools): Promise<Leaf> {
+  const { call, decision, path, isBound } = leaf;
+  if (isBound || !mayRun(decision) || decision.bound) return leaf;
+  const { input = call.phase.at === 'open' ? call.input : undefined } = decision;
+  const tool = subAgentTools(path, tools)?.get(call.name);
+  const bound = tool && input !== undefined ? await boundEdit(tool, call, input) : undefined;
+  return bound ? { ...leaf, decision: { ...decision, bound } } : leaf;
 }
 
 /** Undefined if one of the tools on the path is missing, or has tools that only its body knows. */
@@ -265,7 +240,7 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   // Also if a tool has since replaced the question.
   if (!tool.body || (call.phase.at === 'waiting' && call.phase.interrupt.kind === 'question'))
     return [{ where, problem: `${call.name} (${call.ref}) is a question and has nothing to run; use respond` }];
-  if (decision.type === 'inside' || decision.input === undefined) return [];
+  if (decision.input === undefined) return [];
   return misfits(tool.input, decision.input, where, `the edited input of ${call.name} (${call.ref})`);
 }
 

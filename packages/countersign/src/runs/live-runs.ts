@@ -1,14 +1,14 @@
 // Runs as our chat route, adapters and server use them: beside deciding, they start, speak, listen, and wait until a run rests.
 
 import type { Voter } from '../core/authority/may-decide.ts';
-import { copyOf, isObject } from '../core/json.ts';
+import { isObject } from '../core/json.ts';
 import { newState } from '../core/messages/load-messages.ts';
 import type { Message } from '../core/messages/message.ts';
 import { checkOptions, without } from '../core/options.ts';
-import type { Resume } from '../core/run/decide.ts';
 import { event } from '../core/run/event.ts';
+import type { Resume } from '../core/run/read-resume.ts';
 import type { StartOptions } from '../loop/agent.ts';
-import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
+import { decisionsOf } from '../loop/options.ts';
 import type { Context } from '../loop/tool/definition.ts';
 import { unlessAborted } from '../models/abort.ts';
 import { changesOf } from './driving/changes.ts';
@@ -27,7 +27,7 @@ import { refuseLarge } from './port/run-limit.ts';
 import type { LoadedRun, Store } from './port/store.ts';
 import { runIdOf } from './requests/card.ts';
 import { type DecideResult, decideOne, decideSeveral, type Say } from './requests/deciding.ts';
-import { copyDecision, type DecisionInput } from './requests/decision.ts';
+import { type DecisionInput, decisionFrom } from './requests/decision.ts';
 import { RunQueue } from './requests/serialize-decisions.ts';
 import { type RunInterrupt, viewOf } from './requests/view.ts';
 import {
@@ -91,7 +91,7 @@ export class LiveRuns {
     checkOptions('`decide`', options, DECIDE_OPTIONS);
     const { id, digest } = isObject(question) ? question : { id: question, digest: undefined };
     const interruptId = checkId('interruptId', id);
-    const said = copyDecision(decision);
+    const said = decisionFrom(decision, options);
     const { grant, ...rest } = { ...(digest !== undefined && { digest }), ...options };
     const giving = grant && (await prepareGrant(this.store, interruptId, said, grant, rest));
     const decided = await this.decisions.run(runIdOf(interruptId), () =>
@@ -110,12 +110,12 @@ export class LiveRuns {
   async resume(
     runId: string,
     resume: Resume,
-    options: Omit<DecideOptions, 'grant'> & Pick<GenerateOptions, 'toolResponses'> & { readonly say?: Say } = {},
+    options: Omit<DecideOptions, 'grant'> & { readonly say?: Say } = {},
   ): Promise<boolean> {
-    const { say, toolResponses, ...decides } = options;
+    const { say, ...decides } = options;
     checkOptions('`resume`', decides, without(DECIDE_OPTIONS, 'grant'));
     const id = checkId('runId', runId);
-    const decisions = copyOf(decisionsOf({ resume, toolResponses }));
+    const decisions = decisionsOf({ resume });
     return this.decisions.run(id, () =>
       decideSeveral(this.#drives, id, decisions, { ...decides, ...(say && { say }) }),
     );

@@ -5,7 +5,6 @@ import type { Delegation } from '../core/authority/policy.ts';
 import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
 import type { Contact } from './notices/channel.ts';
-import type { Signed } from './requests/decision.ts';
 import type { Electorate, Voter } from './requests/votes.ts';
 import type { DecideOptions } from './run-options.ts';
 
@@ -62,7 +61,7 @@ export function directoryOf(people: People, absences: Delegations): Directory {
  */
 export async function voterOf(
   people: Directory,
-  { by }: Pick<Signed, 'by'>,
+  by: string | null,
   options: DecideOptions,
   { mayVote, named }: Electorate,
 ): Promise<Voter> {

@@ -14,8 +14,8 @@ import type { LoadedRun } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
 import { newlyInDoubt } from './requests/card.ts';
 import type { Say } from './requests/deciding.ts';
-import { dryRun } from './requests/dry-run.ts';
 import { expireCards, fetchTimeIfExpired, type Settling } from './requests/expiry.ts';
+import { dryRun } from './requests/recording.ts';
 import { stateOf, stateOfRun } from './requests/view.ts';
 import { withdrawing } from './requests/withdrawing.ts';
 

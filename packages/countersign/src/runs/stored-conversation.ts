@@ -48,21 +48,11 @@ export async function converse(
   options: GenerateOptions & { readonly runId: string },
 ): Promise<GenerateResponse> {
   readOptions(options);
-  const {
-    runId,
-    prompt,
-    context,
-    by,
-    onChunk,
-    whilePending = 'cancel',
-    abortSignal,
-    resume = [],
-    toolResponses,
-  } = options;
+  const { runId, prompt, context, by, onChunk, whilePending = 'cancel', abortSignal } = options;
   const driving = { ...(context && { context }), ...(onChunk && { onChunk }), ...(by !== undefined && { by }) };
   const signal = abortSignal && { signal: abortSignal };
-  const { entries, faults } = decisionsOf(options);
-  const decides = entries.length > 0 || faults.length > 0;
+  const decisions = decisionsOf(options);
+  const decides = decisions.made.length > 0 || decisions.faults.length > 0;
   // An abort does not wait for a silent store; a write in progress may still happen.
   const orLeft = <T>(work: Promise<T>): Promise<T> => untilAborted(work, abortSignal);
   abortSignal?.throwIfAborted();
@@ -81,7 +71,7 @@ export async function converse(
   const seen = decides ? 0 : (found?.run.version ?? 0);
   let said = begun;
   if (!begun && decides) {
-    const decide = () => orLeft(runs.resume(runId, resume, { ...driving, toolResponses, ...(say && { say }) }));
+    const decide = () => orLeft(runs.resume(runId, decisions, { ...driving, ...(say && { say }) }));
     said = await decide().catch(async (error: unknown) => {
       if (!(error instanceof UsageError) || error.code !== 'invalid-resume') throw error;
       // The question may be about to be asked.

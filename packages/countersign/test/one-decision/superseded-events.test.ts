@@ -2,7 +2,6 @@
 
 import { expect, test } from 'vitest';
 import { ANYONE } from '../../src/core/authority/policy.ts';
-import type { Json } from '../../src/core/json.ts';
 import { event, type RunEvent } from '../../src/core/run/event.ts';
 import { fold, type State } from '../../src/core/run/state.ts';
 import { dropAfterEnd, isSuperseded } from '../../src/runs/journal/drop-superseded.ts';
@@ -66,8 +65,9 @@ function agent(state: State, callId: string): State {
 }
 
 function decidesInside(callId: string, ...refs: readonly string[]): RunEvent {
-  const reject = refs.map((ref) => ({ toolResponse: { name: 'pay', ref, output: null } }));
-  const decision = { type: 'inside', resume: { reject } as Json, decided: [] } as const;
+  const reject = { type: 'reject' } as const;
+  const decisions = refs.map((ref) => ({ on: { path: [], name: 'pay', ref }, decision: reject }));
+  const decision = { type: 'inside', decisions, decided: [] } as const;
   return event({ type: 'decision-made', callId, interruptId: callId, decision, resumed: true });
 }
 

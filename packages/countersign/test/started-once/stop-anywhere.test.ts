@@ -4,11 +4,12 @@ import { countersign, type Message, NotPerformed, type Part, type Tool, type Too
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { loadMessages, messagesOf } from '../../src/core/messages/load-messages.ts';
-import { readResume } from '../../src/core/run/decide.ts';
+import { findDecided, matchedOf } from '../../src/core/run/decide.ts';
+import { readResume } from '../../src/core/run/read-resume.ts';
 import type { RunEvent } from '../../src/core/run/event.ts';
 import { fold } from '../../src/core/run/state.ts';
 import { drive } from '../../src/loop/drive.ts';
-import { applyDecisions, checkResume } from '../../src/loop/resume.ts';
+import { applyDecisions, checkDecided } from '../../src/loop/resume.ts';
 import { Run } from '../../src/loop/run.ts';
 
 type World = { readonly effects: string[]; readonly tools: readonly Tool[] };
@@ -117,9 +118,9 @@ async function recordRun(world: World): Promise<readonly { event: RunEvent; effe
     (part): part is ToolRequestPart =>
       'toolRequest' in part && part.metadata !== undefined && 'interrupt' in part.metadata,
   );
-  const decisions = readResume(resumeFor(waiting, world));
-  const { matched } = await checkResume(paused, decisions, { tools, defined: tools });
-  applyDecisions(run, matched, undefined);
+  const found = findDecided(paused, readResume(resumeFor(waiting, world)));
+  const leaves = await checkDecided(found, { tools, defined: tools });
+  applyDecisions(run, matchedOf(leaves), undefined);
   await drive(run, driver);
   return recorded;
 }

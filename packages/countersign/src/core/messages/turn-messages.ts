@@ -27,10 +27,8 @@ const ENGINE_KEYS: ReadonlySet<string> = new Set(
   `callId interrupt interruptKind title expiresAt onExpiry remindAt reminders escalate labels risk policies requesters editors round editedFrom
   runsWith readAnew pauses inner path steps
   reversibility preview earlierPreview approvedPreview notice answerSchema onReject
-  started cleared resumed replacedInput editedBy interruptId interruptResponse outcome mayHaveActed
-  resolvedInterrupt decision earlierDecisions grant counted passed pendingOutput pendingOutcome pendingMetadata`.split(
-    /\s+/,
-  ),
+  started cleared resumed continues replacedInput editedBy interruptId interruptResponse outcome mayHaveActed
+  resolvedInterrupt decision earlierDecisions grant passed pendingOutput pendingOutcome pendingMetadata`.split(/\s+/),
 );
 
 export function foreignMetadata(metadata: Metadata | undefined): Metadata | undefined {
@@ -104,7 +102,7 @@ function openMetadata(call: Call): Metadata {
     ...(steps.size > 0 && { steps: Object.fromEntries(steps) }),
     // Omits the number that reading back assumes.
     ...(pauses !== (phase.at === 'waiting' ? 1 : 0) && { pauses }),
-    ...(resumed && { resumed: resumed.value }),
+    ...(resumed && { resumed: resumed.value, ...defined({ continues: resumed.continues }) }),
     ...phaseMetadata(phase),
     ...(isUnderWay(phase) && defined({ runsWith, approvedPreview, policies: written(call.policies), editors })),
   };
@@ -231,7 +229,9 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
       edit: { proposed: metadata.replacedInput as Json, ...(typeof by === 'string' && { by }) },
     }),
     ...(isObject(metadata.grant) && { granted: metadata.grant as NonNullable<Call['granted']> }),
-    ...('resumed' in metadata && { resumed: { value: metadata.resumed as Json } }),
+    ...('resumed' in metadata && {
+      resumed: { value: metadata.resumed as Json, ...(metadata.continues === true && { continues: true }) },
+    }),
     ...(Array.isArray(metadata.passed) && { approvals: metadata.passed as readonly InterruptKind[] }),
     ...(isObject(metadata.steps) && { steps: new Map(Object.entries(metadata.steps as Record<string, Json>)) }),
     ...(isUnderWay(phase) && 'runsWith' in metadata && { runsWith: metadata.runsWith as Json }),

@@ -3,7 +3,17 @@ import type { Ballots } from '../authority/ballots.ts';
 import type { Policies } from '../authority/policy.ts';
 import type { Json } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
-import type { CallIds, Decision, FinishReason, HostStart, Interrupt, InterruptKind, Preview, Result } from './event.ts';
+import type {
+  CallIds,
+  Decision,
+  FinishReason,
+  HostStart,
+  Interrupt,
+  InterruptKind,
+  Made,
+  Preview,
+  Result,
+} from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Usage } from './usage.ts';
 
@@ -42,8 +52,11 @@ export type Call = CallIds & {
   /** The preview on the approved card, until the body asks for itself. Before the body starts, it must still be true. */
   readonly approvedPreview?: Preview;
   readonly phase: Phase;
-  /** The value that a person gave the body to continue with; absent at the first run. */
-  readonly resumed?: { readonly value: Json };
+  /**
+   * The value that a person gave the body to continue with; absent at the first run. `continues`: the engine made it, of the messages
+   * of the sub-agent and the decisions in it.
+   */
+  readonly resumed?: { readonly value: Json; readonly continues?: true };
   /** How often the call has asked; the next interrupt gets the next number. */
   readonly pauses: number;
   readonly starts: number;
@@ -73,7 +86,7 @@ export type SubAgent = {
   /** Present if its events are recorded as they happen. `begun`: the state includes its last prompt or decisions. */
   readonly recorded?: { readonly state: State; readonly begun: boolean };
   /** Decisions since it last waited: it continues with `now`; `later` were made while it ran. */
-  readonly decisions?: { readonly now?: Json; readonly later: readonly Json[] };
+  readonly decisions?: { readonly now?: readonly Made[]; readonly later: readonly Made[] };
   /** The tool was an agent when its body was last started in a store. */
   readonly isAgent?: true;
 };

@@ -2,14 +2,21 @@ import { describe, expect, test } from 'vitest';
 import { ANYONE } from '../authority/policy.ts';
 import { newState } from '../messages/load-messages.ts';
 import { type Call, newCall, newTurn, type SubAgent } from './call.ts';
-import { matchDecisions, type Resume, readResume } from './decide.ts';
+import { findDecided, matchedOf } from './decide.ts';
 import type { InterruptKind } from './event.ts';
+import { type Resume, readResume } from './read-resume.ts';
+
+/** The decisions in a turn with these calls. */
+function decide(calls: readonly Call[], resume: Resume) {
+  const { leaves, faults } = findDecided({ ...newState(), turn: newTurn([], calls) }, readResume(resume));
+  return { leaves, faults, matched: matchedOf(leaves) };
+}
 
 const open: Call = newCall({ id: 'call', ref: 'agent' }, 'agent', {});
 
 test('a decision inside a call that has not begun does not decide that call', () => {
   const part = { toolRequest: { name: 'pay', ref: 'p', input: {} }, metadata: { path: ['agent'] } };
-  const { matched, leaves, faults } = matchDecisions(newTurn([], [open]), readResume({ approve: part }), () => false);
+  const { matched, leaves, faults } = decide([open], { approve: part });
   expect({ matched, leaves }).toEqual({ matched: [], leaves: [] });
   expect(faults).toEqual([{ where: 'approve[0]', problem: 'pay (p) does not wait for a decision' }]);
 });
@@ -19,7 +26,7 @@ const waits = (kind: InterruptKind): Call['phase'] => ({
   interrupt: { id: 'asked', kind, payload: true, policies: ANYONE },
 });
 const matched = (call: Call, resume: Resume) => {
-  const { matched, faults } = matchDecisions(newTurn([], [call]), readResume(resume), () => false);
+  const { matched, faults } = decide([call], resume);
   return { decided: matched.map(({ call, decision }) => [call.id, decision.type]), faults };
 };
 
@@ -90,7 +97,7 @@ describe('the work grows with the number of decisions, not with its square', () 
 
   test('decisions at the root', () => {
     const { calls, looks } = countedPayments();
-    const { matched, faults } = matchDecisions(newTurn([], calls), readResume(approveAll()), () => false);
+    const { matched, faults } = decide(calls, approveAll());
     expect([matched.length, faults]).toEqual([count, []]);
     expect(looks()).toBeLessThan(10 * count);
   });
@@ -99,8 +106,7 @@ describe('the work grows with the number of decisions, not with its square', () 
     const { calls, looks } = countedPayments();
     const state = { ...newState(), turn: newTurn([], calls) };
     const call: Call = { ...open, subAgent: { recorded: { state, begun: true } } };
-    const resume = readResume(approveAll(['agent']));
-    const { leaves, matched } = matchDecisions(newTurn([], [call]), resume, () => false);
+    const { leaves, matched } = decide([call], approveAll(['agent']));
     expect([leaves.length, matched.length]).toEqual([count, 1]);
     expect(looks()).toBeLessThan(10 * count);
   });

@@ -1,321 +1,191 @@
-// Matches the decisions of callers to the pending interrupts. All faults are found before anything runs.
+// Finds the calls that decisions are on, and says what events record. All faults are found before anything runs.
 
-import { defined, isObject, type Json, sameJson, toJson } from '../json.ts';
-import {
-  isToolRequest,
-  isToolResponse,
-  type Message,
-  type Metadata,
-  type ToolRequestPart,
-  type ToolResponsePart,
-} from '../messages/message.ts';
+import type { QuestionProgress } from '../authority/ballots.ts';
+import { defined, type Json, sameJson, toJson } from '../json.ts';
 import { decisionMetadata } from '../messages/turn-messages.ts';
-import { type Call, interruptId, pendingInterruptId, type Turn } from './call.ts';
-import type { Decision, EditBound } from './event.ts';
-import { decidedRefs, isSubAgentActive, refsOf, subAgentState } from './sub-agents.ts';
+import { type Call, interruptId, pendingInterruptId, type State } from './call.ts';
+import type { Address, Decision, Made, PersonDecision } from './event.ts';
+import { type DecisionFault, type Decisions, type Given, refsOf } from './made.ts';
+import { decidedRefs, isSubAgentActive, subAgentState } from './sub-agents.ts';
 
-/** A decision as data: what `respond`, `restart`, `approve`, `reject` and `cancel` make, or an interrupt itself. */
-export type DecisionPart = ToolRequestPart | ToolResponsePart;
-
-type Several<T> = T | readonly T[];
-
-/** The decisions of one resumption: a list of decisions, or lists of them by their kind. */
-export type Resume = readonly DecisionPart[] | ResumeLists;
-
-type ResumeLists = {
-  readonly respond?: Several<DecisionPart>;
-  readonly restart?: Several<DecisionPart>;
-  readonly approve?: Several<DecisionPart>;
-  readonly reject?: Several<DecisionPart>;
-  readonly cancel?: Several<DecisionPart>;
-  /** Kept on the tool message as `metadata.resumed`. */
-  readonly metadata?: Metadata;
-};
-
-export const VERBS = ['respond', 'restart', 'approve', 'reject', 'cancel'] as const;
-export type Verb = (typeof VERBS)[number];
-
-/** The decisions of one resumption, each with its kind. */
-export type Decisions = {
-  readonly entries: readonly DecisionEntry[];
-  readonly faults: readonly DecisionFault[];
-  readonly metadata?: Metadata;
-};
-
-/** `where` names the entry in errors, such as `resume[0]` or `approve[0]`. */
-export type DecisionEntry = { readonly where: string; readonly verb: Verb; readonly part: DecisionPart };
-
-/** Reads both forms of a resumption. In a plain list each decision must say its kind; none is guessed. */
-export function readResume(resume: Resume, toolResponses?: Several<DecisionPart>): Decisions {
-  const entries: DecisionEntry[] = [];
-  const faults: DecisionFault[] = [];
-  const add = (verb: Verb, parts: Several<DecisionPart> | undefined, list: string = verb): void => {
-    if (parts === undefined) return;
-    for (const [index, part] of asArray(parts).entries()) entries.push({ where: `${list}[${index}]`, verb, part });
-  };
-  if (!isList(resume)) {
-    for (const verb of VERBS) add(verb, resume[verb]);
-    add('respond', toolResponses, 'toolResponses');
-    return { entries, faults, ...(resume.metadata && { metadata: resume.metadata }) };
-  }
-  for (const [index, part] of resume.entries()) {
-    const where = `resume[${index}]`;
-    const verb = VERBS.find((known) => known === verbOf(part));
-    if (verb) entries.push({ where, verb, part });
-    else faults.push({ where, problem: isDecision(part) ? `${nameOf(part)} ${WITHOUT_KIND}` : NOT_A_DECISION });
-  }
-  add('respond', toolResponses, 'toolResponses');
-  return { entries, faults };
-}
-
-const NOT_A_DECISION = 'not a decision: make one with respond, restart, approve, reject or cancel';
-const WITHOUT_KIND =
-  'does not say its kind: make a decision with approve, reject, respond, restart or cancel, or list it under its kind, as in { approve: [interrupt] }';
-
-function isList(resume: Resume): resume is readonly DecisionPart[] {
-  return Array.isArray(resume);
-}
-
-function verbOf(part: DecisionPart): unknown {
-  if (!isDecision(part)) return undefined;
-  const { decision, ...metadata } = part.metadata ?? {};
-  if (isObject(decision) && typeof decision.made === 'string') return decision.made;
-  return 'interruptResponse' in metadata ? 'respond' : undefined;
-}
-
+/** A decision in terms of the call that an event records it on. */
 export type Matched = { readonly call: Call; readonly interruptId: string; readonly decision: Decision };
 
-/** A decision with the calls that lead to it, from the root inwards; empty for a call of the root. */
-export type Leaf = Matched & { readonly path: readonly Call[]; readonly where: string };
+/** A person's decision with its call, at the root or in a sub-agent. `decision` is in terms of the recorded input. */
+export type Leaf = Matched &
+  Given & {
+    readonly decision: PersonDecision;
+    /** The decision as the person made it on the card, which may show an edited input. */
+    readonly said: PersonDecision;
+    /** The calls that lead to it, from the root inwards; empty for a call of the root. */
+    readonly path: readonly Call[];
+    /** The card showed the edit, with the input that it is bound to. */
+    readonly isBound?: true;
+  };
 
-export type DecisionFault = {
-  readonly where: string;
-  readonly problem: string;
-  /** The call was pending once, and no longer is. */
-  readonly stale?: true;
-  /** Where an answer or an edited input does not fit its schema. */
-  readonly issues?: readonly { readonly path: readonly string[]; readonly message: string }[];
-};
+export type Found = { readonly leaves: readonly Leaf[]; readonly faults: readonly DecisionFault[] };
 
-export type Matching = {
-  readonly matched: readonly Matched[];
-  /** Each person's decision, at the root or in a sub-agent. */
-  readonly leaves: readonly Leaf[];
-  readonly faults: readonly DecisionFault[];
-};
+/** What requests have collected, by `refsOf` of their calls. */
+export type Collected = ReadonlyMap<string, QuestionProgress>;
 
-/** `settled`: a call with this ref was settled earlier. `boundOf`: what an edit is bound to, which it must not say itself. */
-export function matchDecisions(
-  turn: Turn | undefined,
-  decisions: Decisions,
-  settled: (ref: string) => boolean,
-  boundOf: (where: string, part: DecisionPart) => EditBound | undefined = () => undefined,
-): Matching {
-  const entries = decisions.entries.map((entry) => ({ ...entry, bound: boundOf(entry.where, entry.part) }));
-  const matching = matchEntries(turn, entries, settled, []);
-  return { ...matching, faults: [...decisions.faults, ...matching.faults] };
+type Conversation = Pick<State, 'turn' | 'refs'>;
+
+/** `collected`: what the cards showed beside the call, in a store. */
+export function findDecided(state: Conversation, { made, faults }: Decisions, collected: Collected = NONE): Found {
+  const found: { leaves: Leaf[]; faults: DecisionFault[] } = { leaves: [], faults: [...faults] };
+  findIn(state, [], made, collected, found);
+  return found;
 }
 
-export function recordedBound(_where: string, part: DecisionPart): EditBound | undefined {
-  return part?.metadata?.[BOUND] as EditBound | undefined;
-}
+const NONE: Collected = new Map();
 
-const BOUND = 'bound';
-
-type Entry = DecisionEntry & { readonly bound: EditBound | undefined };
-
-function matchEntries(
-  turn: Turn | undefined,
-  entries: readonly Entry[],
-  settled: (ref: string) => boolean,
+/** `path`: the calls that lead to this conversation. */
+function findIn(
+  { turn, refs }: Conversation,
   path: readonly Call[],
-): Matching {
-  const matched: Matched[] = [];
-  const leaves: Leaf[] = [];
-  const faults: DecisionFault[] = [];
-  const inSubAgents = new Map<Call, Entry[]>();
+  made: readonly Given[],
+  collected: Collected,
+  found: { readonly leaves: Leaf[]; readonly faults: DecisionFault[] },
+): void {
+  const calls = turn && new Map(turn.calls.map((call) => [call.ref, call]));
+  const inside = new Map<Call, Given[]>();
   const decided = new Map<string, string>();
-  const calls = new Map(turn?.calls.map((call) => [call.ref, call]));
-  for (const entry of entries) {
-    const target = findTarget(turn && calls, entry, settled);
-    if ('fault' in target) faults.push({ where: entry.where, ...target.fault });
-    else if (target.rest.length > 0) {
-      const nested = { ...entry, part: withPath(entry.part, target.rest) };
-      const others = inSubAgents.get(target.call);
-      if (others) others.push(nested);
-      else inSubAgents.set(target.call, [nested]);
-    } else {
-      const read = readDecision(entry, target.call);
-      const earlier = decided.get(target.call.id);
-      if (earlier)
-        faults.push({ where: entry.where, problem: `${label(target.call)} is decided twice, here and in ${earlier}` });
-      else if ('problem' in read) faults.push({ where: entry.where, problem: read.problem });
-      else {
-        const match = { call: target.call, interruptId: target.interruptId, decision: read.decision };
-        matched.push(match);
-        leaves.push({ ...match, path, where: entry.where });
-      }
-      decided.set(target.call.id, entry.where);
+  // Their sub-agents end with them, so decisions in there have no effect.
+  const over = new Set<Call>();
+  for (const one of made) {
+    const { where, on } = one;
+    const target = findTarget(calls, on, path.length, refs);
+    if ('problem' in target) {
+      found.faults.push({ where, ...target });
+      continue;
+    }
+    const { call } = target;
+    if (target.isInside) {
+      const others = inside.get(call);
+      if (others) others.push(one);
+      else inside.set(call, [one]);
+      continue;
+    }
+    const earlier = decided.get(call.id);
+    const bound = earlier
+      ? { problem: `${label(call)} is decided twice, here and in ${earlier}` }
+      : bindToRecord(one, call, collected.size > 0 ? collected.get(refsOf(on)) : undefined);
+    decided.set(call.id, where);
+    if ('problem' in bound) found.faults.push({ where, ...bound });
+    else {
+      found.leaves.push({ ...one, call, interruptId: target.interruptId, said: one.decision, path, ...bound });
+      if (ENDS.has(one.decision.type)) over.add(call);
     }
   }
-  if (inSubAgents.size === 0) return { matched, leaves, faults };
-  const over = new Set(matched.filter(({ decision }) => ENDS.has(decision.type)).map(({ call }) => call));
-  for (const [call, nested] of inSubAgents) {
-    // The call ends, so decisions in its sub-agent have no effect.
+  for (const [call, nested] of inside) {
     if (over.has(call)) continue;
-    const state = subAgentState(call);
     const known = decidedRefs(call);
-    const open: Entry[] = [];
-    for (const entry of nested) {
-      const { part, where } = entry;
-      if (!known.has(refsOf(part))) open.push(entry);
-      else faults.push({ where, problem: `${nameOf(part)} was decided earlier`, stale: true });
-    }
-    if (open.length === 0) continue;
-    const inner = matchEntries(state.turn, open, (ref) => state.refs.has(ref), [...path, call]);
-    faults.push(...inner.faults);
-    leaves.push(...inner.leaves);
-    const decision = { type: 'inside', resume: asResume(open), decided: inner.leaves.map(leafNote) } as const;
-    matched.push({ call, interruptId: pendingInterruptId(call) ?? call.id, decision });
+    const isOpen = ({ on, where }: Given): boolean => {
+      if (!known.has(refsOf(on, path.length + 1))) return true;
+      found.faults.push({ where, problem: `${label(on)} was decided earlier`, stale: true });
+      return false;
+    };
+    const open = nested.filter(isOpen);
+    if (open.length > 0) findIn(subAgentState(call), [...path, call], open, collected, found);
   }
-  return { matched, leaves, faults };
 }
 
 const ENDS: ReadonlySet<Decision['type']> = new Set(['respond', 'reject', 'cancel']);
 
-type Target =
-  | { readonly call: Call; readonly interruptId: string; readonly rest: readonly string[] }
-  | { readonly fault: { readonly problem: string; readonly stale?: true } };
+type Fault = { readonly problem: string; readonly stale?: true };
 
-/** `calls`: those of the open turn, by their ref; undefined if no turn is open. */
+/** `isInside`: the decision is on a call in the sub-agent of this one. */
+type Target = { readonly call: Call; readonly interruptId: string; readonly isInside?: true } | Fault;
+
+/** `calls`: those of the open turn, by their ref; undefined if no turn is open. `depth`: how much of the path has been followed. */
 function findTarget(
   calls: ReadonlyMap<string, Call> | undefined,
-  { part }: Entry,
-  settled: (ref: string) => boolean,
+  on: Address,
+  depth: number,
+  refs: State['refs'],
 ): Target {
-  if (!isDecision(part)) return { fault: { problem: NOT_A_DECISION } };
-  const { name, ref } = isToolRequest(part) ? part.toolRequest : part.toolResponse;
-  const [outer, ...rest] = pathOf(part);
-  const call = calls?.get(outer ?? ref);
-  const what = nameOf(part);
+  const what = label(on);
+  const outer = on.path[depth];
+  const call = calls?.get(outer ?? on.ref);
   if (!call) {
-    const stale = settled(outer ?? ref);
-    const problem = stale
-      ? `${what} was decided earlier; reload to see the pending ones`
-      : `${what} is not pending in these messages${calls ? '' : ', nothing is: pass the messages of the response that asked'}`;
-    return { fault: { problem, ...(stale && { stale }) } };
+    if (refs.has(outer ?? on.ref))
+      return { problem: `${what} was decided earlier; reload to see the pending ones`, stale: true };
+    const hint = calls ? '' : ', nothing is: pass the messages of the response that asked';
+    return { problem: `${what} is not pending in these messages${hint}` };
   }
-  if (outer === undefined && call.name !== name) return { fault: { problem: `${what} is a call of ${call.name}` } };
-  if (call.phase.at === 'settled')
-    return { fault: { problem: `${what} was decided or finished earlier`, stale: true } };
   const { phase } = call;
+  if (outer === undefined && call.name !== on.name) return { problem: `${what} is a call of ${call.name}` };
+  if (phase.at === 'settled') return { problem: `${what} was decided or finished earlier`, stale: true };
   if (outer !== undefined) {
-    const deeper = [...rest, ref];
-    if (isSubAgentActive(call)) return { call, interruptId: call.id, rest: deeper };
-    if (phase.at === 'sub-agent-waiting') return { call, interruptId: phase.interruptId, rest: deeper };
-    if (phase.at === 'waiting') return { fault: { problem: `${what} is not pending inside ${label(call)}` } };
+    if (isSubAgentActive(call)) return { call, interruptId: call.id, isInside: true };
+    if (phase.at === 'sub-agent-waiting') return { call, interruptId: phase.interruptId, isInside: true };
+    if (phase.at === 'waiting') return { problem: `${what} is not pending inside ${label(call)}` };
   }
   // `returnToolRequests` handed the call out before its gate was asked: its caller may decide.
-  if (phase.at === 'open' && outer === undefined)
-    return { call, interruptId: interruptId(call.id, call.pauses + 1), rest: [] };
+  if (phase.at === 'open' && outer === undefined) return { call, interruptId: interruptId(call.id, call.pauses + 1) };
   if (phase.at === 'sub-agent-waiting')
-    return { fault: { problem: `${label(call)} asks nothing itself; decide the interrupts of its sub-agent` } };
+    return { problem: `${label(call)} asks nothing itself; decide the interrupts of its sub-agent` };
   if (phase.at !== 'waiting')
-    return { fault: { problem: `${what} does not wait for a decision`, ...(call.decided && { stale: true }) } };
-  const { interrupt } = phase;
-  const id = interruptIdOf(part);
-  if (id === undefined ? call.pauses > 1 : id !== interrupt.id)
-    return {
-      fault: { problem: `${what} has asked again since; this decision was made on its earlier question`, stale: true },
-    };
-  return { call, interruptId: interrupt.id, rest: [] };
+    return { problem: `${what} does not wait for a decision`, ...(call.decided && { stale: true }) };
+  const { id } = phase.interrupt;
+  if (on.interruptId === undefined ? call.pauses > 1 : on.interruptId !== id)
+    return { problem: `${what} has asked again since; this decision was made on its earlier question`, stale: true };
+  return { call, interruptId: id };
 }
 
-/** Untyped callers, and callers that pass on a request body, may give anything. */
-export function isDecision(part: unknown): boolean {
-  if (!isObject(part) || !isObject(part.metadata ?? {})) return false;
-  return isObject('toolRequest' in part ? part.toolRequest : part.toolResponse);
-}
+type Bound = Pick<Leaf, 'decision' | 'isBound'>;
 
-/** The id of the interrupt that a decision was made on; undefined where it was built by hand without one. */
-export function interruptIdOf(part: DecisionPart): string | undefined {
-  const { interruptId: given, callId, pauses } = part.metadata ?? {};
-  if (typeof given === 'string') return given;
-  if (typeof callId === 'string') return interruptId(callId, typeof pauses === 'number' ? pauses : 1);
-  if (isToolRequest(part) && typeof pauses === 'number') return interruptId(part.toolRequest.ref, pauses);
-  return undefined;
-}
-
-function pathOf(part: DecisionPart): readonly string[] {
-  const path = part.metadata?.path;
-  return Array.isArray(path) ? path.filter((ref) => typeof ref === 'string') : [];
-}
-
-/** The same decision one conversation further in; `rest` ends with the ref of the decided call itself. */
-function withPath(part: DecisionPart, rest: readonly string[]): DecisionPart {
-  const { path: _path, ...metadata } = part.metadata ?? {};
-  const path = rest.slice(0, -1);
-  return { ...part, metadata: path.length > 0 ? { ...metadata, path } : metadata };
-}
-
-function readDecision(
-  { verb, part, bound }: Entry,
+/** The decision in terms of the record, which has the input before the edit that the card of a later round shows. */
+function bindToRecord(
+  { on, decision, shown }: Made,
   call: Call,
-): { readonly decision: Decision } | { readonly problem: string } {
-  const metadata = part.metadata ?? {};
-  const said = isObject(metadata.decision) && typeof metadata.decision.made === 'string' ? metadata.decision : {};
-  const made = verbOf(part);
-  if (made === undefined ? isToolResponse(part) && verb !== 'respond' : made !== verb)
-    return { problem: `${label(call)}: it is a decision to ${String(made ?? 'respond')}, listed under ${verb}` };
-  const given = verb === 'respond' ? (metadata.interruptResponse ?? true) : said.metadata;
-  const note = toJson(given);
-  if (!note.ok) return { problem: `its metadata is not JSON: ${note.problem}` };
-  const signed = defined({
-    by: stringOf(said.by),
-    channel: stringOf(said.channel),
-    note: stringOf(said.note),
-    metadata: given === undefined ? undefined : note.value,
-  });
-  switch (verb) {
-    case 'respond': {
-      if (!isToolResponse(part)) return { problem: `${label(call)} needs an answer: use respond(interrupt, output)` };
-      const output = toJson(part.toolResponse.output);
-      if (!output.ok) return { problem: `the answer is not JSON: ${output.problem}` };
-      return { decision: { type: verb, output: output.value, ...signed } };
-    }
-    case 'reject':
-    case 'cancel':
-      return { decision: { type: verb, ...defined({ reason: stringOf(said.reason) }), ...signed } };
-    case 'restart':
-    case 'approve': {
-      if (!isToolRequest(part)) return { problem: `${label(call)}: an answer cannot ${verb} it` };
-      const input = decidedInput(part, call);
-      if ('problem' in input) return input;
-      const editedBy = 'input' in input.edit ? stringOf(metadata.editedBy) : undefined;
-      const edit = { ...input.edit, ...defined({ bound, editedBy }) };
-      if (verb === 'approve') return { decision: { type: verb, ...edit, ...signed } };
-      const resumed = toJson('resumed' in metadata ? metadata.resumed : true);
-      if (!resumed.ok) return { problem: `the resumed value is not JSON: ${resumed.problem}` };
-      return { decision: { type: verb, resumed: resumed.value, ...edit, ...signed } };
-    }
+  progress: QuestionProgress | undefined,
+): Bound | Fault {
+  const { edit, round } = progress ?? { round: 1 };
+  if ((on.round ?? 1) !== round)
+    return { problem: `${call.name} was edited since; this decision was made on its earlier input`, stale: true };
+  if (!mayRun(decision)) return { decision };
+  const asked = edit ? edit.input : call.input;
+  const { input = asked, ...said } = decision;
+  if (shown !== undefined && !sameJson(shown, asked)) {
+    const problem =
+      decision.input === undefined
+        ? `the input of ${label(call)} is not the recorded one; to change it, pass the edit to the decision`
+        : `the edit of ${label(call)} replaces an input that is not the recorded one`;
+    return { problem };
   }
+  const change = sameJson(input, call.input) ? {} : { input };
+  if (!edit || !sameJson(input, edit.input)) return { decision: { ...said, ...change } };
+  const editedBy = 'input' in change ? (edit.by ?? undefined) : undefined;
+  return { decision: { ...said, ...change, ...defined({ bound: edit.bound, editedBy }) }, isBound: true };
 }
 
-const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+/** Decisions that let the call run. */
+export function mayRun<D extends Decision>(decision: D): decision is D & { readonly type: 'approve' | 'restart' } {
+  return decision.type === 'approve' || decision.type === 'restart';
+}
 
-/** A decision is bound to the input it was made on: an edit must be declared, with the input it replaces. */
-function decidedInput(part: ToolRequestPart, call: Call): { edit: { input?: Json } } | { problem: string } {
-  const { input } = part.toolRequest;
-  const metadata = part.metadata ?? {};
-  if (sameJson(input, call.input)) return { edit: {} };
-  if (!('replacedInput' in metadata))
-    return {
-      problem: `the input of ${label(call)} is not the recorded one; to change it, pass the edit to the decision`,
-    };
-  if (!sameJson(metadata.replacedInput, call.input))
-    return { problem: `the edit of ${label(call)} replaces an input that is not the recorded one` };
-  const edited = toJson(input);
-  return edited.ok ? { edit: { input: edited.value } } : { problem: `the edited input is not JSON: ${edited.problem}` };
+/** What events record: a decision on a call of the root, or all decisions in its sub-agent. */
+export function matchedOf(leaves: readonly Leaf[]): readonly Matched[] {
+  const matched: Matched[] = leaves.filter(({ path }) => path.length === 0);
+  const inside = new Map<Call, Leaf[]>();
+  for (const leaf of leaves) {
+    const [outer] = leaf.path;
+    const others = outer && inside.get(outer);
+    if (others) others.push(leaf);
+    else if (outer) inside.set(outer, [leaf]);
+  }
+  for (const [call, nested] of inside) {
+    const decision = { type: 'inside', decisions: nested.map(inSubAgent), decided: nested.map(leafNote) } as const;
+    matched.push({ call, interruptId: pendingInterruptId(call) ?? call.id, decision });
+  }
+  return matched;
+}
+
+/** The decision as the sub-agent continues with it. Its votes are counted, so the round does not matter there. */
+function inSubAgent({ on: { path, ref, name }, call, interruptId: id, decision }: Leaf): Made {
+  const on = { path: path.slice(1), ref, name, interruptId: id };
+  return { on, decision, ...(mayRun(decision) && { shown: call.input }) };
 }
 
 /** A note of a decision in a sub-agent, for the request of the outer call. */
@@ -324,43 +194,4 @@ function leafNote({ call, decision }: Leaf): Json {
   return said.ok ? said.value : null;
 }
 
-function asResume(entries: readonly Entry[]): Json {
-  const resume: Partial<Record<Verb, DecisionPart[]>> = {};
-  for (const entry of entries) {
-    resume[entry.verb] ??= [];
-    resume[entry.verb]?.push(withBound(entry));
-  }
-  return resume as unknown as Json;
-}
-
-function withBound({ part, bound }: Entry): DecisionPart {
-  const { [BOUND]: given, ...metadata } = part.metadata ?? {};
-  if (bound) return { ...part, metadata: { ...metadata, [BOUND]: bound } };
-  return given === undefined ? part : { ...part, metadata };
-}
-
-/** The questions that wait for a person, those inside tools included; these carry the `path` that leads to them. */
-export function pendingParts(messages: readonly Message[], path: readonly string[] = []): readonly ToolRequestPart[] {
-  const open = messages.findLast((message) => message.role === 'model');
-  return (open?.content ?? []).filter(isToolRequest).flatMap((part) => {
-    const metadata = part.metadata ?? {};
-    if ('pendingOutput' in metadata) return [];
-    const { inner } = metadata;
-    if (isObject(inner) && inner.waiting === true)
-      return pendingParts(inner.messages as readonly Message[], [...path, part.toolRequest.ref]);
-    if (!('interrupt' in metadata)) return [];
-    return [path.length > 0 ? { ...part, metadata: { ...metadata, path } } : part];
-  });
-}
-
-function asArray<T>(value: Several<T> | undefined): readonly T[] {
-  if (value === undefined) return [];
-  return Array.isArray(value) ? (value as readonly T[]) : [value as T];
-}
-
-const label = (call: Call): string => `${call.name} (${call.ref})`;
-
-function nameOf(part: DecisionPart): string {
-  const { name, ref } = isToolRequest(part) ? part.toolRequest : part.toolResponse;
-  return `${name} (${ref})`;
-}
+const label = ({ name, ref }: Pick<Address, 'name' | 'ref'>): string => `${name} (${ref})`;

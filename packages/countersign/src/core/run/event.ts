@@ -115,17 +115,41 @@ export type Reasked = Pick<
   'title' | 'payload' | 'labels' | 'risk' | 'reversibility' | 'preview' | 'earlierPreview' | 'policies'
 >;
 
-/** A person's answer to one interrupt. `input` is present if they edited it. */
-export type Decision = Signed &
+/** What a person decides about one request. `input` is present if they edited it. */
+export type PersonDecision = Signed &
   (
     | { readonly type: 'respond'; readonly output: Json }
     | ({ readonly type: 'restart'; readonly resumed: Json } & Edited)
     | ({ readonly type: 'approve' } & Edited)
     | { readonly type: 'reject'; readonly reason?: string }
     | { readonly type: 'cancel'; readonly reason?: string }
-    /** On questions of a sub-agent: `resume` are the decisions, `decided` a note of each for the history. */
-    | { readonly type: 'inside'; readonly resume: Json; readonly decided: Json }
   );
+
+/** A decision on one interrupt. `inside`: the decisions on those of a sub-agent, and a note of each for the history. */
+export type Decision =
+  | PersonDecision
+  | (Signed & { readonly type: 'inside'; readonly decisions: readonly Made[]; readonly decided: Json });
+
+/** The request that a decision is on. */
+export type Address = {
+  /** The refs of the calls that lead to the request, from the root inwards; empty for a call of the root. */
+  readonly path: readonly string[];
+  readonly ref: string;
+  /** The name of the tool. */
+  readonly name: string;
+  /** Absent on a decision that was written by hand without it. */
+  readonly interruptId?: string;
+  /** 1 unless given. An edit that others must agree to begins a new round. */
+  readonly round?: number;
+};
+
+/** A decision, and the request that it is on. */
+export type Made = {
+  readonly on: Address;
+  readonly decision: PersonDecision;
+  /** The input that the person saw. Absent if the door has compared the card. */
+  readonly shown?: Json;
+};
 
 /** How a call ended, as the model reads it. `mayHaveActed`: the tool failed and may still have taken effect. */
 export type Result =

@@ -2,16 +2,11 @@
 
 import { isObject, type Json } from '../json.ts';
 import { loadMessages, messagesOf } from '../messages/load-messages.ts';
-import {
-  isToolRequest,
-  type Message,
-  type Part,
-  type ToolRequestPart,
-  type ToolResponsePart,
-} from '../messages/message.ts';
+import { isToolRequest, type Message, type Part, type ToolRequestPart } from '../messages/message.ts';
 import { requestPart } from '../messages/turn-messages.ts';
 import { type Call, isInDoubt, type State, type SubAgent } from './call.ts';
-import type { Decision, RunEvent } from './event.ts';
+import type { Decision, Made, RunEvent } from './event.ts';
+import { addressOf, refsOf } from './made.ts';
 
 /** The state of the conversation: recorded, or read from its messages. */
 export function subAgentState(call: Call): State {
@@ -42,9 +37,9 @@ export function startSubAgent(call: Call): Call {
   const held = phase.at === 'sub-agent-held' ? { ...call, resumed: resumedWith(phase.messages) } : call;
   const { recorded, decisions } = subAgent ?? {};
   if (!recorded || !decisions || decisions.later.length === 0) return held;
-  const resume = withoutSettled(recorded.state, mergeResumes(pendingDecisions(subAgent)));
-  if (isEmpty(resume)) return { ...held, subAgent: { ...subAgent, decisions: { ...decisions, later: [] } } };
-  return continueWith(call, lastPause(call), resume);
+  const open = withoutSettled(recorded.state, pendingDecisions(subAgent));
+  if (open.length === 0) return { ...held, subAgent: { ...subAgent, decisions: { ...decisions, later: [] } } };
+  return continueWith(call, lastPause(call), open);
 }
 
 export function advanceSubAgent(
@@ -88,13 +83,13 @@ function resumable({ ended: _ended, reply, ...state }: State): State {
 export function pauseSubAgent(call: Call, interruptId: string, given: readonly Message[] | undefined): Call {
   const messages = given ?? messagesOf(subAgentState(call));
   const { decisions, ...subAgent } = withRecordUnless(given, call).subAgent ?? {};
-  const later = mergeResumes(decisions?.later ?? []);
-  const resume = subAgent.recorded ? withoutSettled(subAgent.recorded.state, later) : later;
+  const later = decisions?.later ?? [];
+  const open = subAgent.recorded ? withoutSettled(subAgent.recorded.state, later) : later;
   const { resumed: _resumed, ...rest } = call;
   const paused: Call = { ...rest, pauses: call.pauses + 1, subAgent };
-  return isEmpty(resume)
+  return open.length === 0
     ? { ...paused, phase: { at: 'sub-agent-waiting', interruptId, messages } }
-    : continueWith(paused, messages, resume);
+    : continueWith(paused, messages, open);
 }
 
 function withRecordUnless(given: readonly Message[] | undefined, call: Call): Call {
@@ -109,53 +104,35 @@ export function forgetRecord(call: Call): Call {
 }
 
 /** Decides questions of the sub-agent. If it is running, it hears of the decisions when it next pauses. */
-export function decideSubAgent(call: Call, { resume }: Decision & { type: 'inside' }): Call {
-  if (call.phase.at === 'sub-agent-waiting') return continueWith(call, call.phase.messages, resume);
+export function decideSubAgent(call: Call, { decisions: made }: Decision & { type: 'inside' }): Call {
+  if (call.phase.at === 'sub-agent-waiting') return continueWith(call, call.phase.messages, made);
   const { later = [], ...decisions } = call.subAgent?.decisions ?? {};
-  return { ...call, subAgent: { ...call.subAgent, decisions: { ...decisions, later: [...later, resume] } } };
+  return { ...call, subAgent: { ...call.subAgent, decisions: { ...decisions, later: [...later, ...made] } } };
 }
 
-function continueWith(call: Call, messages: readonly Message[], resume: Json): Call {
+function continueWith(call: Call, messages: readonly Message[], decisions: readonly Made[]): Call {
   const { recorded } = call.subAgent ?? {};
   return {
     ...call,
     subAgent: {
       ...call.subAgent,
       ...(recorded && { recorded: { ...recorded, begun: false } }),
-      decisions: { now: resume, later: [] },
+      decisions: { now: decisions, later: [] },
     },
-    resumed: resumedWith(messages, resume),
+    resumed: resumedWith(messages, decisions),
     phase: { at: 'cleared' },
   };
 }
 
-export function resumedWith(messages: readonly Message[], resume?: Json): NonNullable<Call['resumed']> {
-  return { value: { messages, ...(resume !== undefined && { resume }) } as unknown as Json };
+export function resumedWith(messages: readonly Message[], decisions?: readonly Made[]): NonNullable<Call['resumed']> {
+  return { value: { messages, ...(decisions && { decisions }) } as unknown as Json, continues: true };
 }
-
-function mergeResumes(resumes: readonly Json[]): Json {
-  const merged: Record<string, Json[]> = {};
-  for (const resume of resumes as readonly Record<string, readonly Json[]>[])
-    for (const [verb, parts] of Object.entries(resume)) {
-      merged[verb] ??= [];
-      for (const part of parts) merged[verb].push(part);
-    }
-  return merged;
-}
-
-const isEmpty = (resume: Json): boolean => Object.keys(resume as object).length === 0;
 
 /** Drops decisions on calls that are over: another decision, made at the same time, has ended them. */
-function withoutSettled(state: State, resume: Json): Json {
-  const verbs = Object.entries((isObject(resume) ? resume : {}) as Readonly<Record<string, readonly Json[]>>);
-  if (verbs.length === 0) return {};
+function withoutSettled(state: State, made: readonly Made[]): readonly Made[] {
+  if (made.length === 0) return made;
   const open = new Set(openRefs(state, []));
-  return Object.fromEntries(
-    verbs.flatMap(([verb, parts]) => {
-      const kept = parts.filter((part) => open.has(refsOf(part as never)));
-      return kept.length > 0 ? [[verb, kept]] : [];
-    }),
-  );
+  return made.filter(({ on }) => open.has(refsOf(on)));
 }
 
 /** The calls of a conversation and of its sub-agents that are not over, as `refsOf` gives them. */
@@ -163,7 +140,7 @@ function openRefs({ turn }: State, path: readonly string[]): readonly string[] {
   return (turn?.calls ?? []).flatMap((call) => {
     if (call.phase.at === 'settled') return [];
     const own = [...path, call.ref];
-    return [JSON.stringify(own), ...(hasSubAgent(call) ? openRefs(subAgentState(call), own) : [])];
+    return [refsOf({ path, ref: call.ref }), ...(hasSubAgent(call) ? openRefs(subAgentState(call), own) : [])];
   });
 }
 
@@ -181,39 +158,27 @@ export function waitingInSubAgent(call: Call, path: readonly string[]): readonly
   if (!isSubAgentActive(call) && call.phase.at !== 'sub-agent-waiting') return [];
   const deeper = [...path, call.ref];
   const decided = decidedRefs(call);
-  return waitingParts(subAgentState(call), deeper).filter((part) => !decided.has(refsOf(part, deeper.length)));
+  return waitingParts(subAgentState(call), deeper).filter(
+    (part) => !decided.has(refsOf(addressOf(part), deeper.length)),
+  );
 }
 
 /** Decided questions whose decisions are not part of the recorded conversation yet, as `refsOf` gives them. */
 export function decidedRefs({ phase, subAgent }: Call): ReadonlySet<string> {
   if (!subAgent?.decisions || phase.at === 'sub-agent-waiting') return NONE;
-  return new Set(pendingDecisions(subAgent).flatMap(decisionRefs));
+  return new Set(pendingDecisions(subAgent).map(({ on }) => refsOf(on)));
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-function pendingDecisions({ recorded, decisions }: SubAgent = {}): readonly Json[] {
-  const { now, later = [] } = decisions ?? {};
-  return now === undefined || recorded?.begun ? later : [now, ...later];
-}
-
-/** The questions that a resumption of a sub-agent decides, as `refsOf` gives them. */
-export function decisionRefs(resume: Json): readonly string[] {
-  if (!isObject(resume)) return [];
-  const parts = Object.values(resume).flatMap((parts) => (Array.isArray(parts) ? (parts as never[]) : []));
-  return parts.map((part) => refsOf(part));
-}
-
-/** The refs that lead to a call, and its own, as one string, without the first `skipped` of them. */
-export function refsOf(part: ToolRequestPart | ToolResponsePart, skipped = 0): string {
-  const { path } = part.metadata ?? {};
-  const { ref } = 'toolRequest' in part ? part.toolRequest : part.toolResponse;
-  return JSON.stringify([...(Array.isArray(path) ? path : []), ref].slice(skipped));
+function pendingDecisions({ recorded, decisions }: SubAgent = {}): readonly Made[] {
+  const { now = [], later = [] } = decisions ?? {};
+  return recorded?.begun ? later : [...now, ...later];
 }
 
 /** The messages of a sub-agent that refused its decisions, with new ids for those questions. */
 export function askedAgain(messages: readonly Message[], { subAgent }: Call): readonly Message[] {
-  const decided = new Set(decisionRefs(subAgent?.decisions?.now ?? null));
+  const decided = new Set(subAgent?.decisions?.now?.map(({ on }) => refsOf(on)));
   return withNextPause(messages, decided, []);
 }
 
@@ -233,7 +198,7 @@ function withNextPause(
       const deeper = { ...inner, messages: withNextPause(inner.messages, decided, [...path, ref]) };
       return { ...part, metadata: { ...part.metadata, inner: deeper } };
     }
-    if (!decided.has(JSON.stringify([...path, ref])) || typeof pauses !== 'number') return part;
+    if (!decided.has(refsOf({ path, ref })) || typeof pauses !== 'number') return part;
     return { ...part, metadata: { ...metadata, pauses: pauses + 1 } };
   });
   return messages.with(at, { ...open, content });

@@ -5,6 +5,7 @@ import { requestPart } from '../../core/messages/turn-messages.ts';
 import { type Call, isOver } from '../../core/run/call.ts';
 import { event, type RunEvent } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
+import { resumedOf } from '../tool/continuation.ts';
 import type { ApprovalContext, SubAgentContext, ToolContext } from '../tool/definition.ts';
 import { LostSignal } from '../tool/signal.ts';
 
@@ -16,11 +17,10 @@ export function bodyContext(
   interrupt: ToolContext['interrupt'],
   unbegun: Set<string>,
 ): ToolContext {
-  const { phase } = call;
   return {
     context: driver.context,
     interrupt,
-    resumed: phase.at === 'sub-agent-held' ? { messages: phase.messages } : call.resumed && copyOf(call.resumed.value),
+    resumed: resumedOf(call),
     step: stepsOf(run, call, unbegun),
     commitPoint: () => quietlyLost(note(run, call, event({ type: 'call-committed', callId: call.id }))),
     signal: driver.signal ?? NEVER,

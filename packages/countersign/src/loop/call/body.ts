@@ -3,8 +3,8 @@
 import { CountersignError, messageOf, NotPerformed, OutcomeUnknown } from '../../core/errors.ts';
 import { copyOf } from '../../core/json.ts';
 import type { Message } from '../../core/messages/message.ts';
+import { pendingParts } from '../../core/messages/pending-parts.ts';
 import type { Call } from '../../core/run/call.ts';
-import { pendingParts } from '../../core/run/decide.ts';
 import { event } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';

@@ -12,9 +12,9 @@ import {
   toJson,
 } from '../../core/json.ts';
 import { isToolRequest, type Message, type Metadata, type Part } from '../../core/messages/message.ts';
+import { pendingParts } from '../../core/messages/pending-parts.ts';
 import { unknownOptions } from '../../core/options.ts';
 import { type Call, interruptId, type State } from '../../core/run/call.ts';
-import { pendingParts } from '../../core/run/decide.ts';
 import { type Bound, event, type InterruptKind } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import { answerProblem, askOptionsOf, askProblem, INTERRUPT_OPTIONS, mergedWait } from '../tool/ask-options.ts';

@@ -9,7 +9,8 @@ import {
   type ToolResponsePart,
 } from '../../core/messages/message.ts';
 import { anything, checkOptions, type OptionTable, shown } from '../../core/options.ts';
-import { type DecisionPart, interruptIdOf, type Verb } from '../../core/run/decide.ts';
+import { interruptIdOf } from '../../core/run/made.ts';
+import type { DecisionPart, Verb } from '../../core/run/read-resume.ts';
 
 /** The person and channel of a decision, with a note and metadata. */
 export type DecisionOptions = {

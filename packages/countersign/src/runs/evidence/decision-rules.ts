@@ -3,17 +3,22 @@
 import { mayDecide } from '../../core/authority/may-decide.ts';
 import { isPlain, type Vote } from '../../core/authority/policy.ts';
 import { tally } from '../../core/authority/tally.ts';
-import { defined, isObject, type Json, sameJson } from '../../core/json.ts';
+import { isObject, type Json, sameJson } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
 import type { Matched } from '../../core/run/decide.ts';
-import { type Decision, isByDeadline } from '../../core/run/event.ts';
+import { isByDeadline, type PersonDecision } from '../../core/run/event.ts';
 import { digestOf, type PendingCard } from '../requests/card.ts';
+import { saidIn } from '../requests/decision.ts';
 import { endingOf } from '../requests/expiry.ts';
 import { inputThatRuns } from '../requests/input-that-runs.ts';
 import { ballotOf, policiesOn } from '../requests/progress.ts';
 
 /** A decision on a question, and the call that asked it. */
-export type Made = { readonly id: string; readonly card: PendingCard; readonly matched: Matched };
+export type Made = {
+  readonly id: string;
+  readonly card: PendingCard;
+  readonly matched: Matched & { readonly decision: PersonDecision };
+};
 
 /** `found` is the question that is pending when the vote is recorded. */
 export function voteProblems(
@@ -33,7 +38,7 @@ export function voteProblems(
 /** A deadline decides as its question says; people decide as the tally of their votes says. */
 export function decisionProblems({ id, card, matched }: Made, at: number): readonly string[] {
   const { decision } = matched;
-  if (decision.type !== 'inside' && isByDeadline(decision)) return deadlineProblems(id, card, decision, at);
+  if (isByDeadline(decision)) return deadlineProblems(id, card, decision, at);
   const { progress } = card;
   const policies = policiesOn(card);
   const isCounted = !isPlain(policies) || (progress !== undefined && progress.votes.length > 0);
@@ -47,30 +52,12 @@ export function decisionProblems({ id, card, matched }: Made, at: number): reado
 }
 
 /** Not before its time. */
-function deadlineProblems(id: string, card: PendingCard, { type }: Decision, at: number): readonly string[] {
+function deadlineProblems(id: string, card: PendingCard, { type }: PersonDecision, at: number): readonly string[] {
   const { expiresAt } = card.interrupt;
   const asked = endingOf(card);
   if (expiresAt === undefined) return [`A deadline decides ${id}, which has none.`];
   if (at < expiresAt) return [`The deadline of ${id} decides before its time.`];
   return type === asked ? [] : [`The deadline of ${id} decides ${type}; its question says ${asked}.`];
-}
-
-/** The decision as a person made it: `{ type: 'approve', edit }`, without who and when. */
-export function saidIn(decision: Decision): Json {
-  const { type } = decision;
-  switch (decision.type) {
-    case 'respond':
-      return { type, output: decision.output };
-    case 'restart':
-      return { type, resumed: decision.resumed, ...defined({ replaceInput: decision.input }) };
-    case 'approve':
-      return { type, ...defined({ edit: decision.input }) };
-    case 'reject':
-    case 'cancel':
-      return { type, ...defined({ reason: decision.reason }) };
-    case 'inside':
-      return { type, decided: decision.decided };
-  }
 }
 
 /** An edit to the input that the card shows anyway changes nothing. */

@@ -7,13 +7,15 @@ import type { Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
 import { type Call, callOf, interruptId } from '../../core/run/call.ts';
-import { matchDecisions, readResume, recordedBound } from '../../core/run/decide.ts';
-import { type Decision, isByDeadline, type RunEvent } from '../../core/run/event.ts';
+import { findDecided } from '../../core/run/decide.ts';
+import { isByDeadline, type PersonDecision, type RunEvent } from '../../core/run/event.ts';
+import { Decisions } from '../../core/run/made.ts';
 import { fold, type State } from '../../core/run/state.ts';
-import { refsOf, subAgentEvents, subAgentState } from '../../core/run/sub-agents.ts';
+import { subAgentEvents, subAgentState } from '../../core/run/sub-agents.ts';
 import { useKey } from '../grants/outcomes.ts';
 import type { RunRecord, RunStatus, StoredEvent } from '../port/store.ts';
 import { digestOf, type PendingCard, pendingCards } from '../requests/card.ts';
+import { onCards } from '../requests/on-cards.ts';
 import { policiesOn } from '../requests/progress.ts';
 import { statusOf } from '../requests/projection.ts';
 import { decisionProblems, type Made, voteProblems } from './decision-rules.ts';
@@ -46,7 +48,7 @@ export type ReplayedQuestion = {
 type Settled = {
   readonly event: number;
   readonly at: number;
-  readonly decision: Decision | null;
+  readonly decision: PersonDecision | null;
   readonly votes?: readonly Vote[];
 };
 
@@ -164,21 +166,13 @@ function decisionsIn(
     const own = cards.find(([, card]) => card.id === interruptId);
     return new Map(own && [[own[0], { id: own[0], card: own[1], matched: { call, interruptId, decision } }]]);
   }
-  const { entries, ...rest } = readResume(decision.resume as never);
-  const outer = entries.map((entry) => ({ ...entry, part: inside(call.ref, entry.part as ToolRequestPart) }));
-  const { leaves } = matchDecisions(state.turn, { ...rest, entries: outer }, () => false, recordedBound);
-  const byRefs = new Map(cards.map(([id, card]) => [refsOf(card.part), { id, card }]));
-  return new Map(
-    leaves.flatMap((leaf) => {
-      const found = byRefs.get(JSON.stringify([...leaf.path, leaf.call].map(({ ref }) => ref)));
-      return found ? [[found.id, { ...found, matched: leaf }] as const] : [];
-    }),
-  );
-}
-
-function inside(ref: string, part: ToolRequestPart): ToolRequestPart {
-  const { path } = part.metadata ?? {};
-  return { ...part, metadata: { ...part.metadata, path: [ref, ...(Array.isArray(path) ? path : [])] } };
+  const made = decision.decisions.map(({ on, ...one }) => ({
+    ...one,
+    on: { ...on, path: [call.ref, ...on.path] },
+    where: 'decisions',
+  }));
+  const { leaves } = findDecided(state, new Decisions(made));
+  return new Map(onCards(leaves, new Map(cards)).map(({ key, card, leaf }) => [key, { id: key, card, matched: leaf }]));
 }
 
 /** A call that starts while its question is pending, or after it has its result, was not allowed to. */

@@ -5,13 +5,13 @@ import { isAmount } from '../../core/authority/grant-maximum.ts';
 import type { Vote } from '../../core/authority/policy.ts';
 import { isEdit, isFor, tally } from '../../core/authority/tally.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
-import { copyOf, isObject, type Json, sameJson } from '../../core/json.ts';
-import { DEADLINE } from '../../core/run/event.ts';
+import { copyOf, type Json, sameJson } from '../../core/json.ts';
+import { DEADLINE, type PersonDecision } from '../../core/run/event.ts';
 import { dataSchemaProblem } from '../../loop/tool/data-schema.ts';
 import { shortHash } from '../port/chain.ts';
 import { unknownInterrupt } from '../port/run-id.ts';
 import type { Store } from '../port/store.ts';
-import type { DecisionInput, Settlement } from '../requests/decision.ts';
+import type { Settlement } from '../requests/decision.ts';
 import { interruptView, type RunInterrupt } from '../requests/view.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';
 import { fits } from './use.ts';
@@ -24,19 +24,19 @@ export type Giver = { readonly by: string; readonly roles?: readonly string[] };
 export async function prepareGrant(
   store: Store,
   interruptId: string,
-  decision: DecisionInput,
+  decision: PersonDecision,
   given: GrantRequest,
   { by, roles }: Partial<Giver>,
 ): Promise<{ readonly onRecorded: () => Promise<void>; readonly give: () => Promise<GivenGrant> }> {
   const request = copyOf(given);
   const question = await readQuestion(store, interruptId);
-  const { type, edit } = isObject(decision) ? (decision as { type: string; edit?: Json }) : { type: decision };
-  if (type !== 'approve') throw invalid(interruptId, 'a grant is given with an approval');
+  if (decision.type !== 'approve') throw invalid(interruptId, 'a grant is given with an approval');
   checkGiver(interruptId, by);
   const now = await store.now();
   // A decision that is repeated may find its grant, which may have expired since then.
   const known = await new GrantRecords(store.notes).find(grantId(question));
-  if (!known) checkLimits(question, edit === undefined ? question.input : edit, request, { by, now });
+  if (!known)
+    checkLimits(question, decision.input === undefined ? question.input : decision.input, request, { by, now });
   const give = async (): Promise<GivenGrant> => {
     const { state } = await giveGrant(store, interruptId, request, { by, ...(roles && { roles }) }, now);
     const { id, tool, uses, expiresAt } = state.grant;

@@ -1,8 +1,9 @@
 // Drops events that were superseded by what other writers recorded first.
 import { callOf } from '../../core/run/call.ts';
 import type { RunEvent } from '../../core/run/event.ts';
+import { refsOf } from '../../core/run/made.ts';
 import type { State } from '../../core/run/state.ts';
-import { decidedRefs, decisionRefs, subAgentState } from '../../core/run/sub-agents.ts';
+import { decidedRefs, subAgentState } from '../../core/run/sub-agents.ts';
 import { pendingCards } from '../requests/card.ts';
 
 /** The event would start, ask about or settle a settled call, or change or decide a question that is decided. */
@@ -14,7 +15,7 @@ export function isSuperseded(event: RunEvent, state: State): boolean {
   if (call.phase.at === 'settled') return NOT_AFTER_A_RESULT.has(event.type);
   if (event.type !== 'decision-made' || event.decision.type !== 'inside') return false;
   const decided = decidedRefs(call);
-  return decisionRefs(event.decision.resume).some((refs) => decided.has(refs));
+  return event.decision.decisions.some(({ on }) => decided.has(refsOf(on)));
 }
 
 const isPending = (interruptId: string, state: State): boolean =>

@@ -53,7 +53,7 @@ async function refuseUnable({ people }: Drives, card: PendingCard, interruptId: 
   const policies = policiesOn(card);
   if (isPlain(policies)) return;
   const electorate = electorateOf(policies, card);
-  const voter = await voterOf(people, { by: to }, {}, electorate);
+  const voter = await voterOf(people, to, {}, electorate);
   const circles = policies.flatMap(circlesOf);
   const isUnknown = !people.rolesOf && circles.some((who) => who.roles?.length);
   if (isUnknown || electorate.mayVote({ by: to, ...voter })) return;

@@ -1,25 +1,9 @@
-// Decisions on stored questions: how callers write them, and how they are recorded.
-import { roundId } from '../../core/authority/ballots.ts';
+// Decisions on stored questions: how callers write them, as a typed value, and as they are recorded.
 import type { Vote } from '../../core/authority/policy.ts';
 import { UsageError } from '../../core/errors.ts';
-import { copyOf, isObject, type Json, toJson } from '../../core/json.ts';
-import type { ToolRequestPart } from '../../core/messages/message.ts';
-import {
-  type DecisionEntry,
-  type DecisionPart,
-  type Decisions,
-  interruptIdOf,
-  type Leaf,
-  matchDecisions,
-  VERBS,
-  type Verb,
-} from '../../core/run/decide.ts';
-import { DEADLINE } from '../../core/run/event.ts';
-import type { State } from '../../core/run/state.ts';
-import { refsOf } from '../../core/run/sub-agents.ts';
-import { invalidResume } from '../../loop/resume.ts';
-import { approve, cancel, type DecisionOptions, reject, respond, restart } from '../../loop/tool/decisions.ts';
-import { interruptKey, type PendingCard, pendingCards } from './card.ts';
+import { defined, isObject, type Json, toJson } from '../../core/json.ts';
+import { DEADLINE, type PersonDecision } from '../../core/run/event.ts';
+import { VERBS, type Verb } from '../../core/run/read-resume.ts';
 
 /** A person's decision. `edit` and `replaceInput` change the input that runs. */
 export type DecisionInput<Input = unknown, Output = unknown> =
@@ -55,58 +39,58 @@ export type Withdrawal = {
   readonly at: number;
 };
 
-/** The decision as `resume` takes it. */
-export function decisionPart(part: ToolRequestPart, input: DecisionInput, options: DecisionOptions): DecisionPart {
-  const decision = checkedDecision(input);
-  const signed = signatureOf(options);
-  switch (decision.type) {
-    case 'approve':
-      return approve(part, { ...signed, ...('edit' in decision && { edit: decision.edit }) });
-    case 'reject':
-      return reject(part, decision.reason, signed);
-    case 'cancel':
-      return cancel(part, decision.reason, signed);
+/** The person, the channel and the note of a decision. */
+type Signature = { readonly by?: string | null; readonly channel?: string | null; readonly note?: string | null };
+
+/** The decision as a typed value, copied, so that later changes have no effect. Throws if it is not valid JSON of a known type. */
+export function decisionFrom(input: DecisionInput, signature: Signature = {}): PersonDecision {
+  const said = checkedFields(input);
+  const json = (field: string): Json => {
+    const value = toJson(said[field]);
+    if (value.ok) return value.value;
+    throw new UsageError('not-json', { type: said.type }, `The decision is not JSON: ${field}: ${value.problem}.`);
+  };
+  const signed = signatureOf(signature);
+  const type = said.type as Verb;
+  switch (type) {
     case 'respond':
-      return respond(part, decision.output, signed);
-    case 'restart':
-      return restart(part, decision.resumed, {
-        ...signed,
-        ...('replaceInput' in decision && { replaceInput: decision.replaceInput }),
-      });
+      return { type, output: json('output'), ...signed };
+    case 'restart': {
+      const resumed = said.resumed === undefined ? true : json('resumed');
+      return { type, resumed, ...('replaceInput' in said && { input: json('replaceInput') }), ...signed };
+    }
+    case 'approve':
+      return { type, ...('edit' in said && { input: json('edit') }), ...signed };
+    case 'reject':
+    case 'cancel': {
+      const { reason } = said;
+      if (reason !== undefined && typeof reason !== 'string')
+        throw new UsageError('invalid-decision', { decision: type }, `The reason to ${type} must be a text.`);
+      return { type, ...defined({ reason }), ...signed };
+    }
   }
 }
 
-/** Copies the decision, so that later changes have no effect. Inherited fields count: they would run without being recorded. */
-export function copyDecision(decision: DecisionInput): DecisionInput {
-  if (!isObject(decision)) return decision;
-  const said: Record<string, unknown> = decision;
-  const inherited = Object.values(FIELDS)
-    .flat()
-    .filter((key) => key in said);
-  const keys = new Set([...Object.keys(said), ...inherited]);
-  // Undefined is refused later, and a copy would be null.
-  const copied = (value: unknown): unknown => (value === undefined ? undefined : copyOf(value));
-  return Object.fromEntries([...keys].map((key) => [key, copied(said[key])])) as DecisionInput;
-}
-
-/** Callers without types, and those that forward requests, may pass anything. */
-function checkedDecision(input: DecisionInput): Exclude<DecisionInput, string> {
+/** Callers without types, and those that forward requests, may pass anything. Inherited fields count as well. */
+function checkedFields(input: DecisionInput): Readonly<Record<string, unknown>> {
   const decision: unknown = typeof input === 'string' ? { type: input } : input;
   const type = isObject(decision) ? decision.type : undefined;
-  if (!isObject(decision) || !(VERBS as readonly unknown[]).includes(type))
+  const verb = VERBS.find((known) => known === type);
+  if (!isObject(decision) || !verb)
     throw new UsageError(
       'invalid-decision',
       { decision: type },
       "A decision has the type approve, reject, cancel, respond or restart: write 'approve', or { type: 'respond', output }.",
     );
-  const verb = type as Verb;
-  const odd = Object.keys(decision).filter((key) => !FIELDS[verb].includes(key));
+  const inherited = Object.values(FIELDS).flat();
+  const given = new Set([...Object.keys(decision), ...inherited.filter((field) => field in decision)]);
+  const odd = [...given].filter((field) => !FIELDS[verb].includes(field));
   // To ignore a misnamed field, such as `input` for `edit`, would run the input that the caller meant to change.
   const message = `A decision of the type ${verb} has no ${odd.join(', ')}: only ${FIELDS[verb].join(', ')}.`;
   if (odd.length > 0) throw new UsageError('invalid-decision', { decision: verb, fields: odd }, message);
   const lost = verb === 'respond' ? 'output' : verb === 'restart' ? 'replaceInput' : 'edit';
   if (decision[lost] === undefined && (verb === 'respond' || lost in decision)) throw undefinedValue(verb, lost);
-  return decision as Exclude<DecisionInput, string>;
+  return decision;
 }
 
 /** An undefined value was probably lost on the way, so nothing is decided. */
@@ -124,134 +108,31 @@ const FIELDS: Readonly<Record<Verb, readonly string[]>> = {
   restart: ['type', 'resumed', 'replaceInput'],
 };
 
-/** The decision without who and when, to compare two decisions. */
-export function decisionOf(input: DecisionInput): Json {
-  const { type, ...rest } = checkedDecision(input);
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  const json = toJson({ type, ...(type === 'restart' && { resumed: true }), ...given });
-  if (json.ok) return json.value;
-  throw new UsageError('not-json', { type }, `The decision is not JSON: ${json.problem}.`);
+/** Null says nothing, as in a record. */
+export function signatureOf({ by, channel, note }: Signature): Pick<PersonDecision, 'by' | 'channel' | 'note'> {
+  return defined({ by: by ?? undefined, channel: channel ?? undefined, note: note ?? undefined });
 }
 
-/** The decisions of a resumption, ready to be recorded. */
-export type Resumption = {
-  /** Decisions on pending questions, by the key of the question. */
-  readonly decided: ReadonlyMap<string, { readonly card: PendingCard; readonly settlement: Signed }>;
-  /** Decisions on questions that are no longer pending: the entry of `resume`, and the key of the question. */
-  readonly late: readonly { readonly where: string; readonly key: string; readonly decision: DecisionInput }[];
-};
-
-/** A settlement without its time. */
-export type Signed = Omit<Settlement, 'at' | 'votes'>;
-
-/** Finds the question of each decision; `checkResume` reports those without one. Throws if a call has not asked yet. */
-export function resumptionOf(runId: string, state: State, decisions: Decisions): Resumption {
-  const { leaves, faults } = matchDecisions(state.turn, decisions, (ref) => state.refs.has(ref));
-  const cards = new Map([...pendingCards(runId, state)].map(([key, card]) => [refsOf(card.part), { key, card }]));
-  const entries = new Map(decisions.entries.map((entry) => [entry.where, entry]));
-  const cardOf = ({ path, call }: Leaf) => cards.get(JSON.stringify([...path, call].map(({ ref }) => ref)));
-  const unasked = state.ended ? [] : leaves.filter((leaf) => !cardOf(leaf));
-  if (unasked.length > 0)
-    throw invalidResume(
-      unasked.map(({ where, call: { name, ref } }) => ({ where, problem: `${name} (${ref}) has not asked yet` })),
-    );
-  const decided = leaves.flatMap((leaf) => {
-    const entry = entries.get(leaf.where);
-    const found = cardOf(leaf);
-    if (!entry || !found) return [];
-    const edited = isEdit(entry.part) || 'input' in leaf.decision;
-    return [[found.key, { card: found.card, settlement: settlementOf(entry, edited) }] as const];
-  });
-  // The questions of a cancelled run are settled too, by the person who cancelled it.
-  const tooLate = [...faults.filter(({ stale }) => stale), ...(state.ended ? leaves : [])];
-  const late = tooLate.flatMap(({ where }) => {
-    const entry = entries.get(where);
-    if (!entry) return [];
-    const id = interruptIdOf(entry.part) ?? idByRef(entry.part, state);
-    const { round } = entry.part.metadata ?? {};
-    const key = interruptKey(runId, typeof round === 'number' ? roundId(id, round) : id);
-    return [{ where, key, decision: decisionIn(entry, isEdit(entry.part)) as DecisionInput }];
-  });
-  return { decided: new Map(decided), late };
-}
-
-/** If the model gave a call no ref, the id of the call is its ref. */
-function idByRef(part: DecisionPart, { turn }: State): string {
-  const { ref } = 'toolRequest' in part ? part.toolRequest : part.toolResponse;
-  const path = part.metadata?.path;
-  const [outer] = Array.isArray(path) ? path : [];
-  if (typeof outer !== 'string') return ref;
-  const { id = outer } = turn?.calls.find((call) => call.ref === outer) ?? {};
-  return `${id}.${ref}`;
-}
-
-/** The same decisions with the person, channel and note of the caller's options, if it gave any. */
-export function signDecisions(decisions: Decisions, options: DecisionOptions): Decisions {
-  const signature = signatureOf(options);
-  if (Object.keys(signature).length === 0) return decisions;
-  const sign = (entry: DecisionEntry): DecisionEntry => {
-    const { part, verb } = entry;
-    // `matchDecisions` reports invalid decisions.
-    if (!isObject(part)) return entry;
-    const said = metadataIn(part);
-    const made = said.made ?? ('toolResponse' in part ? 'respond' : verb);
-    return { ...entry, part: { ...part, metadata: { ...part.metadata, decision: { ...said, made, ...signature } } } };
-  };
-  return { ...decisions, entries: decisions.entries.map(sign) };
-}
-
-/** The person, the channel and the note of a decision, as far as given. */
-function signatureOf({ by, channel, note }: DecisionOptions): DecisionOptions {
-  return Object.fromEntries(Object.entries({ by, channel, note }).filter(([, said]) => said !== undefined));
-}
-
-/** The same decisions without the entries named in `left`; undefined if nothing remains. */
-export function withoutEntries(decisions: Decisions, left: ReadonlySet<string>): Decisions | undefined {
-  const entries = decisions.entries.filter(({ where }) => !left.has(where));
-  return entries.length > 0 || decisions.faults.length > 0 ? { ...decisions, entries } : undefined;
-}
-
-function settlementOf(entry: DecisionEntry, edited: boolean): Signed {
-  const said = metadataIn(entry.part);
-  const text = (own: unknown) => (typeof own === 'string' ? own : null);
-  const [by, channel, note] = [text(said.by), text(said.channel), text(said.note)];
-  return checkDecider({ decision: decisionIn(entry, edited), by, channel, note });
-}
-
-/** A person named like the deadline must pass a channel, so that the two cannot be confused. */
-export function checkDecider(signed: Signed): Signed {
-  if (signed.by !== DEADLINE || signed.channel !== null) return signed;
-  const message = `A decision by ${DEADLINE} without a channel is one that a deadline made. Pass the \`channel\` through which this person decides.`;
-  throw new UsageError('invalid-options', { field: 'by' }, message);
-}
-
-/** The metadata of this decision. An interrupt passed as a decision may carry that of an earlier one. */
-function metadataIn(part: DecisionPart): Record<string, unknown> {
-  const decision = isObject(part) ? part.metadata?.decision : undefined;
-  return isObject(decision) && typeof decision.made === 'string' ? decision : {};
-}
-
-/** An interrupt passed as a decision may carry an earlier edit, beside the question that was decided then. */
-function isEdit({ metadata = {} }: DecisionPart): boolean {
-  return 'replacedInput' in metadata && !('resolvedInterrupt' in metadata);
-}
-
-function decisionIn({ verb, part }: DecisionEntry, edited: boolean): Json {
-  const said = metadataIn(part);
-  const changed = 'toolRequest' in part && edited ? { input: part.toolRequest.input ?? null } : undefined;
-  switch (verb) {
+/** The decision as a person wrote it: `{ type: 'approve', edit }`, without who and when. Two decisions are compared by it. */
+export function saidIn(decision: PersonDecision): Json {
+  const { type } = decision;
+  switch (decision.type) {
     case 'respond':
-      return decisionOf({ type: verb, output: 'toolResponse' in part ? (part.toolResponse.output ?? null) : null });
+      return { type, output: decision.output };
     case 'restart':
-      return decisionOf({
-        type: verb,
-        resumed: part.metadata?.resumed,
-        ...(changed && { replaceInput: changed.input }),
-      });
+      return { type, resumed: decision.resumed, ...defined({ replaceInput: decision.input }) };
     case 'approve':
-      return decisionOf({ type: verb, ...(changed && { edit: changed.input }) });
+      return { type, ...defined({ edit: decision.input }) };
     case 'reject':
     case 'cancel':
-      return decisionOf({ type: verb, ...(typeof said.reason === 'string' && { reason: said.reason }) });
+      return { type, ...defined({ reason: decision.reason }) };
   }
+}
+
+/** A settlement without its time. A person named like the deadline must pass a channel, so that the two cannot be confused. */
+export function settlementOf(decision: PersonDecision): Pick<Settlement, 'decision' | 'by' | 'channel' | 'note'> {
+  const { by = null, channel = null, note = null } = decision;
+  if (by !== DEADLINE || channel !== null) return { decision: saidIn(decision), by, channel, note };
+  const message = `A decision by ${DEADLINE} without a channel is one that a deadline made. Pass the \`channel\` through which this person decides.`;
+  throw new UsageError('invalid-options', { field: 'by' }, message);
 }

@@ -2,15 +2,16 @@
 
 import { dueOn } from '../../core/authority/due.ts';
 import { deadlineMayApprove } from '../../core/authority/policy.ts';
-import { matchDecisions, readResume } from '../../core/run/decide.ts';
+import { matchedOf } from '../../core/run/decide.ts';
 import type { Interrupt } from '../../core/run/event.ts';
 import type { State } from '../../core/run/state.ts';
 import { applyDecisions, DEADLINE } from '../../loop/resume.ts';
 import type { Run } from '../../loop/run.ts';
 import type { StoreTime } from '../port/store-time.ts';
 import { type PendingCard, pendingCards } from './card.ts';
-import { decisionPart, type Settlement, type Withdrawal } from './decision.ts';
+import { decisionFrom, type Settlement, type Withdrawal } from './decision.ts';
 import { waitingOn } from './escalation.ts';
+import { decisionOn, findOnCards } from './on-cards.ts';
 import { policiesOn } from './progress.ts';
 
 /** Records how a question was settled. */
@@ -57,13 +58,11 @@ export function expireCards(run: Run, settling: Settling, now: number): void {
     if (!isExpired(card, now)) continue;
     const type = endingOf(card);
     const note = 'No one decided in time.';
-    const part = decisionPart(card.part, type === 'approve' ? type : { type, reason: note }, {
-      by: DEADLINE,
-      note,
-    });
-    const { matched, faults } = matchDecisions(run.state.turn, readResume([part]), () => false);
+    const ending = type === 'approve' ? type : { type, reason: note };
+    const decided = decisionOn(card, decisionFrom(ending, { by: DEADLINE, note }));
+    const { leaves, faults } = findOnCards(run.state, decided, new Map([[key, card]]));
     if (faults.length > 0) continue;
     settling.settle(key, { decision: { type }, by: DEADLINE, channel: null, note, at: now });
-    applyDecisions(run, matched, undefined);
+    applyDecisions(run, matchedOf(leaves), undefined);
   }
 }

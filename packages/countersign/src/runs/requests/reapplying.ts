@@ -12,9 +12,8 @@ import type { AgentPort } from '../driving/open-run.ts';
 import { unknownInterrupt } from '../port/run-id.ts';
 import type { NewRun } from '../port/store.ts';
 import { type PendingCard, pendingCards, runIdOf, willRun } from './card.ts';
-import { type Change, loadRun, record } from './deciding.ts';
-import { dryRun } from './dry-run.ts';
 import { ballotOf, policiesOn } from './progress.ts';
+import { type Change, dryRun, loadRun, record } from './recording.ts';
 import { askerOf } from './rejudge.ts';
 import { settleCounted } from './settle-counted.ts';
 
@@ -39,9 +38,9 @@ export async function reapplyPolicy(drives: Drives, interruptId: string, { by }:
     };
     const settles = dryRun(runId, loaded.state, change).length > 1;
     const drive = settles ? mayBegin && loaded.run.status === 'waiting' : 'no';
-    const attempt = await record(drives, loaded, change, {}, drive, { at, casts: new Map() });
-    if (typeof attempt === 'object') return;
-    mayBegin = attempt !== 'claim-lost';
+    const stale = await record(drives, loaded, change, {}, drive);
+    if (!stale) return;
+    mayBegin = stale !== 'claim-lost';
   }
 }
 

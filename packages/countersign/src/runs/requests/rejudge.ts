@@ -1,7 +1,6 @@
 // What a request says after an edit: every source is asked anew.
 import { UsageError } from '../../core/errors.ts';
 import { defined, type Json } from '../../core/json.ts';
-import type { Leaf } from '../../core/run/decide.ts';
 import { shownAgent } from '../../core/run/drill.ts';
 import type { Reasked } from '../../core/run/event.ts';
 import type { State } from '../../core/run/state.ts';
@@ -14,7 +13,7 @@ import type { Driver } from '../../loop/run.ts';
 import type { Asker } from '../../loop/sink.ts';
 import type { AgentPort } from '../driving/open-run.ts';
 import type { NewRun } from '../port/store.ts';
-import { interruptKey, type PendingCard } from './card.ts';
+import type { OnCard } from './on-cards.ts';
 import { ballotOf, policiesOn } from './progress.ts';
 
 export const askerOf = ({ id: runId, agent, startedBy }: NewRun): Asker => ({
@@ -28,9 +27,8 @@ export async function rejudge(
   run: NewRun,
   state: State,
   agent: AgentPort,
-  { card, leaf, input }: { readonly card: PendingCard; readonly leaf: Leaf; readonly input: Json },
+  { key, card, leaf, input }: OnCard & { readonly input: Json },
 ): Promise<Reasked> {
-  const key = interruptKey(run.id, card.id);
   const driver: Driver = { ...agent.driver(undefined), asker: askerOf(run) };
   const { path, call: asked } = leaf;
   const tool = subAgentTools(path, agent.tools())?.get(asked.name) ?? agent.defined().get(asked.name);

@@ -3,14 +3,14 @@
 
 import { isPlain } from '../../core/authority/policy.ts';
 import { standingVotes, tally } from '../../core/authority/tally.ts';
-import { matchDecisions, readResume } from '../../core/run/decide.ts';
+import { matchedOf } from '../../core/run/decide.ts';
 import { applyDecisions } from '../../loop/resume.ts';
 import type { Run } from '../../loop/run.ts';
 import { pendingCards, willRun } from './card.ts';
-import { type DecisionInput, decisionPart } from './decision.ts';
+import { type DecisionInput, decisionFrom } from './decision.ts';
 import type { Settling } from './expiry.ts';
+import { decisionOn, findOnCards } from './on-cards.ts';
 import { ballotOf, policiesOn } from './progress.ts';
-import { onRecord } from './votes.ts';
 
 /** Records the decision of the vote that settles each of them. */
 export function settleCounted(run: Run, settling: Settling, at: number): void {
@@ -21,17 +21,10 @@ export function settleCounted(run: Run, settling: Settling, at: number): void {
     const counted = tally(policies, ballot, willRun(card.part));
     if (counted.status === 'waiting') continue;
     const { by, channel = null, note = null, decision } = counted.vote;
-    const signed = { ...(by !== null && { by }), ...(channel !== null && { channel }), ...(note !== null && { note }) };
-    const made = readResume([decisionPart(card.part, decision as DecisionInput, signed)]);
-    const { decisions, bounds } = onRecord(made, [card]);
-    const { matched, faults } = matchDecisions(
-      run.state.turn,
-      decisions,
-      () => false,
-      (where) => bounds.get(where),
-    );
+    const made = decisionOn(card, decisionFrom(decision as DecisionInput, { by, channel, note }));
+    const { leaves, faults } = findOnCards(run.state, made, new Map([[key, card]]));
     if (faults.length > 0) continue;
     settling.settle(key, { decision, by, channel, note, at, votes: standingVotes(ballot.votes) });
-    applyDecisions(run, matched, undefined);
+    applyDecisions(run, matchedOf(leaves), undefined);
   }
 }

@@ -4,11 +4,11 @@ import { ConflictError } from '../../core/errors.ts';
 import { type Json, sameJson } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
 import { drillMark } from '../../core/run/drill.ts';
-import { DEADLINE } from '../../core/run/event.ts';
+import { DEADLINE, type PersonDecision } from '../../core/run/event.ts';
 import type { GivenGrant } from '../grants/view.ts';
 import type { InterruptRecord, Store } from '../port/store.ts';
 import { digestOf, kindOn, type PendingCard, willRun } from './card.ts';
-import { type DecisionInput, decisionOf, type Settlement, type Withdrawal } from './decision.ts';
+import { type Settlement, saidIn, type Withdrawal } from './decision.ts';
 
 /** The recorded decision; the same for a caller that decides the same again. */
 export type Decided = Settlement & {
@@ -23,11 +23,10 @@ export type Decided = Settlement & {
 /** Throws if the question was settled differently. */
 export function settledAs(
   { id: interruptId, runId, agent, settlement, settledAt }: InterruptRecord,
-  decision: DecisionInput,
+  decision: PersonDecision,
 ): Decided {
   const recorded = settlement as unknown as Settlement | Withdrawal | null;
-  const said = decisionOf(decision);
-  if (recorded?.decision !== undefined && sameJson(recorded.decision, said))
+  if (recorded?.decision !== undefined && sameJson(recorded.decision, saidIn(decision)))
     return { interruptId, runId, ...recorded, ...drillMark({ agent }) };
   const at = new Date(recorded?.at ?? settledAt ?? Number.NaN);
   // The row may have been edited by hand, with an invalid time.

@@ -4,73 +4,19 @@ import { mayDecide } from '../../core/authority/may-decide.ts';
 import { circlesOf, isPlain, type Policies, type Vote } from '../../core/authority/policy.ts';
 import { type Missing, standingVotes, tally } from '../../core/authority/tally.ts';
 import { UsageError } from '../../core/errors.ts';
-import { defined, isObject, type Json, sameJson } from '../../core/json.ts';
-import { type DecisionEntry, type Decisions, isDecision, type Leaf } from '../../core/run/decide.ts';
-import { type EditBound, event, type Reasked, type RunEvent } from '../../core/run/event.ts';
-import { refsOf } from '../../core/run/sub-agents.ts';
+import { defined, type Json, sameJson } from '../../core/json.ts';
+import { mayRun } from '../../core/run/decide.ts';
+import { type EditBound, event, type PersonDecision, type Reasked, type RunEvent } from '../../core/run/event.ts';
 import type { NewRun } from '../port/store.ts';
 import { digestOf, type PendingCard } from './card.ts';
-import type { Resumption, Signed } from './decision.ts';
+import { saidIn } from './decision.ts';
 import { inputThatRuns } from './input-that-runs.ts';
+import type { OnCard } from './on-cards.ts';
 import { ballotOf, policiesOn } from './progress.ts';
-
-/** Decisions in terms of the record, which has the input before the edit that the card of a later round shows. */
-export type RecordedDecisions = {
-  readonly decisions: Decisions;
-  /** What the edits are bound to that the cards showed, by the entry of the decision. */
-  readonly bounds: ReadonlyMap<string, EditBound | undefined>;
-};
-
-/** A decision that was made on the card of another round becomes a fault. */
-export function onRecord(decisions: Decisions, cards: Iterable<PendingCard>): RecordedDecisions {
-  const bounds = new Map<string, EditBound | undefined>();
-  const governed = [...cards].filter((card) => !isPlain(policiesOn(card)) || card.progress?.edit);
-  if (governed.length === 0) return { decisions, bounds };
-  const byRefs = new Map(governed.map((card) => [refsOf(card.part), card]));
-  const faults = [...decisions.faults];
-  const entries = decisions.entries.flatMap((entry): readonly DecisionEntry[] => {
-    const { part, where } = entry;
-    const card = isDecision(part) ? byRefs.get(refsOf(part)) : undefined;
-    if (!card) return [entry];
-    if (roundIn(part) === roundIn(card.part)) return [{ ...entry, part: counted(entry, card, bounds) }];
-    const problem = `${card.tool} was edited since; this decision was made on its earlier input`;
-    faults.push({ where, problem, stale: true });
-    return [];
-  });
-  return { decisions: { ...decisions, entries, faults }, bounds };
-}
-
-const roundIn = ({ metadata }: DecisionEntry['part']): unknown => metadata?.round ?? 1;
-
-function counted(
-  { part, where }: DecisionEntry,
-  { progress, part: shown }: PendingCard,
-  bounds: Map<string, EditBound | undefined>,
-): DecisionEntry['part'] {
-  // A `generate` inside a tool counts one vote; these have been counted when it gets the decision.
-  const { round: _round, ...given } = part.metadata ?? {};
-  const metadata = { ...given, [COUNTED]: true };
-  const edit = progress?.edit;
-  if (!edit || !('toolRequest' in part)) return { ...part, metadata };
-  const { replacedInput = part.toolRequest.input } = metadata as { readonly replacedInput?: Json };
-  // Not what the card shows: `checkResume` refuses it.
-  if (!sameJson(replacedInput, edit.input)) return { ...part, metadata: { ...metadata, replacedInput } };
-  const editedFrom = shown.metadata?.editedFrom;
-  if (!sameJson(part.toolRequest.input, edit.input))
-    return { ...part, metadata: { ...metadata, replacedInput: editedFrom } };
-  bounds.set(where, edit.bound);
-  return {
-    ...part,
-    metadata: { ...metadata, replacedInput: editedFrom, ...defined({ editedBy: edit.by ?? undefined }) },
-  };
-}
-
-const COUNTED = 'counted';
 
 /** One vote and what follows from it. Without `recorded`, the same vote was cast before. */
 export type Cast = {
   readonly card: PendingCard;
-  readonly where: string;
   readonly vote: Vote;
   readonly recorded?: RunEvent;
   /** The votes that count now. */
@@ -110,50 +56,37 @@ export type SignVote = (
 
 /** How votes are made: who votes, with which signature, and what the gate says of an edit. */
 export type Voting = {
-  readonly voterOf: (signed: Signed, electorate: Electorate) => Promise<Voter>;
+  readonly voterOf: (by: string | null, electorate: Electorate) => Promise<Voter>;
   readonly isOnBehalf: boolean;
   readonly sign: SignVote | undefined;
-  readonly rejudge: (edited: {
-    readonly card: PendingCard;
-    readonly leaf: Leaf;
-    readonly input: Json;
-  }) => Promise<Reasked>;
+  readonly rejudge: (edited: OnCard & { readonly input: Json }) => Promise<Reasked>;
   readonly at: number;
 };
 
 /** The votes on requests that not just anyone may decide, by their keys. Throws `not-allowed` for one that does not count. */
 export async function castVotes(
   run: NewRun,
-  decided: Resumption['decided'],
-  leaves: readonly Leaf[],
-  voting: Voting,
+  decided: readonly OnCard[],
+  { isOnBehalf, sign, voterOf, rejudge, at }: Voting,
 ): Promise<ReadonlyMap<string, Cast>> {
-  const { isOnBehalf, sign, voterOf, rejudge, at } = voting;
   const casts = new Map<string, Cast>();
-  const leafOf = new Map(leaves.map((leaf) => [JSON.stringify([...leaf.path, leaf.call].map(({ ref }) => ref)), leaf]));
-  for (const [key, { card, settlement }] of decided) {
-    const leaf = leafOf.get(refsOf(card.part));
-    if (!leaf) continue;
-    const { edit, decision } = editIn(settlement.decision, card, leaf);
-    const asked = edit && (await rejudge({ card, leaf, input: edit.input }));
+  for (const one of decided) {
+    const { key, card, leaf } = one;
+    const edit = editOn(one);
+    const asked = edit && (await rejudge({ ...one, input: edit.input }));
     const policies = policiesOn(card);
     // A vote that is signed, or for another person, is recorded as one even if anyone may decide.
     const isCounted =
       !isPlain(policies) || (asked && !isPlain(asked.policies)) || isOnBehalf || sign || card.progress?.edit;
     if (!isCounted) continue;
-    const said = { ...settlement, decision };
-    const voter = await voterOf(said, electorateOf(policies, card));
-    const signature = await sign?.(key, { ...voter, ...said }, card.progress?.votes ?? []);
-    const { by, channel, note } = said;
+    const { by = null, channel, note } = leaf.said;
+    const decision = saidIn(edit ? leaf.said : withoutEdit(leaf.said));
+    const voter = await voterOf(by, electorateOf(policies, card));
+    const signature = await sign?.(key, { ...voter, by, decision }, card.progress?.votes ?? []);
     // `refuseOutdated` has compared the digest that the person sent.
     const digest = digestOf(key, { part: card.part } as unknown as Json);
-    const vote: Vote = {
-      by,
-      ...defined({ ...voter, digest, signature, channel: channel ?? undefined, note: note ?? undefined }),
-      decision,
-      at,
-    };
-    casts.set(key, castVote(run.id, key, card, leaf, vote, edit && asked && { ...edit, asked }));
+    const vote: Vote = { by, ...defined({ ...voter, digest, signature, channel, note }), decision, at };
+    casts.set(key, castVote(run.id, one, vote, edit && asked && { ...edit, asked }));
   }
   return casts;
 }
@@ -161,9 +94,7 @@ export async function castVotes(
 /** `edit`: the vote changes the input, and what the gate says of that counts from then on. */
 function castVote(
   runId: string,
-  key: string,
-  card: PendingCard,
-  leaf: Leaf,
+  { key, card, leaf }: OnCard,
   vote: Vote,
   edit: (Edit & { readonly asked: Reasked }) | undefined,
 ): Cast {
@@ -183,7 +114,6 @@ function castVote(
   const recorded = event({ type: 'vote-cast', interruptId: card.id, vote, ...edits });
   return {
     card,
-    where: leaf.where,
     vote,
     ...(!same && { recorded }),
     votes: standingVotes(all),
@@ -207,21 +137,17 @@ function isSameVote(one: Vote, other: Vote): boolean {
 type Edit = { readonly input: Json; readonly bound?: EditBound };
 
 /** The edit that a decision makes to the input on the card. An edit that changes nothing is none. */
-function editIn(
-  decision: Json,
-  { part }: PendingCard,
-  { call, decision: made }: Leaf,
-): { edit?: Edit; decision: Json } {
-  const {
-    edit,
-    replaceInput = edit,
-    ...said
-  } = (isObject(decision) ? decision : {}) as { readonly [key: string]: Json };
-  if (replaceInput === undefined) return { decision };
-  if (sameJson(replaceInput, part.toolRequest.input)) return { decision: said };
+function editOn({ card, leaf: { call, decision, said } }: OnCard): Edit | undefined {
+  if (!mayRun(said) || said.input === undefined || sameJson(said.input, card.part.toolRequest.input)) return undefined;
   const { runsWith, readAnew } = call.phase.at === 'waiting' ? call.phase.interrupt : {};
   const asRecorded = readAnew ? undefined : defined({ runsWith });
   // An edit back to the recorded input is bound as its first card was.
-  const bound = 'input' in made ? made.bound : asRecorded;
-  return { edit: { input: replaceInput, ...defined({ bound }) }, decision };
+  const bound = mayRun(decision) && 'input' in decision ? decision.bound : asRecorded;
+  return { input: said.input, ...defined({ bound }) };
+}
+
+function withoutEdit(said: PersonDecision): PersonDecision {
+  if (!mayRun(said)) return said;
+  const { input: _unchanged, ...rest } = said;
+  return rest;
 }

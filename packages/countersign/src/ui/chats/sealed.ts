@@ -3,12 +3,12 @@
 
 import { voteRights } from '../../core/authority/may-decide.ts';
 import { UsageError } from '../../core/errors.ts';
-import { isObject } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json.ts';
 import { loadMessages } from '../../core/messages/load-messages.ts';
 import type { Message } from '../../core/messages/message.ts';
-import type { DecisionPart } from '../../core/run/decide.ts';
+import { addressOf, Decisions, type Given } from '../../core/run/made.ts';
 import { pendingCards } from '../../runs/requests/card.ts';
-import { decisionPart } from '../../runs/requests/decision.ts';
+import { decisionFrom } from '../../runs/requests/decision.ts';
 import { ballotOf, policiesOn } from '../../runs/requests/progress.ts';
 import type { Person } from '../chat-options.ts';
 import { type Post, postedParts } from '../http/post.ts';
@@ -52,7 +52,7 @@ async function decide(chat: SealedChat, post: Post, { history, last }: Proven): 
   const pending = pendingCards(chat.chatId, state);
   const { decisions, problems: found } = postedDecisions(post, pending);
   const problems = new Map(found);
-  const resume: DecisionPart[] = [];
+  const made: Given[] = [];
   const keys = new Map<string, string>();
   const cards: InterruptCard[] = [];
   for (const { interruptId, decision, digest, note } of decisions) {
@@ -67,9 +67,11 @@ async function decide(chat: SealedChat, post: Post, { history, last }: Proven): 
       problems.set(interruptId, [{ path: [], message: problem }]);
       continue;
     }
-    const signed = { by: chat.person.id, channel: 'chat', ...(note !== undefined && { note }) };
-    keys.set(`resume[${resume.length}]`, interruptId);
-    resume.push(decisionPart(question.part, decision, signed));
+    const where = `resume[${made.length}]`;
+    const { part } = question;
+    const signed = decisionFrom(decision, { by: chat.person.id, channel: 'chat', ...(note !== undefined && { note }) });
+    keys.set(where, interruptId);
+    made.push({ where, on: addressOf(part), decision: signed, shown: part.toolRequest.input as Json });
   }
   for (const { id } of cards) {
     const question = pending.get(id);
@@ -77,7 +79,7 @@ async function decide(chat: SealedChat, post: Post, { history, last }: Proven): 
     const rights = question && voteRights(policiesOn(question), ballotOf(question), [{ by, roles }]);
     if (!rights?.mayVote || chat.person.mayDecide === false) throw notAllowed(chat.person, id);
   }
-  return { resume, keys, problems };
+  return { resume: new Decisions(made), keys, problems };
 }
 
 async function* streamSealed(
@@ -147,7 +149,7 @@ function sealChunk(
 }
 
 type Decided = {
-  readonly resume: readonly DecisionPart[];
+  readonly resume: Decisions;
   /** The key of the question that each entry of `resume` decides. */
   readonly keys: ReadonlyMap<string, string>;
   readonly problems: ReadonlyMap<string, readonly Problem[]>;

@@ -1,7 +1,7 @@
 // Reads the decision on a card from the event that recorded it.
 
-import { isObject, type Json, sameJson } from '../../core/json.ts';
-import type { Decision, RunEvent } from '../../core/run/event.ts';
+import type { Decision, PersonDecision, RunEvent } from '../../core/run/event.ts';
+import { addressOf, refsOf } from '../../core/run/made.ts';
 import type { PendingCard } from '../../runs/requests/card.ts';
 import type { CardDecision } from './card.ts';
 
@@ -22,7 +22,7 @@ export const EDITED: CardDecision = {
   reason: 'The input was edited, so the votes given before do not count. It is asked again, with the edited input.',
 };
 
-function outer(decision: Exclude<Decision, { type: 'inside' }>): CardDecision {
+function outer(decision: PersonDecision): CardDecision {
   const { type, by = null, channel = null, note = null } = decision;
   return {
     type,
@@ -37,34 +37,8 @@ function outer(decision: Exclude<Decision, { type: 'inside' }>): CardDecision {
 }
 
 /** The decision on a question of a sub-agent. Questions with the same ref may be pending in other sub-agents. */
-function inner({ part }: PendingCard, { resume }: Decision & { type: 'inside' }): CardDecision {
-  const { ref } = part.toolRequest;
-  const path = listOf(part.metadata?.path).slice(1);
-  for (const type of TYPES)
-    for (const entry of listOf(isObject(resume) ? resume[type] : undefined)) {
-      const { toolRequest, toolResponse, metadata } = recordOf(entry);
-      const { decision, path: inside = [], ...more } = recordOf(metadata);
-      if (recordOf(toolResponse ?? toolRequest).ref !== ref || !sameJson(inside, path)) continue;
-      const answer = type === 'respond' && isObject(toolResponse) && { output: toolResponse.output as Json };
-      const edit = 'replacedInput' in more && isObject(toolRequest) && { edit: toolRequest.input as Json };
-      return { ...noted(type, recordOf(decision)), ...answer, ...edit };
-    }
-  return { ...NOBODY, type: 'approve' };
+function inner({ part }: PendingCard, { decisions }: Decision & { type: 'inside' }): CardDecision {
+  const refs = refsOf(addressOf(part), 1);
+  const made = decisions.find(({ on }) => refsOf(on) === refs);
+  return made ? outer(made.decision) : { ...NOBODY, type: 'approve' };
 }
-
-function noted(type: CardDecision['type'], { by, channel, note, reason }: Record<string, unknown>): CardDecision {
-  const text = (value: unknown) => (typeof value === 'string' ? value : null);
-  return {
-    ...NOBODY,
-    type,
-    by: text(by),
-    channel: text(channel),
-    note: text(note),
-    ...(typeof reason === 'string' && { reason }),
-  };
-}
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const recordOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
-
-const TYPES = ['approve', 'reject', 'respond', 'restart', 'cancel'] as const;
