@@ -3,7 +3,8 @@ import type { Ballots } from '../authority/ballots.ts';
 import type { Policies } from '../authority/policy.ts';
 import type { Json } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
-import type { CallIds, Decision, FinishReason, HostStart, Interrupt, InterruptKind, Preview, Result } from './event.ts';
+import type { Interrupt, InterruptKind, Preview } from '../request/interrupt.ts';
+import type { CallIds, Decision, FinishReason, HostStart, Result } from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Usage } from './usage.ts';
 

@@ -10,8 +10,9 @@ import {
   type ToolResponsePart,
 } from '../messages/message.ts';
 import { decisionMetadata } from '../messages/turn-messages.ts';
+import type { EditBound } from '../request/interrupt.ts';
 import { type Call, interruptId, pendingInterruptId, type Turn } from './call.ts';
-import type { Decision, EditBound } from './event.ts';
+import type { Decision } from './event.ts';
 import { decidedRefs, isSubAgentActive, refsOf, subAgentState } from './sub-agents.ts';
 
 /** A decision as data: what `respond`, `restart`, `approve`, `reject` and `cancel` make, or an interrupt itself. */

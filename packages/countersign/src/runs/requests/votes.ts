@@ -5,8 +5,9 @@ import { circlesOf, isPlain, type Policies, type Vote } from '../../core/authori
 import { type Missing, standingVotes, tally } from '../../core/authority/tally.ts';
 import { UsageError } from '../../core/errors.ts';
 import { defined, isObject, type Json, sameJson } from '../../core/json.ts';
+import { type Bound, boundOf, type EditBound, type Reasked } from '../../core/request/interrupt.ts';
 import { type DecisionEntry, type Decisions, isDecision, type Leaf } from '../../core/run/decide.ts';
-import { type EditBound, event, type Reasked, type RunEvent } from '../../core/run/event.ts';
+import { event, type RunEvent } from '../../core/run/event.ts';
 import { refsOf } from '../../core/run/sub-agents.ts';
 import type { NewRun } from '../port/store.ts';
 import { digestOf, type PendingCard } from './card.ts';
@@ -219,8 +220,8 @@ function editIn(
   } = (isObject(decision) ? decision : {}) as { readonly [key: string]: Json };
   if (replaceInput === undefined) return { decision };
   if (sameJson(replaceInput, part.toolRequest.input)) return { decision: said };
-  const { runsWith, readAnew } = call.phase.at === 'waiting' ? call.phase.interrupt : {};
-  const asRecorded = readAnew ? undefined : defined({ runsWith });
+  const shown: Bound = call.phase.at === 'waiting' ? boundOf(call.phase.interrupt) : {};
+  const asRecorded = shown.readAnew ? undefined : shown;
   // An edit back to the recorded input is bound as its first card was.
   const bound = 'input' in made ? made.bound : asRecorded;
   return { edit: { input: replaceInput, ...defined({ bound }) }, decision };
