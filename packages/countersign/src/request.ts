@@ -23,6 +23,7 @@ export {
   formOf,
   readForm,
 } from './core/request/form.ts';
+export type { InterruptKind, Preview, Reversibility } from './core/request/interrupt.ts';
 export type { NoticeType } from './core/request/notice.ts';
 export {
   compareInputs,
@@ -32,7 +33,7 @@ export {
   type InputField,
   type SimilarGroup,
 } from './core/request/similar.ts';
-export type { Decision, InterruptKind, Preview, Reversibility } from './core/run/event.ts';
+export type { Decision } from './core/run/event.ts';
 export {
   createTimeline,
   type TimedEvent,

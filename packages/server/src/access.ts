@@ -183,9 +183,8 @@ export class Access {
   }
 
   #whole(interrupt: RunInterrupt, assignee: Assignee | null, person: Person): Interrupt {
-    const { runId, agent, startedBy, drill } = interrupt;
-    const card = interruptCard(interrupt, this.#ai.agents.get(agent), false, person.id);
-    return { ...card, runId, agent, startedBy, assignee, ...(drill && { drill }) };
+    const agent = this.#ai.agents.get(interrupt.agent);
+    return { ...interruptCard(interrupt, agent, false, person.id), assignee };
   }
 
   /** Undefined if the run does not exist. `revision`: the hub's number, for streams. */

@@ -6,7 +6,8 @@ import { type Timeline, timelineOf } from './timeline.ts';
 import { shortCount, tokensText } from './tokens.tsx';
 
 let seq = 0;
-const interrupt = { id: 'run:1', kind: 'approval', payload: true, policies: [{}] };
+const authority = { policies: [{}], requesters: [] };
+const interrupt = { id: 'run:1', kind: 'approval', shown: { payload: true }, authority, bound: {} };
 const at = (time: number, type: string, said: object = {}): RunEvent => ({ v: 1, seq: ++seq, at: time, type, ...said });
 const callsOf = (timeline: Timeline | undefined) => timeline?.steps.filter(({ is }) => is === 'call') ?? [];
 const replied = (time: number, calls: Readonly<Record<string, string>>) =>

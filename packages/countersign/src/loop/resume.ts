@@ -5,17 +5,10 @@ import { ANYONE, isPlain, type Policies } from '../core/authority/policy.ts';
 import { tally } from '../core/authority/tally.ts';
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
+import { askedAnswer, type EditBound, type Interrupt, type InterruptKind } from '../core/request/interrupt.ts';
 import { type Call, isInDoubt, pendingInterruptId } from '../core/run/call.ts';
 import { type Found, type Leaf, type Matched, mayRun } from '../core/run/decide.ts';
-import {
-  answerFor,
-  type Decision,
-  event,
-  type Interrupt,
-  type InterruptKind,
-  isByDeadline,
-  type Result,
-} from '../core/run/event.ts';
+import { answerFor, type Decision, event, isByDeadline, type Result } from '../core/run/event.ts';
 import type { DecisionFault } from '../core/run/made.ts';
 import { hasSubAgent, isSubAgentInDoubt } from '../core/run/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
@@ -72,7 +65,7 @@ async function uncountedVotes(
 
 async function whyUncounted(
   { call, path, decision }: Leaf,
-  { policies, requesters = [] }: Interrupt,
+  { authority: { policies, requesters } }: Interrupt,
   { tools, defined }: KnownTools,
   driver: Driver,
 ): Promise<string | undefined> {
@@ -124,7 +117,12 @@ export function applyDecisions(run: Run, decisions: readonly Matched[], metadata
         event({
           type: 'call-interrupted',
           callId: call.id,
-          interrupt: { id, kind: 'question', payload: true, policies: ANYONE, readAnew: true },
+          interrupt: {
+            id,
+            kind: 'question',
+            shown: { payload: true },
+            authority: { policies: ANYONE, requesters: [] },
+          },
         }),
       );
     run.record(event({ type: 'decision-made', callId: call.id, interruptId: id, decision, resumed: note.value }));
@@ -226,7 +224,7 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   // A person can say how a call ended even if its tool is missing.
   if (!tool && decision.type === 'respond' && isInDoubt(call)) return [];
   if (!tool) return [{ where, problem: `the tool ${call.name} is not available here; ${WITHOUT_TOOL}` }];
-  const answerSchema = askedBy(call)?.answerSchema;
+  const answerSchema = askedAnswer(askedBy(call))?.answerSchema;
   if (decision.type === 'respond') {
     const what = `the answer to ${call.name} (${call.ref})`;
     return misfits(

@@ -19,7 +19,7 @@ import {
   type OptionTable,
   oneOf,
 } from '../core/options.ts';
-import type { InterruptKind } from '../core/run/event.ts';
+import type { InterruptKind } from '../core/request/interrupt.ts';
 import type { Chunk } from '../loop/stream/chunk.ts';
 import type { Context } from '../loop/tool/definition.ts';
 import type { InterruptQuery, RunQuery } from './port/store.ts';

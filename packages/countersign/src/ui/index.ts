@@ -13,7 +13,7 @@ export { APPROVAL } from './http/recipe.ts';
 export { type SseEvent, type SseOptions, sseResponse, sseText, untilLeft } from './http/sse.ts';
 export { nodeHandler } from './node.ts';
 export type { Allowed, CardDecision, CardProgress, CardVote, InterruptCard, Problem } from './picture/card.ts';
-export { interruptCard, misfitOf } from './picture/cards.ts';
+export { interruptCard, misfitOf, type StoredCard } from './picture/cards.ts';
 export type { ChatChunk, ChatDataParts, ChatMessage, ChatPart, InferTools } from './picture/ui-message.ts';
 export type { ClientVersion } from './picture/writer.ts';
 export { runResponse, type StreamResponseOptions, streamResponse } from './responses.ts';

@@ -259,7 +259,7 @@ test('evidence says what let each call run, and finds what was changed (A11)', a
   expect(await forged(({ started }) => (started[0].by = 'grant'))).toContain('started');
   const retitled = await forged(({ events }) => {
     const asked = events.find(({ type }: any) => type === 'call-interrupted');
-    asked.interrupt.policies = [{}];
+    asked.interrupt.authority.policies = [{}];
   });
   expect(retitled.some((where) => where.startsWith('events['))).toBe(true);
 });

@@ -17,6 +17,8 @@ import {
   world,
 } from '../sub-agents/kit.ts';
 
+const asked = { shown: { payload: true }, authority: { policies: [{}], requesters: [] }, bound: {} } as const;
+
 const LATER = {
   'of an unknown type': { v: 1, type: 'call-postponed', callId: 'x', at: 1 },
   'of another version': { v: 2, type: 'run-went-on', at: 1 },
@@ -33,21 +35,26 @@ const LATER = {
     v: 1,
     type: 'call-interrupted',
     callId: 'x',
-    interrupt: { id: 'x', kind: 'vote', payload: true, policies: [{}] },
+    interrupt: { id: 'x', kind: 'vote', ...asked },
     at: 1,
   },
   'with another end of a deadline': {
     v: 1,
     type: 'call-interrupted',
     callId: 'x',
-    interrupt: { id: 'x', kind: 'approval', payload: true, policies: [{}], expiresAt: 1, onExpiry: 'escalate' },
+    interrupt: { id: 'x', kind: 'approval', ...asked, wait: { expiresAt: 1, onExpiry: 'escalate' } },
     at: 1,
   },
   'with a policy of another kind': {
     v: 1,
     type: 'call-interrupted',
     callId: 'x',
-    interrupt: { id: 'x', kind: 'approval', payload: true, policies: [{}, { sortition: true }] },
+    interrupt: {
+      id: 'x',
+      kind: 'approval',
+      ...asked,
+      authority: { policies: [{}, { sortition: true }], requesters: [] },
+    },
     at: 1,
   },
   'with a result of another type': { v: 1, type: 'call-settled', callId: 'x', result: { type: 'deferred' }, at: 1 },

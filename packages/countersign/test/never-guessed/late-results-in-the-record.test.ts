@@ -2,7 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { ANYONE } from '../../src/core/authority/policy.ts';
-import { type Bound, type Decision, event, type Interrupt, type RunEvent } from '../../src/core/run/event.ts';
+import type { Bound, Interrupt } from '../../src/core/request/interrupt.ts';
+import { type Decision, event, type RunEvent } from '../../src/core/run/event.ts';
 import { fold, type State } from '../../src/core/run/state.ts';
 import { isAwaited, type LateResult, lateResults, underWay } from '../../src/runs/driving/late-results.ts';
 import { trustedState } from '../../src/runs/requests/view.ts';
@@ -37,7 +38,9 @@ function lateIn(known: State, settled: RunEvent): LateResult {
 
 /** Puts the payment in doubt. */
 function doubted(state: State, callId: string, id: string, asked: Bound = {}): State {
-  const interrupt: Interrupt = { id, kind: 'unknown-outcome', payload: true, policies: ANYONE, ...asked };
+  const shown = { payload: true };
+  const authority = { policies: ANYONE, requesters: [] };
+  const interrupt: Interrupt = { id, kind: 'unknown-outcome', shown, authority, bound: asked };
   return fold(state, event({ type: 'call-interrupted', callId, interrupt }));
 }
 function decided(state: State, callId: string, interruptId: string, decision: Decision): State {

@@ -2,6 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { ANYONE } from '../../src/core/authority/policy.ts';
+import type { Json } from '../../src/core/json.ts';
+import { interruptIn } from '../../src/core/messages/interrupt-metadata.ts';
 import { event, type RunEvent } from '../../src/core/run/event.ts';
 import { fold, type State } from '../../src/core/run/state.ts';
 import { dropAfterEnd, isSuperseded } from '../../src/runs/journal/drop-superseded.ts';
@@ -30,7 +32,7 @@ const asked = (callId: string): RunEvent =>
   event({
     type: 'call-interrupted',
     callId,
-    interrupt: { id: 'more', kind: 'interrupt', payload: true, policies: ANYONE },
+    interrupt: interruptIn('more', { interrupt: true }),
   });
 const committed = (callId: string): RunEvent => event({ type: 'call-committed', callId });
 const held = (callId: string): RunEvent => event({ type: 'call-held', callId, inner: [] });

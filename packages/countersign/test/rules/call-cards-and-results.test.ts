@@ -97,7 +97,7 @@ test('the options of the gate override those of the tool, and times are whole nu
   await internalsOf(ai.runs).rested('run');
   const card = only((await ai.runs.interrupts()).items);
   expect(card).toMatchObject({ risk: 'high', labels: ['money'], expiresAt: 1_000_011 });
-  expect(card?.part.metadata).toMatchObject({ remindAt: 1_000_006 });
+  expect(card?.part.metadata).toMatchObject({ reminders: [1_000_006] });
 });
 
 test('the gate and the body receive the metadata that the model sent with the call', async () => {

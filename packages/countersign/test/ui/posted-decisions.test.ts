@@ -1,20 +1,21 @@
 // A table of the decisions in a post: a part in the browser, the pending question, the decision.
 
 import { expect, test } from 'vitest';
-import { ANYONE } from '../../src/core/authority/policy.ts';
+import { interruptIn } from '../../src/core/messages/interrupt-metadata.ts';
+import type { InterruptKind } from '../../src/core/request/interrupt.ts';
 import type { PendingCard } from '../../src/runs/requests/card.ts';
 import { readPost } from '../../src/ui/http/post.ts';
 import { postedDecisions } from '../../src/ui/http/posted-decisions.ts';
 
 const KEY = 'chat-1:call_1';
 
-function pending(kind: PendingCard['kind'], path?: readonly string[]): ReadonlyMap<string, PendingCard> {
+function pending(kind: InterruptKind, path?: readonly string[]): ReadonlyMap<string, PendingCard> {
   const part = { toolRequest: { name: 'pay', ref: 'c1', input: {} }, ...(path && { metadata: { path } }) };
-  const interrupt = { id: 'call_1', kind, payload: true, policies: ANYONE };
-  return new Map([[KEY, { id: 'call_1', part, tool: 'pay', kind, input: {}, payload: true, interrupt }]]);
+  const interrupt = interruptIn('call_1', { interrupt: true, interruptKind: kind });
+  return new Map([[KEY, { id: 'call_1', part, tool: 'pay', interrupt }]]);
 }
 
-function decided(part: object, kind: PendingCard['kind'], path?: readonly string[]) {
+function decided(part: object, kind: InterruptKind, path?: readonly string[]) {
   const message = { id: 'm', role: 'assistant', parts: [{ type: 'tool-pay', toolCallId: 'c1', ...part }] };
   const { decisions, problems } = postedDecisions(readPost({ id: 'chat-1', messages: [message] }), pending(kind, path));
   return { decisions: decisions.map(({ decision }) => decision), problems: [...problems.keys()] };
@@ -96,8 +97,8 @@ test.each([
   ['no question', [], { decisions: [], problems: ['chat-1:c1/2'] }],
 ])('if a call asks again, an output belongs to %s that the message shows', (_name, shown, expected) => {
   const part = { toolRequest: { name: 'pay', ref: 'c1', input: {} }, metadata: { pauses: 2 } };
-  const interrupt = { id: 'c1/2', kind: 'interrupt', payload: true, policies: ANYONE } as const;
-  const card = { id: 'c1/2', part, tool: 'pay', kind: interrupt.kind, input: {}, payload: true, interrupt };
+  const interrupt = interruptIn('c1/2', { interrupt: true });
+  const card = { id: 'c1/2', part, tool: 'pay', interrupt };
   const cards = shown.map((id) => {
     const key = `chat-1:${id}`;
     return { type: 'data-interrupt', id: key, data: { id: key, toolCallId: 'c1' } };

@@ -12,8 +12,7 @@ export type DecisionForm = { readonly params: Params; readonly digest?: string }
 /** The form for a request. If its card does not fit, or the person may not decide it here, the form says so. */
 export async function decisionForm(ai: Countersign, id: string, by: string): Promise<DecisionForm> {
   const interrupt = await ai.runs.interrupt(id);
-  const { runId, agent, startedBy } = interrupt;
-  const card = { ...interruptCard(interrupt, ai.agents.get(agent), true, by), runId, agent, startedBy, assignee: null };
+  const card = { ...interruptCard(interrupt, ai.agents.get(interrupt.agent), true, by), assignee: null };
   const mayDecide = card.mayDecide && !card.policies.some(({ signed }) => signed);
   const message = mayDecide ? decisionCard(card, { decision: 'approve' }) : undefined;
   if (message === undefined) return { params: formOf(`${ELSEWHERE} The request is ${id}.`, {}) };

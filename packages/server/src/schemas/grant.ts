@@ -54,7 +54,7 @@ export const GrantShape = z
     left: z.object({ uses: z.number(), amount: z.number().optional() }),
     revoked: z.object({ by: z.string().nullable(), at: moment, reason: z.string().optional() }).nullable(),
     mayRevoke: z.boolean().openapi({ description: 'Whether the caller may revoke it now.' }),
-  })
+  } satisfies Record<keyof Grant, z.ZodType>)
   .openapi('Grant');
 
 /** The grant that was given with a decision. */

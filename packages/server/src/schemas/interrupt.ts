@@ -1,6 +1,6 @@
 // Schemas of requests to people.
 import { z } from '@hono/zod-openapi';
-import type { InterruptCard } from 'countersign/ui';
+import type { CardDecision, CardProgress, CardVote, StoredCard } from 'countersign/ui';
 import { MessageShape } from './message.ts';
 import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
 
@@ -38,7 +38,7 @@ const CardDecisionShape = z
     reason: z.string().optional(),
     edit: z.unknown(),
     output: z.unknown(),
-  })
+  } satisfies Fields<CardDecision>)
   .openapi('CardDecision');
 
 export const WhoShape = z
@@ -68,7 +68,7 @@ const CardVoteShape = z
     note: z.string().nullable(),
     isEdit: z.boolean().openapi({ description: 'It proposes the input that the card shows.' }),
     isYours: z.boolean().openapi({ description: 'The caller gave it.' }),
-  })
+  } satisfies Fields<CardVote>)
   .openapi('CardVote');
 
 const ProgressShape = z
@@ -78,8 +78,19 @@ const ProgressShape = z
     assignedTo: z.string().nullable(),
     escalatedTo: z.array(WhoShape),
     round: z.int().openapi({ description: 'One more for each edit that others must agree to.' }),
-  })
+  } satisfies Fields<CardProgress>)
   .openapi('Progress');
+
+const EscalationShape = z
+  .object({
+    at: z.number(),
+    to: z.union([WhoShape, z.literal('manager')]).openapi({ description: '`manager`: the managers of the deciders.' }),
+    policy: z.int().optional().openapi({ description: 'The place of the policy for which they count.' }),
+  })
+  .openapi('Escalation');
+
+/** The schemas of the fields that a type has, all of them and no others. */
+type Fields<T> = Record<keyof T, z.ZodType>;
 
 export const InterruptShape = z
   .object({
@@ -105,9 +116,12 @@ export const InterruptShape = z
     earlierPreview: orNull(PreviewShape).openapi({
       description: 'The preview that was approved before, if it has changed since.',
     }),
+    notice: z.literal('title-only').nullable().openapi({ description: '`title-only`: notices show nothing else.' }),
     createdAt: z.number().nullable(),
     expiresAt: z.number().nullable(),
     onExpiry: z.enum(['reject', 'cancel', 'approve']).nullable(),
+    reminders: z.array(z.number()).openapi({ description: 'When people are reminded.' }),
+    escalate: z.array(EscalationShape).openapi({ description: 'When more people may decide.' }),
     policies: z
       .array(PolicyShape)
       .nonempty()
@@ -126,21 +140,15 @@ export const InterruptShape = z
       description: 'On a settled drill: a request that had to be rejected, and could not run.',
     }),
     problems: z.array(z.object({ path: z.array(z.string()), message: z.string() })),
-  })
+  } satisfies Fields<Interrupt>)
   .openapi('Interrupt');
 
 export const InterruptWithMessagesShape = InterruptShape.extend({
   messages: z.array(MessageShape).openapi({ description: 'The conversation so far.' }),
 }).openapi('InterruptWithMessages');
 
-/** A request as the API returns it: its card, its run, and its assignee. */
-export type Interrupt = InterruptCard & {
-  readonly runId: string;
-  readonly agent: string;
-  readonly startedBy: string | null;
-  readonly assignee: Assignee | null;
-  readonly drill?: true;
-};
+/** A request as the API returns it: its card, and its assignee. */
+export type Interrupt = StoredCard & { readonly assignee: Assignee | null };
 
 export const interruptIdShape = z
   .string()

@@ -8,8 +8,9 @@ import type { Vote } from './policy.ts';
 
 const anna: Vote = { by: 'anna', decision: { type: 'approve' } };
 const ben: Vote = { by: 'ben', decision: { type: 'approve', edit: 5 }, at: 7 };
+const asked = { shown: { payload: true }, policies: [{}] } as const;
 const cast = (vote: Vote, edit?: { input: number }): RunEvent =>
-  event({ type: 'vote-cast', interruptId: 'q', vote, ...(edit && { edit }) });
+  event({ type: 'vote-cast', interruptId: 'q', vote, ...(edit && { edit: { ...edit, asked } }) });
 const after = (...events: readonly RunEvent[]) => events.reduce(fold, newState());
 
 test('votes are kept in their order, by the id of their question', () => {
@@ -20,7 +21,7 @@ test('votes are kept in their order, by the id of their question', () => {
 
 test('an edit that does not settle begins the next round, and a card of its own', () => {
   const { round, edit, votes } = progressOf(after(cast(anna), cast(ben, { input: 5 })), 'q');
-  expect({ round, edit }).toEqual({ round: 2, edit: { input: 5, by: 'ben', at: 7 } });
+  expect({ round, edit }).toEqual({ round: 2, edit: { input: 5, asked, by: 'ben', at: 7 } });
   expect(votes).toEqual([anna, ben]);
   expect([roundId('q', 1), roundId('q', 2)]).toEqual(['q', 'q~2']);
 });

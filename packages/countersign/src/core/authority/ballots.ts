@@ -2,7 +2,8 @@
 // so that a question of a sub-agent needs nothing special.
 
 import { defined, type Json } from '../json.ts';
-import type { BallotEvent, EditBound, Interrupt, Reasked } from '../run/event.ts';
+import type { EditBound, Interrupt, Reasked } from '../request/interrupt.ts';
+import type { BallotEvent } from '../run/event.ts';
 import type { Escalated, Policies, Vote } from './policy.ts';
 import { isEdit, peopleOf } from './tally.ts';
 
@@ -31,7 +32,7 @@ export type QuestionEdit = {
   readonly by: string | null;
   readonly at?: number;
   /** What the gate says about this input. */
-  readonly asked?: Reasked;
+  readonly asked: Reasked;
 };
 
 /** By the id of the question inside the run. */
@@ -82,11 +83,16 @@ export function roundId(interruptId: string, round: number): string {
 }
 
 /** The policies that count for a request: those applied last, or those of the last edit, before those on its card. */
+export function policiesIn(progress: QuestionProgress | undefined, interrupt: Interrupt): Policies;
 export function policiesIn(
   progress: QuestionProgress | undefined,
-  interrupt: Pick<Interrupt, 'policies'> | undefined,
+  interrupt: Interrupt | undefined,
+): Policies | undefined;
+export function policiesIn(
+  progress: QuestionProgress | undefined,
+  interrupt: Interrupt | undefined,
 ): Policies | undefined {
-  return progress?.policies ?? progress?.edit?.asked?.policies ?? interrupt?.policies;
+  return progress?.policies ?? progress?.edit?.asked.policies ?? interrupt?.authority.policies;
 }
 
 /** Everyone who has edited the input in this request. */

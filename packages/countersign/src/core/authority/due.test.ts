@@ -16,7 +16,7 @@ test.each([
   ['all recorded', { escalate, expiresAt: 30 }, 2, 25, undefined, 30],
   ['the deadline comes before an escalation that is due', { escalate, expiresAt: 15 }, 0, 15, { do: 'expire' }, 10],
   ['a question that waits for ever', {}, 0, 99, undefined, undefined],
-] as const)('%s', (_, interrupt, escalations, now, due, next) => {
-  expect(dueOn({ interrupt, escalations }, now)).toEqual(due);
-  expect(nextDueAt({ interrupt, escalations })).toBe(next);
+] as const)('%s', (_, wait, escalations, now, due, next) => {
+  expect(dueOn({ wait, escalations }, now)).toEqual(due);
+  expect(nextDueAt({ wait, escalations })).toBe(next);
 });

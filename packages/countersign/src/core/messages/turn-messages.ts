@@ -1,9 +1,11 @@
 // A turn as messages: writes its calls at a pause and after it, and reads them back.
 
-import { ANYONE, type Policies } from '../authority/policy.ts';
+import type { Policies } from '../authority/policy.ts';
 import { defined, isObject, type Json } from '../json.ts';
+import type { InterruptKind, Preview } from '../request/interrupt.ts';
 import { type Call, interruptId, newCall, newTurn, type Phase, type Turn } from '../run/call.ts';
-import type { Bound, Decision, Interrupt, InterruptKind, Preview, Result } from '../run/event.ts';
+import type { Decision, Result } from '../run/event.ts';
+import { INTERRUPT_KEYS, interruptIn, interruptMetadata, writtenPolicies } from './interrupt-metadata.ts';
 import {
   isToolRequest,
   type Message,
@@ -24,9 +26,7 @@ export const STORED_KEY = 'storedRun';
 
 /** Metadata keys that only the engine writes on a request; a model's values under them are dropped. */
 const ENGINE_KEYS: ReadonlySet<string> = new Set(
-  `callId interrupt interruptKind title expiresAt onExpiry remindAt reminders escalate labels risk policies requesters editors round editedFrom
-  runsWith readAnew pauses inner path steps
-  reversibility preview earlierPreview approvedPreview notice answerSchema onReject
+  `${INTERRUPT_KEYS.join(' ')} callId approvedPreview editors round editedFrom pauses inner path steps
   started cleared resumed continues replacedInput editedBy interruptId interruptResponse outcome mayHaveActed
   resolvedInterrupt decision earlierDecisions grant passed pendingOutput pendingOutcome pendingMetadata`.split(/\s+/),
 );
@@ -104,7 +104,7 @@ function openMetadata(call: Call): Metadata {
     ...(pauses !== (phase.at === 'waiting' ? 1 : 0) && { pauses }),
     ...(resumed && { resumed: resumed.value, ...defined({ continues: resumed.continues }) }),
     ...phaseMetadata(phase),
-    ...(isUnderWay(phase) && defined({ runsWith, approvedPreview, policies: written(call.policies), editors })),
+    ...(isUnderWay(phase) && { ...defined({ runsWith, approvedPreview, editors }), ...writtenPolicies(call.policies) }),
   };
 }
 
@@ -126,11 +126,7 @@ function phaseMetadata(phase: Phase): Metadata {
     case 'started':
       return { started: true };
     case 'waiting':
-      return {
-        interrupt: phase.interrupt.payload,
-        ...(WRITTEN_KINDS.has(phase.interrupt.kind) && { interruptKind: phase.interrupt.kind }),
-        ...waitOf(phase.interrupt),
-      };
+      return interruptMetadata(phase.interrupt);
     case 'settled': {
       const { result } = phase;
       const outcome = result.type === 'output' ? undefined : { type: result.type, ...acted(result) };
@@ -139,35 +135,6 @@ function phaseMetadata(phase: Phase): Metadata {
   }
 }
 
-/** What a question shows and how it waits: its title, deadline, policy and the like, and the input that it is bound to. */
-export function waitOf(
-  given: Partial<Interrupt>,
-): Omit<Interrupt, 'id' | 'kind' | 'payload' | 'policies'> & { readonly policies?: Policies } & Bound {
-  const { expiresAt, onExpiry, remindAt, reminders, escalate, runsWith, readAnew } = given;
-  const { title, labels, risk, reversibility, preview, earlierPreview, notice, answerSchema, onReject } = given;
-  const who = { policies: written(given.policies), requesters: given.requesters };
-  const bound: Bound = readAnew ? { readAnew } : runsWith === undefined ? {} : { runsWith };
-  const times = defined({ expiresAt, onExpiry, remindAt, reminders, escalate });
-  const shown = { title, labels, risk, ...who, reversibility, preview, earlierPreview, notice };
-  return { ...bound, ...times, ...defined({ ...shown, answerSchema, onReject }) };
-}
-
-/** Messages need not say that anyone may decide. */
-function written(policies: Policies | undefined): Policies | undefined {
-  return policies?.some((policy) => Object.keys(policy).length > 0) ? policies : undefined;
-}
-
-/** The question as its request in the messages says. */
-export function interruptIn(
-  { id, kind, payload }: Pick<Interrupt, 'id' | 'kind' | 'payload'>,
-  metadata: Metadata,
-): Interrupt {
-  return { id, kind, payload, policies: ANYONE, ...waitOf(metadata as Partial<Interrupt>) };
-}
-
-/** Kinds that the message names; without a name, the tool's body asked. */
-const WRITTEN_KINDS: ReadonlySet<InterruptKind> = new Set(['question', 'approval', 'unknown-outcome', 'unavailable']);
-
 /** What stays on a request for good: the decided question, the decision and the edit. */
 function decidedMetadata(call: Call): Metadata {
   const { edit, granted: grant } = call;
@@ -175,7 +142,7 @@ function decidedMetadata(call: Call): Metadata {
   const { interrupt, decision, earlier } = call.decided;
   return defined({
     grant,
-    resolvedInterrupt: interrupt?.payload,
+    resolvedInterrupt: interrupt?.shown.payload,
     replacedInput: edit?.proposed,
     editedBy: edit?.by,
     decision: isPlain(decision) ? undefined : decisionMetadata(decision),
@@ -249,20 +216,7 @@ function readPhase(metadata: Metadata, id: string, pauses: number): Phase {
   const messages = inner?.messages as readonly Message[] | undefined;
   if (inner?.waiting === true && messages)
     return { at: 'sub-agent-waiting', interruptId: interruptId(id, pauses), messages };
-  if ('interrupt' in metadata) {
-    const kind = metadata.interruptKind as InterruptKind | undefined;
-    return {
-      at: 'waiting',
-      interrupt: interruptIn(
-        {
-          id: interruptId(id, pauses),
-          kind: kind !== undefined && WRITTEN_KINDS.has(kind) ? kind : 'interrupt',
-          payload: metadata.interrupt as Json,
-        },
-        metadata,
-      ),
-    };
-  }
+  if ('interrupt' in metadata) return { at: 'waiting', interrupt: interruptIn(interruptId(id, pauses), metadata) };
   if (metadata.started === true) return { at: 'started', progress: 'unknown' };
   if (metadata.cleared === true) return { at: 'cleared' };
   return messages ? { at: 'sub-agent-held', messages } : { at: 'open' };
@@ -294,7 +248,7 @@ function readDecided(metadata: Metadata): Call['decided'] {
   if (resolvedInterrupt === undefined && !isObject(said)) return undefined;
   // An edit was an approval with another input.
   const made = isObject(said) && said.type === 'edit' ? { ...said, type: 'approve', input: null } : said;
-  const interrupt = { id: '', kind: 'interrupt', payload: resolvedInterrupt as Json, policies: ANYONE } as const;
+  const interrupt = interruptIn('', { interrupt: resolvedInterrupt });
   return {
     ...(resolvedInterrupt !== undefined && { interrupt }),
     decision: isObject(made) ? (made as Decision) : { type: 'restart', resumed: true },

@@ -3,18 +3,20 @@ import { expect, test } from 'vitest';
 import { type NoticedQuestion, noticesOf } from './notice.ts';
 
 const boss = { people: ['boss'] };
-const progress = { escalatedTo: [], assignedTo: null };
+const progress = { escalatedTo: [], assignedTo: null, round: 1 };
 
-function question(metadata: object, given: Partial<NoticedQuestion> = {}): NoticedQuestion {
-  const part = { toolRequest: { name: 'pay', ref: 'pay-1', input: {} }, metadata } as NoticedQuestion['part'];
-  return { kind: 'approval', part, createdAt: 10, settledAt: null, progress: null, settlement: null, ...given };
+type Times = Partial<Pick<NoticedQuestion, 'expiresAt' | 'reminders' | 'escalate'>>;
+
+function question(times: Times, given: Partial<NoticedQuestion> = {}): NoticedQuestion {
+  const wait = { expiresAt: null, reminders: [], escalate: [], ...times };
+  return { kind: 'approval', ...wait, createdAt: 10, settledAt: null, progress: null, settlement: null, ...given };
 }
 
 /** As `type number at key`. */
 const shown = (asked: NoticedQuestion, now: number): readonly string[] =>
   noticesOf(asked, now).map(({ type, number, at, key }) => [type, number, at, key].join(' '));
 
-const times = {
+const times: Times = {
   reminders: [20, 40],
   escalate: [
     { at: 30, to: boss },
@@ -27,7 +29,7 @@ const approved = { decision: { type: 'approve' }, by: 'ann', channel: 'inbox' };
 test.each<[string, NoticedQuestion, number, readonly string[]]>([
   ['a new question', question(times), 15, ['opened 0 10 opened']],
   ['a question about an unknown outcome', question({}, { kind: 'unknown-outcome' }), 15, ['doubt 0 10 opened']],
-  ['the only reminder', question({ remindAt: 20 }), 20, ['opened 0 10 opened', 'reminded 1 20 reminded-1']],
+  ['the only reminder', question({ reminders: [20] }), 20, ['opened 0 10 opened', 'reminded 1 20 reminded-1']],
   [
     'reminders and recorded escalations, by time',
     question(times, { progress: { ...progress, escalatedTo: [boss] } }),
@@ -84,7 +86,7 @@ test.each<[string, NoticedQuestion, number, readonly string[]]>([
   ],
   [
     'a second round, with the times of the first',
-    question({ ...times, round: 2 }, { createdAt: 35, progress: { ...progress, escalatedTo: [boss] } }),
+    question(times, { createdAt: 35, progress: { ...progress, escalatedTo: [boss], round: 2 } }),
     45,
     ['opened 0 35 opened', 'reminded 2 40 reminded-2'],
   ],

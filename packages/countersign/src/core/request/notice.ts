@@ -1,10 +1,8 @@
 // The notices of a question: what people are told about it, from what its record says now.
 
-import type { Who } from '../authority/policy.ts';
 import type { Json } from '../json.ts';
-import type { ToolRequestPart } from '../messages/message.ts';
-import { waitOf } from '../messages/turn-messages.ts';
-import { DEADLINE, type Interrupt } from '../run/event.ts';
+import { DEADLINE } from '../run/event.ts';
+import type { InterruptView, VotingProgress } from './view.ts';
 
 /**
  * What people are told about a request. `opened`: it waits for them. `doubt`: it asks about a call whose outcome is unknown.
@@ -29,18 +27,11 @@ export type QuestionNotice = {
   readonly at: number;
 };
 
-/** The parts of a question that its notices come from. */
-export type NoticedQuestion = {
-  readonly kind: string;
-  readonly part: ToolRequestPart;
+/** The parts of a request that its notices come from. */
+export type NoticedQuestion = Pick<InterruptView, 'kind' | 'expiresAt' | 'reminders' | 'escalate'> & {
   readonly createdAt: number;
   readonly settledAt: number | null;
-  readonly progress: {
-    readonly escalatedTo: readonly Who[];
-    readonly assignedTo: string | null;
-    readonly assignments?: number;
-    readonly assignedAt?: number;
-  } | null;
+  readonly progress: Omit<VotingProgress, 'votes' | 'missing'> | null;
   readonly settlement: {
     readonly decision?: Json | undefined;
     readonly by?: string | null;
@@ -64,9 +55,8 @@ function notice(type: NoticeType, at: number, key: string, number = 0): Question
 
 /** The record does not say when they happened, only when they were due. */
 function escalations(question: NoticedQuestion): readonly QuestionNotice[] {
-  const { escalate = [] } = timesOf(question);
   const count = question.progress?.escalatedTo.length ?? 0;
-  return escalate.slice(0, count).flatMap(({ at }, index) => {
+  return question.escalate.slice(0, count).flatMap(({ at }, index) => {
     return isOfThisRound(question, at) ? notice('escalated', at, `escalated-${index + 1}`, index + 1) : [];
   });
 }
@@ -78,22 +68,17 @@ function assignment({ progress, createdAt }: NoticedQuestion): readonly Question
 }
 
 function reminders(question: NoticedQuestion, now: number): readonly QuestionNotice[] {
-  const { remindAt, reminders = remindAt === undefined ? [] : [remindAt], expiresAt = Infinity } = timesOf(question);
-  const { settledAt } = question;
-  const isOver = (at: number): boolean => at >= expiresAt || (settledAt !== null && at >= settledAt);
-  return reminders.flatMap((at, index) => {
+  const { expiresAt, settledAt } = question;
+  const isOver = (at: number): boolean => [expiresAt, settledAt].some((end) => end !== null && at >= end);
+  return question.reminders.flatMap((at, index) => {
     const isDue = at <= now && !isOver(at) && isOfThisRound(question, at);
     return isDue ? notice('reminded', at, `reminded-${index + 1}`, index + 1) : [];
   });
 }
 
 /** An edit that others must agree to is a new question, with the times of the first one. */
-function isOfThisRound({ part, createdAt }: NoticedQuestion, at: number): boolean {
-  return part.metadata?.round === undefined || at > createdAt;
-}
-
-function timesOf({ part }: NoticedQuestion): Partial<Interrupt> {
-  return waitOf((part.metadata ?? {}) as Partial<Interrupt>);
+function isOfThisRound({ progress, createdAt }: NoticedQuestion, at: number): boolean {
+  return (progress?.round ?? 1) === 1 || at > createdAt;
 }
 
 function endOf({ settlement }: NoticedQuestion): NoticeType {

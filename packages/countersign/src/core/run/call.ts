@@ -3,17 +3,8 @@ import type { Ballots } from '../authority/ballots.ts';
 import type { Policies } from '../authority/policy.ts';
 import type { Json } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
-import type {
-  CallIds,
-  Decision,
-  FinishReason,
-  HostStart,
-  Interrupt,
-  InterruptKind,
-  Made,
-  Preview,
-  Result,
-} from './event.ts';
+import type { Interrupt, InterruptKind, Preview } from '../request/interrupt.ts';
+import type { CallIds, Decision, FinishReason, HostStart, Made, Result } from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Usage } from './usage.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { ANYONE } from '../authority/policy.ts';
 import { newState } from '../messages/load-messages.ts';
+import { type InterruptKind, interruptOf } from '../request/interrupt.ts';
 import { type Call, newCall, newTurn, type SubAgent } from './call.ts';
 import { findDecided, matchedOf } from './decide.ts';
-import type { InterruptKind } from './event.ts';
 import { type Resume, readResume } from './read-resume.ts';
 
 /** The decisions in a turn with these calls. */
@@ -21,9 +21,10 @@ test('a decision inside a call that has not begun does not decide that call', ()
   expect(faults).toEqual([{ where: 'approve[0]', problem: 'pay (p) does not wait for a decision' }]);
 });
 
+const ASKED = { shown: { payload: true }, authority: { policies: ANYONE, requesters: [] }, bound: {} } as const;
 const waits = (kind: InterruptKind): Call['phase'] => ({
   at: 'waiting',
-  interrupt: { id: 'asked', kind, payload: true, policies: ANYONE },
+  interrupt: interruptOf(kind, { id: 'asked', ...ASKED }),
 });
 const matched = (call: Call, resume: Resume) => {
   const { matched, faults } = decide([call], resume);
@@ -82,7 +83,7 @@ describe('the work grows with the number of decisions, not with its square', () 
       (ref): Call => ({
         ...pay,
         id: ref,
-        phase: { at: 'waiting', interrupt: { id: ref, kind: 'approval', payload: true, policies: ANYONE } },
+        phase: { at: 'waiting', interrupt: { id: ref, kind: 'approval', ...ASKED } },
         get ref() {
           looks += 1;
           return ref;

@@ -4,85 +4,14 @@ import type { Policies, Vote, Who } from '../authority/policy.ts';
 import { knowsPolicy } from '../authority/policy-problem.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
+import { askedAnswer, type EditBound, ENDINGS, type Interrupt, KINDS, type Reasked } from '../request/interrupt.ts';
 import { addUsage, readUsage, type Usage } from './usage.ts';
 
 /** The version that new events are written in. */
 export const EVENT_VERSION = 1;
 
-/**
- * What kind of question a call puts to a person.
- * `question`: the call itself is the question. `interrupt`: the tool's body asks. `approval`: the gate asks before the body.
- * `unknown-outcome`: the body was started and its outcome is unknown. `unavailable`: a person approved the call, but its tool
- * is missing or no longer takes its input.
- */
-export type InterruptKind = 'question' | 'interrupt' | 'approval' | 'unknown-outcome' | 'unavailable';
-
-/** A question to a person. Times are in milliseconds. */
-export type Interrupt = {
-  /** Unique; a second question of the same call has another id. */
-  readonly id: string;
-  readonly kind: InterruptKind;
-  /** One line for people that says what would happen. The input says exactly what. */
-  readonly title?: string;
-  /** What the asker wants shown; `true` if nothing was given. */
-  readonly payload: Json;
-  /** When the question expires, `onExpiry` is the decision. */
-  readonly expiresAt?: number;
-  readonly onExpiry?: 'reject' | 'cancel' | 'approve';
-  /** The first reminder. */
-  readonly remindAt?: number;
-  /** All reminders, if there are several. */
-  readonly reminders?: readonly number[];
-  readonly escalate?: readonly Escalation[];
-  readonly labels?: readonly string[];
-  readonly risk?: 'low' | 'medium' | 'high';
-  /** Who must decide. All of them must be satisfied. */
-  readonly policies: Policies;
-  /** Who took part before: the starter of the run, the author of the message that led to the call, and earlier editors. */
-  readonly requesters?: readonly string[];
-  readonly reversibility?: Reversibility;
-  /** What would happen if the call ran, as its tool computed it when it asked. */
-  readonly preview?: Preview;
-  /** The preview that was approved before. It has changed since, so the call asks again. */
-  readonly earlierPreview?: Preview;
-  /** Mail, chat messages and the like show only the title. */
-  readonly notice?: 'title-only';
-  /** JSON Schema of the answer that the body asks for. The body continues with it. */
-  readonly answerSchema?: JsonObject;
-  /** The body also continues if a person rejects its question. */
-  readonly onReject?: 'resume';
-} & Bound;
-
-/** What the body continues with after an answer to its question; undefined if the decision does not continue it like that. */
-export function answerFor(asked: Interrupt | undefined, decision: Decision): JsonObject | undefined {
-  if (asked?.answerSchema === undefined) return undefined;
-  if (decision.type === 'respond') return { answer: decision.output };
-  if (decision.type !== 'reject' || asked.onReject !== 'resume') return undefined;
-  return { rejected: true, ...defined({ reason: decision.reason }) };
-}
-
-/**
- * From then on, these people may decide too. `manager`: the managers of those who could decide before. `policy`: the place of the
- * policy for which they count; every policy if absent.
- */
-export type Escalation = { readonly at: number; readonly to: Who | 'manager'; readonly policy?: number };
-
-/** Whether the effect of a call can be undone, as its tool says. */
-export type Reversibility = 'read-only' | 'reversible' | 'irreversible';
-
-/** What a tool says would happen; `failed` says why that could not be computed. */
-export type Preview = { readonly value: Json } | { readonly failed: string };
-
-/**
- * The input that an approved call runs with. `runsWith`: the input as the tool's schema parsed it, if that differs. `readAnew`: the
- * schema rejects its own output, so the input is parsed again when the call runs. Neither: the input itself.
- */
-export type Bound =
-  | { readonly runsWith?: Json; readonly readAnew?: never }
-  | { readonly readAnew: true; readonly runsWith?: never };
-
 /** The sub-agent of a call asks; its questions are recorded in its own conversation. */
-export type SubAgentPause = { readonly id: string; readonly kind: 'inside'; readonly payload: true };
+export type SubAgentPause = { readonly id: string; readonly kind: 'inside' };
 
 /** The decider of a question that has expired. */
 export const DEADLINE = 'deadline';
@@ -95,9 +24,6 @@ export function isByDeadline({ by, channel }: Signed): boolean {
 /** The person who decided, the channel they used, and their note. */
 type Signed = { readonly by?: string; readonly channel?: string; readonly note?: string; readonly metadata?: Json };
 
-/** The edited input as the tool's schema parsed it when it was decided, if that differs. */
-export type EditBound = { readonly runsWith?: Json };
-
 /**
  * Without `bound`, the schema parses the edit again when the call runs, because it was missing or rejects its own output.
  * A call that `returnToolRequests` handed out has `bound` even without an edit, because no card showed its input.
@@ -108,12 +34,6 @@ type Edited = {
   /** Who edited the input, if others had to agree. */
   readonly editedBy?: string;
 };
-
-/** What a request shows and asks for after an edit, as the gate says of the edited input. */
-export type Reasked = Pick<
-  Interrupt,
-  'title' | 'payload' | 'labels' | 'risk' | 'reversibility' | 'preview' | 'earlierPreview' | 'policies'
->;
 
 /** What a person decides about one request. `input` is present if they edited it. */
 export type PersonDecision = Signed &
@@ -150,6 +70,15 @@ export type Made = {
   /** The input that the person saw. Absent if the door has compared the card. */
   readonly shown?: Json;
 };
+
+/** What the body continues with after an answer to its question; undefined if the decision does not continue it like that. */
+export function answerFor(interrupt: Interrupt | undefined, decision: Decision): JsonObject | undefined {
+  const asked = askedAnswer(interrupt);
+  if (!asked) return undefined;
+  if (decision.type === 'respond') return { answer: decision.output };
+  if (decision.type !== 'reject' || asked.onReject !== 'resume') return undefined;
+  return { rejected: true, ...defined({ reason: decision.reason }) };
+}
 
 /** How a call ended, as the model reads it. `mayHaveActed`: the tool failed and may still have taken effect. */
 export type Result =
@@ -266,7 +195,7 @@ type BallotFact =
       readonly edit?: {
         readonly input: Json;
         readonly bound?: EditBound;
-        readonly asked?: Reasked;
+        readonly asked: Reasked;
         /** The votes suffice for it: the decision is the next event, and nobody is asked again. */
         readonly settles?: true;
       };
@@ -322,21 +251,19 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'run-ended': true,
 };
 
-const KINDS: readonly InterruptKind[] = ['question', 'interrupt', 'approval', 'unknown-outcome', 'unavailable'];
 const DECISIONS: readonly Decision['type'][] = ['respond', 'restart', 'approve', 'reject', 'cancel', 'inside'];
 const RESULTS: readonly Result['type'][] = ['output', 'error', 'rejected', 'cancelled'];
-
-export const ENDINGS: readonly NonNullable<Interrupt['onExpiry']>[] = ['reject', 'cancel', 'approve'];
 
 /** False if a later release wrote the event, or used a kind of decision, question, policy or result that this one does not know. */
 export function isKnown(event: RunEvent): boolean {
   if (event.v !== EVENT_VERSION || !Object.hasOwn(TYPES, event.type)) return false;
   if (event.type === 'decision-made') return DECISIONS.includes(event.decision.type);
   if (event.type === 'call-settled') return RESULTS.includes(event.result.type);
+  if (event.type === 'vote-cast') return event.edit?.asked.policies.every(knowsPolicy) ?? true;
   if (event.type === 'policy-applied' || event.type === 'call-granted') return event.policies.every(knowsPolicy);
   if (event.type !== 'call-interrupted' || event.interrupt.kind === 'inside') return true;
-  const { kind, onExpiry, policies } = event.interrupt;
-  if (!policies.every(knowsPolicy)) return false;
+  const { kind, wait: { onExpiry } = {}, authority } = event.interrupt;
+  if (!authority.policies.every(knowsPolicy)) return false;
   return KINDS.includes(kind) && (onExpiry === undefined || ENDINGS.includes(onExpiry));
 }
 

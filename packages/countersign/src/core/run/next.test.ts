@@ -25,10 +25,11 @@ const asks = event({
 });
 const started = (callId: string) => event({ type: 'call-started', callId });
 const settled = (callId: string) => event({ type: 'call-settled', callId, result: { type: 'output', output: 0 } });
+const ASKED = { shown: { payload: true }, authority: { policies: ANYONE, requesters: [] }, bound: {} } as const;
 const waits = event({
   type: 'call-interrupted',
   callId: 'P',
-  interrupt: { id: 'P', kind: 'approval', payload: true, policies: ANYONE },
+  interrupt: { id: 'P', kind: 'approval', ...ASKED },
 });
 const approved = event({
   type: 'decision-made',
@@ -104,7 +105,7 @@ describe('what a run does next', () => {
   });
 
   test('a decision on the first question does not decide the second', () => {
-    const again = event({ ...waits, interrupt: { id: 'P/2', kind: 'interrupt', payload: true, policies: ANYONE } });
+    const again = event({ ...waits, interrupt: { id: 'P/2', kind: 'interrupt', ...ASKED } });
     const askedTwice = [said, asks, settled('L'), waits, approved, started('P'), again];
     expect(step(askedTwice)).toEqual(['wait']);
     expect(() => stateAfter([...askedTwice, approved])).toThrow('does not wait for a decision');

@@ -4,17 +4,9 @@ import { InvariantError, UsageError } from '../errors.ts';
 import { defined } from '../json.ts';
 import { isToolRequest, type ToolRequestPart } from '../messages/message.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from '../messages/turn-messages.ts';
+import { boundOf, type Interrupt, type InterruptKind, previewsOf } from '../request/interrupt.ts';
 import { type Call, callOf, newCall, newTurn, pendingInterruptId, placeOf, type State, type Turn } from './call.ts';
-import {
-  answerFor,
-  type CallIds,
-  type Decision,
-  type Interrupt,
-  type InterruptKind,
-  isKnown,
-  type RunEvent,
-  usageIn,
-} from './event.ts';
+import { answerFor, type CallIds, type Decision, isKnown, type RunEvent, usageIn } from './event.ts';
 import {
   advanceSubAgent,
   changeSubAgent,
@@ -259,10 +251,11 @@ type RunDecision = Decision & { readonly type: 'restart' | 'approve' };
 
 function clear(call: Call, decision: RunDecision, card: Interrupt | undefined, resumed: Call['resumed']): Call {
   const { approvals } = call;
+  const previews = card && previewsOf(card);
   return {
     ...withApprovedInput(call, decision, card),
     approvals: !card || approvals.includes(card.kind) ? approvals : [...approvals, card.kind],
-    ...(card?.preview && { approvedPreview: card.preview }),
+    ...(previews && { approvedPreview: previews.preview }),
     ...(resumed && { resumed }),
     phase: { at: 'cleared' },
   };
@@ -276,7 +269,8 @@ function withApprovedInput(
 ): Call {
   const proposed = call.edit ? call.edit.proposed : call.input;
   const edited: Call = input === undefined ? call : { ...call, input, edit: defined({ proposed, by: editedBy }) };
-  const binding = input === undefined && card && !card.readAnew ? card : bound;
+  const shown = card && boundOf(card);
+  const binding = input === undefined && shown && !shown.readAnew ? shown : bound;
   if (!binding) return edited;
   const { runsWith = edited.input } = binding;
   return { ...edited, runsWith };

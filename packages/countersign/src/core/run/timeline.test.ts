@@ -13,7 +13,10 @@ const settled = (callId: string): object => ({ type: 'call-settled', callId, res
 const asked = (callId: string, kind = 'approval'): object => ({
   type: 'call-interrupted',
   callId,
-  interrupt: { id: `run:${callId}`, kind, payload: true, policies: [{}] },
+  interrupt: {
+    ...{ id: `run:${callId}`, kind, shown: { payload: true }, bound: {} },
+    authority: { policies: [{}], requesters: [] },
+  },
 });
 const inside = (callId: string, ...events: readonly object[]): object => ({
   type: 'call-went-on',
@@ -103,7 +106,12 @@ test('a vote names the call that asks, also inside a sub-agent', () => {
     replied('refund'),
     { type: 'call-started', callId: 'refund', inside: true },
     inside('refund', replied('pay'), asked('pay')),
-    { type: 'vote-cast', interruptId: 'run:pay', vote, edit: { input: 5 } },
+    {
+      type: 'vote-cast',
+      interruptId: 'run:pay',
+      vote,
+      edit: { input: 5, asked: { shown: { payload: true }, policies: [{}] } },
+    },
   );
   expect(timelineOf(events).at(-1)).toMatchObject({ type: 'vote-cast', vote, edit: 5, path: [{ name: 'refund' }] });
   expect(shown(events).at(-1)).toBe('4 vote-cast refund pay');

@@ -3,11 +3,11 @@
 import type { Policies, Vote, Who } from '../authority/policy.ts';
 import { defined, type Json } from '../json.ts';
 import { isToolRequest, type Message, type Part } from '../messages/message.ts';
+import type { Interrupt } from '../request/interrupt.ts';
 import {
   type BallotEvent,
   type Decision,
   type FinishReason,
-  type Interrupt,
   isKnown,
   type Result,
   type RunEvent,

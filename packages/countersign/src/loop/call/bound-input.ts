@@ -1,8 +1,8 @@
 // Binds a call to the input that its card showed, as the tool's schema had parsed it.
 
 import { copyOf, type Json, sameJson, toJson } from '../../core/json.ts';
+import type { Bound, EditBound } from '../../core/request/interrupt.ts';
 import type { Call } from '../../core/run/call.ts';
-import type { Bound, EditBound } from '../../core/run/event.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { Validation } from '../tool/schema.ts';
 

@@ -2,15 +2,15 @@
 
 import { messageOf } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
+import type { Bound, Previews } from '../../core/request/interrupt.ts';
 import type { Call } from '../../core/run/call.ts';
-import type { Bound } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition, Verified } from '../tool/definition.ts';
 import { runBody } from './body.ts';
 import { boundTo, validInput } from './bound-input.ts';
 import { changedKind, mayRunAgain } from './gate.ts';
 import { ask, keptOptions, lateResult } from './pause.ts';
-import { changedPreview, type ShownPreviews } from './preview.ts';
+import { changedPreview } from './preview.ts';
 import { outputResult, settle } from './result.ts';
 
 /** Runs the call again, records the output that `verify` found, or asks a person. */
@@ -61,7 +61,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
 }
 
 /** Why a person is asked, for the card. */
-type Obstacle = { readonly finding: string; readonly previews?: ShownPreviews };
+type Obstacle = { readonly finding: string; readonly previews?: Previews };
 
 /** Why the call must not run again by itself; undefined if it may. */
 async function obstacle(driver: Driver, tool: ToolDefinition, call: Call, bound: Bound): Promise<Obstacle | undefined> {

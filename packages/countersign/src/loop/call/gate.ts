@@ -2,8 +2,9 @@
 
 import type { Policies as RequestPolicies } from '../../core/authority/policy.ts';
 import { defined, isObject, type Json, toJson } from '../../core/json.ts';
+import type { Bound, Previews } from '../../core/request/interrupt.ts';
 import { type Call, interruptId, type MayHaveActed } from '../../core/run/call.ts';
-import { type Bound, event, type Result } from '../../core/run/event.ts';
+import { event, type Result } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import { requestPayload } from '../tool/ask-gate.ts';
 import type { Approval, ToolDefinition } from '../tool/definition.ts';
@@ -12,7 +13,7 @@ import { approvalContext } from './body-context.ts';
 import { runsWithOf, type ValidInput, validInput } from './bound-input.ts';
 import { type Governed, governRequest, isRuled, type Judging, judge } from './judge.ts';
 import { ask, askUnavailable, asPayload, requestersOf } from './pause.ts';
-import { changedPreview, isCompared, previewOf, type ShownPreviews } from './preview.ts';
+import { changedPreview, isCompared, previewOf } from './preview.ts';
 import { failed, settle } from './result.ts';
 
 type Accepted = ValidInput & { readonly ok: true };
@@ -68,7 +69,7 @@ async function askApproval(
   tool: ToolDefinition,
   call: Call,
   input: unknown,
-  changed?: ShownPreviews,
+  changed?: Previews,
 ): Promise<Call | undefined> {
   // Before the gate, which may change its copy.
   const binding = runsWithOf(tool, call, input);
@@ -82,9 +83,10 @@ async function askApproval(
   // A person has seen another preview, so a person decides on this one.
   const granted = changed ? undefined : await useGrant(run, driver, call, bound, policies);
   if (granted) return granted === 'at-start' ? undefined : granted;
-  const previews = changed ?? defined({ preview: await previewOf(driver, tool, heldTo(call, bound)) });
+  const preview = changed?.preview ?? (await previewOf(driver, tool, heldTo(call, bound)));
   // The call stays unchanged, and asks when the run continues.
-  if (previews.preview && driver.signal?.aborted) return undefined;
+  if (preview && driver.signal?.aborted) return undefined;
+  const previews = changed ?? (preview && { preview });
   const payload = approvalPayload(run.state.mayHaveActed, call, approval);
   const options = approval === true ? {} : approval;
   await ask(run, driver, call, { tool, kind: 'approval', payload, options, governed, bound, previews });

@@ -1,7 +1,7 @@
 // An edit asks every source anew: what the gate, the rules and the application say of the edited input governs what follows.
 import type { Json } from '../../core/json.ts';
+import type { Bound } from '../../core/request/interrupt.ts';
 import type { Call } from '../../core/run/call.ts';
-import type { Bound } from '../../core/run/event.ts';
 import type { Driver } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { approvalContext } from './body-context.ts';

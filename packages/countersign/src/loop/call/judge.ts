@@ -5,7 +5,7 @@ import { deadlineProblem } from '../../core/authority/policy-problem.ts';
 import { ruleSays } from '../../core/authority/rule.ts';
 import { messageOf } from '../../core/errors.ts';
 import { defined, type Json } from '../../core/json.ts';
-import type { InterruptKind } from '../../core/run/event.ts';
+import type { InterruptKind } from '../../core/request/interrupt.ts';
 import type { Driver } from '../run.ts';
 import { askGate } from '../tool/ask-gate.ts';
 import { mergedWait, type WaitOptions } from '../tool/ask-options.ts';

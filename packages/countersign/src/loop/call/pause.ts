@@ -14,16 +14,22 @@ import {
 import { isToolRequest, type Message, type Metadata, type Part } from '../../core/messages/message.ts';
 import { pendingParts } from '../../core/messages/pending-parts.ts';
 import { unknownOptions } from '../../core/options.ts';
+import {
+  type Answer,
+  type Bound,
+  type InterruptKind,
+  interruptOf,
+  type Previews,
+} from '../../core/request/interrupt.ts';
 import { type Call, interruptId, type State } from '../../core/run/call.ts';
-import { type Bound, event, type InterruptKind } from '../../core/run/event.ts';
+import { event } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import { answerProblem, askOptionsOf, askProblem, INTERRUPT_OPTIONS, mergedWait } from '../tool/ask-options.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
-import { asSchema, type SchemaInput } from '../tool/schema.ts';
+import { asSchema } from '../tool/schema.ts';
 import type { AskOptions, InterruptOptions } from '../tool/signal.ts';
 import { boundTo } from './bound-input.ts';
 import { endingFor, type Governed, governRequest } from './judge.ts';
-import type { ShownPreviews } from './preview.ts';
 import { failed, failedInBody, settle } from './result.ts';
 import { type Times, timesOf } from './times.ts';
 import { titleOf } from './title.ts';
@@ -39,7 +45,7 @@ type Question = {
   /** The input that an approved call runs with; that of the call, unless given. */
   readonly bound?: Bound | undefined;
   /** A later question about an approved call shows the approved preview, unless given. */
-  readonly previews?: ShownPreviews | undefined;
+  readonly previews?: Previews | undefined;
 };
 
 /** Records the question with its title. If its options are invalid, the call fails instead. */
@@ -71,26 +77,27 @@ export async function ask(
   if (run.isSuperseded(call)) return;
   const { policies, waits: sources } = governed;
   const [onExpiry] = sources.flatMap(({ wait: own }) => own.onExpiry ?? []);
-  const { labels, risk, reversibility } = wait;
-  const id = interruptId(call.id, call.pauses + 1);
   const timing = joinedTimes(governed, driver.clock());
-  const timed = timing instanceof Promise ? await timing.catch(messageOf) : timing;
+  const times = timing instanceof Promise ? await timing.catch(messageOf) : timing;
   if (run.isSuperseded(call)) return;
-  if (typeof timed === 'string') return refuse(timed);
-  const { expiresAt, ...times } = timed;
-  const deadline = EXPIRES.has(kind) ? expiresAt : undefined;
-  const { preview, earlierPreview } = previews ?? keptPreview(kind, call);
-  const { answerSchema, onReject } = kind === 'interrupt' ? given : {};
+  if (typeof times === 'string') return refuse(times);
+  const shownPreviews = previews ?? keptPreviews(kind, call);
+  const answer = kind === 'interrupt' ? answerIn(given) : undefined;
   // No person has seen the changed preview or given the answer, so no deadline may approve it.
-  const isUnseen = earlierPreview || answerSchema;
+  const isUnseen = shownPreviews?.earlierPreview !== undefined || answer !== undefined;
   const ending = isUnseen && onExpiry === 'approve' ? 'reject' : endingFor(policies, onExpiry);
-  const waits = defined({ title, expiresAt: deadline, onExpiry: ending, ...times, labels, risk });
+  const { labels, risk, reversibility } = wait;
   // What one question keeps out of notices is not in those of the next, even if the tool has changed or is missing.
-  const notice = tool?.notice ?? call.decided?.interrupt?.notice;
-  const answer = defined({ answerSchema: answerSchema && jsonSchemaOf(answerSchema), onReject });
-  const people = requesters.length > 0 ? { requesters } : {};
-  const shown = defined({ reversibility, preview, earlierPreview, notice, ...answer });
-  const interrupt = { id, kind, payload, policies, ...people, ...waits, ...shown, ...shownBound(bound, call) };
+  const notice = tool?.notice ?? call.decided?.interrupt?.shown.notice;
+  const interrupt = interruptOf(kind, {
+    id: interruptId(call.id, call.pauses + 1),
+    shown: defined({ payload, title, labels, risk, reversibility, notice }),
+    authority: { policies, requesters },
+    bound: shownBound(bound, call),
+    wait: defined({ ...times, onExpiry: times.expiresAt === undefined ? undefined : ending }),
+    previews: shownPreviews,
+    answer,
+  });
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
 }
 
@@ -110,21 +117,23 @@ function joinedTimes({ waits, policies }: Governed, now: number): Times | Promis
   if (only && others.length === 0 && policies.length === 1) return timesOf(only.wait, now);
   return Promise.all(waits.map(({ wait }) => timesOf(wait, now))).then((all) => {
     const deadlines = all.flatMap(({ expiresAt }) => expiresAt ?? []);
-    const remind = all.flatMap(({ remindAt, reminders = remindAt === undefined ? [] : [remindAt] }) => reminders);
-    const reminders = [...new Set(remind)].sort((a, b) => a - b);
+    const reminders = [...new Set(all.flatMap(({ reminders = [] }) => reminders))].sort((a, b) => a - b);
     const escalate = all.flatMap(({ escalate: steps = [] }, index) =>
       steps.map((step) => ({ ...step, policy: waits[index]?.policy ?? -1 })),
     );
     return defined({
       expiresAt: deadlines.length > 0 ? Math.min(...deadlines) : undefined,
-      remindAt: reminders[0],
-      reminders: reminders.length > 1 ? reminders : undefined,
+      reminders: reminders.length > 0 ? reminders : undefined,
       escalate: escalate.length > 0 ? escalate.sort((a, b) => a.at - b.at) : undefined,
     });
   });
 }
 
-const jsonSchemaOf = (schema: SchemaInput): JsonObject => copyOf(asSchema(schema, 'answerSchema').json() as JsonObject);
+function answerIn({ answerSchema: schema, onReject }: InterruptOptions): Answer | undefined {
+  if (!schema) return undefined;
+  const answerSchema = copyOf(asSchema(schema, 'answerSchema').json() as JsonObject);
+  return { answerSchema, ...defined({ onReject }) };
+}
 
 /** A card need not repeat the input. */
 function shownBound({ runsWith, readAnew }: Bound, { input }: Call): Bound {
@@ -133,12 +142,9 @@ function shownBound({ runsWith, readAnew }: Bound, { input }: Call): Bound {
 }
 
 /** A doubt, and a question about a missing tool, are about the approved input. */
-function keptPreview(kind: InterruptKind, { approvedPreview: preview }: Call): ShownPreviews {
-  return kind === 'unknown-outcome' || kind === 'unavailable' ? defined({ preview }) : {};
+function keptPreviews(kind: InterruptKind, { approvedPreview: preview }: Call): Previews | undefined {
+  return preview && (kind === 'unknown-outcome' || kind === 'unavailable') ? { preview } : undefined;
 }
-
-/** No deadline may decide how a call ended, or whether it waits for its tool: only a person can. */
-const EXPIRES: ReadonlySet<InterruptKind> = new Set(['question', 'interrupt', 'approval']);
 
 /** Asks a person about an approved call that cannot run here. `bound`: the input that it would run with now. */
 export async function askUnavailable(
@@ -155,9 +161,9 @@ export async function askUnavailable(
 
 /** A second question about a call keeps the labels and the class of the first, and its title if that still fits. */
 export function keptOptions({ decided }: Call): AskOptions {
-  const { kind, title, labels, risk, reversibility } = decided?.interrupt ?? {};
+  const { title, labels, risk, reversibility } = decided?.interrupt?.shown ?? {};
   // A question of the body was about something else, and an edit has changed what would happen.
-  const isOther = kind === 'interrupt' || (decided && 'input' in decided.decision);
+  const isOther = decided?.interrupt?.kind === 'interrupt' || (decided && 'input' in decided.decision);
   return defined({ title: isOther ? undefined : title, labels, risk, reversibility });
 }
 
@@ -218,7 +224,7 @@ function pausedMessages(payload: unknown): readonly Message[] | undefined {
 }
 
 export function pauseSubAgent(run: Run, call: Call, messages: readonly Message[]): void {
-  const interrupt = { id: interruptId(call.id, call.pauses + 1), kind: 'inside', payload: true } as const;
+  const interrupt = { id: interruptId(call.id, call.pauses + 1), kind: 'inside' } as const;
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt, ...unrecorded(call, messages) }));
 }
 

@@ -2,15 +2,12 @@
 
 import { messageOf } from '../../core/errors.ts';
 import { sameJson, toJson } from '../../core/json.ts';
+import type { Preview, Previews } from '../../core/request/interrupt.ts';
 import type { Call } from '../../core/run/call.ts';
-import type { Interrupt, Preview } from '../../core/run/event.ts';
 import type { Driver } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { approvalContext } from './body-context.ts';
 import { validInput } from './bound-input.ts';
-
-/** What a question shows: the current preview, and the approved one if that differs. */
-export type ShownPreviews = Pick<Interrupt, 'preview' | 'earlierPreview'>;
 
 const DEFAULT_MS = 10_000;
 
@@ -37,7 +34,7 @@ export async function changedPreview(
   driver: Driver,
   tool: ToolDefinition,
   call: Call,
-): Promise<Required<ShownPreviews> | undefined> {
+): Promise<Required<Previews> | undefined> {
   const { approvedPreview: earlierPreview } = call;
   if (!isCompared(tool, call) || !earlierPreview) return undefined;
   const preview = await previewOf(driver, tool, call);

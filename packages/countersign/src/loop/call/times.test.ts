@@ -29,15 +29,14 @@ test('durations become absolute times in order', () => {
   ] as const;
   expect(timesOf({ remind: ['4h', '1h', '1h'], escalate, expireAfter: '2d' }, 1_000)).toEqual({
     expiresAt: 48 * HOUR + 1_000,
-    remindAt: HOUR + 1_000,
     reminders: [HOUR + 1_000, 4 * HOUR + 1_000],
     escalate: [
       { at: 4 * HOUR + 1_000, to: { roles: ['lead'] } },
       { at: 48 * HOUR + 1_000, to: 'manager' },
     ],
   });
-  expect(timesOf({ expireAfter: 0, remind: [0] }, 7)).toEqual({ expiresAt: 7, remindAt: 7 });
-  expect(timesOf({ expiresIn: 5, remindAfter: 3 }, 7)).toEqual({ expiresAt: 12, remindAt: 10 });
+  expect(timesOf({ expireAfter: 0, remind: [0] }, 7)).toEqual({ expiresAt: 7, reminders: [7] });
+  expect(timesOf({ expiresIn: 5, remindAfter: 3 }, 7)).toEqual({ expiresAt: 12, reminders: [10] });
 });
 
 test('a question replaces the deadline and the reminders of its tool, in whichever form', () => {

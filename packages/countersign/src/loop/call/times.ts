@@ -1,11 +1,11 @@
 // The times of a question, computed once when it is asked: reminders, escalations, and its deadline.
 
 import { copyOf, defined } from '../../core/json.ts';
-import type { Interrupt } from '../../core/run/event.ts';
+import type { Wait } from '../../core/request/interrupt.ts';
 import type { WaitOptions } from '../tool/ask-options.ts';
 import { type Duration, type Span, spanOf } from '../tool/duration.ts';
 
-export type Times = Pick<Interrupt, 'expiresAt' | 'remindAt' | 'reminders' | 'escalate'>;
+export type Times = Omit<Wait, 'onExpiry'>;
 
 /** Rejects if the business hours never come. */
 export function timesOf(wait: WaitOptions, now: number): Times | Promise<Times> {
@@ -27,8 +27,7 @@ function timesAt(wait: WaitOptions, now: number, after: (start: number, span: Sp
   const escalations = escalate.map(({ after, to }) => ({ at: timeOf(after) ?? now, to: copyOf(to) }));
   return defined({
     expiresAt: expiresIn === undefined ? timeOf(expireAfter) : now + Math.ceil(expiresIn),
-    remindAt: reminders[0],
-    reminders: reminders.length > 1 ? reminders : undefined,
+    reminders: reminders.length > 0 ? reminders : undefined,
     escalate: escalations.length > 0 ? escalations.sort((a, b) => a.at - b.at) : undefined,
   });
 }

@@ -2,8 +2,8 @@
 
 import { messageOf } from '../../core/errors.ts';
 import { isThenable, shown } from '../../core/options.ts';
+import type { Bound } from '../../core/request/interrupt.ts';
 import type { Call } from '../../core/run/call.ts';
-import type { Bound } from '../../core/run/event.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { asTitle, isTitle, LONGEST_TITLE } from '../tool/title.ts';
 import { warn } from '../warning.ts';

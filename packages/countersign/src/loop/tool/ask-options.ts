@@ -2,7 +2,7 @@
 import { messageOf } from '../../core/errors.ts';
 import { defined } from '../../core/json.ts';
 import { anything, type OptionKind, type OptionTable, oneOf, optionProblem } from '../../core/options.ts';
-import { ENDINGS } from '../../core/run/event.ts';
+import { ENDINGS } from '../../core/request/interrupt.ts';
 import { asSchema } from './schema.ts';
 import type { AskOptions, InterruptOptions } from './signal.ts';
 import { TIME_OPTIONS } from './time-options.ts';

@@ -2,7 +2,7 @@
 // on the way cannot undo it.
 
 import type { Message } from '../../core/messages/message.ts';
-import type { Reversibility } from '../../core/run/event.ts';
+import type { Reversibility } from '../../core/request/interrupt.ts';
 import type { SchemaInput } from './schema.ts';
 import type { TimeOptions } from './time-options.ts';
 

@@ -53,7 +53,7 @@ export function decisionProblems({ id, card, matched }: Made, at: number): reado
 
 /** Not before its time. */
 function deadlineProblems(id: string, card: PendingCard, { type }: PersonDecision, at: number): readonly string[] {
-  const { expiresAt } = card.interrupt;
+  const { expiresAt } = card.interrupt.wait ?? {};
   const asked = endingOf(card);
   if (expiresAt === undefined) return [`A deadline decides ${id}, which has none.`];
   if (at < expiresAt) return [`The deadline of ${id} decides before its time.`];

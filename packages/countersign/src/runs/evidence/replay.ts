@@ -146,7 +146,8 @@ function take(
   }
   for (const [id, card] of pending) {
     if (questions.has(id)) continue;
-    const { part, tool, kind } = card;
+    const { part, tool, interrupt } = card;
+    const { kind } = interrupt;
     const digest = digestOf(id, { part } as unknown as Json);
     const policies = policiesOn(card);
     questions.set(id, { id, tool, kind, asked: now.event, part, digest, policies, votes: [], settled: null });

@@ -1,7 +1,8 @@
 // The status of a call that went through the gate, read from the record of its run.
 
 import type { Json } from '../../core/json.ts';
-import type { Decision, HostStart, Interrupt, Result } from '../../core/run/event.ts';
+import type { Interrupt } from '../../core/request/interrupt.ts';
+import type { Decision, HostStart, Result } from '../../core/run/event.ts';
 import { timelineOf } from '../../core/run/timeline.ts';
 import type { StoredEvent } from '../port/store.ts';
 
@@ -61,9 +62,9 @@ function hostOf(events: readonly StoredEvent[]): HostStart | undefined {
   return start?.type === 'call-started' ? start.host : undefined;
 }
 
-function asked({ id, kind, payload, expiresAt }: Interrupt): CallStatus {
-  if (kind === 'approval' || kind === 'question') return { at: 'waiting', interruptId: id, expiresAt };
-  const { message: text = 'A person must look at this call.' } = payload as { readonly message?: string };
+function asked({ id, kind, shown, wait }: Interrupt): CallStatus {
+  if (kind === 'approval' || kind === 'question') return { at: 'waiting', interruptId: id, expiresAt: wait?.expiresAt };
+  const { message: text = 'A person must look at this call.' } = shown.payload as { readonly message?: string };
   return { at: 'stuck', interruptId: id, isDoubt: kind === 'unknown-outcome', text };
 }
 

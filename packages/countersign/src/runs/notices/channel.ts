@@ -37,7 +37,7 @@ export type NoticeLinks = {
 };
 
 /** Something that happened to a request, for the people it concerns. */
-export type Notice = {
+export type Notice = Pick<RunInterrupt, 'runId' | 'agent' | 'tool' | 'kind' | 'risk' | 'expiresAt'> & {
   /** The same for every attempt of this notice on this channel to this recipient. Receivers drop repeats by it. */
   readonly key: string;
   readonly type: NoticeType;
@@ -46,14 +46,8 @@ export type Notice = {
   /** Which reminder or escalation it is, from 1; 0 for other notices. */
   readonly number: number;
   readonly requestId: string;
-  readonly runId: string;
-  readonly agent: string;
-  readonly tool: string;
   /** The headline of the request; the name of its tool if that gives none. */
   readonly title: string;
-  readonly kind: RunInterrupt['kind'];
-  readonly risk: RunInterrupt['risk'];
-  readonly expiresAt: number | null;
   /** Everything that an approver sees; null if the tool keeps it out of notices (`notice: 'title-only'`). */
   readonly card: RunInterrupt | null;
   /** How the request was settled; null while it is pending. */

@@ -1,8 +1,6 @@
 // Which notices of a request are due where, and which are no longer needed. Pure: the same question and entry, the same plan.
 
-import { waitOf } from '../../core/messages/turn-messages.ts';
 import type { NoticeType, QuestionNotice } from '../../core/request/notice.ts';
-import type { Interrupt } from '../../core/run/event.ts';
 import type { RunInterrupt } from '../requests/view.ts';
 import type { Entry } from './entries.ts';
 
@@ -57,7 +55,6 @@ export function stillConcerns(
 }
 
 /** When people are reminded next of a pending request. */
-export function nextReminderOf({ settledAt, part: { metadata = {} } }: RunInterrupt, now: number): number | undefined {
-  const { remindAt, reminders = remindAt === undefined ? [] : [remindAt] } = waitOf(metadata as Partial<Interrupt>);
+export function nextReminderOf({ settledAt, reminders }: RunInterrupt, now: number): number | undefined {
   return settledAt === null ? reminders.find((at) => at > now) : undefined;
 }

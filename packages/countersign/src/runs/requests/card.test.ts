@@ -16,7 +16,13 @@ const asked: readonly RunEvent[] = [
   event({
     type: 'call-interrupted',
     callId: 'c',
-    interrupt: { id: 'c', kind: 'approval', payload: true, title: 'Pay 9', policies, runsWith: { amount: 9, fee: 1 } },
+    interrupt: {
+      id: 'c',
+      kind: 'approval',
+      shown: { payload: true, title: 'Pay 9' },
+      authority: { policies, requesters: [] },
+      bound: { runsWith: { amount: 9, fee: 1 } },
+    },
   }),
 ];
 const vote = { by: 'ben', decision: { type: 'approve', edit: { amount: 5 } } };
@@ -28,26 +34,29 @@ test('the card carries the policies of its question', () => {
 });
 
 test('an edit that others must agree to has a card of its own, which shows the edited input', () => {
-  const edit = { input: { amount: 5 }, bound: { runsWith: { amount: 5, fee: 2 } } };
+  const renewed = { shown: { payload: true }, policies };
+  const edit = { input: { amount: 5 }, bound: { runsWith: { amount: 5, fee: 2 } }, asked: renewed };
   const after = cards(event({ type: 'vote-cast', interruptId: 'c', vote, edit }));
   expect([...after.keys()]).toEqual(['run:c~2']);
   const card = after.get('run:c~2') as PendingCard;
   expect(card.part.toolRequest.input).toEqual({ amount: 5 });
   expect(willRun(card.part)).toEqual({ amount: 5, fee: 2 });
   expect(card.part.metadata).toMatchObject({ round: 2, editedFrom: { amount: 9 }, editedBy: 'ben' });
-  expect(card.interrupt).not.toHaveProperty('title');
+  expect([card.interrupt.shown, card.part.metadata?.title]).toEqual([{ payload: true }, undefined]);
 });
 
 test('the card of an edit shows what the gate says of the edited input, and the preview before', () => {
   const [first, second] = asked as [RunEvent, RunEvent & { type: 'call-interrupted' }];
   const preview = { value: ['pay 9'] };
-  const previewed = { ...second, interrupt: { ...second.interrupt, preview } } as RunEvent;
+  const previewed = { ...second, interrupt: { ...second.interrupt, previews: { preview } } } as RunEvent;
   const boss = [{ deciders: { people: ['boss'] } }] as const;
-  const shown = { title: 'Pay 5', preview: { value: ['pay 5'] }, earlierPreview: preview, policies: boss };
-  const edit = { input: { amount: 5 }, asked: { ...shown, payload: true } };
+  const previews = { preview: { value: ['pay 5'] }, earlierPreview: preview };
+  const shown = { payload: true, title: 'Pay 5' };
+  const edit = { input: { amount: 5 }, asked: { shown, previews, policies: boss } };
   const voted = event({ type: 'vote-cast', interruptId: 'c', vote, edit });
   const card = pendingCards('run', [first, previewed, voted].reduce(fold, newState())).get('run:c~2');
-  expect(card).toMatchObject({ interrupt: shown, part: { metadata: shown } });
+  expect(card?.interrupt).toMatchObject({ shown, previews, authority: { policies: boss } });
+  expect(card?.part.metadata).toMatchObject({ title: 'Pay 5', ...previews, policies: boss });
 });
 
 test('a vote that changes nothing about the question keeps its card', () => {

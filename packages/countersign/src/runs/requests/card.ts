@@ -1,12 +1,13 @@
 // Cards: how a question is shown to a person, and the digest that binds a decision to it.
 
-import { policiesIn, type QuestionEdit, type QuestionProgress, roundId } from '../../core/authority/ballots.ts';
+import { policiesIn, type QuestionProgress, roundId } from '../../core/authority/ballots.ts';
 import { decidersOf } from '../../core/authority/deciders.ts';
 import { canonicalJson, type Json } from '../../core/json.ts';
+import { interruptIn, interruptMetadata, withoutInterrupt } from '../../core/messages/interrupt-metadata.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
-import { interruptIn, requestPart, waitOf } from '../../core/messages/turn-messages.ts';
+import { requestPart } from '../../core/messages/turn-messages.ts';
+import { type Interrupt, reasked } from '../../core/request/interrupt.ts';
 import { type Call, callOf, pendingInterruptId } from '../../core/run/call.ts';
-import type { Bound, Interrupt, Reasked } from '../../core/run/event.ts';
 import { interruptIdOf } from '../../core/run/made.ts';
 import type { State } from '../../core/run/state.ts';
 import { isSubAgentActive, isUnaskedDoubt, waitingInSubAgent } from '../../core/run/sub-agents.ts';
@@ -20,9 +21,6 @@ export type PendingCard = {
   readonly part: ToolRequestPart;
   readonly interrupt: Interrupt;
   readonly tool: string;
-  readonly kind: Interrupt['kind'];
-  /** What the tool wants the person to see. */
-  readonly payload: Json;
   /** Absent for an untouched question. */
   readonly progress?: QuestionProgress;
 };
@@ -47,52 +45,25 @@ export function pendingCards(runId: string, state: State, callId?: string): Read
   return cards;
 }
 
-function cardWith(progress: QuestionProgress, { id, tool, kind, payload, interrupt, part }: PendingCard): PendingCard {
+function cardWith(progress: QuestionProgress, card: PendingCard): PendingCard {
+  const { id, tool, interrupt, part } = card;
   const { edit, round } = progress;
-  const common = { id, tool, kind, payload, progress };
-  if (!edit) return { ...common, interrupt, part };
-  const { title: _title, runsWith: _with, readAnew: _anew, ...before } = interrupt;
-  const asked = (edit.asked ? { ...without(before, RENEWED), ...edit.asked } : before) as Interrupt;
-  const { interrupt: _payload, ...shown } = without(part.metadata ?? {}, [...RENEWED, 'runsWith', 'readAnew']);
+  if (!edit) return { id, tool, interrupt, part, progress };
+  const asked = reasked(interrupt, edit.asked, edit.bound ?? { readAnew: true });
   const { input } = part.toolRequest;
-  const { payload: renewed, id: _id, kind: _kind, ...rest } = asked;
   return {
-    ...common,
-    payload: renewed,
-    interrupt: { ...asked, ...boundOf(edit) } as Interrupt,
+    ...{ id, tool, interrupt: asked, progress },
     part: {
       toolRequest: { ...part.toolRequest, input: edit.input },
       metadata: {
-        ...shown,
-        interrupt: renewed,
-        ...waitOf({ ...rest, ...boundOf(edit) } as Partial<Interrupt>),
+        ...withoutInterrupt(part.metadata),
+        ...interruptMetadata(asked),
         round,
         editedFrom: input,
         editedBy: edit.by,
       },
     },
   };
-}
-
-/** What the gate says anew of an edited input. */
-const RENEWED = [
-  'title',
-  'labels',
-  'risk',
-  'reversibility',
-  'preview',
-  'earlierPreview',
-  'policies',
-] as const satisfies readonly (keyof Reasked)[];
-
-function without<T extends object>(given: T, fields: readonly string[]): T {
-  return Object.fromEntries(Object.entries(given).filter(([field]) => !fields.includes(field))) as T;
-}
-
-/** The input that an edited call runs with, if others agree. */
-function boundOf({ bound }: QuestionEdit): Bound {
-  if (!bound) return { readAnew: true };
-  return bound.runsWith === undefined ? {} : { runsWith: bound.runsWith };
 }
 
 /** The calls in doubt, themselves or inside, about which no person was asked `before`; in a failed run perhaps not even now. */
@@ -107,7 +78,7 @@ export function newlyInDoubt(state: State, before?: () => State): ReadonlySet<st
 }
 
 function doubtsOf(call: Call): readonly string[] {
-  return cardsOf(call).flatMap(({ id, kind }) => (kind === 'unknown-outcome' ? id : []));
+  return cardsOf(call).flatMap(({ id, interrupt }) => (interrupt.kind === 'unknown-outcome' ? id : []));
 }
 
 function openCalls(state: State, callId?: string): readonly Call[] {
@@ -134,16 +105,12 @@ class WaitingCard implements PendingCard {
   readonly id: string;
   readonly interrupt: Interrupt;
   readonly tool: string;
-  readonly kind: Interrupt['kind'];
-  readonly payload: Json;
   readonly #call: Call;
 
   constructor(call: Call, interrupt: Interrupt) {
     this.id = interrupt.id;
     this.interrupt = interrupt;
     this.tool = call.name;
-    this.kind = interrupt.kind;
-    this.payload = interrupt.payload;
     this.#call = call;
   }
 
@@ -155,17 +122,7 @@ class WaitingCard implements PendingCard {
 /** The question of a sub-agent, read from its request. */
 function innerCard(call: Call, part: ToolRequestPart): PendingCard {
   const id = interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
-  const { metadata = {} } = part;
-  const kind = kindOn(part);
-  const payload = metadata.interrupt as Json;
-  return {
-    id,
-    part,
-    interrupt: interruptIn({ id, kind, payload }, metadata),
-    tool: part.toolRequest.name,
-    kind,
-    payload,
-  };
+  return { id, part, interrupt: interruptIn(id, part.metadata ?? {}), tool: part.toolRequest.name };
 }
 
 /** The input for the body: as requested, or as the tool's schema reads it. */
@@ -175,7 +132,8 @@ export function willRun({ toolRequest, metadata }: ToolRequestPart): Json {
 
 /** The row of a new question. */
 export function cardRecord(key: string, card: PendingCard, runId: string, agent: string, now: number): NewInterrupt {
-  const { part, tool, kind, interrupt } = card;
+  const { part, tool, interrupt } = card;
+  const { risk = null, labels = [] } = interrupt.shown;
   // The part has everything that is shown: the tool, its input and the payload.
   const shown = { part } as unknown as Json;
   return {
@@ -183,11 +141,11 @@ export function cardRecord(key: string, card: PendingCard, runId: string, agent:
     runId,
     agent,
     tool,
-    kind,
-    risk: interrupt.risk ?? null,
-    labels: interrupt.labels ?? [],
+    kind: interrupt.kind,
+    risk,
+    labels,
     createdAt: now,
-    expiresAt: interrupt.expiresAt ?? null,
+    expiresAt: interrupt.wait?.expiresAt ?? null,
     deciders: decidersOn(card),
     card: shown,
     digest: digestOf(key, shown),
@@ -196,36 +154,8 @@ export function cardRecord(key: string, card: PendingCard, runId: string, agent:
 
 /** The people and roles that a question names now. */
 export function decidersOn({ interrupt, progress }: PendingCard): NewInterrupt['deciders'] {
-  const policies = policiesIn(progress, interrupt) ?? interrupt.policies;
-  return decidersOf(policies, progress?.escalatedTo ?? [], progress?.assignedTo ?? null);
+  return decidersOf(policiesIn(progress, interrupt), progress?.escalatedTo ?? [], progress?.assignedTo ?? null);
 }
-
-/** The kind of a question, from its card. */
-export function kindOn({ metadata }: ToolRequestPart): Interrupt['kind'] {
-  return (metadata?.interruptKind ?? 'interrupt') as Interrupt['kind'];
-}
-
-/** The title of a question, from its card. */
-export function titleOn({ metadata }: ToolRequestPart): string | null {
-  return typeof metadata?.title === 'string' ? metadata.title : null;
-}
-
-/** The reversibility and the previews of a question, from its card. */
-export function classOn({ metadata }: ToolRequestPart): Nullable<'reversibility' | 'preview' | 'earlierPreview'> {
-  const {
-    reversibility = null,
-    preview = null,
-    earlierPreview = null,
-  } = waitOf((metadata ?? {}) as Partial<Interrupt>);
-  return { reversibility, preview, earlierPreview };
-}
-
-/** Which part of a question its notices show, from its card; null for everything. */
-export function noticeOn({ metadata }: ToolRequestPart): 'title-only' | null {
-  return metadata?.notice === 'title-only' ? 'title-only' : null;
-}
-
-type Nullable<Key extends keyof Interrupt> = { readonly [K in Key]-?: NonNullable<Interrupt[K]> | null };
 
 /** Covers the id of the question and everything on its card. */
 export function digestOf(key: string, card: Json): string {

@@ -3,7 +3,8 @@ import type { QuestionProgress } from '../../core/authority/ballots.ts';
 import { dueOn, type Waiting } from '../../core/authority/due.ts';
 import { circlesOf, namesDeciders, type Who } from '../../core/authority/policy.ts';
 import { defined } from '../../core/json.ts';
-import { type Escalation, event, type RunEvent } from '../../core/run/event.ts';
+import type { Escalation } from '../../core/request/interrupt.ts';
+import { event, type RunEvent } from '../../core/run/event.ts';
 import type { State } from '../../core/run/state.ts';
 import type { NewRun } from '../port/store.ts';
 import { type PendingCard, pendingCards } from './card.ts';
@@ -18,7 +19,7 @@ export type Managers = {
 };
 
 export function waitingOn({ interrupt, progress }: PendingCard): Waiting {
-  return { interrupt, escalations: progress?.escalatedTo.length ?? 0 };
+  return { wait: interrupt.wait, escalations: progress?.escalatedTo.length ?? 0 };
 }
 
 export function isEscalationDue(runId: string, state: State, now: number): boolean {
@@ -36,7 +37,7 @@ export async function dueEscalations(
   for (const card of pendingCards(run.id, state).values()) {
     let { progress } = card;
     for (let escalations = progress?.escalatedTo.length ?? 0; ; escalations++) {
-      const due = dueOn({ interrupt: card.interrupt, escalations }, now);
+      const due = dueOn({ wait: card.interrupt.wait, escalations }, now);
       if (due?.do !== 'escalate') break;
       const to = await resolved(due, { ...card, ...(progress && { progress }) }, run.startedBy, people);
       const counts = defined({ policy: due.policy });

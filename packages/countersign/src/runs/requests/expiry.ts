@@ -2,8 +2,8 @@
 
 import { dueOn } from '../../core/authority/due.ts';
 import { deadlineMayApprove } from '../../core/authority/policy.ts';
+import type { Wait } from '../../core/request/interrupt.ts';
 import { matchedOf } from '../../core/run/decide.ts';
-import type { Interrupt } from '../../core/run/event.ts';
 import type { State } from '../../core/run/state.ts';
 import { applyDecisions, DEADLINE } from '../../loop/resume.ts';
 import type { Run } from '../../loop/run.ts';
@@ -33,7 +33,8 @@ export async function fetchTimeIfExpired(
 }
 
 /** The deadline of the question has passed. */
-export function isExpired({ interrupt: { expiresAt } }: PendingCard, now: number): boolean {
+export function isExpired({ interrupt: { wait } }: PendingCard, now: number): boolean {
+  const { expiresAt } = wait ?? {};
   return expiresAt !== undefined && expiresAt <= now;
 }
 
@@ -43,13 +44,13 @@ export function hasExpired(runId: string, state: State, now: number): boolean {
 }
 
 /** What the deadline decides. A question without a call to run is cancelled instead of approved. */
-export function endingOf(card: PendingCard): NonNullable<Interrupt['onExpiry']> {
-  const { interrupt, kind, progress } = card;
-  const { onExpiry = 'reject' } = interrupt;
+export function endingOf(card: PendingCard): NonNullable<Wait['onExpiry']> {
+  const { interrupt, progress } = card;
+  const { onExpiry = 'reject' } = interrupt.wait ?? {};
   if (onExpiry !== 'approve') return onExpiry;
   // No deadline agrees to an edit: it was others who had to.
   if (progress?.edit || !deadlineMayApprove(policiesOn(card))) return 'reject';
-  return kind === 'question' ? 'cancel' : 'approve';
+  return interrupt.kind === 'question' ? 'cancel' : 'approve';
 }
 
 /** Records the decisions of expired questions. */

@@ -1,32 +1,20 @@
+// What a request has collected so far, as it counts.
+
 import { policiesIn } from '../../core/authority/ballots.ts';
-import { ANYONE, type Ballot, type Escalated, isPlain, type Policies, type Vote } from '../../core/authority/policy.ts';
+import { type Ballot, isPlain, type Policies } from '../../core/authority/policy.ts';
 import { type Missing, standingVotes, type Tally, tally } from '../../core/authority/tally.ts';
 import { defined, type Json } from '../../core/json.ts';
+import type { VotingProgress } from '../../core/request/view.ts';
 import { type PendingCard, willRun } from './card.ts';
-
-/** What a question has collected, for people: the votes that count now, and those that are missing. */
-export type VotingProgress = {
-  readonly votes: readonly Vote[];
-  readonly missing: readonly Missing[];
-  readonly escalatedTo: readonly Escalated[];
-  readonly assignedTo: string | null;
-  /** How often it was assigned to a person, and when it was last; absent if it never was. */
-  readonly assignments?: number;
-  readonly assignedAt?: number;
-  /** 1, and one more for each edit that others had to agree to. */
-  readonly round: number;
-  /** The policies that were applied after the request was made. */
-  readonly policies?: Policies;
-};
 
 /** The policies that count for a request: those applied last. */
 export function policiesOn({ progress, interrupt }: Pick<PendingCard, 'progress' | 'interrupt'>): Policies {
-  return policiesIn(progress, interrupt) ?? ANYONE;
+  return policiesIn(progress, interrupt);
 }
 
 export function ballotOf({ progress, interrupt }: Pick<PendingCard, 'progress' | 'interrupt'>): Ballot {
   const { votes = [], escalatedTo = [] } = progress ?? {};
-  return { votes, requesters: interrupt.requesters ?? [], escalatedTo };
+  return { votes, requesters: interrupt.authority.requesters, escalatedTo };
 }
 
 /** Null for an untouched request that anyone may decide. */

@@ -1,8 +1,8 @@
 // What a request says after an edit: every source is asked anew.
 import { UsageError } from '../../core/errors.ts';
 import { defined, type Json } from '../../core/json.ts';
+import { previewsOf, type Reasked } from '../../core/request/interrupt.ts';
 import { shownAgent } from '../../core/run/drill.ts';
-import type { Reasked } from '../../core/run/event.ts';
 import type { State } from '../../core/run/state.ts';
 import { approvalPayload, heldTo } from '../../loop/call/gate.ts';
 import { judgeEdit } from '../../loop/call/judge-edit.ts';
@@ -44,20 +44,19 @@ export async function rejudge(
   const approval = judged.then === 'ask' ? judged.approval : true;
   const options = approval === true ? {} : approval;
   const { interrupt } = card;
-  const { labels, risk, reversibility } = { ...(card.kind === 'approval' ? tool.asks : interrupt), ...options };
-  const isGate = card.kind === 'approval';
-  const preview = interrupt.preview ?? interrupt.earlierPreview;
+  const { shown } = interrupt;
+  const isGate = interrupt.kind === 'approval';
+  const { labels, risk, reversibility } = { ...(isGate ? tool.asks : shown), ...options };
+  const title = await titleOf(tool, call, bound, options.title);
+  const payload = isGate ? approvalPayload(state.mayHaveActed, call, approval) : shown.payload;
+  const before = previewsOf(interrupt)?.preview;
+  const preview = before && (await previewOf(driver, tool, heldTo(call, bound)));
   return {
-    ...defined({
-      title: await titleOf(tool, call, bound, options.title),
-      labels,
-      risk,
-      reversibility,
-      preview: preview && (await previewOf(driver, tool, heldTo(call, bound))),
-      earlierPreview: preview,
-    }),
-    payload: isGate ? approvalPayload(state.mayHaveActed, call, approval) : card.payload,
+    shown: defined({ payload, title, labels, risk, reversibility, notice: shown.notice }),
+    ...(before && { previews: { preview: preview ?? NO_PREVIEW, earlierPreview: before } }),
     // Where nothing asks about the edited input, the people of the request decide as before.
     policies: judged.then === 'ask' ? judged.governed.policies : policiesOn(card),
   };
 }
+
+const NO_PREVIEW = { failed: 'the tool no longer has a preview' };

@@ -7,7 +7,7 @@ import { drillMark } from '../../core/run/drill.ts';
 import { DEADLINE, type PersonDecision } from '../../core/run/event.ts';
 import type { GivenGrant } from '../grants/view.ts';
 import type { InterruptRecord, Store } from '../port/store.ts';
-import { digestOf, kindOn, type PendingCard, willRun } from './card.ts';
+import { digestOf, type PendingCard, willRun } from './card.ts';
 import { type Settlement, saidIn, type Withdrawal } from './decision.ts';
 
 /** The recorded decision; the same for a caller that decides the same again. */
@@ -74,7 +74,13 @@ export async function refuseOutdated(
 export function shows(card: Json, recorded: ToolRequestPart): boolean {
   const { part } = card as unknown as { readonly part: ToolRequestPart };
   const [shown, asked] = [part, recorded].map(
-    (one) => [one.toolRequest, willRun(one), kindOn(one), one.metadata?.interrupt ?? null] as unknown as Json,
+    (one) =>
+      [
+        one.toolRequest,
+        willRun(one),
+        one.metadata?.interruptKind ?? null,
+        one.metadata?.interrupt ?? null,
+      ] as unknown as Json,
   );
   return sameJson(shown, asked);
 }

@@ -1,53 +1,34 @@
 // Runs and questions as callers see them.
 
-import { ANYONE, type Policies } from '../../core/authority/policy.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
+import { interruptIn } from '../../core/messages/interrupt-metadata.ts';
 import { messagesOf, newState } from '../../core/messages/load-messages.ts';
 import { type Message, type ToolRequestPart, textOf } from '../../core/messages/message.ts';
-import { waitOf } from '../../core/messages/turn-messages.ts';
+import { type InterruptView, type VotingProgress, viewOfInterrupt } from '../../core/request/view.ts';
 import { drillMark, isDrill, shownAgent } from '../../core/run/drill.ts';
-import type { Interrupt, InterruptKind, Preview, Reversibility } from '../../core/run/event.ts';
 import { fold, type State } from '../../core/run/state.ts';
 import { readUsage, type Usage } from '../../core/run/usage.ts';
 import type { AskedBy } from '../../loop/tool/definition.ts';
 import { checkChain } from '../port/chain.ts';
 import { forEachInTurns } from '../port/in-turns.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
-import { classOn, digestOf, kindOn, noticeOn, pendingCards, titleOn, willRun } from './card.ts';
+import { digestOf, pendingCards, willRun } from './card.ts';
 import type { Settlement, Withdrawal } from './decision.ts';
-import { unvoted, type VotingProgress } from './progress.ts';
+import { unvoted } from './progress.ts';
 
 /** A question to a person, pending or settled. Pass its `digest` with the decision: one on another card is refused. */
-export type RunInterrupt = Omit<InterruptRecord, 'kind' | 'card' | 'deciders' | 'progress' | 'settlement'> & {
-  readonly kind: InterruptKind;
-  /** The headline of the request, such as `Pay €950 to ACME`; null if its tool gave none. `input` says exactly what would run. */
-  readonly title: string | null;
-  /** The input that would run, with the defaults of the schema. */
-  readonly input: Json;
-  /** What the tool wants the person to see. */
-  readonly payload: Json;
-  /** Whether the effect can be undone, as the tool says; null if it does not say. */
-  readonly reversibility: Reversibility | null;
-  /** What the tool says would happen, or why that could not be computed; null if it has no `preview`. */
-  readonly preview: Preview | null;
-  /** The preview that was approved before, if it has changed since. */
-  readonly earlierPreview: Preview | null;
-  /** `title-only` if its tool keeps the rest out of notices; null if it does not. */
-  readonly notice: 'title-only' | null;
-  /** The request as in the messages; `approve(…)` and the like take it. */
-  readonly part: ToolRequestPart;
-  /** Present on a settled drill: a request that had to be rejected, and could not run. */
-  readonly drill?: true;
-  /** Who must decide. All of them must be satisfied. */
-  readonly policies: Policies;
-  /** Who took part before the request: the starter of the run, the author of the message, and editors. */
-  readonly requesters: readonly string[];
-  /** The votes so far; null for an untouched question without a policy. */
-  readonly progress: VotingProgress | null;
-  /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
-  readonly settlement: Settlement | Withdrawal | null;
-};
+export type RunInterrupt = InterruptView &
+  Pick<InterruptRecord, 'runId' | 'startedBy' | 'agent' | 'createdAt' | 'settledAt'> & {
+    /** The request as in the messages; `approve(…)` and the like take it. */
+    readonly part: ToolRequestPart;
+    /** Present on a settled drill: a request that had to be rejected, and could not run. */
+    readonly drill?: true;
+    /** The votes so far; null for an untouched question without a policy. */
+    readonly progress: VotingProgress | null;
+    /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
+    readonly settlement: Settlement | Withdrawal | null;
+  };
 
 /** A question of this tool. Its input can be spread into an edit. */
 export type RunInterruptOf<Input, Output> = Omit<RunInterrupt, 'input'> &
@@ -136,49 +117,25 @@ export function errorIn({ outcome }: RunRecord): RunView['error'] {
 
 /** Throws if the card was changed after it was recorded. */
 export function interruptView(record: InterruptRecord): RunInterrupt {
-  const { card, deciders: _deciders, progress, settlement, ...rest } = record;
+  const { id, runId, startedBy, agent, tool, kind, createdAt, settledAt, settlement, digest, card } = record;
   const part = isObject(card) ? (card as { readonly part?: unknown }).part : undefined;
-  if (digestOf(record.id, card) !== record.digest || !isRequest(part) || !isShownAs(record, part))
-    throw new UsageError(
-      'outdated-card',
-      { interruptId: record.id },
-      `The card of ${record.id} was changed in the store.`,
-    );
+  const interrupt = isRequest(part) ? interruptIn(id, part.metadata ?? {}) : undefined;
+  // The tool and the kind in the row are those on the card, which the person approves.
+  const isShown = digestOf(id, card) === digest && kind === interrupt?.kind && isRequest(part);
+  if (!isShown || tool !== part.toolRequest.name)
+    throw new UsageError('outdated-card', { interruptId: id }, `The card of ${id} was changed in the store.`);
+  const { policies, requesters } = interrupt.authority;
+  const input = willRun(part);
+  // As this library wrote them; the digest does not cover them. They may be behind the events for a moment, which count.
+  const votes = record.progress as VotingProgress | null;
+  const about = { id, tool, input, createdAt, digest, policies: votes?.policies ?? policies };
   return {
-    ...rest,
-    agent: shownAgent(rest.agent),
-    ...(rest.settledAt !== null && drillMark(rest)),
-    ...votingOn(record, part),
-    kind: kindOn(part),
-    title: titleOn(part),
-    // As this library wrote it; the digest does not cover it.
+    ...viewOfInterrupt(interrupt, about),
+    ...{ runId, startedBy, agent: shownAgent(agent), createdAt, settledAt, part },
+    ...(settledAt !== null && drillMark(record)),
+    progress: votes ?? unvoted(policies, requesters, input),
     settlement: settlement as RunInterrupt['settlement'],
-    part,
-    input: willRun(part),
-    payload: part.metadata?.interrupt as Json,
-    ...classOn(part),
-    notice: noticeOn(part),
   };
-}
-
-/** The policy that counts, and the votes. The store's row may be behind the events for a moment, which count. */
-function votingOn(
-  { progress }: InterruptRecord,
-  part: ToolRequestPart,
-): Pick<RunInterrupt, 'policies' | 'requesters' | 'progress'> {
-  const { policies = ANYONE, requesters = [] } = waitOf((part.metadata ?? {}) as Partial<Interrupt>);
-  // As this library wrote it; the digest does not cover it.
-  const votes = progress as VotingProgress | null;
-  return {
-    policies: votes?.policies ?? policies,
-    requesters,
-    progress: votes ?? unvoted(policies, requesters, willRun(part)),
-  };
-}
-
-/** The tool and the kind in the row are those on the card, which the person approves. */
-function isShownAs({ tool, kind }: InterruptRecord, part: ToolRequestPart): boolean {
-  return tool === part.toolRequest.name && kind === kindOn(part);
 }
 
 function isRequest(part: unknown): part is ToolRequestPart {

@@ -5,8 +5,9 @@ import { circlesOf, isPlain, type Policies, type Vote } from '../../core/authori
 import { type Missing, standingVotes, tally } from '../../core/authority/tally.ts';
 import { UsageError } from '../../core/errors.ts';
 import { defined, type Json, sameJson } from '../../core/json.ts';
+import { type Bound, boundOf, type EditBound, type Reasked } from '../../core/request/interrupt.ts';
 import { mayRun } from '../../core/run/decide.ts';
-import { type EditBound, event, type PersonDecision, type Reasked, type RunEvent } from '../../core/run/event.ts';
+import { event, type PersonDecision, type RunEvent } from '../../core/run/event.ts';
 import type { NewRun } from '../port/store.ts';
 import { digestOf, type PendingCard } from './card.ts';
 import { saidIn } from './decision.ts';
@@ -139,8 +140,8 @@ type Edit = { readonly input: Json; readonly bound?: EditBound };
 /** The edit that a decision makes to the input on the card. An edit that changes nothing is none. */
 function editOn({ card, leaf: { call, decision, said } }: OnCard): Edit | undefined {
   if (!mayRun(said) || said.input === undefined || sameJson(said.input, card.part.toolRequest.input)) return undefined;
-  const { runsWith, readAnew } = call.phase.at === 'waiting' ? call.phase.interrupt : {};
-  const asRecorded = readAnew ? undefined : defined({ runsWith });
+  const shown: Bound = call.phase.at === 'waiting' ? boundOf(call.phase.interrupt) : {};
+  const asRecorded = shown.readAnew ? undefined : shown;
   // An edit back to the recorded input is bound as its first card was.
   const bound = mayRun(decision) && 'input' in decision ? decision.bound : asRecorded;
   return { input: said.input, ...defined({ bound }) };

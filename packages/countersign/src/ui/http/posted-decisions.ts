@@ -1,6 +1,7 @@
 // Turns a post into decisions on the pending questions of its chat.
 import type { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
+import { askedAnswer } from '../../core/request/interrupt.ts';
 import type { PendingCard } from '../../runs/requests/card.ts';
 import type { Problem } from '../picture/card.ts';
 import { toolCallIdAt } from '../picture/ui-message.ts';
@@ -48,7 +49,7 @@ export function canHaveSeen({ messages }: Post, pending: Pending): boolean {
       if (isObject(approval)) shown.add(approval.id);
     }
   for (const [key, card] of pending)
-    if (card.kind === 'unknown-outcome' && posted.has(toolCallIdOf(card)) && !shown.has(key)) return false;
+    if (card.interrupt.kind === 'unknown-outcome' && posted.has(toolCallIdOf(card)) && !shown.has(key)) return false;
   return true;
 }
 
@@ -66,8 +67,9 @@ function toolCallIdOf({ part }: PendingCard): string {
 
 type Read = { readonly decision: PostedDecision['decision'] } | { readonly problem: string };
 
-function readPart(part: PostedPart, { kind, interrupt, part: { metadata } }: PendingCard): Read {
-  const isAnswered = kind === 'question' || interrupt.answerSchema !== undefined;
+function readPart(part: PostedPart, { interrupt, part: { metadata } }: PendingCard): Read {
+  const { kind } = interrupt;
+  const isAnswered = kind === 'question' || askedAnswer(interrupt) !== undefined;
   if ('approvalId' in part) {
     if (!part.approved) {
       const type = kind === 'unknown-outcome' ? 'cancel' : 'reject';

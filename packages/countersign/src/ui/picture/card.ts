@@ -1,9 +1,7 @@
 // The card of a request on the wire to a browser: the data of a `data-interrupt` part.
 
-import type { Policies, Who } from '../../core/authority/policy.ts';
-import type { Missing } from '../../core/authority/tally.ts';
 import type { Json } from '../../core/json.ts';
-import type { Preview, Reversibility } from '../../core/run/event.ts';
+import type { InterruptView, VotingProgress } from '../../core/request/view.ts';
 import type { JsonSchema } from '../../models/model.ts';
 
 /** The decisions that a request accepts. `edit` is an approval with another input. */
@@ -43,56 +41,24 @@ export type CardVote = {
 };
 
 /** What a request has collected so far. */
-export type CardProgress = {
+export type CardProgress = Pick<VotingProgress, 'missing' | 'assignedTo' | 'escalatedTo' | 'round'> & {
   /** The votes that count now. */
   readonly votes: readonly CardVote[];
-  readonly missing: readonly Missing[];
-  readonly assignedTo: string | null;
-  /** The votes of these people count in every group. */
-  readonly escalatedTo: readonly Who[];
-  /** 1, and one more for each edit that others must agree to. Votes before an edit do not count. */
-  readonly round: number;
 };
 
 /** Everything that a person needs to decide, and that the decision is bound to. */
-export type InterruptCard<Tool extends string = string, Input = Json> = {
-  /** The id of the interrupt, which a decision names. */
-  readonly id: string;
+export type InterruptCard<Tool extends string = string, Input = Json> = Omit<
+  InterruptView<Tool, Input>,
+  'answerSchema'
+> & {
   /** The id of its tool part. */
   readonly toolCallId: string;
-  readonly tool: Tool;
-  /** The headline, such as `Pay €950 to ACME`; null if the tool gave none. `input` says exactly what would run. */
-  readonly title: string | null;
-  readonly kind: 'approval' | 'question' | 'interrupt' | 'unknown-outcome' | 'unavailable';
   readonly status: 'pending' | 'decided';
-  /** The input that would run. */
-  readonly input: Input;
-  /** What the tool wants the person to see. */
-  readonly payload: Json;
-  readonly risk: 'low' | 'medium' | 'high' | null;
-  readonly labels: readonly string[];
-  /** Whether the effect can be undone, as the tool says; null if it does not say. */
-  readonly reversibility: Reversibility | null;
-  /** What the tool says would happen, or why that could not be computed; null if it has no `preview`. */
-  readonly preview: Preview | null;
-  /** The preview that was approved before, if it has changed since. */
-  readonly earlierPreview: Preview | null;
-  /** Times are in milliseconds. */
-  readonly createdAt: number | null;
-  readonly expiresAt: number | null;
-  /** The decision that is made automatically at `expiresAt`. */
-  readonly onExpiry: 'reject' | 'cancel' | 'approve' | null;
-  /** Who must decide; null if one decision settles it. */
-  readonly policies: Policies;
-  /** Who took part before the request. With four eyes, they cannot approve it. */
-  readonly requesters: readonly string[];
   /** The votes so far; null for an untouched request without a policy. */
   readonly progress: CardProgress | null;
   readonly allows: readonly Allowed[];
   /** Whether the reader may decide it. The server checks again. */
   readonly mayDecide: boolean;
-  /** The hash of everything shown. A decision with another digest is refused. */
-  readonly digest: string;
   /** For an edit. */
   readonly inputSchema: JsonSchema | null;
   /** For an answer. */

@@ -1,16 +1,16 @@
 // Makes the cards of requests for a browser.
 
-import { ANYONE } from '../../core/authority/policy.ts';
 import { isEdit } from '../../core/authority/tally.ts';
 import { isObject, type Json } from '../../core/json.ts';
-import { waitOf } from '../../core/messages/turn-messages.ts';
-import type { Interrupt } from '../../core/run/event.ts';
+import type { ToolRequestPart } from '../../core/messages/message.ts';
+import type { InterruptKind } from '../../core/request/interrupt.ts';
+import { type InterruptView, type VotingProgress, viewOfInterrupt } from '../../core/request/view.ts';
 import type { Agent } from '../../loop/agent.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import type { JsonSchema } from '../../models/model.ts';
-import { classOn, digestOf, kindOn, type PendingCard, titleOn, willRun } from '../../runs/requests/card.ts';
+import { digestOf, type PendingCard, willRun } from '../../runs/requests/card.ts';
 import type { DecisionInput, Settlement } from '../../runs/requests/decision.ts';
-import type { VotingProgress } from '../../runs/requests/progress.ts';
+import { policiesOn } from '../../runs/requests/progress.ts';
 import type { RunInterrupt } from '../../runs/requests/view.ts';
 import type { Allowed, CardDecision, CardProgress, InterruptCard } from './card.ts';
 import { EDITED } from './card-decision.ts';
@@ -18,49 +18,15 @@ import { toolCallIdAt } from './ui-message.ts';
 
 export type Tools = ReadonlyMap<string, ToolDefinition>;
 
-/** The card of a question, pending or stored: its request says it all. `mayDecide` is false until the policy was asked. */
-export function cardOf(
-  key: string,
-  { part }: Pick<PendingCard, 'part'>,
-  at: number | undefined,
-  tools: Tools,
-): InterruptCard {
-  const { toolRequest, metadata = {} } = part;
-  const wait = waitOf(metadata as Partial<Interrupt>);
-  const { expiresAt, onExpiry = 'reject', risk, labels, policies = ANYONE, requesters = [], answerSchema } = wait;
-  const path = pathOf(metadata.path);
-  const tool = toolAt(tools, path.length)?.get(toolRequest.name);
-  const kind = kindOn(part);
-  const title = titleOn(part);
-  // A body that asks for an answer needs one to continue.
-  const allows = answerSchema ? ALLOWS.question : ALLOWS[kind];
-  const payload = metadata.interrupt as Json;
-  return {
-    id: key,
-    toolCallId: toolCallIdAt(path, toolRequest.ref),
-    tool: toolRequest.name,
-    title,
-    kind,
-    status: 'pending',
-    input: willRun(part),
-    payload: kind === 'approval' ? shownOf(payload, title) : payload,
-    risk: risk ?? null,
-    labels: labels ?? [],
-    ...classOn(part),
-    createdAt: at ?? null,
-    expiresAt: expiresAt ?? null,
-    onExpiry: expiresAt === undefined ? null : onExpiry,
-    policies,
-    requesters,
-    progress: null,
-    allows,
-    mayDecide: false,
-    digest: digestOf(key, { part } as unknown as Json),
-    inputSchema: allows.includes('edit') ? schemaOf(tool?.input) : null,
-    answerSchema: answerSchema ?? (allows.includes('respond') ? schemaOf(tool?.output) : null),
-    decision: null,
-    problems: [],
-  };
+/** The card of a request in a store, and its run. */
+export type StoredCard = InterruptCard & Pick<RunInterrupt, 'runId' | 'agent' | 'startedBy' | 'drill'>;
+
+/** The card of a request that waits in this conversation. */
+export function cardOf(key: string, pending: PendingCard, at: number | undefined, tools: Tools): InterruptCard {
+  const { part, interrupt, tool } = pending;
+  const digest = digestOf(key, { part } as unknown as Json);
+  const about = { id: key, tool, input: willRun(part), createdAt: at ?? null, digest, policies: policiesOn(pending) };
+  return asCard(viewOfInterrupt(interrupt, about), part, tools);
 }
 
 /**
@@ -72,14 +38,35 @@ export function interruptCard(
   agent: Agent | undefined,
   mayDecide: boolean,
   reader?: string,
-): InterruptCard {
-  const tools = agent?.definition.innerTools?.() ?? new Map();
-  const { policies, progress, settlement } = interrupt;
-  const card = { ...cardOf(interrupt.id, interrupt, interrupt.createdAt, tools), policies };
-  if (interrupt.settledAt === null) return { ...card, progress: progressOf(progress, reader), mayDecide };
+): StoredCard {
+  const { part, progress, settlement, settledAt, ...view } = interrupt;
+  const card = { ...view, ...asCard(view, part, agent?.definition.innerTools?.() ?? new Map()) };
+  if (settledAt === null) return { ...card, progress: progressOf(progress, reader), mayDecide };
   const votes = settlement && 'votes' in settlement ? settlement.votes : undefined;
   const counted = progress && { ...progress, votes: votes ?? progress.votes, missing: [] };
   return { ...card, status: 'decided', decision: settledDecision(interrupt), progress: progressOf(counted, reader) };
+}
+
+/** The card of a request that waits. `mayDecide` is false until the policy was asked. */
+function asCard(view: InterruptView, { toolRequest, metadata }: ToolRequestPart, tools: Tools): InterruptCard {
+  const { kind, title, payload, answerSchema } = view;
+  const path = pathOf(metadata?.path);
+  const tool = toolAt(tools, path.length)?.get(toolRequest.name);
+  // A body that asks for an answer needs one to continue.
+  const allows = answerSchema ? ALLOWS.question : ALLOWS[kind];
+  return {
+    ...view,
+    toolCallId: toolCallIdAt(path, toolRequest.ref),
+    status: 'pending',
+    payload: kind === 'approval' ? shownOf(payload, title) : payload,
+    progress: null,
+    allows,
+    mayDecide: false,
+    inputSchema: allows.includes('edit') ? schemaOf(tool?.input) : null,
+    answerSchema: answerSchema ?? (allows.includes('respond') ? schemaOf(tool?.output) : null),
+    decision: null,
+    problems: [],
+  };
 }
 
 /** What the votes say to a person. Signatures and digests stay in the record. */
@@ -174,7 +161,7 @@ function schemaOf(schema: ToolDefinition['input'] | undefined): JsonSchema | nul
   }
 }
 
-export const ALLOWS: Readonly<Record<Interrupt['kind'], readonly Allowed[]>> = {
+export const ALLOWS: Readonly<Record<InterruptKind, readonly Allowed[]>> = {
   approval: ['approve', 'edit', 'reject'],
   unavailable: ['approve', 'edit', 'reject'],
   question: ['respond', 'reject'],

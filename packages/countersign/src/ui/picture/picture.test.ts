@@ -17,10 +17,11 @@ test('a turn with many questions builds each card a few times, not once per even
     const interrupt = {
       id: callId,
       kind: 'approval' as const,
-      policies: ANYONE,
-      get payload() {
+      authority: { policies: ANYONE, requesters: [] },
+      bound: {},
+      get shown() {
         looks += 1;
-        return true;
+        return { payload: true };
       },
     };
     picture.apply(event({ type: 'call-interrupted', callId, interrupt }));

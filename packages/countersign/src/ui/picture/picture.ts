@@ -227,7 +227,7 @@ export class Picture {
     this.#unchecked.set(key, call);
     const { callId } = pending.part.metadata ?? {};
     if (typeof callId === 'string') this.#toolCallIds.set(callId, toolCallId);
-    const isQuestion = pending.kind === 'question';
+    const isQuestion = card.kind === 'question';
     this.#transcript.change(call, {
       input,
       status: { state: isQuestion ? 'question' : 'asked' },

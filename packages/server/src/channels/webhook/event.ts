@@ -33,9 +33,7 @@ const MOST_CHARACTERS = 256_000;
 function contentOf({ card }: Notice): Pick<Data, 'request' | 'decision'> | undefined {
   if (!card) return undefined;
   const shown = interruptCard(card, undefined, false);
-  const { mayDecide, inputSchema, answerSchema, problems, decision, ...rest } = shown;
-  const { runId, agent, startedBy, drill } = card;
-  const request = { ...rest, runId, agent, startedBy, ...(drill && { drill }) };
+  const { mayDecide, inputSchema, answerSchema, problems, decision, ...request } = shown;
   // What is shown is read-only, and the schema makes lists that can change.
   return { request: request as unknown as Data['request'], decision };
 }

@@ -52,17 +52,10 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     const assignees = await assigneesOf(runs.notes, pending);
     return interrupts.map((interrupt) => cardOf(interrupt, assignees.get(interrupt.id) ?? null));
   };
-  const cardOf = (interrupt: RunInterrupt, assignee: Card['assignee']): Card => {
-    const { runId, agent, startedBy, drill } = interrupt;
-    return {
-      ...interruptCard(interrupt, ai.agents.get(agent), true, person),
-      runId,
-      agent,
-      startedBy,
-      assignee,
-      ...(drill && { drill }),
-    };
-  };
+  const cardOf = (interrupt: RunInterrupt, assignee: Card['assignee']): Card => ({
+    ...interruptCard(interrupt, ai.agents.get(interrupt.agent), true, person),
+    assignee,
+  });
   const decide: Backend['decide'] = async (interruptId, decision, options = {}) => {
     const interrupt = await runs.interrupt(interruptId);
     if (channel === 'mcp') refuseOwnRequests(interrupt, { id: person, scopes: ['read', 'decide'] }, mcp);

@@ -38,10 +38,9 @@ test('a request and its decision lead with the title', () => {
   const interrupt = {
     id: 'a',
     kind: 'approval',
-    payload: { message: 'Sure?' },
-    title: 'Pay €950 to ACME',
-    risk: 'high',
-    policies: [{}],
+    shown: { payload: { message: 'Sure?' }, title: 'Pay €950 to ACME', risk: 'high' },
+    authority: { policies: [{}], requesters: [] },
+    bound: {},
   };
   const events = [
     replied('a', 'pay'),

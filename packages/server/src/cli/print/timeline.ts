@@ -147,14 +147,15 @@ const textOf = (content: readonly Part[]): string =>
 
 /** As in `Pay €950 to ACME (pay)`. */
 function asked({ call, interrupt }: Extract<TimelineEntry, { type: 'wait-ended' }>): string {
-  const { title } = interrupt?.kind === 'inside' ? {} : (interrupt ?? {});
+  const title = interrupt?.kind === 'inside' ? undefined : interrupt?.shown.title;
   const tool = visibleLine(call.name);
   return title === undefined ? tool : `${visibleLine(title)} (${tool})`;
 }
 
 function asks(interrupt: Asked): string {
   if (interrupt.kind === 'inside') return KINDS.inside;
-  const { title, kind, payload, risk, expiresAt } = interrupt;
+  const { kind, wait: { expiresAt } = {} } = interrupt;
+  const { title, payload, risk } = interrupt.shown;
   const message = (payload as { readonly message?: unknown } | null)?.message;
   const until = expiresAt && `until ${new Date(expiresAt).toISOString()}`;
   const words = [title && visibleLine(title), KINDS[kind], risk && `${risk} risk`, until].filter(Boolean).join(', ');

@@ -1,0 +1,165 @@
+// The request: what a call asks people. One shape, a union by kind; messages, cards and views are made from it.
+
+import type { Policies, Who } from '../authority/policy.ts';
+import { defined, type Json, type JsonObject } from '../json.ts';
+
+/** A question to people. Times are in milliseconds. */
+export type Interrupt =
+  /** The call itself is the question. Nothing runs. */
+  | (Asked & { readonly kind: 'question'; readonly wait?: Wait })
+  /** The tool's body asks. */
+  | (Asked & Runs & { readonly kind: 'interrupt'; readonly wait?: Wait; readonly answer?: Answer })
+  /** The gate asks before the body. */
+  | (Asked & Runs & { readonly kind: 'approval'; readonly wait?: Wait; readonly previews?: Previews })
+  /**
+   * `unknown-outcome`: the body was started and its outcome is unknown. `unavailable`: a person approved the call, but its tool is
+   * missing or no longer takes its input. No deadline can decide either: only a person knows.
+   */
+  | (Asked &
+      Runs & {
+        readonly kind: 'unknown-outcome' | 'unavailable';
+        readonly wait?: WaitForPerson;
+        readonly previews?: Previews;
+      });
+
+export type InterruptKind = Interrupt['kind'];
+
+export const KINDS: readonly InterruptKind[] = ['question', 'interrupt', 'approval', 'unknown-outcome', 'unavailable'];
+
+/** What every question has. */
+type Asked = {
+  /** Unique; a second question of the same call has another id. */
+  readonly id: string;
+  readonly shown: Shown;
+  readonly authority: Authority;
+};
+
+/** What a person reads, besides the tool and its input. */
+export type Shown = {
+  /** What the asker wants shown; `true` if nothing was given. */
+  readonly payload: Json;
+  /** One line for people that says what would happen. The input says exactly what. */
+  readonly title?: string;
+  readonly labels?: readonly string[];
+  readonly risk?: 'low' | 'medium' | 'high';
+  readonly reversibility?: Reversibility;
+  /** Mail, chat messages and the like show only the title. */
+  readonly notice?: 'title-only';
+};
+
+/** Who decides. */
+export type Authority = {
+  /** All of them must be satisfied. */
+  readonly policies: Policies;
+  /** Who took part before: the starter of the run, the author of the message that led to the call, and earlier editors. */
+  readonly requesters: readonly string[];
+};
+
+/** What happens while nobody decides. */
+export type Wait = {
+  /** When the question expires, `onExpiry` is the decision; `reject` by default. */
+  readonly expiresAt?: number;
+  readonly onExpiry?: 'reject' | 'cancel' | 'approve';
+  readonly reminders?: readonly number[];
+  readonly escalate?: readonly Escalation[];
+};
+
+type WaitForPerson = Pick<Wait, 'reminders' | 'escalate'> & { readonly expiresAt?: never; readonly onExpiry?: never };
+
+export const ENDINGS: readonly NonNullable<Wait['onExpiry']>[] = ['reject', 'cancel', 'approve'];
+
+/**
+ * From then on, these people may decide too. `manager`: the managers of those who could decide before. `policy`: the place of the
+ * policy for which they count; every policy if absent.
+ */
+export type Escalation = { readonly at: number; readonly to: Who | 'manager'; readonly policy?: number };
+
+/** The call runs if it is approved. */
+type Runs = { readonly bound: Bound };
+
+/**
+ * The input that an approved call runs with. `runsWith`: the input as the tool's schema parsed it, if that differs. `readAnew`: the
+ * schema rejects its own output, so the input is parsed again when the call runs. Neither: the input itself.
+ */
+export type Bound =
+  | { readonly runsWith?: Json; readonly readAnew?: never }
+  | { readonly readAnew: true; readonly runsWith?: never };
+
+/** The edited input as the tool's schema parsed it when it was decided, if that differs. */
+export type EditBound = { readonly runsWith?: Json };
+
+/** Whether the effect of a call can be undone, as its tool says. */
+export type Reversibility = 'read-only' | 'reversible' | 'irreversible';
+
+/** What a tool says would happen; `failed` says why that could not be computed. */
+export type Preview = { readonly value: Json } | { readonly failed: string };
+
+export type Previews = {
+  /** What would happen if the call ran, as its tool computed it when it asked. */
+  readonly preview: Preview;
+  /** The preview that was approved before. It has changed since, so the call asks again. */
+  readonly earlierPreview?: Preview;
+};
+
+/** The body continues with the answer. */
+export type Answer = {
+  readonly answerSchema: JsonObject;
+  /** The body also continues if a person rejects its question. */
+  readonly onReject?: 'resume';
+};
+
+/** What a question shows and asks for after an edit, as the gate says of the edited input. */
+export type Reasked = {
+  readonly shown: Shown;
+  readonly policies: Policies;
+  readonly previews?: Previews;
+};
+
+/** Everything that a question may have. */
+type Parts = Asked & {
+  readonly bound: Bound;
+  readonly wait?: Wait | undefined;
+  readonly previews?: Previews | undefined;
+  readonly answer?: Answer | undefined;
+};
+
+/** A question of this kind, with those of the parts that the kind has. */
+export function interruptOf(kind: InterruptKind, { id, shown, authority, bound, ...parts }: Parts): Interrupt {
+  const asked = { id, shown, authority };
+  const { answer, previews } = parts;
+  const wait = parts.wait && Object.keys(parts.wait).length > 0 ? parts.wait : undefined;
+  switch (kind) {
+    case 'question':
+      return { ...asked, kind, ...defined({ wait }) };
+    case 'interrupt':
+      return { ...asked, kind, bound, ...defined({ wait, answer }) };
+    case 'approval':
+      return { ...asked, kind, bound, ...defined({ wait, previews }) };
+    case 'unknown-outcome':
+    case 'unavailable': {
+      const { reminders, escalate } = wait ?? {};
+      const waits = reminders || escalate ? { wait: defined({ reminders, escalate }) } : {};
+      return { ...asked, kind, bound, ...waits, ...defined({ previews }) };
+    }
+  }
+}
+
+/** The question as the gate asks it again about an edited input. */
+export function reasked(interrupt: Interrupt, { shown, policies, previews }: Reasked, bound: Bound): Interrupt {
+  const authority = { ...interrupt.authority, policies };
+  return interruptOf(interrupt.kind, { ...interrupt, shown, authority, bound, previews });
+}
+
+/** What an approval binds the call to. A question has nothing to run, and one of a caller has shown no input. */
+export function boundOf(interrupt: Interrupt): Bound {
+  return interrupt.kind === 'question' ? { readAnew: true } : interrupt.bound;
+}
+
+export function previewsOf(interrupt: Interrupt): Previews | undefined {
+  return 'previews' in interrupt ? interrupt.previews : undefined;
+}
+
+/** The answer that a body asks for; undefined if it does not. */
+export function askedAnswer(interrupt: Interrupt | undefined): Answer | undefined {
+  return interrupt?.kind === 'interrupt' ? interrupt.answer : undefined;
+}

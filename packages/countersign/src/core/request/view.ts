@@ -1,0 +1,101 @@
+// A request as people and programs see it: in lists, on cards, in notices and on the wire. Null stands for what it does not have.
+
+import type { Escalated, Policies, Vote } from '../authority/policy.ts';
+import type { Missing } from '../authority/tally.ts';
+import type { Json, JsonObject } from '../json.ts';
+import {
+  askedAnswer,
+  type Escalation,
+  type Interrupt,
+  type InterruptKind,
+  type Preview,
+  previewsOf,
+  type Shown,
+  type Wait,
+} from './interrupt.ts';
+
+/** A request, pending or settled. Times are in milliseconds. */
+export type InterruptView<Tool extends string = string, Input = Json> = {
+  /** The id that a decision names. */
+  readonly id: string;
+  readonly tool: Tool;
+  readonly kind: InterruptKind;
+  /** The headline of the request, such as `Pay €950 to ACME`; null if its tool gave none. `input` says exactly what would run. */
+  readonly title: string | null;
+  /** The input that would run, with the defaults of the schema. */
+  readonly input: Input;
+  /** What the tool wants the person to see. */
+  readonly payload: Json;
+  readonly risk: NonNullable<Shown['risk']> | null;
+  readonly labels: readonly string[];
+  /** Whether the effect can be undone, as the tool says; null if it does not say. */
+  readonly reversibility: NonNullable<Shown['reversibility']> | null;
+  /** What the tool says would happen, or why that could not be computed; null if it has no `preview`. */
+  readonly preview: Preview | null;
+  /** The preview that was approved before, if it has changed since. */
+  readonly earlierPreview: Preview | null;
+  /** `title-only` if its tool keeps the rest out of notices; null if it does not. */
+  readonly notice: 'title-only' | null;
+  readonly createdAt: number | null;
+  readonly expiresAt: number | null;
+  /** The decision that is made automatically at `expiresAt`. */
+  readonly onExpiry: NonNullable<Wait['onExpiry']> | null;
+  /** When people are reminded. */
+  readonly reminders: readonly number[];
+  /** When more people may decide. */
+  readonly escalate: readonly Escalation[];
+  /** Who must decide. All of them must be satisfied. */
+  readonly policies: Policies;
+  /** Who took part before the request: the starter of the run, the author of the message, and editors. */
+  readonly requesters: readonly string[];
+  /** JSON Schema of the answer; null if nothing is asked for, or any JSON is accepted. */
+  readonly answerSchema: JsonObject | null;
+  /** The hash of everything shown. A decision with another digest is refused. */
+  readonly digest: string;
+};
+
+/** What a request has collected: the votes that count now, and those that are missing. */
+export type VotingProgress = {
+  readonly votes: readonly Vote[];
+  readonly missing: readonly Missing[];
+  readonly escalatedTo: readonly Escalated[];
+  readonly assignedTo: string | null;
+  /** How often it was assigned to a person, and when it was last; absent if it never was. */
+  readonly assignments?: number;
+  readonly assignedAt?: number;
+  /** 1, and one more for each edit that others had to agree to. */
+  readonly round: number;
+  /** The policies that were applied after the request was made. */
+  readonly policies?: Policies;
+};
+
+type About = Pick<InterruptView, 'id' | 'tool' | 'input' | 'createdAt' | 'digest' | 'policies'>;
+
+/** `policies`: those that count now. */
+export function viewOfInterrupt(interrupt: Interrupt, about: About): InterruptView {
+  const { kind, shown, wait, authority } = interrupt;
+  return {
+    ...NOTHING,
+    ...about,
+    kind,
+    ...shown,
+    ...wait,
+    onExpiry: wait?.expiresAt === undefined ? null : (wait.onExpiry ?? 'reject'),
+    requesters: authority.requesters,
+    ...previewsOf(interrupt),
+    answerSchema: askedAnswer(interrupt)?.answerSchema ?? null,
+  };
+}
+
+const NOTHING = {
+  title: null,
+  risk: null,
+  labels: [],
+  reversibility: null,
+  notice: null,
+  preview: null,
+  earlierPreview: null,
+  expiresAt: null,
+  reminders: [],
+  escalate: [],
+} as const;
