@@ -2,7 +2,6 @@
 
 import { expect, test } from 'vitest';
 import { ANYONE } from '../../src/core/authority/policy.ts';
-import type { Json } from '../../src/core/json.ts';
 import { interruptIn } from '../../src/core/messages/interrupt-metadata.ts';
 import { event, type RunEvent } from '../../src/core/run/event.ts';
 import { fold, type State } from '../../src/core/run/state.ts';
