@@ -1,6 +1,6 @@
 // The JSON of the server, as its client types it.
 import type { ApprovalCardProps } from '@countersign/react';
-import type { DecideResult, Insights, Interrupt, Run } from '@countersign/server/client';
+import type { DecideResult, Insights, Run } from '@countersign/server/client';
 
 export type {
   AgentInfo,
@@ -10,9 +10,11 @@ export type {
   DecisionOutcome,
   Insights,
   Interrupt,
+  InterruptWithMessages,
   Me,
   Page,
   Run,
+  RunEvent,
   RunSummary,
   Stats,
 } from '@countersign/server/client';
@@ -23,12 +25,6 @@ export type Risk = NonNullable<Card['risk']>;
 export type RunStatus = Run['status'];
 export type Message = Run['messages'][number];
 export type Part = Message['content'][number];
-export type InterruptWithMessages = Interrupt & { readonly messages: readonly Message[] };
-
-/** A fact of a run. What else it says depends on its type. */
-export type RunEvent = { readonly seq: number; readonly at?: number; readonly type: string } & {
-  readonly [key: string]: unknown;
-};
 
 /** How requests ended, and how long they took. */
 export type Figures = Insights['total'];

@@ -8,7 +8,8 @@ import { shortCount, tokensText } from './tokens.tsx';
 let seq = 0;
 const authority = { policies: [{}], requesters: [] };
 const interrupt = { id: 'run:1', kind: 'approval', shown: { payload: true }, authority, bound: {} };
-const at = (time: number, type: string, said: object = {}): RunEvent => ({ v: 1, seq: ++seq, at: time, type, ...said });
+const at = (time: number, type: string, said: object = {}) =>
+  ({ v: 1, seq: ++seq, at: time, type, ...said }) as RunEvent;
 const callsOf = (timeline: Timeline | undefined) => timeline?.steps.filter(({ is }) => is === 'call') ?? [];
 const replied = (time: number, calls: Readonly<Record<string, string>>) =>
   at(time, 'model-replied', {
@@ -115,7 +116,7 @@ test('a decision carries its reason and its note', () => {
 
 test('events of a later version are no trouble, and without times there is no picture', () => {
   expect(timelineOf([at(0, 'user-spoke'), at(5, 'something-new', { callId: 'call_x' })])?.to).toBe(5);
-  expect(timelineOf([{ seq: 1, type: 'user-spoke' }])).toBeUndefined();
+  expect(timelineOf([{ seq: 1, type: 'user-spoke' } as RunEvent])).toBeUndefined();
   expect(timelineOf([])).toBeUndefined();
 });
 
@@ -163,7 +164,7 @@ test('the calls of a conversation inside a call have steps of their own', () => 
 test('a turn has its tokens, and a call those of the sub-agent in it', () => {
   const tokens = (count: number) => ({ inputTokens: count, outputTokens: 1, totalTokens: count + 1 });
   const timeline = timelineOf([
-    { ...replied(0, { a: 'clerk' }), usage: tokens(10) },
+    { ...replied(0, { a: 'clerk' }), usage: tokens(10) } as RunEvent,
     at(1, 'call-started', { callId: 'call_a', inside: true }),
     at(2, 'call-went-on', { callId: 'call_a', inside: [{ ...replied(2, { b: 'pay' }), usage: tokens(20) }] }),
     at(3, 'call-went-on', { callId: 'call_a', inside: [{ ...replied(3, {}), usage: tokens(30) }] }),

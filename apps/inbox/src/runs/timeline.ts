@@ -1,11 +1,5 @@
 // The timeline as steps: what the user said, each turn of the model, each call, and how the run ended.
-import {
-  addUsage,
-  timelineOf as entriesOf,
-  type TimedEvent,
-  type TimelineEntry,
-  type Usage,
-} from 'countersign/request';
+import { addUsage, timelineOf as entriesOf, type TimelineEntry, type Usage } from 'countersign/request';
 import type { RunEvent } from '../api/wire.ts';
 
 /** A step with a duration. `to` is null until it ends. */
@@ -90,7 +84,7 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
     turns += 1;
     return add('turn', `Turn ${turns}`);
   }
-  for (const entry of entriesOf(timed as unknown as readonly TimedEvent[])) {
+  for (const entry of entriesOf(timed)) {
     const event = timed[entry.seq - 1] as RunEvent;
     const row = rowOf(entry);
     if (row) {
@@ -178,7 +172,7 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
       mark('said', `Policy ${entry.policies.flatMap(({ name }) => name ?? []).join(' + ')} applied again`);
       break;
     case 'step-done':
-      row.facts.push({ name: `Step ${entry.step}`, value: event.output ?? 'done' });
+      row.facts.push({ name: `Step ${entry.step}`, value: event.type === 'step-done' ? event.output : 'done' });
       break;
     case 'call-granted':
       mark('said', 'Allowed by a grant');

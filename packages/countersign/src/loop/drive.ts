@@ -38,17 +38,10 @@ export async function drive(run: Run, driver: Driver): Promise<void> {
 }
 
 async function callModel(run: Run, driver: Driver): Promise<void> {
-  const { model, specs, toolChoice, config, outputSchema, emit } = driver;
+  const { model, emit } = driver;
   const index = run.replies;
   const { signal, answered } = untilGivenUp(driver);
-  const request = {
-    messages: run.state.history.toArray(),
-    tools: specs,
-    toolChoice,
-    config,
-    ...(outputSchema && { outputSchema }),
-    ...(signal && { signal }),
-  };
+  const request = { ...driver.request, messages: run.state.history.toArray(), ...(signal && { signal }) };
   let reply: ModelReply;
   try {
     reply = await untilAborted(model.reply(request, emit && ((chunk) => emit(modelChunk(chunk, index)))), signal);

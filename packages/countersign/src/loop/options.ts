@@ -157,11 +157,13 @@ export function prepareDriver(
   const { config, abortSignal, onChunk, onEvent } = options;
   return {
     model: settings.retry ? withRetries(model, settings.retry, settings.sleep, settings.random) : model,
+    request: {
+      tools: [...tools.values()].map((tool) => tool.spec()),
+      toolChoice: toolChoiceOf(options, tools, unknown),
+      config: config ?? {},
+      ...(schema && { outputSchema: schema.json() }),
+    },
     tools,
-    specs: [...tools.values()].map((tool) => tool.spec()),
-    toolChoice: toolChoiceOf(options, tools, unknown),
-    config: config ?? {},
-    ...(schema && { outputSchema: schema.json() }),
     context: options.context ?? settings.context ?? {},
     limits: {
       maxTurns: options.maxTurns ?? settings.maxTurns,

@@ -7,7 +7,7 @@ import { event, type HostStart, type RunEvent, usageIn } from '../core/run/event
 import type { Limits } from '../core/run/next.ts';
 import { fold, type State } from '../core/run/state.ts';
 import { addUsage, type Usage } from '../core/run/usage.ts';
-import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec } from '../models/model.ts';
+import type { Model, ModelRequest } from '../models/model.ts';
 import type { Asker, RunGrants, SubAgentRecord, Worker } from './sink.ts';
 import { type Chunk, eventChunks } from './stream/chunk.ts';
 import type { Context, ToolContext, ToolDefinition } from './tool/definition.ts';
@@ -25,11 +25,9 @@ export type Caller = {
 
 export type Driver = {
   readonly model: Model;
+  /** What each request to the model says, besides the messages. */
+  readonly request: Omit<ModelRequest, 'messages' | 'signal'>;
   readonly tools: ReadonlyMap<string, ToolDefinition>;
-  readonly specs: readonly ToolSpec[];
-  readonly toolChoice: ToolChoice;
-  readonly config: ModelConfig;
-  readonly outputSchema?: JsonSchema;
   readonly context: Context;
   readonly limits: Limits;
   readonly signal?: AbortSignal;

@@ -97,9 +97,7 @@ async function recordRun(world: World): Promise<readonly { event: RunEvent; effe
   const driver = {
     model: script(),
     tools,
-    specs: [],
-    toolChoice: 'auto' as const,
-    config: {},
+    request: { tools: [], toolChoice: 'auto' as const, config: {} },
     context: {},
     limits: { maxTurns: 20 },
     newId: (() => {

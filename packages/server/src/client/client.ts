@@ -1,6 +1,5 @@
 // The API as typed functions.
 import type { z } from '@hono/zod-openapi';
-import type { Message } from 'countersign';
 import type { StoredEvent } from 'countersign/store';
 import type { Insights } from '../insights/settled-requests.ts';
 import type { Absence, AbsentShape, MyAbsence } from '../schemas/absence.ts';
@@ -9,7 +8,7 @@ import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
 import type { GateAnswer, GateAskShape, GateGranted, GateReportShape, GateStartShape } from '../schemas/gate.ts';
 import type { Grant, GrantInDetail, GrantQueryShape, SimulatedShape, SimulateShape } from '../schemas/grant.ts';
 import type { InsightsQueryShape } from '../schemas/insights.ts';
-import type { Interrupt, InterruptQueryShape } from '../schemas/interrupt.ts';
+import type { Interrupt, InterruptQueryShape, InterruptWithMessages } from '../schemas/interrupt.ts';
 import type {
   ChannelStatus,
   DeadLetter,
@@ -148,7 +147,7 @@ export type Client = {
   };
   readonly interrupts: {
     list(filters?: InterruptFilters, options?: Waiting): Promise<Page<Interrupt>>;
-    get(interruptId: string, options?: Waiting): Promise<Interrupt & { readonly messages: readonly Message[] }>;
+    get(interruptId: string, options?: Waiting): Promise<InterruptWithMessages>;
     decide(interruptId: string, decide: Decide, options?: Once): Promise<DecideResult>;
     /**
      * Decides any number of requests, each for itself, and returns the outcome of each, in their order. They are sent 50 at a

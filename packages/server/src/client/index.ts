@@ -5,7 +5,7 @@ export type { Absence, MyAbsence } from '../schemas/absence.ts';
 export type { DecisionOutcome } from '../schemas/decisions.ts';
 export type { GateAnswer, GateGranted } from '../schemas/gate.ts';
 export type { Grant, GrantInDetail } from '../schemas/grant.ts';
-export type { Assignee, Interrupt } from '../schemas/interrupt.ts';
+export type { Assignee, Interrupt, InterruptWithMessages } from '../schemas/interrupt.ts';
 export type { ChannelStatus, DeadLetter, Delivery, MyNotices } from '../schemas/notices.ts';
 export type { AgentInfo, Me } from '../schemas/person.ts';
 export type { ApiProblem } from '../schemas/problem.ts';

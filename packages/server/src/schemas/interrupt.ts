@@ -1,5 +1,6 @@
 // Schemas of requests to people.
 import { z } from '@hono/zod-openapi';
+import type { Message } from 'countersign';
 import type { CardDecision, CardProgress, CardVote, StoredCard } from 'countersign/ui';
 import { MessageShape } from './message.ts';
 import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
@@ -149,6 +150,9 @@ export const InterruptWithMessagesShape = InterruptShape.extend({
 
 /** A request as the API returns it: its card, and its assignee. */
 export type Interrupt = StoredCard & { readonly assignee: Assignee | null };
+
+/** A request with the conversation so far. */
+export type InterruptWithMessages = Interrupt & { readonly messages: readonly Message[] };
 
 export const interruptIdShape = z
   .string()

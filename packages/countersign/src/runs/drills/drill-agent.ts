@@ -18,8 +18,9 @@ export function drillPort(real: AgentPort): AgentPort {
     name: drillAgent(real.name),
     limits: real.limits,
     driver: (context) => {
-      const { config: _config, outputSchema: _schema, signal: _signal, ...driver } = real.driver(context);
-      return { ...driver, model: SILENT_MODEL, tools: tools(), specs: [], toolChoice: 'none', config: {} };
+      const { signal: _signal, ...driver } = real.driver(context);
+      const request = { tools: [], toolChoice: 'none', config: {} } as const;
+      return { ...driver, model: SILENT_MODEL, request, tools: tools() };
     },
     tools,
     defined: tools,
