@@ -3,9 +3,10 @@
 
 import { voteRights } from '../../core/authority/may-decide.ts';
 import { UsageError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { defined, isObject, type Json } from '../../core/json.ts';
 import { loadMessages } from '../../core/messages/load-messages.ts';
 import type { Message } from '../../core/messages/message.ts';
+import type { PersonDecision } from '../../core/run/event.ts';
 import { addressOf, Decisions, type Given } from '../../core/run/made.ts';
 import { pendingCards } from '../../runs/requests/card.ts';
 import { decisionFrom } from '../../runs/requests/decision.ts';
@@ -69,7 +70,11 @@ async function decide(chat: SealedChat, post: Post, { history, last }: Proven): 
     }
     const where = `resume[${made.length}]`;
     const { part } = question;
-    const signed = decisionFrom(decision, { by: chat.person.id, channel: 'chat', ...(note !== undefined && { note }) });
+    const signed = readDecision(decision, { by: chat.person.id, channel: 'chat', ...defined({ note }) });
+    if (signed instanceof UsageError) {
+      problems.set(interruptId, problemsOf(signed));
+      continue;
+    }
     keys.set(where, interruptId);
     made.push({ where, on: addressOf(part), decision: signed, shown: part.toolRequest.input as Json });
   }
@@ -80,6 +85,16 @@ async function decide(chat: SealedChat, post: Post, { history, last }: Proven): 
     if (!rights?.mayVote || chat.person.mayDecide === false) throw notAllowed(chat.person, id);
   }
   return { resume: new Decisions(made), keys, problems };
+}
+
+/** The error belongs to the card, so that the person can correct the decision. */
+function readDecision(...given: Parameters<typeof decisionFrom>): PersonDecision | UsageError {
+  try {
+    return decisionFrom(...given);
+  } catch (error) {
+    if (error instanceof UsageError) return error;
+    throw error;
+  }
 }
 
 async function* streamSealed(
