@@ -4,7 +4,7 @@ import type { Who } from '../authority/policy.ts';
 import type { Json } from '../json.ts';
 import type { ToolRequestPart } from '../messages/message.ts';
 import { waitOf } from '../messages/turn-messages.ts';
-import { DEADLINE, type Interrupt } from '../run/event.ts';
+import { DEADLINE, type Escalation, type Interrupt } from '../run/event.ts';
 
 /**
  * What people are told about a request. `opened`: it waits for them. `doubt`: it asks about a call whose outcome is unknown.
@@ -37,6 +37,7 @@ export type NoticedQuestion = {
   readonly settledAt: number | null;
   readonly progress: {
     readonly escalatedTo: readonly Who[];
+    readonly escalate?: readonly Escalation[];
     readonly assignedTo: string | null;
     readonly assignments?: number;
     readonly assignedAt?: number;
@@ -64,7 +65,7 @@ function notice(type: NoticeType, at: number, key: string, number = 0): Question
 
 /** The record does not say when they happened, only when they were due. */
 function escalations(question: NoticedQuestion): readonly QuestionNotice[] {
-  const { escalate = [] } = timesOf(question);
+  const { escalate = timesOf(question).escalate ?? [] } = question.progress ?? {};
   const count = question.progress?.escalatedTo.length ?? 0;
   return escalate.slice(0, count).flatMap(({ at }, index) => {
     return isOfThisRound(question, at) ? notice('escalated', at, `escalated-${index + 1}`, index + 1) : [];

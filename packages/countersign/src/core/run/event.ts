@@ -113,7 +113,10 @@ type Edited = {
 export type Reasked = Pick<
   Interrupt,
   'title' | 'payload' | 'labels' | 'risk' | 'reversibility' | 'preview' | 'earlierPreview' | 'policies'
->;
+> & {
+  /** With other policies than before: their escalations. Those of the earlier policies admit nobody to these. */
+  readonly escalate?: readonly Escalation[];
+};
 
 /** A person's answer to one interrupt. `input` is present if they edited it. */
 export type Decision = Signed &
@@ -260,6 +263,8 @@ type BallotFact =
       readonly type: 'policy-applied';
       readonly interruptId: string;
       readonly policies: Policies;
+      /** The escalations of these policies, in place of those of the policies before. */
+      readonly escalate: readonly Escalation[];
       readonly by: string | null;
     };
 

@@ -18,7 +18,9 @@ export type Managers = {
 };
 
 export function waitingOn({ interrupt, progress }: PendingCard): Waiting {
-  return { interrupt, escalations: progress?.escalatedTo.length ?? 0 };
+  const { escalate = interrupt.escalate } = progress ?? {};
+  const waits = { ...interrupt, ...defined({ escalate }) };
+  return { interrupt: waits, escalations: progress?.escalatedTo.length ?? 0 };
 }
 
 export function isEscalationDue(runId: string, state: State, now: number): boolean {
@@ -36,7 +38,7 @@ export async function dueEscalations(
   for (const card of pendingCards(run.id, state).values()) {
     let { progress } = card;
     for (let escalations = progress?.escalatedTo.length ?? 0; ; escalations++) {
-      const due = dueOn({ interrupt: card.interrupt, escalations }, now);
+      const due = dueOn({ ...waitingOn(card), escalations }, now);
       if (due?.do !== 'escalate') break;
       const to = await resolved(due, { ...card, ...(progress && { progress }) }, run.startedBy, people);
       const counts = defined({ policy: due.policy });

@@ -2,6 +2,7 @@ import { policiesIn } from '../../core/authority/ballots.ts';
 import { ANYONE, type Ballot, type Escalated, isPlain, type Policies, type Vote } from '../../core/authority/policy.ts';
 import { type Missing, standingVotes, type Tally, tally } from '../../core/authority/tally.ts';
 import { defined, type Json } from '../../core/json.ts';
+import type { Escalation } from '../../core/run/event.ts';
 import { type PendingCard, willRun } from './card.ts';
 
 /** What a question has collected, for people: the votes that count now, and those that are missing. */
@@ -17,6 +18,8 @@ export type VotingProgress = {
   readonly round: number;
   /** The policies that were applied after the request was made. */
   readonly policies?: Policies;
+  /** The escalations of the policies that count now, if those on the card do not count any more. */
+  readonly escalate?: readonly Escalation[];
 };
 
 /** The policies that count for a request: those applied last. */
@@ -42,7 +45,7 @@ export function progressOn(card: PendingCard): VotingProgress | null {
     assignedTo: progress.assignedTo ?? null,
     ...defined({ assignments: progress.assignments, assignedAt: progress.assignedAt }),
     round: progress.round,
-    ...(progress.policies && { policies: progress.policies }),
+    ...defined({ policies: progress.policies, escalate: progress.escalate }),
   };
 }
 

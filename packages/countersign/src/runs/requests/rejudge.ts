@@ -1,12 +1,14 @@
 // What a request says after an edit: every source is asked anew.
 import { UsageError } from '../../core/errors.ts';
-import { defined, type Json } from '../../core/json.ts';
+import { defined, type Json, sameJson } from '../../core/json.ts';
 import type { Leaf } from '../../core/run/decide.ts';
 import { shownAgent } from '../../core/run/drill.ts';
-import type { Reasked } from '../../core/run/event.ts';
+import type { Escalation, Reasked } from '../../core/run/event.ts';
 import type { State } from '../../core/run/state.ts';
 import { approvalPayload, heldTo } from '../../loop/call/gate.ts';
+import type { Governed } from '../../loop/call/judge.ts';
 import { judgeEdit } from '../../loop/call/judge-edit.ts';
+import { joinedTimes } from '../../loop/call/pause.ts';
 import { previewOf } from '../../loop/call/preview.ts';
 import { titleOf } from '../../loop/call/title.ts';
 import { subAgentTools } from '../../loop/resume.ts';
@@ -49,6 +51,9 @@ export async function rejudge(
   const { labels, risk, reversibility } = { ...(card.kind === 'approval' ? tool.asks : interrupt), ...options };
   const isGate = card.kind === 'approval';
   const preview = interrupt.preview ?? interrupt.earlierPreview;
+  // Where nothing asks about the edited input, the people of the request decide as before.
+  const governed = judged.then === 'ask' ? judged.governed : undefined;
+  const { policies = policiesOn(card) } = governed ?? {};
   return {
     ...defined({
       title: await titleOf(tool, call, bound, options.title),
@@ -59,7 +64,12 @@ export async function rejudge(
       earlierPreview: preview,
     }),
     payload: isGate ? approvalPayload(state.mayHaveActed, call, approval) : card.payload,
-    // Where nothing asks about the edited input, the people of the request decide as before.
-    policies: judged.then === 'ask' ? judged.governed.policies : policiesOn(card),
+    policies,
+    ...(governed && !sameJson(policies, policiesOn(card)) && { escalate: await escalationsOf(governed, driver) }),
   };
+}
+
+/** When other people may decide too, counted from now. */
+export async function escalationsOf(governed: Governed, { clock }: Driver): Promise<readonly Escalation[]> {
+  return (await joinedTimes(governed, clock())).escalate ?? [];
 }
