@@ -136,3 +136,14 @@ describe('a gate that cannot be asked about an edit refuses it', () => {
       await expect(other.runs.decide(id, 'approve', { by })).rejects.toMatchObject(notAllowed);
   });
 });
+
+test('an edit back to what was proposed is told in the evidence', async () => {
+  const policy = ({ amount }: any) => ({ policy: amount === 100 ? CLERK : { quorum: [{ of: { people: ['clerk', 'boss'] }, count: 2 }] } });
+  const { runs, paid, ask, pending } = openTeller({ needsApproval: policy });
+  const { id, runId } = await ask('ann');
+  await runs.decide(id, edited(5_000), { by: 'clerk' });
+  await runs.decide((await pending()).id, edited(100), { by: 'clerk' });
+  await runs.settled();
+  expect(paid).toEqual([{ amount: 100 }]);
+  expect((await verifyEvidence(evidenceText(await runs.evidence(runId)))).problems).toEqual([]);
+});
