@@ -28,6 +28,7 @@ import {
 import type { State } from '../core/run/state.ts';
 import { hasSubAgent, isSubAgentInDoubt } from '../core/run/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
+import { isCounted } from './call/handed-over.ts';
 import { judgeEdit } from './call/judge-edit.ts';
 import type { Driver, Run } from './run.ts';
 import { limitedSchema } from './tool/data-schema.ts';
@@ -81,7 +82,7 @@ async function uncountedVotes(
   for (const leaf of leaves) {
     const { call, where } = leaf;
     // The stored run around this `generate` has counted it.
-    if (call.phase.at !== 'waiting' || parts.get(where)?.metadata?.counted === true) continue;
+    if (call.phase.at !== 'waiting' || isCounted(parts.get(where))) continue;
     const problem = await whyUncounted(leaf, call.phase.interrupt, known);
     if (problem !== undefined) faults.push({ where, problem: `${call.name} (${call.ref}): ${problem}` });
   }

@@ -7,6 +7,7 @@ import { event, type RunEvent } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ApprovalContext, SubAgentContext, ToolContext } from '../tool/definition.ts';
 import { LostSignal } from '../tool/signal.ts';
+import { handedOver } from './handed-over.ts';
 
 /** `unbegun` collects the steps whose work has not begun. */
 export function bodyContext(
@@ -20,7 +21,7 @@ export function bodyContext(
   return {
     context: driver.context,
     interrupt,
-    resumed: phase.at === 'sub-agent-held' ? { messages: phase.messages } : call.resumed && copyOf(call.resumed.value),
+    resumed: phase.at === 'sub-agent-held' ? { messages: phase.messages } : call.resumed && handedOver(call.resumed.value),
     step: stepsOf(run, call, unbegun),
     commitPoint: () => quietlyLost(note(run, call, event({ type: 'call-committed', callId: call.id }))),
     signal: driver.signal ?? NEVER,
