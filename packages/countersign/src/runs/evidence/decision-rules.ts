@@ -56,7 +56,7 @@ function deadlineProblems(id: string, card: PendingCard, { type }: Decision, at:
 }
 
 /** The decision as a person made it: `{ type: 'approve', edit }`, without who and when. */
-export function saidIn(decision: Decision): Json {
+function saidIn(decision: Decision): Json {
   const { type } = decision;
   switch (decision.type) {
     case 'respond':
