@@ -88,7 +88,8 @@ test('one person acts alone', async () => {
           const id = seen[step.at];
           if (id) await runs.decide(id, 'approve', { by: ACTOR, grant: await grant() }).catch(refused);
         } else if (request) {
-          const decision = step.does === 'edit' ? { type: 'approve' as const, edit: { amount: step.amount } } : 'approve';
+          const decision =
+            step.does === 'edit' ? { type: 'approve' as const, edit: { amount: step.amount } } : 'approve';
           await runs
             .decide(request.id, decision, {
               by: ACTOR,
@@ -122,7 +123,9 @@ test('one person acts alone', async () => {
           { votes: [{ by: ACTOR, decision: { type: 'approve' } }], requesters, escalatedTo },
           input,
         );
-        expect(alone.status === 'settled' && isFor(alone.vote), JSON.stringify({ input, counted, startedBy })).toBe(true);
+        expect(alone.status === 'settled' && isFor(alone.vote), JSON.stringify({ input, counted, startedBy })).toBe(
+          true,
+        );
       }
     },
   );

@@ -138,7 +138,9 @@ describe('a gate that cannot be asked about an edit refuses it', () => {
 });
 
 test('an edit back to what was proposed is told in the evidence', async () => {
-  const policy = ({ amount }: any) => ({ policy: amount === 100 ? CLERK : { quorum: [{ of: { people: ['clerk', 'boss'] }, count: 2 }] } });
+  const policy = ({ amount }: any) => ({
+    policy: amount === 100 ? CLERK : { quorum: [{ of: { people: ['clerk', 'boss'] }, count: 2 }] },
+  });
   const { runs, paid, ask, pending } = openTeller({ needsApproval: policy });
   const { id, runId } = await ask('ann');
   await runs.decide(id, edited(5_000), { by: 'clerk' });

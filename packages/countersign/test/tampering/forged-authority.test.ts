@@ -77,12 +77,28 @@ describe('a card that nobody saw', () => {
 
 describe('votes that do not let the call run', () => {
   test.each<[string, (draft: any) => void, string]>([
-    ['one vote less', (draft) => draft.events.splice(draft.events.indexOf(find(draft, 'vote-cast')), 1), 'votes are missing'],
+    [
+      'one vote less',
+      (draft) => draft.events.splice(draft.events.indexOf(find(draft, 'vote-cast')), 1),
+      'votes are missing',
+    ],
     ['a vote of somebody else', (draft) => (find(draft, 'vote-cast').vote.by = 'eve'), 'does not count'],
     ['a vote of the same person', (draft) => (find(draft, 'vote-cast').vote.by = 'cleo'), 'votes are missing'],
-    ['a vote against', (draft) => (find(draft, 'vote-cast').vote.decision = { type: 'reject' }), 'otherwise than its votes'],
-    ['a decision of somebody else', (draft) => (find(draft, 'decision-made').decision.by = 'bob'), 'otherwise than its votes'],
-    ['another input', (draft) => (find(draft, 'decision-made').decision.input = { amount: 7 }), 'otherwise than its votes'],
+    [
+      'a vote against',
+      (draft) => (find(draft, 'vote-cast').vote.decision = { type: 'reject' }),
+      'otherwise than its votes',
+    ],
+    [
+      'a decision of somebody else',
+      (draft) => (find(draft, 'decision-made').decision.by = 'bob'),
+      'otherwise than its votes',
+    ],
+    [
+      'another input',
+      (draft) => (find(draft, 'decision-made').decision.input = { amount: 7 }),
+      'otherwise than its votes',
+    ],
     ['a delegate without a name', (draft) => (find(draft, 'vote-cast').vote.onBehalfOf = 'cleo'), 'votes are missing'],
   ])('%s', async (_, change, problem) => {
     expect((await problemsAfter(await voted(), change)).join()).toContain(problem);
@@ -100,7 +116,10 @@ test('a deadline that its policies do not admit', async () => {
   expect(evidence.started).toMatchObject([{ by: 'deadline' }]);
   expect(await problemsAfter(evidence, () => undefined)).toEqual([]);
   for (const policies of [[TWO], [BOSS], [{ onExpiry: 'approve' }, BOSS]]) {
-    const problems = await problemsAfter(evidence, (draft) => (find(draft, 'call-interrupted').interrupt.policies = policies));
+    const problems = await problemsAfter(
+      evidence,
+      (draft) => (find(draft, 'call-interrupted').interrupt.policies = policies),
+    );
     expect(problems.join()).toContain('its question says reject');
   }
 });
@@ -120,7 +139,10 @@ test('a grant whose votes could not approve the call', async () => {
     Object.assign(find(draft, 'call-granted'), { policies: [{ notRequester: true }], requesters: ['ben'] });
   });
   expect(own.join()).toContain('does not cover this call');
-  const other = await problemsAfter(evidence, (draft) => (find(draft, 'call-granted').runsWith = { to: 'Eve', amount: 5 }));
+  const other = await problemsAfter(
+    evidence,
+    (draft) => (find(draft, 'call-granted').runsWith = { to: 'Eve', amount: 5 }),
+  );
   expect(other.join()).toContain('does not cover this call');
 });
 

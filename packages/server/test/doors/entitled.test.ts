@@ -126,7 +126,10 @@ async function granted(world: World, payment: Payment): Promise<RunInterrupt> {
   const { ai } = world;
   const { id, runId } = await started(world, { ...payment, amount: 10 }, 'carl');
   const expiresAt = (await ai.runs.store.now()) + 3_600_000;
-  await ai.runs.decide(id, 'approve', { by: 'ann', grant: { uses: 5, where: [{ field: 'to', equals: payment.to }], serves: { agents: ['teller'] }, expiresAt } });
+  await ai.runs.decide(id, 'approve', {
+    by: 'ann',
+    grant: { uses: 5, where: [{ field: 'to', equals: payment.to }], serves: { agents: ['teller'] }, expiresAt },
+  });
   await ai.runs.wait(runId);
   return started(world, payment, 'carl');
 }
@@ -168,7 +171,9 @@ describe.each(DOORS)('$name', { timeout: 60_000 }, (door) => {
     expect(paid(payment.to)).toEqual([]);
     if (door.name !== chatSealed.name) {
       const request = await world.request(payment.to);
-      expect(request.progress?.votes.filter(({ decision }) => !(decision as { edit?: unknown }).edit) ?? []).toEqual([]);
+      expect(request.progress?.votes.filter(({ decision }) => !(decision as { edit?: unknown }).edit) ?? []).toEqual(
+        [],
+      );
       if (to !== 'signed' && to !== 'delegate') {
         await world.ai.runs.decide(request.id, 'approve', { by: 'boss' });
         await expect.poll(() => paid(payment.to)).toHaveLength(1);

@@ -21,7 +21,8 @@ export function bodyContext(
   return {
     context: driver.context,
     interrupt,
-    resumed: phase.at === 'sub-agent-held' ? { messages: phase.messages } : call.resumed && handedOver(call.resumed.value),
+    resumed:
+      phase.at === 'sub-agent-held' ? { messages: phase.messages } : call.resumed && handedOver(call.resumed.value),
     step: stepsOf(run, call, unbegun),
     commitPoint: () => quietlyLost(note(run, call, event({ type: 'call-committed', callId: call.id }))),
     signal: driver.signal ?? NEVER,

@@ -200,8 +200,7 @@ function isToldSettlement(settlement: Json, { settled, part }: ReplayedQuestion)
   if (settlement.votes !== undefined && !sameJson(settlement.votes, settled.votes)) return false;
   if (isByDeadline(decision)) return sameJson(settlement.decision, { type: decision.type });
   return (
-    settlement.note === note &&
-    sameJson(withoutIdleEdit(settlement.decision as Json, part), saidOn(part, decision))
+    settlement.note === note && sameJson(withoutIdleEdit(settlement.decision as Json, part), saidOn(part, decision))
   );
 }
 

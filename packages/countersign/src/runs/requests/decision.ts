@@ -117,7 +117,8 @@ function isConversation(resumed: unknown): boolean {
 }
 
 function handsOver(): UsageError {
-  const message = 'A decision cannot hand a conversation to the tool: `resumed` has messages. Decide the requests inside instead.';
+  const message =
+    'A decision cannot hand a conversation to the tool: `resumed` has messages. Decide the requests inside instead.';
   return new UsageError('invalid-decision', { decision: 'restart', fields: ['resumed'] }, message);
 }
 
