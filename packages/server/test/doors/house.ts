@@ -4,7 +4,7 @@ import { appendFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { convertToModelMessages, createUIMessageStreamResponse, tool as sdkTool, stepCountIs, streamText } from 'ai';
-import { type Countersign, type CountersignOptions, countersign, z } from 'countersign';
+import { type Countersign, type CountersignOptions, countersign, type PolicyConfig, z } from 'countersign';
 import { gateTools } from 'countersign/ai-sdk';
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
@@ -45,6 +45,26 @@ const paying = () =>
     return order ? { calls: [{ name: 'pay', input: order }] } : 'Done.';
   });
 
+/** Policies under which ann may not approve, by the payee. */
+function strictPolicy(to: string, amount: number): PolicyConfig | undefined {
+  const boss = { deciders: { people: ['boss'] } };
+  const [kind] = to.split('/');
+  switch (kind) {
+    case 'boss':
+      return boss;
+    case 'limit':
+      return amount > 1_000 ? boss : { deciders: { people: ['ann'] }, grants: { uses: 10, expiresWithin: '7d' } };
+    case 'four eyes':
+      return { deciders: { people: ['ann', 'cleo', 'boss'] }, notRequester: true };
+    case 'signed':
+      return { deciders: { people: ['ann', 'boss'] }, signed: 'passkey' };
+    case 'delegate':
+      return { deciders: { people: ['signer'] }, signed: 'passkey' };
+    default:
+      return undefined;
+  }
+}
+
 /** The agent `teller` pays after ann or cleo approved, and above 1000 after both did. */
 export function defineHouse(options: Partial<CountersignOptions>, pay: (payment: Payment) => void): Countersign {
   const ai = countersign({ model: paying(), retry: false, ...options });
@@ -55,8 +75,10 @@ export function defineHouse(options: Partial<CountersignOptions>, pay: (payment:
       description: 'Moves money.',
       inputSchema: input,
       title: ({ to, amount }) => `Pay ${amount} to ${to}`,
-      needsApproval: ({ amount }) => ({
-        policy: amount > 1_000 ? { quorum: [{ of: { people }, count: 2 }] } : { deciders: { people } },
+      needsApproval: ({ to, amount }) => ({
+        policy:
+          strictPolicy(to, amount) ??
+          (amount > 1_000 ? { quorum: [{ of: { people }, count: 2 }] } : { deciders: { people } }),
       }),
     },
     async (payment) => {

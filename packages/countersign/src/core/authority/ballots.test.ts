@@ -31,13 +31,11 @@ test('escalation, assignment and a policy that is applied again', () => {
   const facts: readonly RunEvent[] = [
     event({ type: 'question-escalated', interruptId: 'q', to: { roles: ['manager'] } }),
     event({ type: 'question-assigned', interruptId: 'q', to: 'anna', by: 'ben' }),
-    event({ type: 'policy-applied', interruptId: 'q', policies, by: 'ben' }),
+    event({ type: 'policy-applied', interruptId: 'q', policies, escalate: [], by: 'ben' }),
   ];
-  expect(progressOf(after(...facts), 'q')).toMatchObject({
-    escalatedTo: [{ roles: ['manager'] }],
-    assignedTo: 'anna',
-    policies,
-  });
+  expect(progressOf(after(...facts.slice(0, 2)), 'q')).toMatchObject({ escalatedTo: [{ roles: ['manager'] }] });
+  // Whom the policies before were escalated to does not count for these.
+  expect(progressOf(after(...facts), 'q')).toMatchObject({ escalatedTo: [], assignedTo: 'anna', policies });
   const freed = after(...facts, event({ type: 'question-assigned', interruptId: 'q', to: null, by: 'ben' }));
   expect(progressOf(freed, 'q')).not.toHaveProperty('assignedTo');
   const again = { ...event({ type: 'question-assigned', interruptId: 'q', to: 'anna', by: 'ben' }), at: 7 };
@@ -46,7 +44,7 @@ test('escalation, assignment and a policy that is applied again', () => {
 
 test('a policy of a later release is not known here', () => {
   const applied = (policy: object) =>
-    isKnown({ v: 1, type: 'policy-applied', interruptId: 'q', policies: [{}, policy], by: null } as BallotEvent);
+    isKnown({ v: 1, type: 'policy-applied', interruptId: 'q', policies: [{}, policy], escalate: [], by: null } as BallotEvent);
   expect(applied({ veto: 'any', deciders: { people: [] } })).toBe(true);
   expect([applied({ veto: 'two-thirds' }), applied({ sortition: true })]).toEqual([false, false]);
 });

@@ -2,7 +2,7 @@
 // so that a question of a sub-agent needs nothing special.
 
 import { defined, type Json } from '../json.ts';
-import type { EditBound, Interrupt, Reasked } from '../request/interrupt.ts';
+import type { EditBound, Escalation, Interrupt, Reasked } from '../request/interrupt.ts';
 import type { BallotEvent } from '../run/event.ts';
 import type { Escalated, Policies, Vote } from './policy.ts';
 import { isEdit, peopleOf } from './tally.ts';
@@ -16,6 +16,8 @@ export type QuestionProgress = {
   /** 1, and one more for each edit that did not settle the question. */
   readonly round: number;
   readonly escalatedTo: readonly Escalated[];
+  /** The escalations of the policies that count now, if those on the card do not count any more. */
+  readonly escalate?: readonly Escalation[];
   /** The person who should decide it. Others still may. */
   readonly assignedTo?: string;
   /** How often it was assigned to a person, and when it was last. */
@@ -59,7 +61,14 @@ function progressAfter(before: QuestionProgress, event: BallotEvent): QuestionPr
       const { by, at = event.at } = vote;
       const { policies: _before, ...rest } = voted;
       const { settles, ...edited } = edit;
-      return { ...rest, round: before.round + (settles ? 0 : 1), edit: { ...edited, ...defined({ by, at }) } };
+      const round = before.round + (settles ? 0 : 1);
+      const escalate = edit.asked?.escalate;
+      return {
+        ...rest,
+        ...(escalate && { escalate, escalatedTo: [] }),
+        round,
+        edit: { ...edited, ...defined({ by, at }) },
+      };
     }
     case 'question-escalated':
       return {
@@ -73,7 +82,7 @@ function progressAfter(before: QuestionProgress, event: BallotEvent): QuestionPr
       return { ...rest, assignedTo: event.to, assignments, ...defined({ assignedAt: event.at }) };
     }
     case 'policy-applied':
-      return { ...before, policies: event.policies };
+      return { ...before, policies: event.policies, escalate: event.escalate, escalatedTo: [] };
   }
 }
 

@@ -113,6 +113,8 @@ export type Reasked = {
   readonly shown: Shown;
   readonly policies: Policies;
   readonly previews?: Previews;
+  /** With other policies than before: their escalations. Those of the earlier policies admit nobody to these. */
+  readonly escalate?: readonly Escalation[];
 };
 
 /** Everything that a question may have. */

@@ -55,8 +55,9 @@ function notice(type: NoticeType, at: number, key: string, number = 0): Question
 
 /** The record does not say when they happened, only when they were due. */
 function escalations(question: NoticedQuestion): readonly QuestionNotice[] {
+  const escalate = question.progress?.escalate ?? question.escalate;
   const count = question.progress?.escalatedTo.length ?? 0;
-  return question.escalate.slice(0, count).flatMap(({ at }, index) => {
+  return escalate.slice(0, count).flatMap(({ at }, index) => {
     return isOfThisRound(question, at) ? notice('escalated', at, `escalated-${index + 1}`, index + 1) : [];
   });
 }

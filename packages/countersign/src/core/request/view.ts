@@ -67,6 +67,8 @@ export type VotingProgress = {
   readonly round: number;
   /** The policies that were applied after the request was made. */
   readonly policies?: Policies;
+  /** The escalations of the policies that count now, if those on the card do not count any more. */
+  readonly escalate?: readonly Escalation[];
 };
 
 type About = Pick<InterruptView, 'id' | 'tool' | 'input' | 'createdAt' | 'digest' | 'policies'>;

@@ -4,7 +4,15 @@ import type { Policies, Vote, Who } from '../authority/policy.ts';
 import { knowsPolicy } from '../authority/policy-problem.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
-import { askedAnswer, type EditBound, ENDINGS, type Interrupt, KINDS, type Reasked } from '../request/interrupt.ts';
+import {
+  askedAnswer,
+  type EditBound,
+  ENDINGS,
+  type Escalation,
+  type Interrupt,
+  KINDS,
+  type Reasked,
+} from '../request/interrupt.ts';
 import { addUsage, readUsage, type Usage } from './usage.ts';
 
 /** The version that new events are written in. */
@@ -213,6 +221,8 @@ type BallotFact =
       readonly type: 'policy-applied';
       readonly interruptId: string;
       readonly policies: Policies;
+      /** The escalations of these policies, in place of those of the policies before. */
+      readonly escalate: readonly Escalation[];
       readonly by: string | null;
     };
 

@@ -18,6 +18,8 @@ export type JudgedEdit =
       readonly judged: Exclude<Judged, { then: 'deny' }>;
     };
 
+const notDefined = (name: string): string => `The tool ${name} is not defined in this process`;
+
 /** `tool`: undefined if this process does not have it, so that nothing can be asked. */
 export async function judgeEdit(
   driver: Driver,
@@ -26,9 +28,9 @@ export async function judgeEdit(
   input: Json,
   requesters: readonly string[],
 ): Promise<JudgedEdit> {
-  if (!tool) {
-    const why = `The tool ${asked.name} is not defined in this process, so its gate cannot be asked. Decide where it is.`;
-    return { ok: false, why };
+  if (!tool || tool.gateIsElsewhere) {
+    const what = tool ? `The gate of ${asked.name} is a function of another process` : notDefined(asked.name);
+    return { ok: false, why: `${what}, so it cannot be asked about the edit. Decide where it is.` };
   }
   const { runsWith: _before, approvedPreview: _preview, ...rest } = asked;
   const call: Call = { ...rest, input };
@@ -38,5 +40,8 @@ export async function judgeEdit(
   const { runsWith: json = input } = bound;
   const ctx = approvalContext(driver, call);
   const judged = await judge(driver, { tool, input: parsed.value, json, ctx, requesters });
-  return judged.then === 'deny' ? { ok: false, why: judged.why } : { ok: true, call, bound, judged };
+  if (judged.then === 'deny') return { ok: false, why: judged.why };
+  // Whoever chooses the input must not choose one about which the gate cannot say who decides.
+  if (judged.then === 'ask' && judged.failure !== undefined) return { ok: false, why: `${judged.failure}.` };
+  return { ok: true, call, bound, judged };
 }

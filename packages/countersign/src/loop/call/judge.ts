@@ -31,14 +31,19 @@ export type Governed = {
 export type Judged =
   | { readonly then: 'run' }
   | { readonly then: 'deny'; readonly why: string }
-  /** `approval`: what the tool wants shown. */
-  | { readonly then: 'ask'; readonly approval: Omit<Approval, 'policy'> | true; readonly governed: Governed };
+  /** `approval`: what the tool wants shown. `failure`: why its gate could not say who decides. */
+  | {
+      readonly then: 'ask';
+      readonly approval: Omit<Approval, 'policy'> | true;
+      readonly governed: Governed;
+      readonly failure?: string;
+    };
 
-/** Asks every source anew. A source that fails asks, and names nobody who could approve. */
+/** Asks every source anew. A source that fails asks; one that names who decides then names nobody. */
 export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const { tool, input, json, ctx } = judging;
   const { rules } = driver.policies;
-  const said = await askGate(tool, input, ctx);
+  const { said, failure } = await askGate(tool, input, ctx);
   const own = typeof said === 'object' ? said : {};
   const { labels, risk, reversibility } = { ...tool.asks, ...own };
   const agent = driver.asker?.agent ?? null;
@@ -81,7 +86,7 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   ];
   const waits = sources.map(({ wait, policy }) => ({ wait, policy: placeOf(result.policies, policy) }));
   const isPlain = said === true || said === false || ('policy' in own && Object.keys(options).length === 0);
-  return { then: 'ask', approval: isPlain ? true : options, governed: { policies, waits } };
+  return { then: 'ask', approval: isPlain ? true : options, governed: { policies, waits }, ...defined({ failure }) };
 }
 
 const NO_POLICY = { policy: {}, waits: {} };

@@ -112,7 +112,7 @@ export function requestersOf(
 }
 
 /** The shortest deadline counts, and the reminders and escalations of every source. */
-function joinedTimes({ waits, policies }: Governed, now: number): Times | Promise<Times> {
+export function joinedTimes({ waits, policies }: Governed, now: number): Times | Promise<Times> {
   const [only, ...others] = waits;
   if (only && others.length === 0 && policies.length === 1) return timesOf(only.wait, now);
   return Promise.all(waits.map(({ wait }) => timesOf(wait, now))).then((all) => {

@@ -6,18 +6,22 @@ export async function requestPayload({ requestMetadata }: ToolDefinition, input:
   return typeof requestMetadata === 'function' ? await requestMetadata(input) : requestMetadata;
 }
 
-/** Returns `false` if the call may run; otherwise what the person is shown. An unclear answer means: ask. */
+/** What the gate says: `false` if the call may run; otherwise what the person is shown. `failure`: why it could say nothing. */
+type GateSays = { readonly said: false | Approval | true; readonly failure?: string };
+
+/** An unclear answer means: ask. */
 export async function askGate(
   { name, needsApproval }: ToolDefinition,
   input: unknown,
   ctx: ApprovalContext,
-): Promise<false | Approval | true> {
-  if (typeof needsApproval !== 'function') return needsApproval;
+): Promise<GateSays> {
+  if (typeof needsApproval !== 'function') return { said: needsApproval };
   try {
     const verdict = await needsApproval(input, ctx);
-    if (verdict === false) return false;
-    return typeof verdict === 'object' && verdict !== null ? verdict : true;
+    if (verdict === false) return { said: false };
+    return { said: typeof verdict === 'object' && verdict !== null ? verdict : true };
   } catch (error) {
-    return { message: `Could not determine whether ${name} needs approval: ${messageOf(error)}` };
+    const failure = `Could not determine whether ${name} needs approval: ${messageOf(error)}`;
+    return { said: { message: failure }, failure };
   }
 }

@@ -251,6 +251,8 @@ export type ToolDefinition = Pick<
   readonly asksByDefault?: true;
   /** A caller outside has described it, and nobody has verified its labels, risk and reversibility. */
   readonly isDescribed?: true;
+  /** Another process has the function that is its gate, so nothing can be said here about another input. */
+  readonly gateIsElsewhere?: true;
   readonly idempotent: boolean;
   readonly commits: boolean;
   readonly requestMetadata?: unknown;

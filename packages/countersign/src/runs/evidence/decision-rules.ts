@@ -46,7 +46,7 @@ export function decisionProblems({ id, card, matched }: Made, at: number): reado
   if (!isCounted || decision.type === 'cancel') return [];
   const counted = tally(policies, ballotOf(card), inputThatRuns(matched, card.part));
   if (counted.status === 'waiting') return [`${id} is decided, and votes are missing for that.`];
-  const [voted, made] = [counted.vote.decision, saidIn(decision)].map((said) => withoutIdleEdit(said, card.part));
+  const [voted, made] = [withoutIdleEdit(counted.vote.decision, card.part), saidOn(card.part, decision)];
   const isSame = sameJson(voted, made) && (decision.by ?? null) === counted.vote.by;
   return isSame ? [] : [`${id} is decided otherwise than its votes say.`];
 }
@@ -58,6 +58,15 @@ function deadlineProblems(id: string, card: PendingCard, { type }: PersonDecisio
   if (expiresAt === undefined) return [`A deadline decides ${id}, which has none.`];
   if (at < expiresAt) return [`The deadline of ${id} decides before its time.`];
   return type === asked ? [] : [`The deadline of ${id} decides ${type}; its question says ${asked}.`];
+}
+
+/** The decision as a person made it on this card: on the card of an edit, a call that runs as proposed was edited back. */
+export function saidOn(part: ToolRequestPart, decision: PersonDecision): Json {
+  const said = saidIn(decision) as { readonly [key: string]: Json };
+  const editedFrom = part.metadata?.editedFrom as Json | undefined;
+  const isBack = editedFrom !== undefined && (decision.type === 'approve' || decision.type === 'restart');
+  const field = decision.type === 'approve' ? 'edit' : 'replaceInput';
+  return withoutIdleEdit(isBack && !(field in said) ? { ...said, [field]: editedFrom } : said, part);
 }
 
 /** An edit to the input that the card shows anyway changes nothing. */

@@ -6,8 +6,7 @@ import { signatureProblem } from '../passkeys/signature.ts';
 import { chainStart, inspectChain, link } from '../port/chain.ts';
 import type { LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
 import { digestOf } from '../requests/card.ts';
-import { saidIn } from '../requests/decision.ts';
-import { withoutIdleEdit } from './decision-rules.ts';
+import { saidOn, withoutIdleEdit } from './decision-rules.ts';
 import { contentHash, EVIDENCE_FORMAT, type Evidence, type EvidenceQuestion, textOf, timesOf } from './evidence.ts';
 import { grantProblems } from './grant-uses.ts';
 import { type EvidenceProblem, type Replay, type ReplayedQuestion, replay } from './replay.ts';
@@ -201,8 +200,7 @@ function isToldSettlement(settlement: Json, { settled, part }: ReplayedQuestion)
   if (settlement.votes !== undefined && !sameJson(settlement.votes, settled.votes)) return false;
   if (isByDeadline(decision)) return sameJson(settlement.decision, { type: decision.type });
   return (
-    settlement.note === note &&
-    sameJson(withoutIdleEdit(settlement.decision as Json, part), withoutIdleEdit(saidIn(decision), part))
+    settlement.note === note && sameJson(withoutIdleEdit(settlement.decision as Json, part), saidOn(part, decision))
   );
 }
 

@@ -17,6 +17,8 @@ export type ToolDescription = Pick<
   readonly title?: string;
   /** Who decides: the name of a policy that is defined where the request is decided, or the policy itself. */
   readonly policy?: string | PolicyConfig;
+  /** A function says who decides. Only processes that have it can ask, or accept an edit. */
+  readonly gateIsCode?: true;
   /**
    * JSON Schema of the input, for edits. It is data: `$ref`, `pattern`, `patternProperties`, `uniqueItems` and `unevaluated…` are
    * shown but not checked, a required field with a default is optional, and an input that takes too long to check does not fit.
@@ -27,7 +29,13 @@ export type ToolDescription = Pick<
 };
 
 export function describedTool(description: ToolDescription): ToolDefinition {
-  const { inputSchema, outputSchema, policy, ...rest } = description;
+  const {
+    inputSchema,
+    outputSchema,
+    gateIsCode,
+    policy = gateIsCode && unknownTo(description.name),
+    ...rest
+  } = description;
   const { definition } = tool(
     {
       description: '',
@@ -44,8 +52,20 @@ export function describedTool(description: ToolDescription): ToolDefinition {
     },
     notHere(rest.name),
   );
-  return { ...definition, isDescribed: true, ...(policy === undefined && { asksByDefault: true }) };
+  return {
+    ...definition,
+    isDescribed: true,
+    ...(policy === undefined && { asksByDefault: true }),
+    ...(gateIsCode && { gateIsElsewhere: true }),
+  };
 }
+
+/** Nobody can approve until a process asks that has the gate. */
+const unknownTo = (name: string): PolicyConfig => ({
+  deciders: () => {
+    throw new Error(`a function of another process says who decides ${name}`);
+  },
+});
 
 /** What can be recorded of a tool, for processes that decide its calls without its code. */
 export function descriptionOf(definition: ToolDefinition): ToolDescription {
@@ -55,16 +75,18 @@ export function descriptionOf(definition: ToolDefinition): ToolDescription {
     ...plain,
     description: definition.spec().description,
     ...(idempotent && { idempotent }),
-    ...defined({ policy: policyIn(definition.needsApproval) }),
+    ...gateIn(definition.needsApproval),
     ...defined({ inputSchema: schemaIn(input, name), outputSchema: schemaIn(output, name) }),
   };
   return described as ToolDescription;
 }
 
-/** Also a process that only has the record asks the right people. */
-function policyIn(needsApproval: ToolDefinition['needsApproval']): ToolDescription['policy'] {
-  const { policy } = typeof needsApproval === 'object' ? needsApproval : {};
-  return isObject(policy) && typeof policy.deciders === 'function' ? undefined : policy;
+/** A process that only has the record asks the same people, or knows that it cannot know them. */
+function gateIn(needsApproval: ToolDefinition['needsApproval']): Pick<ToolDescription, 'policy' | 'gateIsCode'> {
+  if (needsApproval === false) return {};
+  if (typeof needsApproval === 'function') return { gateIsCode: true };
+  const { policy = {} } = needsApproval === true ? {} : needsApproval;
+  return isObject(policy) && typeof policy.deciders === 'function' ? { gateIsCode: true } : { policy };
 }
 
 /** Undefined if the schema is one of code only. */

@@ -90,7 +90,20 @@ function checkedFields(input: DecisionInput): Readonly<Record<string, unknown>> 
   if (odd.length > 0) throw new UsageError('invalid-decision', { decision: verb, fields: odd }, message);
   const lost = verb === 'respond' ? 'output' : verb === 'restart' ? 'replaceInput' : 'edit';
   if (decision[lost] === undefined && (verb === 'respond' || lost in decision)) throw undefinedValue(verb, lost);
+  if (isConversation(decision.resumed)) throw handsOver();
   return decision;
+}
+
+/** A tool continues the conversation that it is handed: one that a person wrote could say that others have approved its calls. */
+function isConversation(resumed: unknown): boolean {
+  const messages = isObject(resumed) ? resumed.messages : undefined;
+  return Array.isArray(messages) && messages.some((message) => isObject(message) && 'role' in message);
+}
+
+function handsOver(): UsageError {
+  const message =
+    'A decision cannot hand a conversation to the tool: `resumed` has messages. Decide the requests inside instead.';
+  return new UsageError('invalid-decision', { decision: 'restart', fields: ['resumed'] }, message);
 }
 
 /** An undefined value was probably lost on the way, so nothing is decided. */

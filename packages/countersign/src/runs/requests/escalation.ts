@@ -19,7 +19,9 @@ export type Managers = {
 };
 
 export function waitingOn({ interrupt, progress }: PendingCard): Waiting {
-  return { wait: interrupt.wait, escalations: progress?.escalatedTo.length ?? 0 };
+  const { escalate } = progress ?? {};
+  const wait = escalate ? { ...interrupt.wait, escalate } : interrupt.wait;
+  return { wait, escalations: progress?.escalatedTo.length ?? 0 };
 }
 
 export function isEscalationDue(runId: string, state: State, now: number): boolean {
@@ -37,7 +39,7 @@ export async function dueEscalations(
   for (const card of pendingCards(run.id, state).values()) {
     let { progress } = card;
     for (let escalations = progress?.escalatedTo.length ?? 0; ; escalations++) {
-      const due = dueOn({ wait: card.interrupt.wait, escalations }, now);
+      const due = dueOn({ ...waitingOn(card), escalations }, now);
       if (due?.do !== 'escalate') break;
       const to = await resolved(due, { ...card, ...(progress && { progress }) }, run.startedBy, people);
       const counts = defined({ policy: due.policy });

@@ -3,6 +3,7 @@
 import type { Policies } from '../../core/authority/policy.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { copyOf, sameJson } from '../../core/json.ts';
+import type { Escalation } from '../../core/request/interrupt.ts';
 import { event } from '../../core/run/event.ts';
 import { judge } from '../../loop/call/judge.ts';
 import type { Driver } from '../../loop/run.ts';
@@ -14,7 +15,7 @@ import type { NewRun } from '../port/store.ts';
 import { type PendingCard, pendingCards, runIdOf, willRun } from './card.ts';
 import { ballotOf, policiesOn } from './progress.ts';
 import { type Change, dryRun, loadRun, record } from './recording.ts';
-import { askerOf } from './rejudge.ts';
+import { askerOf, escalationsOf } from './rejudge.ts';
 import { settleCounted } from './settle-counted.ts';
 
 /** The person who applies it. */
@@ -29,11 +30,11 @@ export async function reapplyPolicy(drives: Drives, interruptId: string, { by }:
     const card = pendingCards(runId, loaded.state).get(interruptId);
     if (!card) throw notPending(interruptId);
     const agent = drives.agent(loaded.run.agent, loaded.state);
-    const policies = await policiesNow(loaded.run, agent, interruptId, card);
+    const { policies, escalate } = await policiesNow(loaded.run, agent, interruptId, card);
     if (sameJson(policies, policiesOn(card))) return;
     const at = drives.clock();
     const change: Change = (run, settling) => {
-      run.record(event({ type: 'policy-applied', interruptId: card.id, policies, by: by ?? null }));
+      run.record(event({ type: 'policy-applied', interruptId: card.id, policies, escalate, by: by ?? null }));
       settleCounted(run, settling, at);
     };
     const settles = dryRun(runId, loaded.state, change).length > 1;
@@ -45,7 +46,12 @@ export async function reapplyPolicy(drives: Drives, interruptId: string, { by }:
 }
 
 /** What the tool, the rules and the application say now. */
-async function policiesNow(run: NewRun, agent: AgentPort, interruptId: string, card: PendingCard): Promise<Policies> {
+async function policiesNow(
+  run: NewRun,
+  agent: AgentPort,
+  interruptId: string,
+  card: PendingCard,
+): Promise<{ readonly policies: Policies; readonly escalate: readonly Escalation[] }> {
   const driver: Driver = { ...agent.driver(undefined), asker: askerOf(run) };
   const { part, tool: name } = card;
   const tool = findTool(agent.tools(), name) ?? agent.defined().get(name);
@@ -58,7 +64,8 @@ async function policiesNow(run: NewRun, agent: AgentPort, interruptId: string, c
   };
   const { requesters } = ballotOf(card);
   const judged = tool && (await judge(driver, { tool, input: copyOf(json), json, ctx, requesters }));
-  if (judged?.then === 'ask') return judged.governed.policies;
+  if (judged?.then === 'ask')
+    return { policies: judged.governed.policies, escalate: await escalationsOf(judged.governed, driver) };
   const message = `No policy is defined now for ${interruptId}: nothing asks about ${name} with this input.`;
   throw new UsageError('invalid-options', { interruptId }, message);
 }

@@ -1,11 +1,13 @@
 // What a request says after an edit: every source is asked anew.
 import { UsageError } from '../../core/errors.ts';
-import { defined, type Json } from '../../core/json.ts';
-import { previewsOf, type Reasked } from '../../core/request/interrupt.ts';
+import { defined, type Json, sameJson } from '../../core/json.ts';
+import { type Escalation, previewsOf, type Reasked } from '../../core/request/interrupt.ts';
 import { shownAgent } from '../../core/run/drill.ts';
 import type { State } from '../../core/run/state.ts';
 import { approvalPayload, heldTo } from '../../loop/call/gate.ts';
+import type { Governed } from '../../loop/call/judge.ts';
 import { judgeEdit } from '../../loop/call/judge-edit.ts';
+import { joinedTimes } from '../../loop/call/pause.ts';
 import { previewOf } from '../../loop/call/preview.ts';
 import { titleOf } from '../../loop/call/title.ts';
 import { subAgentTools } from '../../loop/resume.ts';
@@ -51,12 +53,20 @@ export async function rejudge(
   const payload = isGate ? approvalPayload(state.mayHaveActed, call, approval) : shown.payload;
   const before = previewsOf(interrupt)?.preview;
   const preview = before && (await previewOf(driver, tool, heldTo(call, bound)));
+  // Where nothing asks about the edited input, the people of the request decide as before.
+  const governed = judged.then === 'ask' ? judged.governed : undefined;
+  const { policies = policiesOn(card) } = governed ?? {};
   return {
     shown: defined({ payload, title, labels, risk, reversibility, notice: shown.notice }),
     ...(before && { previews: { preview: preview ?? NO_PREVIEW, earlierPreview: before } }),
-    // Where nothing asks about the edited input, the people of the request decide as before.
-    policies: judged.then === 'ask' ? judged.governed.policies : policiesOn(card),
+    policies,
+    ...(governed && !sameJson(policies, policiesOn(card)) && { escalate: await escalationsOf(governed, driver) }),
   };
 }
 
 const NO_PREVIEW = { failed: 'the tool no longer has a preview' };
+
+/** When other people may decide too, counted from now. */
+export async function escalationsOf(governed: Governed, { clock }: Driver): Promise<readonly Escalation[]> {
+  return (await joinedTimes(governed, clock())).escalate ?? [];
+}

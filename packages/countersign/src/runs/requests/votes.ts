@@ -108,7 +108,8 @@ function castVote(
     throw new UsageError(verdict.code, { status: 403, interruptId: key, runId }, message);
   }
   const all = same ? ballot.votes : [...ballot.votes, vote];
-  const result = tally(edit?.asked.policies ?? policies, { ...ballot, votes: all }, inputThatRuns(leaf, card.part));
+  const counted = { ...ballot, votes: all, ...(edit?.asked.escalate && { escalatedTo: [] }) };
+  const result = tally(edit?.asked.policies ?? policies, counted, inputThatRuns(leaf, card.part));
   const isNew = !same && edit !== undefined;
   const asksAgain = isNew && result.status === 'waiting';
   const edits = isNew && { edit: { ...edit, ...(!asksAgain && { settles: true as const }) } };
