@@ -130,11 +130,7 @@ Replies to this mail decide nothing.
     await request.ai.runs.decide(id, 'approve', { by: 'ben', roles: ['finance'] });
     const at = Date.UTC(2026, 10, 19, 9, 5);
     const card = await request.card();
-    const later = {
-      ...card,
-      expiresAt: at,
-      part: { ...card.part, metadata: { ...card.part.metadata, expiresAt: at } },
-    };
+    const later = { ...card, expiresAt: at };
     const contact = { mail: 'ann@example.com', locale: 'de-CH', timeZone: 'Europe/Zurich' };
     await office.deliver(await request.notice('reminded', { card: later, to: [{ ...ANN, contact }], links: LINKS }));
     const [mail] = office.mails as [Arrived];
@@ -198,12 +194,7 @@ Replies to this mail decide nothing.
     const office = await openPostOffice();
     const request = await asked({ preview: '+ one\n- two' });
     const card = await request.card();
-    const metadata = {
-      ...card.part.metadata,
-      preview: { failed: 'no rights' },
-      earlierPreview: { value: '+ one\n- two' },
-    };
-    const changed = { ...card, part: { ...card.part, metadata } };
+    const changed = { ...card, preview: { failed: 'no rights' }, earlierPreview: { value: '+ one\n- two' } };
     await office.deliver(await request.notice('opened', { to: [ANN], card: changed }));
     const text = office.mails[0]?.text ?? '';
     expect(text).toContain('The preview failed: no rights');
