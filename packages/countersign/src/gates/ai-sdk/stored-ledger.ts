@@ -7,7 +7,7 @@ import { isByDeadline, type Result } from '../../core/run/event.ts';
 import type { CallGate, CallRecord } from '../../runs/gates/call-gate.ts';
 import type { CallStatus } from '../../runs/gates/call-status.ts';
 import { descriptionOf } from '../../runs/gates/described-tool.ts';
-import { PATIENCE_MS } from '../../runs/journal/journal.ts';
+import { PATIENCE_MS } from '../../runs/journal/appending.ts';
 import { isAway } from '../../runs/port/store-errors.ts';
 import { interruptKey } from '../../runs/requests/card.ts';
 import type { DecisionInput } from '../../runs/requests/decision.ts';
