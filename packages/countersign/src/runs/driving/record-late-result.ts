@@ -2,7 +2,8 @@
 import { messageOf } from '../../core/errors.ts';
 import { sameJson } from '../../core/json.ts';
 import type { RunEvent } from '../../core/run/event.ts';
-import { PATIENCE_MS, type Recorded } from '../journal/journal.ts';
+import { PATIENCE_MS } from '../journal/appending.ts';
+import type { Recorded } from '../journal/record.ts';
 import { linkAll } from '../port/chain.ts';
 import { readRun } from '../port/read-run.ts';
 import { isAway, isStale } from '../port/store-errors.ts';

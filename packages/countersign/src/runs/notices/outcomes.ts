@@ -4,9 +4,7 @@ import { messageOf } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { QuestionNotice } from '../../core/request/notice.ts';
 import type { Notes } from '../port/notes.ts';
-import { MOST_ATTEMPTS, pauseAfter } from './backoff.ts';
-import { DeadLetters } from './dead-letters.ts';
-import { type Attempted, DeliveryLog } from './delivery-log.ts';
+import { type Attempted, DeadLetters, DeliveryLog } from './delivery-log.ts';
 import { Entries, type Entry, KEPT_MS, type Kept } from './entries.ts';
 import { type Hint, Hints } from './hints.ts';
 import type { Plan } from './plan.ts';
@@ -131,4 +129,15 @@ export class Outcomes {
     const about = { channel: this.#channel, type, number, requestId, person };
     return { ...about, outcome, attempt: attempts + 1, error, ms: Math.round(ms), at: this.#options.now() };
   }
+}
+
+const FIRST_MS = 30_000;
+const LONGEST_MS = 3_600_000;
+/** With these pauses, the last attempt comes about half a day after the first. */
+export const MOST_ATTEMPTS = 18;
+
+/** The pause after so many failures: doubling, up to an hour, with a fifth more or less by chance. */
+export function pauseAfter(failures: number, random: number, retryAfterMs = 0): number {
+  const pause = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures - 1, 20));
+  return Math.ceil(Math.max(pause * (0.8 + 0.4 * random), retryAfterMs));
 }

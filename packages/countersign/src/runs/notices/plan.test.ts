@@ -1,8 +1,8 @@
 // Which notices are due: a table of what happened, what was delivered, and what is sent.
 import { expect, test } from 'vitest';
 import type { NoticeType, QuestionNotice } from '../../core/request/notice.ts';
-import { MOST_ATTEMPTS, pauseAfter } from './backoff.ts';
 import type { Entry } from './entries.ts';
+import { MOST_ATTEMPTS, pauseAfter } from './outcomes.ts';
 import { planFor } from './plan.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,0 +1,155 @@
+// Appends the events of a run until the store takes them: behind what others wrote, and again after a failure that may pass.
+import type { Json } from '../../core/json.ts';
+import type { Limits } from '../../core/run/next.ts';
+import type { State } from '../../core/run/state.ts';
+import { linkNew } from '../port/chain.ts';
+import type { Append, NewRun, RunRecord, Store, StoredEvent } from '../port/store.ts';
+import { changedQuestion, claimLapsed, isAway, isSecond, isStale } from '../port/store-errors.ts';
+import { project, withUsage } from '../requests/projection.ts';
+import { type ClaimOption, type Moment, RunClaim } from './claim.ts';
+import { KnownRecord, type Recorded, stateAfter } from './record.ts';
+
+/** How long a journal retries while the store is away. */
+export const PATIENCE_MS = 30_000;
+
+export type JournalOptions = {
+  readonly store: Store;
+  readonly run: NewRun & Pick<RunRecord, 'version' | 'hash'>;
+  /** The recorded state of the run. A run without events is created by the first append. */
+  readonly state: State;
+  readonly newId: () => string;
+  readonly leaseMs: number;
+  readonly limits: Limits;
+  readonly clock: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  readonly claim: ClaimOption;
+  /** Hears of each durable append, and of the run it belongs to. */
+  readonly onAppended: (append: Append, run: NewRun) => void;
+};
+
+/** The journal, as its appends see it. */
+export type Appended = {
+  /** Takes in what others recorded, and removes events that no longer apply from those that are being appended. */
+  absorb(): Promise<void>;
+  /** An append is durable. */
+  began(): void;
+  /** The claim was lost, although the events were written. */
+  fail(error: unknown): void;
+};
+
+export class Appending {
+  readonly record: KnownRecord;
+  readonly claim: RunClaim;
+  readonly #options: JournalOptions;
+  readonly #journal: Appended;
+  readonly #settlements = new Map<string, Json>();
+  #hasBegun: boolean;
+
+  constructor(options: JournalOptions, journal: Appended) {
+    const { run, state, store, claim } = options;
+    this.#options = options;
+    this.#journal = journal;
+    this.record = new KnownRecord(store, run.id, { version: run.version, hash: run.hash, state });
+    this.claim = new RunClaim(claim, { ...options, runId: run.id });
+    this.#hasBegun = this.claim.isHeld;
+  }
+
+  /** The first append is durable, or the claim was held before it. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  get created(): NewRun {
+    const { id, agent, startedBy } = this.#options.run;
+    return { id, agent, startedBy };
+  }
+
+  /** Says how a question was settled, for the record of who decided what. */
+  settle(key: string, settlement: Json): void {
+    this.#settlements.set(key, settlement);
+  }
+
+  /**
+   * False if nothing was written, because someone decided while this worker was about to leave: it continues, with the claim
+   * that it still holds. The array loses events that no longer apply.
+   */
+  async append(events: readonly StoredEvent[], leaves: boolean): Promise<boolean> {
+    const { store, clock, sleep, run } = this.#options;
+    const deadline = clock() + PATIENCE_MS;
+    let mayBeWritten = false;
+    for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
+      const before = this.record.current;
+      const after = stateAfter(run.id, before.state, events);
+      const append = this.#appendOf(events, before, after, leaves);
+      // If an earlier attempt was written, this one is refused: so the lease counts from here.
+      const asked = this.claim.now();
+      try {
+        const { claimed } = await store.append(append);
+        this.#appended(append, after, claimed, asked);
+        return true;
+      } catch (error) {
+        const isOurs = mayBeWritten && isSecond(error) ? await this.#wasOurs(append, after) : false;
+        if (isOurs === true) return true;
+        if (isOurs === 'unknown') {
+          // What others seem to have recorded may be ours, and must not be written twice.
+          if (clock() >= deadline) throw error;
+          await sleep(pauseMs);
+          continue;
+        }
+        // After its first recorded append, this journal writes facts, which stay true after the events of others.
+        if (isStale(error) && this.#hasBegun) {
+          await this.#journal.absorb();
+          if (events.length === 0) return !leaves;
+          if (leaves) return false;
+        } else if (isAway(error) && clock() < deadline) {
+          mayBeWritten = true;
+          await sleep(pauseMs);
+          if ((await this.#wasOurs(append, after)) === true) return true;
+        } else throw changedQuestion(append, error) ?? error;
+      }
+    }
+  }
+
+  #appendOf(events: readonly StoredEvent[], { version, hash, state: before }: Recorded, after: State, leaves: boolean) {
+    const { run, leaseMs, limits, clock } = this.#options;
+    const failed = events.findLast((event) => event.type === 'run-failed');
+    const how = this.claim.howTo(leaves);
+    return {
+      runId: run.id,
+      expectedVersion: version,
+      ...(version === 0 && { create: this.created }),
+      events,
+      hash: linkNew(hash, events),
+      ...project({ run, before, after, limits, now: clock(), settlements: this.#settlements }),
+      // The run stays failed until someone drives it on.
+      ...(failed && { status: 'failed', outcome: withUsage(failed.error, after) }),
+      ...(how && { claim: { how, token: this.claim.token, leaseMs } }),
+    } satisfies Append;
+  }
+
+  #appended(append: Append, after: State, claimed: boolean, asked: Moment): void {
+    this.record.wrote(append, after);
+    this.claim.appended(append.claim?.how, claimed, asked);
+    this.#hasBegun = true;
+    this.#journal.began();
+    this.#options.onAppended(append, this.created);
+  }
+
+  /** Whether an append was written although the store failed. The hash chain tells, and the claim whether it may act. */
+  async #wasOurs(append: Append, after: State): Promise<boolean | 'unknown'> {
+    try {
+      if (!(await this.record.has(append))) return false;
+      const asked = this.claim.now();
+      const { runId, claim } = append;
+      const wants = claim !== undefined && claim.how !== 'release' && claim.how !== 'pass';
+      const claimed = wants && (await this.#options.store.renew(runId, claim.token, claim.leaseMs));
+      this.#appended(append, after, claimed, asked);
+      // Another worker may have written the very same events at the same time: only one of them may act on them.
+      if (wants && !claimed && claim.how !== 'take') this.#journal.fail(claimLapsed(runId));
+      return true;
+    } catch (error) {
+      if (isAway(error)) return 'unknown';
+      throw error;
+    }
+  }
+}
