@@ -11,6 +11,7 @@ import type { State } from '../../core/run/state.ts';
 import { applyDecisions, checkResume } from '../../loop/resume.ts';
 import type { Run } from '../../loop/run.ts';
 import type { Drives } from '../driving/driving.ts';
+import { refuseUnchecked } from '../driving/recorded-agent.ts';
 import { stayFailed } from '../journal/outcome.ts';
 import { checkedSignature } from '../passkeys/check-signature.ts';
 import { Passkeys } from '../passkeys/passkeys.ts';
@@ -162,9 +163,10 @@ async function tryDecisions(
   if (isTooLate(drives.clock())) return expire(drives, loaded, options, mayBegin);
   const escalated = await escalate(drives, loaded, decided, options);
   if (escalated) return escalated;
-  const agent = drives.agent(recorded.agent, state);
+  const agent = drives.agent(recorded.agent, state, options);
   const known = { tools: agent.tools(), defined: agent.defined(), bounds };
   const { matched: all, leaves } = await checkResume(state, decisions, known);
+  refuseUnchecked(agent, leaves);
   const casts = await castVotes(recorded, decided, leaves, {
     voterOf: (signed: Signed, electorate: Electorate) => voterOf(drives.people, signed, options, electorate),
     isOnBehalf: options.onBehalfOf !== undefined,
@@ -266,7 +268,7 @@ export async function record(
   done: Recorded,
 ): Promise<Attempt> {
   const begins = drive === true && options.drive !== false && !options.onRecorded;
-  const agent = drives.agent(record.agent, state);
+  const agent = drives.agent(record.agent, state, options);
   const claim = drive === 'no' ? 'none' : begins ? 'enter' : 'take';
   const open = drives.open(record, state, agent, { ...options, claim });
   const { run, journal } = open;

@@ -75,7 +75,7 @@ async function openBackend(options: BackendOptions, { agents, channel = 'cli' }:
   // Nothing is driven here, so a missing model must not keep people from reading and deciding.
   const definitionsOnly = { store, ...(await loadStandIn()), env: process.env };
   const ai = loaded?.kind === 'function' ? await loaded.make(definitionsOnly) : countersign({ store });
-  return storeBackend({ ...decider, ai, where: shownAddress(address), store, close: () => store.close() });
+  return storeBackend({ ...decider, ai, where: shownAddress(address), close: () => store.close() });
 }
 
 const SLOW_MS = 5_000;
