@@ -3,10 +3,8 @@
 import { type Countersign, type DecisionInput, evidenceText, type RunInterrupt } from 'countersign';
 import { EVERYTHING } from 'countersign/request';
 import { type GateReport, internalsOf, type RunRecord } from 'countersign/store';
-import { interruptCard } from 'countersign/ui';
-import { summaryOf } from '../../api/runs/run-answer.ts';
-import { runTitles } from '../../api/runs/run-titles.ts';
-import { createWaitsFor } from '../../api/runs/waits-for.ts';
+import { wholeCard } from '../../access.ts';
+import { runSummaries } from '../../api/runs/run-summaries.ts';
 import { assigneesOf, forgetReviewer, releaseRequest, takeRequest } from '../../assignees.ts';
 import { settleDueCalls } from '../../coding-agents/permits.ts';
 import { defined } from '../../defined.ts';
@@ -33,23 +31,13 @@ const POLL_EVERY_MS = 1_000;
 export function storeBackend(options: StoreBackendOptions): Backend {
   const { ai, where, person, roles, channel, mcp, close } = options;
   const { runs } = ai;
-  const titlesOf = runTitles(runs.store);
-  const waitsForOf = createWaitsFor(runs);
+  const summariesOf = runSummaries(runs);
   const cardsOf = async (interrupts: readonly RunInterrupt[]): Promise<readonly Card[]> => {
     const pending = interrupts.filter(({ settledAt }) => settledAt === null);
     const assignees = await assigneesOf(runs.notes, pending);
-    return interrupts.map((interrupt) => cardOf(interrupt, assignees.get(interrupt.id) ?? null));
-  };
-  const cardOf = (interrupt: RunInterrupt, assignee: Card['assignee']): Card => {
-    const { runId, agent, startedBy, drill } = interrupt;
-    return {
-      ...interruptCard(interrupt, ai.agents.get(agent), true, person),
-      runId,
-      agent,
-      startedBy,
-      assignee,
-      ...(drill && { drill }),
-    };
+    return interrupts.map((interrupt) =>
+      wholeCard(ai, interrupt, { person, assignee: assignees.get(interrupt.id) ?? null, mayDecide: true }),
+    );
   };
   const decide: Backend['decide'] = async (interruptId, decision, options = {}) => {
     const interrupt = await runs.interrupt(interruptId);
@@ -66,10 +54,7 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     person,
     runs: async (query) => {
       const page = await runs.list(query);
-      const titles = await titlesOf(page.items);
-      const waiting = await waitsForOf(page.items);
-      const items = page.items.map((run, index) => summaryOf(run, titles[index] ?? null, waiting[index] ?? null));
-      return { ...page, items };
+      return { ...page, items: await summariesOf(page.items) };
     },
     run: async (runId) => withoutInternals(await runs.get(runId)),
     events: async (runId) => {
