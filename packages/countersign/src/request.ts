@@ -24,6 +24,7 @@ export {
   readForm,
 } from './core/request/form.ts';
 export type { InterruptKind, Preview, Reversibility } from './core/request/interrupt.ts';
+export type { InterruptView } from './core/request/view.ts';
 export type { NoticeType } from './core/request/notice.ts';
 export {
   compareInputs,

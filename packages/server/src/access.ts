@@ -1,7 +1,7 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
 import { type Countersign, type RunInterrupt, UsageError } from 'countersign';
 import { EVERYTHING, type Who } from 'countersign/request';
-import { type InterruptListOptions, internalsOf, type Page, type RunRecord, shownAgent } from 'countersign/store';
+import { type InterruptListOptions, internalsOf, type RunRecord, shownAgent } from 'countersign/store';
 import { interruptCard, namesDeciders, type VoteRights, type Voter, voteRights } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
 import type { Log } from './log.ts';
@@ -18,14 +18,12 @@ export type Policies = {
   readonly maySteer?: (run: RunReference, person: Person) => boolean | Promise<boolean>;
 };
 
-/** How many items a policy checks per page. */
+/** How many requests are read at once. */
 const PAGE_SIZE = 200;
 /** How many owners of runs are cached. */
 const MAX_REFERENCES = 10_000;
 /** How long a read is shared with other streams. */
 const SHARED_MS = 100;
-/** How many items are checked for one page; after that a shorter page is returned, with its cursor. */
-const MAX_CHECKED = 2_000;
 /** Greater than any event's number, so that only the record of the run is read. */
 const NO_EVENTS = 2_147_483_647;
 
@@ -157,13 +155,18 @@ export class Access {
 
   /** Reads a request for this person. Throws `unknown-interrupt` if it does not exist or they cannot see it. */
   async interrupt(id: string, person: Person): Promise<Interrupt> {
+    const seen = await this.find(id, person);
+    if (seen) return seen;
+    throw new UsageError('unknown-interrupt', { interruptId: id }, `Interrupt ${id} not found.`);
+  }
+
+  /** The request; undefined if it does not exist or this person cannot see it. Its run may have been deleted. */
+  async find(id: string, person: Person): Promise<Interrupt | undefined> {
     const found = await this.#ai.runs.interrupt(id).catch((error: unknown) => {
       if (error instanceof UsageError && error.code === 'unknown-interrupt') return undefined;
       throw error;
     });
-    const seen = found && (await this.seen(found, person, null));
-    if (seen) return seen;
-    throw new UsageError('unknown-interrupt', { interruptId: id }, `Interrupt ${id} not found.`);
+    return found && this.seen(found, person, null);
   }
 
   /** The request as this person sees it; undefined if they cannot. */
@@ -183,16 +186,17 @@ export class Access {
   }
 
   #whole(interrupt: RunInterrupt, assignee: Assignee | null, person: Person): Interrupt {
-    const agent = this.#ai.agents.get(interrupt.agent);
-    return { ...interruptCard(interrupt, agent, false, person.id), assignee };
+    return wholeCard(this.#ai, interrupt, { person: person.id, assignee });
   }
 
   /** Undefined if the run does not exist. `revision`: the hub's number, for streams. */
   async reference(runId: string, revision?: number): Promise<RunReference | undefined> {
-    return this.#references.get(runId) ?? shared(this.#referenceReads, runId, revision, () => this.#find(runId));
+    return (
+      this.#references.get(runId) ?? shared(this.#referenceReads, runId, revision, () => this.#readReference(runId))
+    );
   }
 
-  async #find(runId: string): Promise<RunReference | undefined> {
+  async #readReference(runId: string): Promise<RunReference | undefined> {
     const loaded = await internalsOf(this.#ai.runs).find(runId, { after: NO_EVENTS });
     if (!loaded) return undefined;
     const { id, startedBy } = loaded.run;
@@ -214,6 +218,17 @@ function ballotOf(progress: Interrupt['progress'], requesters: readonly string[]
   }));
   return { votes, requesters, escalatedTo: progress?.escalatedTo ?? [] };
 }
+
+/** The card of a request, with its run and its assignee. */
+export function wholeCard(
+  ai: Countersign,
+  request: RunInterrupt,
+  { person, assignee = null, mayDecide = false }: CardOptions,
+): Interrupt {
+  return { ...interruptCard(request, ai.agents.get(request.agent), mayDecide, person), assignee };
+}
+
+type CardOptions = { readonly person: string; readonly assignee?: Assignee | null; readonly mayDecide?: boolean };
 
 /** The roles with which a person votes. */
 export const rolesOf = ({ reach, roles }: Pick<Person, 'reach' | 'roles'>): readonly string[] => [
@@ -251,37 +266,3 @@ function shared<T>(
 
 const isOwn = (run: Pick<RunReference, 'startedBy'>, person: Person): boolean =>
   person.reach === 'all' || run.startedBy === person.id;
-
-/** A page of the items that `keep` lets through. It may be short, even empty, and still have a cursor. */
-export async function keptPage<T, Kept>(
-  load: (options: { readonly cursor?: string; readonly limit: number }) => Promise<Page<T>>,
-  { cursor, limit }: { readonly cursor: string | undefined; readonly limit: number },
-  keep: (items: readonly T[]) => Promise<readonly (Kept | undefined)[]> | readonly (Kept | undefined)[],
-): Promise<Page<Kept>> {
-  const kept: Kept[] = [];
-  let from = cursor;
-  let size = limit;
-  for (let checked = 0; checked < MAX_CHECKED; ) {
-    const room = limit - kept.length;
-    const asked = Math.max(size, room);
-    let [page, found] = await read(asked, from);
-    // A cursor belongs to the last item of a page, so a page with too many items is read again at the right size.
-    if (found.length > room) [page, found] = await read(room, from);
-    // If few items pass, larger pages are read.
-    size = Math.min(PAGE_SIZE, size * 2);
-    checked += Math.max(1, page.items.length);
-    kept.push(...found);
-    // A page that is full before its limit has large items; more of them would make the response too large.
-    const isLarge = page.items.length < asked && kept.length > 0;
-    if (page.cursor === null || kept.length >= limit || isLarge) return { items: kept, cursor: page.cursor };
-    from = page.cursor;
-    // SQLite answers synchronously: this lets other requests run in between.
-    await new Promise(setImmediate);
-  }
-  return { items: kept, cursor: from ?? null };
-
-  async function read(most: number, after: string | undefined): Promise<readonly [Page<T>, readonly Kept[]]> {
-    const page = await load({ limit: most, ...(after !== undefined && { cursor: after }) });
-    return [page, (await keep(page.items)).filter((item) => item !== undefined)];
-  }
-}

@@ -93,7 +93,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     ai,
     access: new Access(ai, options, log),
     hub,
-    // An interrupt id starts with the id of its run.
+    // The id of a request starts with the id of its run.
     assignees: new AssigneeWatch(ai.runs.notes, (id) => hub.changed(id.slice(0, id.indexOf(':')))),
     streams,
     followRun: createRunEvents(ai.runs, hub),

@@ -16,7 +16,7 @@ const PAGE = 500;
 /** The value of a note that was released. */
 const RELEASED = null;
 
-/** The assignees of these pending requests, by interrupt id. */
+/** The assignees of these pending requests, by request id. */
 export async function assigneesOf(notes: Notes, pending: readonly Assigned[]): Promise<ReadonlyMap<string, Assignee>> {
   if (pending.length === 0) return new Map();
   const found = await notes.getMany(
@@ -34,7 +34,7 @@ export async function assigneesOf(notes: Notes, pending: readonly Assigned[]): P
 
 type Assigned = { readonly id: string; readonly progress: { readonly assignedTo: string | null } | null };
 
-/** The version of every note, by interrupt id; each write changes it. */
+/** The version of every note, by request id; each write changes it. */
 export async function assigneeVersions(notes: Notes): Promise<ReadonlyMap<string, number>> {
   const all = await allItems((from) => notes.list(COLLECTION, { limit: PAGE, ...from }));
   return new Map(all.map(({ key, version }) => [key, version]));

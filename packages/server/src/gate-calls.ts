@@ -56,3 +56,20 @@ export async function askForCall(
 
 /** For reading, starting and reporting calls by the ids of their runs. The record says which tool a call is of. */
 export const recordedCalls = (ai: Countersign): Gate => ai.gate({ name: 'recorded' });
+
+/** Waits for the decision on a call, at most for so long; undefined: without end. */
+export async function decidedWithin(
+  gate: Gate,
+  first: GateResult,
+  ms: number | undefined,
+  signal?: AbortSignal,
+): Promise<GateResult> {
+  const until = performance.now() + (ms ?? Number.POSITIVE_INFINITY);
+  let result = first;
+  while (result.status === 'pending') {
+    const left = Math.ceil(until - performance.now());
+    if (left <= 0) break;
+    result = await gate.wait(result.id, defined({ signal, timeout: ms === undefined ? undefined : left }));
+  }
+  return result;
+}

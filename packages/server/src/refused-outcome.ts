@@ -1,13 +1,16 @@
 // What became of one of many decisions that was not recorded: its error as an outcome.
 import { problemOf } from './http/problem.ts';
+import type { Log } from './log.ts';
 import type { DecisionOutcome } from './schemas/decisions.ts';
 
 type Refused = Extract<DecisionOutcome, { readonly problem: unknown }>;
 
-/** `failed`: whether it was recorded is unknown; send the same decision again to find out. */
-export function refusedOutcome(interruptId: string, error: unknown): Refused {
+/** `failed`: whether it was recorded is unknown; send the same decision again to find out. The log gets the error. */
+export function refusedOutcome(interruptId: string, error: unknown, log?: Log): Refused {
   const problem = problemOf(error);
-  return { status: statusOf(problem), interruptId, problem };
+  const status = statusOf(problem);
+  if (status === 'failed') log?.('error', 'decision', { interruptId, error });
+  return { status, interruptId, problem };
 }
 
 /** Others must agree to an edit: the request is open with another card. */

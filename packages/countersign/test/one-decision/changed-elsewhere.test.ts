@@ -300,3 +300,31 @@ describe.each(kinds)('on %s, a row changed in the database', (_kind, open) => {
     await close();
   });
 });
+
+describe('in a process without the agent', () => {
+  test('an approval is recorded without driving, and the worker runs it once', async () => {
+    const store = memoryStore();
+    const { runs, paid, pause } = bank(store);
+    const card = await pause();
+    const bare = countersign({ store }).runs;
+    expect(await outcome(bare.decide(card, 'approve'))).toBe('unknown-agent');
+    await bare.assign(card, { to: 'ben' });
+    await bare.decide(card, 'approve', { drive: false });
+    expect(paid).toEqual([]);
+    await runs.drive('run');
+    await runs.settled();
+    expect(paid).toEqual([5]);
+  });
+
+  test.each([
+    ['an edit', { type: 'approve', edit: { amount: 6 } }],
+    ['an answer', { type: 'respond', output: 'paid' }],
+  ] as const)('%s is refused: only the tool can validate it', async (_name, decision) => {
+    const store = memoryStore();
+    const { runs, pause } = bank(store);
+    const card = await pause();
+    const bare = countersign({ store }).runs;
+    expect(await outcome(bare.decide(card, decision, { drive: false }))).toBe('unknown-agent');
+    expect((await runs.interrupt(card)).settledAt).toBeNull();
+  });
+});

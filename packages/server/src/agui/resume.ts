@@ -24,9 +24,7 @@ export async function resume(
     try {
       await decide(services, resuming, interruptId, said);
     } catch (error) {
-      const outcome = refusedOutcome(interruptId, error);
-      if (outcome.status === 'failed') services.log('error', 'decision', { interruptId, error });
-      refused.push(outcome);
+      refused.push(refusedOutcome(interruptId, error, services.log));
     }
   }
   return refused;

@@ -63,8 +63,6 @@ async function outcomeOf(
     const decided = await recordDecision(services, seen, decider, { ...asked, note });
     return decided as DecisionOutcome;
   } catch (error) {
-    const outcome = refusedOutcome(interruptId, error);
-    if (outcome.status === 'failed') services.log('error', 'decision', { interruptId, error });
-    return outcome;
+    return refusedOutcome(interruptId, error, services.log);
   }
 }

@@ -2,7 +2,6 @@
 import { z } from '@hono/zod-openapi';
 import { type RunInterrupt, UsageError } from 'countersign';
 import type { GrantView, SimulatedGrant } from 'countersign/store';
-import { keptPage } from '../access.ts';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
@@ -17,6 +16,7 @@ import {
   SimulateShape,
 } from '../schemas/grant.ts';
 import { pageOf } from '../schemas/page.ts';
+import { keptPage } from './kept-page.ts';
 import type { Services } from './services.ts';
 
 export function grantEndpoints(services: Services) {
@@ -113,18 +113,10 @@ async function seen(
   person: Person,
 ): Promise<Grant | undefined> {
   const isOwn = grant.givenBy === person.id || person.reach === 'all';
-  const request = await visible(services, grant.interruptId, person);
+  const request = await services.access.find(grant.interruptId, person);
   if (!isOwn && !request) return undefined;
   const mayRevoke =
     person.scopes.includes('decide') &&
     (isOwn || (request !== undefined && (await services.access.mayDecide(request, person))));
   return { ...grant, mayRevoke: mayRevoke && grant.status !== 'revoked' };
-}
-
-/** The request, if this person can see it. Its run may have been deleted. */
-function visible({ access }: Services, interruptId: string, person: Person) {
-  return access.interrupt(interruptId, person).catch((error: unknown) => {
-    if (error instanceof UsageError && error.code === 'unknown-interrupt') return undefined;
-    throw error;
-  });
 }

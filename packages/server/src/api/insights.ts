@@ -3,8 +3,8 @@ import { z } from '@hono/zod-openapi';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
 import { csvOf } from '../insights/csv.ts';
-import { type Insights, insightsOf, readSettled, sharedRequests } from '../insights/settled-requests.ts';
-import { InsightsQueryShape, InsightsShape } from '../schemas/insights.ts';
+import { insightsOf, readSettled, sharedRequests } from '../insights/settled-requests.ts';
+import { type Insights, InsightsQueryShape, InsightsShape } from '../schemas/insights.ts';
 import type { Services } from './services.ts';
 
 type Query = z.output<typeof InsightsQueryShape>;

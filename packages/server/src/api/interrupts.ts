@@ -2,7 +2,6 @@
 import { z } from '@hono/zod-openapi';
 import { type RunInterrupt, UsageError } from 'countersign';
 import type { InterruptListOptions, Page } from 'countersign/store';
-import { keptPage } from '../access.ts';
 import { assigneesOf, forgetReviewer, releaseRequest, takeRequest } from '../assignees.ts';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';
@@ -16,10 +15,12 @@ import {
   interruptIdShape,
 } from '../schemas/interrupt.ts';
 import { pageOf } from '../schemas/page.ts';
+import { keptPage } from './kept-page.ts';
 import type { Services } from './services.ts';
 
 const params = z.object({ interruptId: interruptIdShape });
 const tag = 'Requests';
+const ofRequest = { tag, params, answers: { 200: { description: 'The request.', shape: InterruptShape } } } as const;
 
 /** A page of the requests that this person can see; the pending ones unless the filters say otherwise. */
 export async function listRequests(
@@ -93,11 +94,9 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
       summary: 'Assign a request',
       description:
         'Others still may decide. `to` says who should: the run records it, and the person is told. `forMs` shows that the caller reviews it: it expires by itself, and is refused with 409 if another person is the assignee.',
-      tag,
+      ...ofRequest,
       scope: 'decide',
-      params,
       body: AssignShape,
-      answers: { 200: { description: 'The request.', shape: InterruptShape } },
       problems: [409],
       handle: async ({ params: { interruptId }, body, person }) => {
         const seen = await decidable(interruptId, person);
@@ -117,10 +116,8 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
       operationId: 'releaseRequest',
       summary: 'Stop reviewing a request',
       description: 'Ends what the caller took with `forMs`.',
-      tag,
+      ...ofRequest,
       scope: 'decide',
-      params,
-      answers: { 200: { description: 'The request.', shape: InterruptShape } },
       problems: [409],
       handle: async ({ params: { interruptId }, person }) => {
         await read(interruptId, person);

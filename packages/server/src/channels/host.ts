@@ -18,11 +18,7 @@ export function channelHost(
     publicUrl,
     personOf: (id) => personById(options, id),
     async request(interruptId, person) {
-      if (!person.scopes.includes('read')) return undefined;
-      return access.interrupt(interruptId, person).catch((error: unknown) => {
-        if (error instanceof UsageError && error.code === 'unknown-interrupt') return undefined;
-        throw error;
-      });
+      return person.scopes.includes('read') ? access.find(interruptId, person) : undefined;
     },
     async decide(interruptId, person, { decision, digest, note }) {
       if (!person.scopes.includes('decide'))

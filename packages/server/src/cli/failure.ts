@@ -80,6 +80,7 @@ const EXIT_CODES: Readonly<Record<string, ExitCode>> = {
 const HINTS: Readonly<Record<string, string>> = {
   'unknown-run': 'List runs with: countersign runs',
   'unknown-interrupt': 'List requests with: countersign inbox',
+  'unknown-agent': 'Pass --agents <file>, or decide through a server with --url',
   'outdated-card': 'Review the request again with: countersign inbox',
   'not-authorized': 'Pass --token or set COUNTERSIGN_TOKEN. Create a token with: countersign tokens create',
   'no-store':

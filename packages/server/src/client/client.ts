@@ -1,13 +1,12 @@
 // The API as typed functions.
 import type { z } from '@hono/zod-openapi';
 import type { StoredEvent } from 'countersign/store';
-import type { Insights } from '../insights/settled-requests.ts';
 import type { Absence, AbsentShape, MyAbsence } from '../schemas/absence.ts';
 import type { DecidedShape, DecideShape, WaitingShape } from '../schemas/decision.ts';
 import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
 import type { GateAnswer, GateAskShape, GateGranted, GateReportShape, GateStartShape } from '../schemas/gate.ts';
 import type { Grant, GrantInDetail, GrantQueryShape, SimulatedShape, SimulateShape } from '../schemas/grant.ts';
-import type { InsightsQueryShape } from '../schemas/insights.ts';
+import type { Insights, InsightsQueryShape } from '../schemas/insights.ts';
 import type { Interrupt, InterruptQueryShape, InterruptWithMessages } from '../schemas/interrupt.ts';
 import type {
   ChannelStatus,
@@ -18,10 +17,10 @@ import type {
   NoticePreferencesShape,
 } from '../schemas/notices.ts';
 import type { AgentInfo, Me } from '../schemas/person.ts';
-import type { Run, RunQueryShape, RunSummary, StartShape } from '../schemas/run.ts';
+import type { Run, RunQueryShape, RunSummary, StartShape, VerifiedShape } from '../schemas/run.ts';
 import type { Stats } from '../schemas/stats.ts';
 import { ApiError } from './api-error.ts';
-import { Connection, type ConnectionOptions } from './connection.ts';
+import { Connection, type ConnectionOptions, type Query } from './connection.ts';
 
 /** How to reach the server. Pages of the server itself use the browser's session instead of a token. */
 export type ClientOptions = ConnectionOptions;
@@ -77,6 +76,8 @@ export type SimulateGrant = Readonly<z.input<typeof SimulateShape>>;
 /** What a grant would have let run, and a suggestion. */
 export type SimulatedGrant = Readonly<z.output<typeof SimulatedShape>>;
 
+type Verified = Readonly<z.infer<typeof VerifiedShape>>;
+
 export type InsightFilters = Filters<typeof InsightsQueryShape>;
 
 /** Selects deliveries. */
@@ -85,239 +86,181 @@ export type DeliveryFilters = Filters<typeof DeliveryQueryShape>;
 /** What a person wants to be told. */
 export type NoticePreferencesInput = z.input<typeof NoticePreferencesShape>;
 
-type Waiting = { readonly signal?: AbortSignal };
+type Waiting = { readonly signal?: AbortSignal | undefined };
+type OfPerson = Waiting & { readonly person?: string };
+type WithReason = Waiting & { readonly reason?: string | undefined };
 type Once = Waiting & {
   /** The same request with the same key acts once. */
   readonly idempotencyKey?: string;
-};
-
-/** The API of a server. Every function throws `ApiError` when the server refuses. */
-export type Client = {
-  me(options?: Waiting): Promise<Me>;
-  agents(options?: Waiting): Promise<readonly AgentInfo[]>;
-  stats(options?: Waiting & { readonly days?: number }): Promise<Stats>;
-  /** How people decide: times, outcomes, load, and findings. */
-  insights(filters?: InsightFilters, options?: Waiting): Promise<Insights>;
-  /** Yields the ids of changed runs; null after each connect and whenever anything may have changed. */
-  changes(options?: Waiting): AsyncGenerator<string | null>;
-  readonly absences: {
-    /** Absences that have not ended: all, or those that concern the caller, by their reach. */
-    list(options?: Waiting): Promise<readonly Absence[]>;
-    /** The absence of the caller, or of another person, and for whom they decide. */
-    get(options?: Waiting & { readonly person?: string }): Promise<MyAbsence>;
-    /** The caller, or `person`, is away until then, and `delegate` decides for them. */
-    set(absent: Absent, options?: Waiting): Promise<MyAbsence>;
-    end(options?: Waiting & { readonly person?: string }): Promise<MyAbsence>;
-  };
-  /** Channels and their deliveries, for callers who reach all runs; and what the caller wants to be told. */
-  readonly notices: {
-    channels(options?: Waiting): Promise<readonly ChannelStatus[]>;
-    /** Deliveries of the last seven days, newest first. */
-    deliveries(filters?: DeliveryFilters, options?: Waiting): Promise<Page<Delivery>>;
-    /** Notices that were given up. */
-    dead(filters?: DeliveryFilters, options?: Waiting): Promise<Page<DeadLetter>>;
-    /** Resolves with false if the dead letter does not exist. */
-    retry(letter: Pick<DeadLetter, 'channel' | 'id'>, options?: Waiting): Promise<boolean>;
-    /** Delivers the last notice about a request again. */
-    resend(what: Pick<DeadLetter, 'channel' | 'requestId'>, options?: Waiting): Promise<void>;
-    preferences(options?: Waiting): Promise<MyNotices>;
-    setPreferences(preferences: NoticePreferencesInput, options?: Waiting): Promise<MyNotices>;
-  };
-  readonly runs: {
-    start(run: StartRun, options?: Once): Promise<Run>;
-    list(filters?: RunFilters, options?: Waiting): Promise<Page<RunSummary>>;
-    get(runId: string, options?: Waiting): Promise<Run>;
-    /** Resolves when the run waits for a person, failed or has ended; with `until: 'end'`, it does not stop at a request. */
-    wait(runId: string, options?: Waiting & { readonly until?: 'pause' | 'end' }): Promise<Run>;
-    cancel(runId: string, options?: Waiting & { readonly reason?: string }): Promise<Run>;
-    /** Resumes a failed run. */
-    drive(runId: string, options?: Waiting): Promise<Run>;
-    verify(
-      runId: string,
-      options?: Waiting,
-    ): Promise<{ readonly ok: boolean; readonly events: number; readonly problem: string | null }>;
-    /** The evidence of a run as the text of a file. `verifyEvidence` checks it byte for byte. */
-    evidence(runId: string, options?: Waiting): Promise<string>;
-    events(
-      runId: string,
-      options?: Waiting & { readonly after?: number; readonly cursor?: string; readonly limit?: number },
-    ): Promise<Page<RunEvent>>;
-    /** Yields every event after `after` until the run has ended; reconnects when the connection drops. */
-    follow(runId: string, options?: Waiting & { readonly after?: number }): AsyncGenerator<RunEvent>;
-  };
-  readonly interrupts: {
-    list(filters?: InterruptFilters, options?: Waiting): Promise<Page<Interrupt>>;
-    get(interruptId: string, options?: Waiting): Promise<InterruptWithMessages>;
-    decide(interruptId: string, decide: Decide, options?: Once): Promise<DecideResult>;
-    /**
-     * Decides any number of requests, each for itself, and returns the outcome of each, in their order. They are sent 50 at a
-     * time, and `onProgress` gets the outcomes so far. If it throws, the rest was not sent; doing it again is safe.
-     */
-    decideMany(
-      many: DecideMany,
-      options?: Waiting & { readonly onProgress?: (outcomes: readonly DecisionOutcome[]) => void },
-    ): Promise<readonly DecisionOutcome[]>;
-    /** Assigns the request to a person; null removes the assignment. Others can still decide. */
-    assign(interruptId: string, to: string | null, options?: Waiting): Promise<Interrupt>;
-    /** Assigns it to the caller while they review it, for five minutes by default. Send it again to renew it. */
-    take(interruptId: string, options?: Waiting & { readonly forMs?: number }): Promise<Interrupt>;
-    /** Ends what `take` began. */
-    release(interruptId: string, options?: Waiting): Promise<Interrupt>;
-  };
-  /** Calls of programs outside. `id` is the `runId` of the call, or the `id` of its request. */
-  readonly gate: {
-    /** Asks for the call, or finds it: the same key asks once. `wait`: for so many seconds while it is pending or started. */
-    ask(call: GateAsk, options?: Waiting): Promise<GateAnswer>;
-    get(id: string, options?: Waiting & { readonly wait?: number }): Promise<GateAnswer>;
-    /** Granted once; then do exactly the `input` and report. Throws `start-refused` if it is not granted. */
-    start(id: string, start?: GateStart, options?: Waiting): Promise<GateGranted>;
-    finish(id: string, report: GateReport, options?: Waiting): Promise<GateAnswer>;
-    /** A pending or approved call will never start. */
-    withdraw(id: string, options?: Waiting & { readonly reason?: string }): Promise<GateAnswer>;
-  };
-  /** Approvals that cover the next calls too. They are given with a decision. */
-  readonly grants: {
-    list(filters?: GrantFilters, options?: Waiting): Promise<Page<Grant>>;
-    get(grantId: string, options?: Waiting): Promise<GrantInDetail>;
-    /** The next call is asked about again. */
-    revoke(grantId: string, options?: Waiting & { readonly reason?: string }): Promise<Grant>;
-    /** Counts what a grant would have let run, and suggests one. Nothing is recorded. */
-    simulate(grant: SimulateGrant, options?: Waiting): Promise<SimulatedGrant>;
-  };
 };
 
 /** Small enough for steady progress, and for a request below the limits of any proxy. */
 const ITEMS_AT_ONCE = 50;
 
 /**
- * Makes a client of the server at `url`.
+ * Makes a client of the server at `url`. Every function throws `ApiError` when the server refuses.
  * @example
  * const client = createClient('http://localhost:3000', { token });
  * const { items } = await client.interrupts.list({ risk: 'high' });
  */
-export function createClient(url: string, options: ClientOptions = {}): Client {
+export function createClient(url: string, options: ClientOptions = {}) {
   const connection = new Connection(url, options);
+  const get = <T>(path: string, query?: Query, ask?: Waiting): Promise<T> => connection.json(path, { query, ...ask });
+  const post = <T>(path: string, body?: unknown, ask?: Once): Promise<T> =>
+    connection.json(path, { method: 'POST', body, ...ask });
   const run = (runId: string) => `/runs/${encodeURIComponent(runId)}`;
   const interrupt = (interruptId: string) => `/interrupts/${encodeURIComponent(interruptId)}`;
   const grant = (grantId: string) => `/grants/${encodeURIComponent(grantId)}`;
   const gate = (id: string) => `/gate/${encodeURIComponent(id)}`;
-  const client: Client = {
-    me: (ask) => connection.json('/me', ask),
-    agents: async (ask) => (await connection.json<{ items: readonly AgentInfo[] }>('/agents', ask)).items,
-    stats: ({ days, signal } = {}) => connection.json('/stats', { query: { days }, signal }),
-    insights: (query, ask) => connection.json('/insights', { query, ...ask }),
-    changes: async function* (ask = {}) {
-      for await (const { event, data } of connection.events('/changes', ask))
-        yield event === 'connected' ? null : (JSON.parse(data).runId as string | null);
-    },
+  const items = async <T>(path: string, ask?: Waiting) => (await get<{ items: readonly T[] }>(path, {}, ask)).items;
+  const readRun = (runId: string, ask?: Waiting) => get<Run>(run(runId), {}, ask);
+
+  /** Yields the ids of changed runs; null after each connect and whenever anything may have changed. */
+  async function* changes(ask: Waiting = {}): AsyncGenerator<string | null> {
+    for await (const { event, data } of connection.events('/changes', ask))
+      yield event === 'connected' ? null : (JSON.parse(data).runId as string | null);
+  }
+
+  return {
+    me: (ask?: Waiting) => get<Me>('/me', {}, ask),
+    agents: (ask?: Waiting) => items<AgentInfo>('/agents', ask),
+    stats: ({ days, signal }: Waiting & { readonly days?: number } = {}) => get<Stats>('/stats', { days }, { signal }),
+    /** How people decide: times, outcomes, load, and findings. */
+    insights: (filters?: InsightFilters, ask?: Waiting) => get<Insights>('/insights', filters, ask),
+    changes,
     absences: {
-      list: async (ask) => (await connection.json<{ items: readonly Absence[] }>('/absences', ask)).items,
-      get: ({ person, signal } = {}) => connection.json('/me/absence', { query: { person }, signal }),
-      set: (body, ask) => connection.json('/me/absence', { method: 'POST', body, ...ask }),
-      end: ({ person, signal } = {}) => connection.json('/me/absence', { method: 'DELETE', query: { person }, signal }),
+      /** Absences that have not ended: all, or those that concern the caller, by their reach. */
+      list: (ask?: Waiting) => items<Absence>('/absences', ask),
+      /** The absence of the caller, or of another person, and for whom they decide. */
+      get: ({ person, signal }: OfPerson = {}) => get<MyAbsence>('/me/absence', { person }, { signal }),
+      /** The caller, or `person`, is away until then, and `delegate` decides for them. */
+      set: (absent: Absent, ask?: Waiting) => post<MyAbsence>('/me/absence', absent, ask),
+      end: ({ person, signal }: OfPerson = {}): Promise<MyAbsence> =>
+        connection.json('/me/absence', { method: 'DELETE', query: { person }, signal }),
     },
+    /** Channels and their deliveries, for callers who reach all runs; and what the caller wants to be told. */
     notices: {
-      channels: async (ask) =>
-        (await connection.json<{ items: readonly ChannelStatus[] }>('/notices/channels', ask)).items,
-      deliveries: (query, ask) => connection.json('/notices/deliveries', { query, ...ask }),
-      dead: (query, ask) => connection.json('/notices/dead', { query, ...ask }),
-      retry: async ({ channel, id }, ask) => {
-        const body = { channel, id };
-        return (await connection.json<{ retried: boolean }>('/notices/retry', { method: 'POST', body, ...ask }))
-          .retried;
+      channels: (ask?: Waiting) => items<ChannelStatus>('/notices/channels', ask),
+      /** Deliveries of the last seven days, newest first. */
+      deliveries: (filters?: DeliveryFilters, ask?: Waiting) =>
+        get<Page<Delivery>>('/notices/deliveries', filters, ask),
+      /** Notices that were given up. */
+      dead: (filters?: DeliveryFilters, ask?: Waiting) => get<Page<DeadLetter>>('/notices/dead', filters, ask),
+      /** Resolves with false if the dead letter does not exist. */
+      retry: async ({ channel, id }: Pick<DeadLetter, 'channel' | 'id'>, ask?: Waiting) =>
+        (await post<{ retried: boolean }>('/notices/retry', { channel, id }, ask)).retried,
+      /** Delivers the last notice about a request again. */
+      resend: async ({ channel, requestId }: Pick<DeadLetter, 'channel' | 'requestId'>, ask?: Waiting) => {
+        await post('/notices/resend', { channel, requestId }, ask);
       },
-      resend: async ({ channel, requestId }, ask) => {
-        await connection.json('/notices/resend', { method: 'POST', body: { channel, requestId }, ...ask });
-      },
-      preferences: (ask) => connection.json('/me/notices', ask),
-      setPreferences: (body, ask) => connection.json('/me/notices', { method: 'POST', body, ...ask }),
+      preferences: (ask?: Waiting) => get<MyNotices>('/me/notices', {}, ask),
+      setPreferences: (preferences: NoticePreferencesInput, ask?: Waiting) =>
+        post<MyNotices>('/me/notices', preferences, ask),
     },
     runs: {
-      start: (body, ask) => connection.json('/runs', { method: 'POST', body, ...ask }),
-      list: (query, ask) => connection.json('/runs', { query, ...ask }),
-      get: (runId, ask) => connection.json(run(runId), ask),
-      wait: (runId, { until = 'pause', signal } = {}) => untilAtRest(client, runId, until, signal),
-      cancel: (runId, { reason, signal } = {}) =>
-        connection.json(`${run(runId)}/cancel`, {
-          method: 'POST',
-          body: reason === undefined ? {} : { reason },
+      start: (started: StartRun, ask?: Once) => post<Run>('/runs', started, ask),
+      list: (filters?: RunFilters, ask?: Waiting) => get<Page<RunSummary>>('/runs', filters, ask),
+      get: readRun,
+      /** Resolves when the run waits for a person, failed or has ended; with `until: 'end'`, it does not stop at a request. */
+      async wait(
+        runId: string,
+        { until = 'pause', ...ask }: Waiting & { readonly until?: 'pause' | 'end' } = {},
+      ): Promise<Run> {
+        // Reads the run when the stream of changes has connected, and after each of its changes.
+        for await (const changed of changes(ask)) {
+          if (changed !== null && changed !== runId) continue;
+          const found = await readRun(runId, ask);
+          if (found.status !== 'running' && !(until === 'end' && found.status === 'waiting')) return found;
+        }
+        ask.signal?.throwIfAborted();
+        throw new ApiError(0, 'unreachable', 'The stream of changes ended.');
+      },
+      cancel: (runId: string, { reason, signal }: WithReason = {}) =>
+        post<Run>(`${run(runId)}/cancel`, { reason }, { signal }),
+      /** Resumes a failed run. */
+      drive: (runId: string, ask?: Waiting) => post<Run>(`${run(runId)}/drive`, undefined, ask),
+      verify: (runId: string, ask?: Waiting) => get<Verified>(`${run(runId)}/verify`, {}, ask),
+      /** The evidence of a run as the text of a file. `verifyEvidence` checks it byte for byte. */
+      evidence: (runId: string, ask?: Waiting) => connection.text(`${run(runId)}/evidence`, ask),
+      events: (
+        runId: string,
+        {
           signal,
-        }),
-      drive: (runId, ask) => connection.json(`${run(runId)}/drive`, { method: 'POST', ...ask }),
-      verify: (runId, ask) => connection.json(`${run(runId)}/verify`, ask),
-      evidence: (runId, ask) => connection.text(`${run(runId)}/evidence`, ask),
-      events: (runId, { signal, ...query } = {}) => connection.json(`${run(runId)}/events`, { query, signal }),
-      follow: async function* (runId, { after = 0, signal } = {}) {
+          ...query
+        }: Waiting & { readonly after?: number; readonly cursor?: string; readonly limit?: number } = {},
+      ) => get<Page<RunEvent>>(`${run(runId)}/events`, query, { signal }),
+      /** Yields every event after `after` until the run has ended; reconnects when the connection drops. */
+      async *follow(
+        runId: string,
+        { after = 0, signal }: Waiting & { readonly after?: number } = {},
+      ): AsyncGenerator<RunEvent> {
         for await (const { data } of connection.events(`${run(runId)}/events`, { signal }, after))
           yield JSON.parse(data) as RunEvent;
       },
     },
     interrupts: {
-      list: (query, ask) => connection.json('/interrupts', { query, ...ask }),
-      get: (interruptId, ask) => connection.json(interrupt(interruptId), ask),
-      decide: async (interruptId, body, ask) => {
-        refuseLost(body.decision);
-        return connection.json(`${interrupt(interruptId)}/decide`, { method: 'POST', body, ...ask });
+      list: (filters?: InterruptFilters, ask?: Waiting) => get<Page<Interrupt>>('/interrupts', filters, ask),
+      get: (interruptId: string, ask?: Waiting) => get<InterruptWithMessages>(interrupt(interruptId), {}, ask),
+      decide: async (interruptId: string, decide: Decide, ask?: Once): Promise<DecideResult> => {
+        refuseLost(decide.decision);
+        return post(`${interrupt(interruptId)}/decide`, decide, ask);
       },
-      decideMany: async ({ items, ...all }, { onProgress, signal } = {}) => {
-        for (const { decision } of items) refuseLost(decision);
+      /**
+       * Decides any number of requests, each for itself, and returns the outcome of each, in their order. They are sent 50 at a
+       * time, and `onProgress` gets the outcomes so far. If it throws, the rest was not sent; doing it again is safe.
+       */
+      async decideMany(
+        { items: asked, ...all }: DecideMany,
+        { onProgress, signal }: Waiting & { readonly onProgress?: (outcomes: readonly DecisionOutcome[]) => void } = {},
+      ): Promise<readonly DecisionOutcome[]> {
+        for (const { decision } of asked) refuseLost(decision);
         const outcomes: DecisionOutcome[] = [];
-        for (let sent = 0; sent < items.length; sent += ITEMS_AT_ONCE) {
-          const body = { ...all, items: items.slice(sent, sent + ITEMS_AT_ONCE) };
-          const ask = { method: 'POST', body, signal } as const;
-          outcomes.push(...(await connection.json<{ items: readonly DecisionOutcome[] }>('/decisions', ask)).items);
+        for (let sent = 0; sent < asked.length; sent += ITEMS_AT_ONCE) {
+          const body = { ...all, items: asked.slice(sent, sent + ITEMS_AT_ONCE) };
+          const decided = await post<{ items: readonly DecisionOutcome[] }>('/decisions', body, { signal });
+          outcomes.push(...decided.items);
           onProgress?.([...outcomes]);
         }
         return outcomes;
       },
-      assign: (interruptId, to, ask) =>
-        connection.json(`${interrupt(interruptId)}/assignee`, { method: 'POST', body: { to }, ...ask }),
-      take: (interruptId, { forMs = 300_000, signal } = {}) =>
-        connection.json(`${interrupt(interruptId)}/assignee`, { method: 'POST', body: { forMs }, signal }),
-      release: (interruptId, ask) =>
+      /** Assigns the request to a person; null removes the assignment. Others can still decide. */
+      assign: (interruptId: string, to: string | null, ask?: Waiting) =>
+        post<Interrupt>(`${interrupt(interruptId)}/assignee`, { to }, ask),
+      /** Assigns it to the caller while they review it, for five minutes by default. Send it again to renew it. */
+      take: (interruptId: string, { forMs = 300_000, signal }: Waiting & { readonly forMs?: number } = {}) =>
+        post<Interrupt>(`${interrupt(interruptId)}/assignee`, { forMs }, { signal }),
+      /** Ends what `take` began. */
+      release: (interruptId: string, ask?: Waiting): Promise<Interrupt> =>
         connection.json(`${interrupt(interruptId)}/assignee`, { method: 'DELETE', ...ask }),
     },
+    /** Calls of programs outside. `id` is the `runId` of the call, or the `id` of its request. */
     gate: {
-      ask: (body, ask) => connection.json('/gate', { method: 'POST', body, ...ask }),
-      get: (id, { wait, signal } = {}) => connection.json(gate(id), { query: { wait }, signal }),
-      start: (id, body = {}, ask = {}) => connection.json(`${gate(id)}/started`, { method: 'POST', body, ...ask }),
-      finish: (id, body, ask) => connection.json(`${gate(id)}/result`, { method: 'POST', body, ...ask }),
-      withdraw: (id, { reason, signal } = {}) =>
-        connection.json(`${gate(id)}/withdraw`, {
-          method: 'POST',
-          body: reason === undefined ? {} : { reason },
-          signal,
-        }),
+      /** Asks for the call, or finds it: the same key asks once. `wait`: for so many seconds while it is pending or started. */
+      ask: (call: GateAsk, ask?: Waiting) => post<GateAnswer>('/gate', call, ask),
+      get: (id: string, { wait, signal }: Waiting & { readonly wait?: number } = {}) =>
+        get<GateAnswer>(gate(id), { wait }, { signal }),
+      /** Granted once; then do exactly the `input` and report. Throws `start-refused` if it is not granted. */
+      start: (id: string, start: GateStart = {}, ask?: Waiting) => post<GateGranted>(`${gate(id)}/started`, start, ask),
+      finish: (id: string, report: GateReport, ask?: Waiting) => post<GateAnswer>(`${gate(id)}/result`, report, ask),
+      /** A pending or approved call will never start. */
+      withdraw: (id: string, { reason, signal }: WithReason = {}) =>
+        post<GateAnswer>(`${gate(id)}/withdraw`, { reason }, { signal }),
     },
+    /** Approvals that cover the next calls too. They are given with a decision. */
     grants: {
-      list: (query, ask) => connection.json('/grants', { query, ...ask }),
-      get: (grantId, ask) => connection.json(grant(grantId), ask),
-      revoke: (grantId, { reason, signal } = {}) => {
-        const body = reason === undefined ? {} : { reason };
-        return connection.json(`${grant(grantId)}/revoke`, { method: 'POST', body, signal });
-      },
-      simulate: (body, ask) => connection.json('/grants/simulate', { method: 'POST', body, ...ask }),
+      list: (filters?: GrantFilters, ask?: Waiting) => get<Page<Grant>>('/grants', filters, ask),
+      get: (grantId: string, ask?: Waiting) => get<GrantInDetail>(grant(grantId), {}, ask),
+      /** The next call is asked about again. */
+      revoke: (grantId: string, { reason, signal }: WithReason = {}) =>
+        post<Grant>(`${grant(grantId)}/revoke`, { reason }, { signal }),
+      /** Counts what a grant would have let run, and suggests one. Nothing is recorded. */
+      simulate: (asked: SimulateGrant, ask?: Waiting) => post<SimulatedGrant>('/grants/simulate', asked, ask),
     },
-  };
-  return client;
+  } as const;
 }
 
-/** Reads the run when the stream of changes has connected, and after each of its changes. */
-async function untilAtRest(
-  { changes, runs }: Client,
-  runId: string,
-  until: 'pause' | 'end',
-  signal: AbortSignal | undefined,
-): Promise<Run> {
-  const waiting = signal ? { signal } : {};
-  for await (const changed of changes(waiting)) {
-    if (changed !== null && changed !== runId) continue;
-    const run = await runs.get(runId, waiting);
-    if (run.status !== 'running' && !(until === 'end' && run.status === 'waiting')) return run;
-  }
-  signal?.throwIfAborted();
-  throw new ApiError(0, 'unreachable', 'The stream of changes ended.');
-}
+/** The API of a server as typed functions. */
+export type Client = ReturnType<typeof createClient>;
 
 /** JSON omits undefined values, so the server would run the input without the intended edit. */
 function refuseLost(decision: { readonly [field: string]: unknown }): void {

@@ -1,10 +1,10 @@
 // The entry point `@countersign/server/client`: the typed API for browsers and programs, without code of the server.
 
-export type { Insights } from '../insights/settled-requests.ts';
 export type { Absence, MyAbsence } from '../schemas/absence.ts';
 export type { DecisionOutcome } from '../schemas/decisions.ts';
 export type { GateAnswer, GateGranted } from '../schemas/gate.ts';
 export type { Grant, GrantInDetail } from '../schemas/grant.ts';
+export type { Insights } from '../schemas/insights.ts';
 export type { Assignee, Interrupt, InterruptWithMessages } from '../schemas/interrupt.ts';
 export type { ChannelStatus, DeadLetter, Delivery, MyNotices } from '../schemas/notices.ts';
 export type { AgentInfo, Me } from '../schemas/person.ts';

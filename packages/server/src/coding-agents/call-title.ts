@@ -1,6 +1,6 @@
 // The title of a call of a coding agent: one line that says what will happen, as in `Bash: rm -rf build`.
 
-import { isRecord } from '../mcp-gate/messages.ts';
+import { isRecord } from '../is-record.ts';
 import { visibleLine } from '../text/visible-text.ts';
 
 /** The fields that say what a call is about, the most telling one first. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { isRecord } from '../mcp-gate/messages.ts';
+import { isRecord } from '../is-record.ts';
 import { type ConfiguredHook, type ConfiguredHooks, DEFAULT_TIMEOUT_SECONDS } from './configured-hook.ts';
 
 const MANAGED =

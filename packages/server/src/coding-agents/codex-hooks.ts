@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { isRecord } from '../mcp-gate/messages.ts';
+import { isRecord } from '../is-record.ts';
 import { hooksIn } from './claude-settings.ts';
 import type { ConfiguredHooks } from './configured-hook.ts';
 

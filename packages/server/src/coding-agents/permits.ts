@@ -1,6 +1,7 @@
 // Permits for the calls of coding agents: a person decides, the agent runs the call, and is allowed to at most once.
 import { randomUUID } from 'node:crypto';
 import { type Countersign, type Gate, gateText } from 'countersign';
+import { decidedWithin } from '../gate-calls.ts';
 import { jsonHash } from '../json-hash.ts';
 import { OpenCalls, type Ticket } from '../mcp-gate/open-calls.ts';
 import { callTitle } from './call-title.ts';
@@ -63,7 +64,8 @@ export async function permit(call: AgentCall, options: PermitOptions): Promise<P
   const ticket = await calls.take(identity, { ...given, newKey });
   const { key } = ticket;
   await ticket.keep();
-  const result = await decided(gate, call.input, { key, by }, waitMs).finally(ticket.pause);
+  const asked = gate.request(call.input, { key, by });
+  const result = await asked.then((first) => decidedWithin(gate, first, waitMs)).finally(ticket.pause);
   if (result.status === 'pending' || result.status === 'doubt') {
     await ticket.release();
     return refused(gateText(call.tool, result), result.status === 'pending');
@@ -131,17 +133,6 @@ export async function report(
     return true;
   }
   return false;
-}
-
-async function decided(gate: Gate, input: unknown, { key, by }: { key: string; by: string }, waitMs: number) {
-  const until = performance.now() + waitMs;
-  let result = await gate.request(input, { key, by });
-  while (result.status === 'pending') {
-    const left = Math.ceil(until - performance.now());
-    if (left <= 0) break;
-    result = await gate.wait(result.id, { timeout: left });
-  }
-  return result;
 }
 
 /** The names under which the start is kept: the id of the call, and for agents that do not say it, the call itself. */

@@ -44,6 +44,8 @@ export type Definition<P extends Shape, Q extends Shape, H extends Shape, B exte
   readonly tag: string;
   /** The scope that the caller needs; null for every signed-in caller. */
   readonly scope: Scope | null;
+  /** `all`: only for callers who see the runs of everyone. */
+  readonly reach?: 'all';
   readonly params?: P;
   readonly query?: Q;
   readonly headers?: H;
@@ -87,6 +89,7 @@ export function mountEndpoint(app: OpenAPIHono, endpoint: Endpoint, options: Mou
   app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) => {
     const { person, proof } = await options.caller(context);
     requireScope(person, endpoint.scope);
+    if (endpoint.reach === 'all') requireReach(person);
     // Checked before the request does anything: a post that is answered with a stream must not act and then be refused.
     if (endpoint.answers[200]?.type === 'text/event-stream') options.streams.checkRoom(person.id);
     const request = context.req.raw;
@@ -106,6 +109,12 @@ function partsOf({ route }: Endpoint) {
 export function requireScope(person: Person, scope: Scope | null): void {
   if (scope === null || person.scopes.includes(scope)) return;
   throw new UsageError('not-allowed', { status: 403, scope }, `The scope ${scope} is required.`);
+}
+
+export function requireReach({ id, reach }: Person): void {
+  if (reach === 'all') return;
+  const message = `${id} has access to their own runs only. This needs the reach \`all\`.`;
+  throw new UsageError('not-allowed', { status: 403 }, message);
 }
 
 async function bodyOf({ body, maxValues }: Endpoint, request: Request, options: MountOptions): Promise<unknown> {
@@ -177,6 +186,7 @@ function documented(endpoint: Endpoint): RouteConfig {
     description,
     tag,
     scope,
+    reach,
     params,
     query,
     body,
@@ -199,7 +209,7 @@ function documented(endpoint: Endpoint): RouteConfig {
     path,
     operationId,
     summary,
-    description: [description, scopeNote].filter(Boolean).join(' '),
+    description: [description, scopeNote, reach && 'Needs `reach: "all"`.'].filter(Boolean).join(' '),
     tags: [tag],
     security: [{ token: [] }, { session: [] }],
     request: {

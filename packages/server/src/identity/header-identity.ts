@@ -1,8 +1,9 @@
 // Identity from a header that a reverse proxy sets after its own login.
-import { BlockList, isIP } from 'node:net';
+import type { BlockList } from 'node:net';
 import { z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
 import { aFunction, checkOptions, option, optionsOf } from '../check-options.ts';
+import { familyOf, networksOf } from '../http/networks.ts';
 import type { Identify } from './identify.ts';
 import { type Identified, isRole, MOST_ROLES } from './person.ts';
 
@@ -56,17 +57,8 @@ function rolesIn(header: string | null): readonly string[] {
 }
 
 function blockList(networks: readonly string[]): BlockList {
-  const list = new BlockList();
   if (!Array.isArray(networks) || networks.length === 0) throw invalid('names no proxy');
-  for (const network of networks) {
-    const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(String(network)) ?? [];
-    const family = familyOf(address);
-    const most = family === 'ipv4' ? 32 : 128;
-    const length = bits === undefined ? most : Number(bits);
-    if (!family || length > most) throw invalid(`has ${JSON.stringify(network)}, which is not an address`);
-    list.addSubnet(address, length, family);
-  }
-  return list;
+  return networksOf(networks, (network) => invalid(`has ${JSON.stringify(network)}, which is not an address`));
 }
 
 function isTrusted(list: BlockList, address: string): boolean {
@@ -74,11 +66,6 @@ function isTrusted(list: BlockList, address: string): boolean {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
   const family = familyOf(plain);
   return family !== undefined && list.check(plain, family);
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
-  const version = isIP(address);
-  return version === 4 ? 'ipv4' : version === 6 ? 'ipv6' : undefined;
 }
 
 function invalid(problem: string): UsageError {

@@ -1,6 +1,6 @@
 // The figures as CSV, for spreadsheets. Names come from models, tools and people, so no cell can be a formula.
+import type { Insights } from '../schemas/insights.ts';
 import type { Figures } from './figures.ts';
-import type { Insights } from './settled-requests.ts';
 
 const COLUMNS = [
   'requests',

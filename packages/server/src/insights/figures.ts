@@ -1,4 +1,5 @@
 // Figures about how people decide, computed from settled requests. Pure: requests in, figures out.
+import type { Insights } from '../schemas/insights.ts';
 import type { CountedVote, SettledRequest } from './settled-request.ts';
 
 /** What to count. Hours of the day are those of `timeZone`, UTC by default. */
@@ -9,64 +10,13 @@ export type Selection = {
   readonly timeZone?: string;
 };
 
-/** How requests ended, and how long they took. `approved` includes `edited`. */
-export type Figures = {
-  readonly requests: number;
-  /** How many of them a person decided. */
-  readonly decided: number;
-  readonly approved: number;
-  readonly edited: number;
-  readonly rejected: number;
-  readonly answered: number;
-  readonly cancelled: number;
-  readonly expired: number;
-  /** From the request to the decision of a person; null if there was none. */
-  readonly medianMs: number | null;
-  readonly p90Ms: number | null;
-};
+export type Figures = Insights['total'];
+type DayFigures = Insights['days'][number];
+type NamedFigures = Insights['tools'][number];
+type QuickApprover = Insights['quick'][number];
 
-/** How the requests ended that were settled on one day in UTC. */
-export type DayFigures = Omit<Figures, 'medianMs' | 'p90Ms'> & { readonly day: string };
-
-export type NamedFigures = Figures & { readonly name: string };
-
-/** How many votes a person gave in each hour of the day. */
-export type Load = { readonly name: string; readonly hours: readonly number[] };
-
-/** A person whose approvals all came within three seconds. */
-export type QuickApprover = { readonly name: string; readonly approvals: number; readonly medianMs: number };
-
-/** How one person decided drills, which must be rejected. */
-export type DrillFigures = { readonly name: string; readonly caught: number; readonly missed: number };
-
-/** A grant, and how many calls it let run without a question. */
-export type CarriedCalls = {
-  readonly grant: string;
-  readonly tool: string;
-  readonly givenBy: string;
-  readonly carried: number;
-  readonly status: 'active' | 'used-up' | 'expired' | 'revoked';
-};
-
-export type InsightFigures = {
-  readonly total: Figures;
-  readonly days: readonly DayFigures[];
-  readonly tools: readonly NamedFigures[];
-  /** By the people who voted. A request with several votes counts for each voter. */
-  readonly people: readonly NamedFigures[];
-  readonly policies: readonly NamedFigures[];
-  /** Of everyone, and of each person. */
-  readonly hours: readonly number[];
-  readonly load: readonly Load[];
-  readonly quick: readonly QuickApprover[];
-  readonly drills: { readonly expired: number; readonly people: readonly DrillFigures[] };
-  /** The names that can be selected, whatever is selected now. */
-  readonly choices: {
-    readonly tools: readonly string[];
-    readonly people: readonly string[];
-    readonly policies: readonly string[];
-  };
-};
+/** What follows from the requests alone. */
+export type InsightFigures = Omit<Insights, 'since' | 'isComplete' | 'grants'>;
 
 /** A decision within this time was hardly read. */
 export const QUICK_MS = 3_000;

@@ -1,7 +1,9 @@
 // Reads the settled requests of a period, and shares them between callers for a few seconds.
 import type { Countersign } from 'countersign';
 import { defined } from '../defined.ts';
-import { type CarriedCalls, figuresOf, type InsightFigures, type Selection } from './figures.ts';
+import { cachedRead } from '../live/cached-read.ts';
+import type { Insights } from '../schemas/insights.ts';
+import { figuresOf, type Selection } from './figures.ts';
 import { type SettledRequest, settledRequest } from './settled-request.ts';
 
 /** Of how many days in UTC, including today, and of whose runs. */
@@ -15,11 +17,8 @@ export type SettledRequests = {
   /** The days of the period. */
   readonly days: readonly string[];
   /** The grants that were given in the period or are active. Callers who see only their own runs see none. */
-  readonly grants: readonly CarriedCalls[];
+  readonly grants: Insights['grants'];
 };
-
-/** How people decide: the figures of a period. */
-export type Insights = InsightFigures & Pick<SettledRequests, 'since' | 'isComplete' | 'grants'>;
 
 /** What to count: 30 days by default. */
 export type InsightSelection = {
@@ -32,7 +31,7 @@ export async function insightsOf(
 ): Promise<Insights> {
   const { requests, since, isComplete, days: dates, grants } = await read(defined({ days, startedBy }));
   const { tool, person } = selection;
-  const isSelected = (grant: CarriedCalls) =>
+  const isSelected = (grant: Insights['grants'][number]) =>
     (tool === undefined || grant.tool === tool) && (person === undefined || grant.givenBy === person);
   return {
     since,
@@ -77,7 +76,7 @@ export async function readSettled(
 /** How many grants are read, the newest first. */
 const MOST_GRANTS = 200;
 
-async function readGrants(grants: Countersign['grants'], since: number): Promise<readonly CarriedCalls[]> {
+async function readGrants(grants: Countersign['grants'], since: number): Promise<Insights['grants']> {
   const { items } = await grants.list({ limit: MOST_GRANTS });
   return items
     .filter(({ madeAt, status }) => madeAt >= since || status === 'active')
@@ -91,40 +90,20 @@ async function readGrants(grants: Countersign['grants'], since: number): Promise
     .sort((a, b) => b.carried - a.carried);
 }
 
-/** How long requests are shared, at least, and as a multiple of the time that reading them took. */
-const SHORTEST_MS = 2_000;
-const SHARE = 4;
-const LONGEST_MS = 10_000;
+const SHARED = { shortestMs: 2_000, share: 4, longestMs: 10_000 };
 /** How many periods are kept. */
 const MOST_KEPT = 20;
 
-type Kept = { readonly reading: Promise<SettledRequests>; until: number };
-
 /** The figures of open dashboards, and of every filter on them, come from one read. */
-export function sharedRequests(
-  read: (period: Period) => Promise<SettledRequests>,
-  clock = performance.now.bind(performance),
-) {
-  const kept = new Map<string, Kept>();
+export function sharedRequests(read: (period: Period) => Promise<SettledRequests>, clock = () => performance.now()) {
+  const kept = new Map<string, (period: Period) => Promise<SettledRequests>>();
   return (period: Period): Promise<SettledRequests> => {
     const key = JSON.stringify([period.days, period.startedBy ?? null]);
-    const known = kept.get(key);
-    if (known && clock() < known.until) return known.reading;
-    const startedAt = clock();
-    const entry: Kept = { reading: read(period), until: Number.POSITIVE_INFINITY };
-    entry.reading.then(
-      () => {
-        const tookMs = clock() - startedAt;
-        entry.until = clock() + Math.min(Math.max(SHARE * tookMs, SHORTEST_MS), LONGEST_MS);
-      },
-      () => {
-        entry.until = 0;
-      },
-    );
+    const known = kept.get(key) ?? cachedRead(read, { ...SHARED, clock });
     kept.delete(key);
     const oldest = kept.keys().next();
     if (kept.size >= MOST_KEPT && !oldest.done) kept.delete(oldest.value);
-    kept.set(key, entry);
-    return entry.reading;
+    kept.set(key, known);
+    return known(period);
   };
 }

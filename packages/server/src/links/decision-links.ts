@@ -9,13 +9,14 @@ import { problemsOf } from 'countersign/ui';
 import { rolesOf } from '../access.ts';
 import { decidableRequest, recordDecision } from '../api/record-decision.ts';
 import type { Services } from '../api/services.ts';
+import { decisionFor } from '../decision-for.ts';
 import { defined } from '../defined.ts';
 import type { Caller } from '../identity/identify.ts';
 import type { Person } from '../identity/person.ts';
 import { personById } from '../identity/person-by-id.ts';
 import type { AppOptions } from '../options.ts';
 import type { Interrupt } from '../schemas/interrupt.ts';
-import { formatFor } from './format.ts';
+import { formatFor } from '../text/format.ts';
 import type { LinkOptions } from './link-options.ts';
 import { type Offer, offersOf } from './offers.ts';
 import { confirmPage, donePage, type LinkPage, nothingPage, reviewPage, signInPage } from './page.ts';
@@ -65,7 +66,7 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
     if (!link || link.expiresAt <= Date.now()) return undefined;
     const decider = requireSignIn ? person : await personById(options, link.person);
     if (decider?.id !== link.person) return undefined;
-    const found = await access.interrupt(link.interruptId, decider).catch(missing);
+    const found = await access.find(link.interruptId, decider);
     const card = await openFor(found, decider);
     return card?.digest === link.digest ? { link, card, person: decider } : undefined;
   }
@@ -147,24 +148,18 @@ const OUTDATED = 'This page was out of date, so nothing was recorded. Check the 
 const NOT_OFFERED = 'This decision is not possible here, so nothing was recorded.';
 const OVER: ReadonlySet<string> = new Set(['outdated-card', 'unknown-interrupt', 'not-allowed', 'already-decided']);
 
-/** To a person who cannot see a request, it does not exist. */
-function missing(error: unknown): undefined {
-  if (error instanceof UsageError) return undefined;
-  throw error;
-}
-
 type ReadDecision = { readonly decision: DecisionInput } | { readonly problems: readonly FormProblem[] };
 
 function readDecision(offer: Offer, posted: URLSearchParams, card: Interrupt): ReadDecision {
   switch (offer.verb) {
     case 'approve':
-      return { decision: { type: 'approve' } };
+      return { decision: decisionFor(offer.verb) };
     case 'reject':
     case 'cancel': {
       const reason = (posted.get('reason') ?? '').replaceAll('\r\n', '\n').trim();
       if (reason.length > LONGEST_REASON)
         return { problems: [{ field: 'reason', message: `Enter at most ${LONGEST_REASON} characters.` }] };
-      return { decision: { type: offer.verb, ...(reason !== '' && { reason }) } };
+      return { decision: decisionFor(offer.verb, reason === '' ? {} : { reason }) };
     }
     case 'edit':
     case 'respond': {
@@ -172,10 +167,8 @@ function readDecision(offer: Offer, posted: URLSearchParams, card: Interrupt): R
       const strings = form.fields.map(({ name }, index) => [name, posted.get(`f${index}`) ?? undefined]);
       const read = readForm(form, Object.fromEntries(strings));
       if ('problems' in read) return read;
-      if (verb === 'respond') return { decision: { type: 'respond', output: read.value } };
-      return isDeepStrictEqual(read.value, card.input)
-        ? { problems: [UNCHANGED] }
-        : { decision: { type: 'approve', edit: read.value } };
+      if (verb === 'edit' && isDeepStrictEqual(read.value, card.input)) return { problems: [UNCHANGED] };
+      return { decision: decisionFor(verb, { value: read.value }) };
     }
   }
 }

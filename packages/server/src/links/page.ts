@@ -1,16 +1,16 @@
 // The pages of a decision link: look, confirm, done. They need no JavaScript and show everything that the decision is about.
-import type { DecideResult, DecisionInput, Json } from 'countersign';
-import { type FormProblem, type Preview, shownPolicy } from 'countersign/request';
+import type { DecideResult, DecisionInput } from 'countersign';
+import { type FormProblem, shownPolicy } from 'countersign/request';
 import type { Person } from '../identity/person.ts';
 import { cardPage } from '../pages/card-page.ts';
 import { escaped, htmlResponse } from '../pages/html.ts';
 import type { Interrupt } from '../schemas/interrupt.ts';
-import { HEADINGS, KINDS } from '../text/card-text.ts';
+import { badgesOf, HEADINGS, PART_NAMES, partsOf, votingOf } from '../text/card-parts.ts';
+import type { Format } from '../text/format.ts';
 import { jsonText } from '../text/value-text.ts';
 import { visibleLine } from '../text/visible-text.ts';
-import { ruleLines, voteLine, votesText, whoText } from '../text/votes-text.ts';
+import { whoText } from '../text/votes-text.ts';
 import { fieldsHtml } from './fields.ts';
-import type { Format } from './format.ts';
 import type { Offer, Offers } from './offers.ts';
 import { DECIDE_STYLESHEET } from './style.ts';
 import { lineHtml, valueHtml } from './value-html.ts';
@@ -60,12 +60,12 @@ ${consequence(offer, card)}
 <form method="post" class="actions">
 ${kept.join('\n')}
 ${hidden('confirmed', 'yes')}
-<button class="button ${lookOf(offer)}">${CONFIRM[offer.verb](card)}</button>
+<button class="button ${lookOf(offer)}">${wordsOf(offer, card).confirm}</button>
 <a class="button" href="?">Go back</a>
 </form>
 ${offer.verb === 'edit' ? cardHtml(page, 'Input before the change') : cardHtml(page)}
 ${footer(page)}`;
-  return answer(page, QUESTION[offer.verb](card), body);
+  return answer(page, wordsOf(offer, card).question, body);
 }
 
 export function donePage(page: LinkPage, offer: Offer, result: DecideResult): Response {
@@ -80,7 +80,7 @@ ${missing.length === 0 ? '' : `<p>Waiting for more votes: ${escaped(missing.join
 ${isSettled && result.drill ? '<p>It was a drill, a request to reject: nothing was run.</p>' : ''}
 <p>This link no longer works. You can close this page.</p>
 <div class="actions"><a class="button" href="${requestPath(page)}">Open in the inbox</a></div>`;
-  return answer(page, isSettled ? DONE[offer.verb] : 'Your vote is recorded', body);
+  return answer(page, isSettled ? wordsOf(offer, card).done : 'Your vote is recorded', body);
 }
 
 /** The title names the proposed call. After an edit, another call runs. */
@@ -134,58 +134,39 @@ const POLICY =
   "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /** Everything that the decision is bound to, and who else decides. */
-function cardHtml({ card, format }: LinkPage, heading: string = HEADINGS[card.kind]): string {
-  const { preview, earlierPreview, payload } = card;
-  const badges = [
-    KINDS[card.kind],
-    ...(card.risk === null ? [] : [`${card.risk} risk`]),
-    ...(card.reversibility === null ? [] : [card.reversibility]),
-    ...card.labels,
-  ];
-  return `<ul class="badges${card.risk === 'high' ? ' high' : ''}">${badges.map((badge) => `<li>${lineHtml(badge)}</li>`).join('')}</ul>
-${payload === true || payload === null ? '' : section('Message', messageHtml(payload, format))}
-${section(heading, valueHtml(card.input, format))}
-${preview ? section(earlierPreview ? 'What would happen now' : 'What would happen', previewHtml(preview, format)) : ''}
-${preview && earlierPreview ? section('What was approved before', previewHtml(earlierPreview, format)) : ''}
+function cardHtml({ card, format }: LinkPage, inputHeading: string = HEADINGS[card.kind]): string {
+  const badges = badgesOf(card).map((badge) => `<li>${lineHtml(badge)}</li>`);
+  const parts = partsOf(card).map(({ name, shown }) =>
+    section(
+      name === 'input' ? inputHeading : PART_NAMES[name],
+      'failed' in shown
+        ? `<p class="problem">Preview failed: ${lineHtml(shown.failed)}</p>`
+        : valueHtml(shown.value, format),
+    ),
+  );
+  return `<ul class="badges${card.risk === 'high' ? ' high' : ''}">${badges.join('')}</ul>
+${parts.join('\n')}
 ${votingHtml(card, format)}
 ${section('Request', factsHtml(card, format))}`;
 }
 
-/** The message of the tool, and what else it wants to show. */
-function messageHtml(payload: Json, format: Format): string {
-  if (typeof payload !== 'object' || payload === null || !('message' in payload)) return valueHtml(payload, format);
-  const { message, ...rest } = payload;
-  return `${valueHtml(message, format)}${Object.keys(rest).length > 0 ? valueHtml(rest, format) : ''}`;
-}
-
 const section = (heading: string, body: string): string => `<section><h2>${escaped(heading)}</h2>${body}</section>`;
 
-const previewHtml = (preview: Preview, format: Format): string =>
-  'failed' in preview
-    ? `<p class="problem">Preview failed: ${lineHtml(preview.failed)}</p>`
-    : valueHtml(preview.value, format);
-
-function votingHtml({ policies, progress }: Interrupt, format: Format): string {
-  const policy = shownPolicy(policies);
-  if (!policy && (progress?.assignedTo ?? null) === null) return '';
-  const { deciders, quorum = [], warnings = [] } = policy ?? {};
-  const votes = (progress?.votes ?? []).map(
-    (vote) => `${voteLine({ ...vote, at: null })}${vote.at === null ? '' : `, ${format.time(vote.at)}`}`,
-  );
+function votingHtml(card: Interrupt, format: Format): string {
+  const { deciders, quorum = [] } = shownPolicy(card.policies) ?? {};
+  const voting = votingOf(card, format.time);
   const lines = [
     ...(deciders ? [`${whoText(deciders)} can decide.`] : []),
     ...quorum.map(
       ({ of, count, when }) => `${count} of ${whoText(of)} must agree${when ? ` if ${jsonText(when)}` : ''}.`,
     ),
-    ...(policy ? ruleLines(policy) : []),
-    ...(policy && progress ? [votesText({ ...progress, notRequester: policy.notRequester === true })] : []),
-    ...votes,
-    ...((progress?.round ?? 1) > 1 ? ['The input was edited, so the votes given before do not count.'] : []),
-    ...(progress?.assignedTo ? [`Assigned to ${visibleLine(progress.assignedTo)}.`] : []),
-    ...warnings.map((warning) => `Warning: ${visibleLine(warning)}`),
+    ...(voting?.lines ?? []).map(({ text }) => text),
   ];
-  const heading = policy?.name === undefined ? 'Who decides' : `Who decides (${visibleLine(policy.name)})`;
-  return section(heading, `<ul>${lines.map((line) => `<li>${escaped(line)}</li>`).join('')}</ul>`);
+  if (lines.length === 0) return '';
+  return section(
+    voting?.heading ?? 'Who decides',
+    `<ul>${lines.map((line) => `<li>${escaped(line)}</li>`).join('')}</ul>`,
+  );
 }
 
 const EXPIRY = { reject: 'rejected', cancel: 'cancelled', approve: 'approved' } as const;
@@ -210,9 +191,10 @@ function factsHtml(
 function offerHtml(page: LinkPage, offer: Offer, refused: Refused | undefined): string {
   const { card } = page;
   const { verb } = offer;
+  const words = wordsOf(offer, card);
   const problems = refused?.problems ?? [];
   const start = `<form method="post">${hidden('digest', card.digest)}${hidden('decision', verb)}`;
-  const button = `<button class="button ${lookOf(offer)}">${OFFER[verb](card)}</button>`;
+  const button = `<button class="button ${lookOf(offer)}">${words.offer}</button>`;
   if (verb === 'approve') return `<div class="offer" id="${verb}">${start}${button}</form></div>`;
   const inner =
     'form' in offer
@@ -223,7 +205,7 @@ function offerHtml(page: LinkPage, offer: Offer, refused: Refused | undefined): 
         })
       : reasonHtml(verb, refused);
   const isOpen = refused !== undefined || (verb === 'respond' && card.kind === 'question');
-  return `<details class="offer" id="${verb}"${isOpen ? ' open' : ''}><summary>${OPEN[verb](card)}</summary>
+  return `<details class="offer" id="${verb}"${isOpen ? ' open' : ''}><summary>${words.open}</summary>
 ${start}${inner}${button}</form></details>`;
 }
 
@@ -252,49 +234,46 @@ function chosenHtml(decision: DecisionInput, format: Format): string {
   return '';
 }
 
-type Text = (card: Interrupt) => string;
 const isDoubt = ({ kind }: Interrupt): boolean => kind === 'unknown-outcome';
 
-const OFFER: Readonly<Record<Offer['verb'], Text>> = {
-  approve: (card) => (isDoubt(card) ? 'It did not happen: run it again' : 'Approve'),
-  edit: () => 'Approve with these changes',
-  respond: (card) => (card.kind === 'question' ? 'Answer' : 'Use this result'),
-  reject: () => 'Reject',
-  cancel: () => 'Skip it',
+type Words = {
+  /** On the button that leads to the confirmation. */
+  readonly offer: string;
+  /** What opens the form. */
+  readonly open: string;
+  readonly question: string;
+  readonly confirm: string;
+  readonly done: string;
 };
 
-const OPEN: Readonly<Record<Offer['verb'], Text>> = {
-  ...OFFER,
-  edit: () => 'Edit …',
-  respond: (card) =>
-    card.kind === 'question' ? 'Answer' : isDoubt(card) ? 'It happened …' : 'Give a result instead …',
-  reject: () => 'Reject …',
-  cancel: () => 'Skip it …',
-};
-
-const QUESTION: Readonly<Record<Offer['verb'], Text>> = {
-  approve: (card) => (isDoubt(card) ? 'Run it again?' : 'Approve this?'),
-  edit: () => 'Approve with these changes?',
-  respond: () => 'Send this answer?',
-  reject: () => 'Reject this?',
-  cancel: () => 'Skip this?',
-};
-
-const CONFIRM: Readonly<Record<Offer['verb'], Text>> = {
-  approve: (card) => (isDoubt(card) ? 'Yes, run it again' : 'Yes, approve'),
-  edit: () => 'Yes, approve with these changes',
-  respond: () => 'Yes, send',
-  reject: () => 'Yes, reject',
-  cancel: () => 'Yes, skip it',
-};
-
-const DONE: Readonly<Record<Offer['verb'], string>> = {
-  approve: 'Approved',
-  edit: 'Approved with changes',
-  respond: 'Answered',
-  reject: 'Rejected',
-  cancel: 'Skipped',
-};
+/** What the page says about a decision, step by step. */
+function wordsOf({ verb }: Offer, card: Interrupt): Words {
+  switch (verb) {
+    case 'approve': {
+      const offer = isDoubt(card) ? 'It did not happen: run it again' : 'Approve';
+      const [question, confirm] = isDoubt(card)
+        ? ['Run it again?', 'Yes, run it again']
+        : ['Approve this?', 'Yes, approve'];
+      return { offer, open: offer, question, confirm, done: 'Approved' };
+    }
+    case 'edit': {
+      const offer = 'Approve with these changes';
+      const confirm = 'Yes, approve with these changes';
+      return { offer, open: 'Edit …', question: `${offer}?`, confirm, done: 'Approved with changes' };
+    }
+    case 'respond': {
+      const [offer, open] =
+        card.kind === 'question'
+          ? ['Answer', 'Answer']
+          : ['Use this result', isDoubt(card) ? 'It happened …' : 'Give a result instead …'];
+      return { offer, open, question: 'Send this answer?', confirm: 'Yes, send', done: 'Answered' };
+    }
+    case 'reject':
+      return { offer: 'Reject', open: 'Reject …', question: 'Reject this?', confirm: 'Yes, reject', done: 'Rejected' };
+    case 'cancel':
+      return { offer: 'Skip it', open: 'Skip it …', question: 'Skip this?', confirm: 'Yes, skip it', done: 'Skipped' };
+  }
+}
 
 function consequence({ verb }: Offer, card: Interrupt): string {
   if (verb === 'approve' && isDoubt(card)) return '<p class="problem">If it did happen, it then happens twice.</p>';

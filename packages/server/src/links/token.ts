@@ -1,7 +1,8 @@
 // Tokens of decision links: what a link is for, signed. Nothing is stored about a link, so there is nothing to look up by guessing.
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Notes } from 'countersign/store';
 import { defined } from '../defined.ts';
+import { keptSecret } from '../kept-secret.ts';
 
 /** One request, one person, one version of the card, until a time, sent through one channel. */
 export type DecisionLink = {
@@ -34,7 +35,7 @@ export function createSecrets(notes: Notes, given: string | readonly string[] = 
   let kept: Promise<string> | undefined;
   return async () => {
     if (named.length > 0) return named;
-    kept ??= keptSecret(notes).catch((error: unknown) => {
+    kept ??= keptSecret(notes, COLLECTION, 'current').catch((error: unknown) => {
       kept = undefined;
       throw error;
     });
@@ -71,12 +72,3 @@ const signatureOf = (payload: string, secret: string): Buffer =>
 const isSame = (own: Buffer, sent: Buffer): boolean => own.length === sent.length && timingSafeEqual(own, sent);
 
 const COLLECTION = 'link-secrets';
-const KEY = 'current';
-
-async function keptSecret(notes: Notes): Promise<string> {
-  const found = await notes.get(COLLECTION, KEY);
-  if (found) return String(found.value);
-  // Only one of several processes writes it; all of them read what was written.
-  await notes.put(COLLECTION, KEY, randomBytes(32).toString('base64url'), { version: 0 });
-  return keptSecret(notes);
-}

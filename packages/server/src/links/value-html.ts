@@ -1,9 +1,9 @@
 // Values of a request as HTML: whole, with hidden characters made visible, and so that no text passes for another type.
 
 import { escaped } from '../pages/html.ts';
+import type { Format } from '../text/format.ts';
 import { isPlainText, nameText, valueText } from '../text/value-text.ts';
 import { visibleLine } from '../text/visible-text.ts';
-import type { Format } from './format.ts';
 
 /** Untrusted text on one line, whatever the direction of its script. */
 export const lineHtml = (text: string): string => `<bdi>${escaped(visibleLine(text))}</bdi>`;

@@ -15,7 +15,7 @@ export class AssigneeWatch {
   #stopping = new AbortController();
   #woken = Promise.withResolvers<void>();
 
-  /** Calls `changed` with the interrupt id of each changed note. */
+  /** Calls `changed` with the request id of each changed note. */
   constructor(notes: Notes, changed: (interruptId: string) => void) {
     this.#notes = notes;
     this.#changed = changed;

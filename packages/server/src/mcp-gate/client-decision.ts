@@ -1,8 +1,9 @@
 // Deciding in the MCP client, where the operator allows it: the whole card in a form, and a decision bound to exactly that card.
 import type { Countersign, DecisionInput } from 'countersign';
-import { interruptCard } from 'countersign/ui';
+import { wholeCard } from '../access.ts';
+import { isRecord } from '../is-record.ts';
 import { decisionCard } from '../mcp/decision-card.ts';
-import { isRecord, metaOf, type Params, type RpcRequest } from './messages.ts';
+import { metaOf, type Params, type RpcRequest } from './messages.ts';
 
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
 
@@ -11,8 +12,7 @@ export type DecisionForm = { readonly params: Params; readonly digest?: string }
 
 /** The form for a request. If its card does not fit, or the person may not decide it here, the form says so. */
 export async function decisionForm(ai: Countersign, id: string, by: string): Promise<DecisionForm> {
-  const interrupt = await ai.runs.interrupt(id);
-  const card = { ...interruptCard(interrupt, ai.agents.get(interrupt.agent), true, by), assignee: null };
+  const card = wholeCard(ai, await ai.runs.interrupt(id), { person: by, mayDecide: true });
   const mayDecide = card.mayDecide && !card.policies.some(({ signed }) => signed);
   const message = mayDecide ? decisionCard(card, { decision: 'approve' }) : undefined;
   if (message === undefined) return { params: formOf(`${ELSEWHERE} The request is ${id}.`, {}) };

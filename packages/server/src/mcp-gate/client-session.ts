@@ -1,8 +1,9 @@
 // One client before one MCP server, on any transport: gives calls of tools to the gate, and carries all other messages across.
+
+import { isRecord } from '../is-record.ts';
 import { CANCELLED, CLOSED, type Line } from './line.ts';
 import type { McpGate } from './mcp-gate.ts';
 import {
-  isRecord,
   isRequest,
   isResponse,
   metaOf,

@@ -1,5 +1,6 @@
 // The headers of requests to an MCP server. Those that repeat the body are written from the body, so that both name one call.
-import { isModern, isRecord, type RpcMessage, type RpcRequest } from './messages.ts';
+import { isRecord } from '../is-record.ts';
+import { isModern, type RpcMessage, type RpcRequest } from './messages.ts';
 import type { McpTool } from './rules.ts';
 
 const NOT_FORWARDED = [

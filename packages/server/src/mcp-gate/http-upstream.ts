@@ -1,8 +1,10 @@
 // Requests to an MCP server over Streamable HTTP. Redirects are never followed, and bodies have a limit.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readServerEvents } from '../client/server-events.ts';
+import { limitedBody } from '../http/limited-body.ts';
+import { isRecord } from '../is-record.ts';
 import { forwarded, headersFor } from './http-headers.ts';
-import { failure, INVALID_PARAMS, isRecord, type RpcMessage, type RpcRequest } from './messages.ts';
+import { failure, INVALID_PARAMS, type RpcMessage, type RpcRequest } from './messages.ts';
 import { parsedJson } from './read-message.ts';
 import type { Frame } from './reply.ts';
 import type { McpTool } from './rules.ts';
@@ -86,15 +88,10 @@ export async function* framesOf(response: Response): AsyncGenerator<ReceivedFram
 }
 
 /** The text of a response. Throws if it is too long. */
-export async function textOf({ body }: Response | Request, most: number): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of body ?? []) {
-    bytes += part.length;
-    if (bytes > most) throw new TooLong(`It has more than ${most} bytes.`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
+export async function textOf(message: Response | Request, most: number): Promise<string> {
+  const body = await limitedBody(message, most);
+  if (body) return body.toString('utf8');
+  throw new TooLong(`It has more than ${most} bytes.`);
 }
 
 export class TooLong extends Error {}

@@ -1,6 +1,8 @@
 // The gate of an MCP gateway: holds the calls that its rules name, asks, and sends each of them at most once.
 import { randomUUID } from 'node:crypto';
 import { type Countersign, type Gate, type GateResult, gateText } from 'countersign';
+import { decidedWithin } from '../gate-calls.ts';
+import { isRecord } from '../is-record.ts';
 import { jsonHash } from '../json-hash.ts';
 import { decideFrom, decisionForm, showsForms } from './client-decision.ts';
 import { CANCELLED, type Line } from './line.ts';
@@ -9,7 +11,6 @@ import {
   INTERNAL_ERROR,
   INVALID_PARAMS,
   isModern,
-  isRecord,
   type Params,
   progressTokenOf,
   type RpcRequest,
@@ -155,7 +156,7 @@ export class McpGate {
     }
   }
 
-  /** The client no longer waits. A question that it cancelled is withdrawn; others stay open, for an equal call to continue. */
+  /** The client no longer waits. A request that it cancelled is withdrawn; others stay open, for an equal call to continue. */
   async #abandon({ line, gate, ticket }: Leg): Promise<void> {
     if (line.signal.reason !== CANCELLED) return ticket.release();
     const { status } = await gate.withdraw({ key: ticket.key }, { reason: CANCELLED });
@@ -170,7 +171,7 @@ export class McpGate {
       const first = await gate.request(input, { key: ticket.key, by }).catch(asInvalid);
       if (typeof first === 'string') return { response: refusal(request, first), next: 'over' };
       if (first.status === 'pending') await this.#askClient(leg, first.id);
-      const result = await waited(gate, first, this.#holdMs(leg), signal);
+      const result = await decidedWithin(gate, first, this.#holdMs(leg), signal);
       if (result.status === 'pending') return this.#waits(leg, result);
       if (result.status !== 'approved') return answerOf(leg, result);
       if (isModern(request) && performance.now() - begun > FRESH_LEG_MS) return this.#waits(leg, result);
@@ -258,23 +259,6 @@ export class McpGate {
     const requestState = await this.#states.seal(state, line.person);
     return { response: { jsonrpc: '2.0', id: request.id, result: { ...result, requestState } }, next: 'pause' };
   }
-}
-
-/** Waits for the decision, at most for so long. */
-async function waited(
-  gate: Gate,
-  first: GateResult,
-  holdMs: number | undefined,
-  signal: AbortSignal,
-): Promise<GateResult> {
-  const until = performance.now() + (holdMs ?? Number.POSITIVE_INFINITY);
-  let result = first;
-  while (result.status === 'pending') {
-    const left = until - performance.now();
-    if (left <= 0) return result;
-    result = await gate.wait(result.id, { signal, ...(holdMs !== undefined && { timeout: Math.ceil(left) }) });
-  }
-  return result;
 }
 
 /** A doubt stays open: an equal call continues it, and gets the outcome once a person has told it. */

@@ -1,4 +1,5 @@
 // The JSON-RPC messages of MCP, as far as the gateway looks into them.
+import { isRecord } from '../is-record.ts';
 
 export type RequestId = string | number;
 export type Params = { readonly [key: string]: unknown };
@@ -36,9 +37,6 @@ export function progressTokenOf({ params }: Pick<RpcRequest, 'params'>): Request
   const { progressToken } = metaOf(params);
   return typeof progressToken === 'string' || typeof progressToken === 'number' ? progressToken : undefined;
 }
-
-export const isRecord = (value: unknown): value is Params =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A result that says why the tool gave none. Without `isError`, clients check it against the schema of the output. */
 export const refusal = (request: RpcRequest, text: string): RpcResponse => ({

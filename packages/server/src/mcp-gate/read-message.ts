@@ -1,6 +1,7 @@
 // Reads one message of an MCP client, strictly. Only what was read here is sent to the server, written again from the value.
 import { faultInJson, folded } from 'countersign/store';
-import { INVALID_PARAMS, INVALID_REQUEST, isRecord, type Params, type RequestId, type RpcMessage } from './messages.ts';
+import { isRecord } from '../is-record.ts';
+import { INVALID_PARAMS, INVALID_REQUEST, type Params, type RequestId, type RpcMessage } from './messages.ts';
 
 /** The answer to a message that is not forwarded. */
 export type Refusal = {

@@ -1,7 +1,8 @@
 // A call that was sent to the MCP server and has no result yet. The server may ask its client something before it has one.
 import { NotPerformed, OutcomeUnknown } from 'countersign';
+import { isRecord } from '../is-record.ts';
 import type { Line } from './line.ts';
-import { INVALID_PARAMS, isRecord, METHOD_NOT_FOUND, type Params, type RpcResponse } from './messages.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, type Params, type RpcResponse } from './messages.ts';
 
 /** How long the client may take to answer a question of the server. */
 const ANSWER_MS = 600_000;

@@ -1,6 +1,6 @@
 // The state that a client carries from leg to leg of one call: sealed, and bound to the person. It names the call, never a decision.
-import { randomBytes } from 'node:crypto';
 import type { Notes } from 'countersign/store';
+import { keptSecret } from '../kept-secret.ts';
 
 /** `digest` is that of the tool and its arguments. `asked` is there if the client was shown a form: with the digest of its card, if it decides. */
 export type CallState = {
@@ -21,7 +21,8 @@ export async function sealedState(notes: Notes, scope: string): Promise<SealedSt
   const { createRequestStateCodec } = await import('@modelcontextprotocol/server');
   type Bound = Parameters<ReturnType<typeof createRequestStateCodec<CallState>>['verify']>[1];
   const codec = createRequestStateCodec<CallState>({
-    key: await secretIn(notes),
+    // All gateways on a store share it, so that each can continue what another began.
+    key: await keptSecret(notes, 'mcp-gate', 'secret'),
     ttlSeconds: WEEK_SECONDS,
     bind: (context) => JSON.stringify(['tools/call', scope, (context as unknown as { person: string }).person]),
   });
@@ -30,13 +31,4 @@ export async function sealedState(notes: Notes, scope: string): Promise<SealedSt
     seal: (state, person) => codec.mint(state, bound(person)),
     open: (sealed, person) => codec.verify(sealed, bound(person)).catch(() => undefined),
   };
-}
-
-const COLLECTION = 'mcp-gate';
-
-/** All gateways on a store share one secret, so that each can continue what another began. */
-async function secretIn(notes: Notes): Promise<string> {
-  await notes.put(COLLECTION, 'secret', randomBytes(32).toString('base64url'), { version: 0 });
-  const note = await notes.get(COLLECTION, 'secret');
-  return String(note?.value);
 }

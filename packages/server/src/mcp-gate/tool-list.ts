@@ -1,5 +1,6 @@
 // Reads the list of tools of an MCP server, page by page.
-import { isRecord, METHOD_NOT_FOUND, type Params, type RpcResponse } from './messages.ts';
+import { isRecord } from '../is-record.ts';
+import { METHOD_NOT_FOUND, type Params, type RpcResponse } from './messages.ts';
 import type { McpTool } from './rules.ts';
 
 const MOST_PAGES = 100;

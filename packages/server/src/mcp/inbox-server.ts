@@ -15,6 +15,7 @@ import {
 import type { DecideResult, DecisionInput } from 'countersign';
 import type { Page } from 'countersign/store';
 import { misfitOf } from 'countersign/ui';
+import { decisionFor } from '../decision-for.ts';
 import { defined } from '../defined.ts';
 import type { Interrupt } from '../schemas/interrupt.ts';
 import { visibleJson } from '../text/visible-text.ts';
@@ -156,16 +157,8 @@ const confirmation = ({ decision }: Wanted) => ({
 });
 
 function decisionOf({ decision, reason, input, answer }: Wanted): DecisionInput {
-  switch (decision) {
-    case 'approve':
-      return { type: 'approve' };
-    case 'edit':
-      return { type: 'approve', edit: input ?? null };
-    case 'reject':
-      return { type: 'reject', ...(reason !== undefined && { reason }) };
-    case 'answer':
-      return { type: 'respond', output: answer ?? null };
-  }
+  if (decision === 'answer') return decisionFor('respond', { value: answer ?? null });
+  return decisionFor(decision, { value: input ?? null, reason });
 }
 
 /** Whether the client can show a question to its user. An older client says so once, a newer one with each request. */

@@ -1,5 +1,5 @@
 // A page with one card in the middle: signing in and out. It looks like the inbox, in light and dark, and needs no JavaScript.
-import { escaped, page } from './html.ts';
+import { COLOURS, escaped, page } from './html.ts';
 
 export const CARD_STYLESHEET = '/pages.css';
 
@@ -27,16 +27,7 @@ ${body}
 const MARK =
   '<svg viewBox="0 0 16 16" aria-hidden="true"><rect width="16" height="16" rx="4"/><path d="M4 8.5l2.5 2.5L12 5.5"/></svg>';
 
-/** The colours are those of the tokens in @countersign/react. */
-export const CARD_STYLE = `:root {
-  color-scheme: light dark;
-  --canvas: light-dark(#fafafa, #0b0b0c);
-  --surface: light-dark(#ffffff, #131315);
-  --sunken: light-dark(#f4f4f5, #1c1c1f);
-  --line: light-dark(#e6e6e9, #29292e);
-  --ink: light-dark(#18181b, #f4f4f5);
-  --muted: light-dark(#5d5d66, #a3a3ad);
-  --accent: light-dark(#0f5f58, #2dd4bf);
+export const CARD_STYLE = `:root {${COLOURS}
   --accent-strong: light-dark(#0b4a45, #5eead4);
   --on-accent: light-dark(#ffffff, #06201d);
   background: var(--canvas);

@@ -1,15 +1,10 @@
 // Schemas of decisions.
 import { z } from '@hono/zod-openapi';
 import { GrantGivenShape, GrantRequestShape } from './grant.ts';
+import { anyJson as json } from './page.ts';
 import { SignatureShape } from './passkey.ts';
 
 export const reasonShape = z.string().max(10_000).optional();
-
-/** Presence counts: `{ type: 'respond', output: null }` answers null; without `output` it is invalid. */
-const json = z
-  .any()
-  .refine((value) => value !== undefined, 'is missing')
-  .openapi({ description: 'Any JSON.' });
 
 const Approve = z.strictObject({ type: z.literal('approve'), edit: json.optional() }).openapi('Approve');
 const Reject = z.strictObject({ type: z.literal('reject'), reason: reasonShape }).openapi('Reject');

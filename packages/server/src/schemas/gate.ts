@@ -2,17 +2,11 @@
 import { z } from '@hono/zod-openapi';
 import { dataSchemaShape } from './data-schema.ts';
 import { REVERSIBILITIES, RISKS } from './interrupt.ts';
-import { nameShape, wholeNumber } from './page.ts';
+import { anyJson as json, nameShape, wholeNumber } from './page.ts';
 
 /** The longest that a request of this API waits, in seconds: below the idle timeouts of most proxies. */
 export const LONGEST_WAIT_S = 60;
 const DAY_S = 86_400;
-
-/** Presence counts: null is a value. */
-const json = z
-  .any()
-  .refine((value) => value !== undefined, 'is missing')
-  .openapi({ description: 'Any JSON.' });
 
 export const GateAskShape = z
   .strictObject({

@@ -1,5 +1,6 @@
 // Figures about how people decide.
 import { z } from '@hono/zod-openapi';
+import { isTimeZone } from '../text/format.ts';
 import { nameShape, wholeNumber } from './page.ts';
 
 const counts = {
@@ -58,6 +59,11 @@ export const InsightsShape = z
   })
   .openapi('Insights');
 
+type Constant<T> = T extends object ? { readonly [name in keyof T]: Constant<T[name]> } : T;
+
+/** How people decide: the figures of a period. */
+export type Insights = Constant<z.infer<typeof InsightsShape>>;
+
 export const InsightsQueryShape = z.strictObject({
   days: wholeNumber(1, 366, { default: 30 }).optional(),
   tool: nameShape.optional(),
@@ -70,13 +76,3 @@ export const InsightsQueryShape = z.strictObject({
     .optional()
     .openapi({ description: 'Of the hours of the day; UTC by default.' }),
 });
-
-function isTimeZone(timeZone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en-US', { timeZone });
-    return true;
-  } catch {
-    // It throws a RangeError for names that it does not know.
-    return false;
-  }
-}

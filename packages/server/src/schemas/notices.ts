@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { interruptIdShape } from './interrupt.ts';
 import { nameShape, pageOf, pageQuery } from './page.ts';
 
-const NOTICE_TYPES = [
+export const NOTICE_TYPES = [
   'opened',
   'doubt',
   'reminded',

@@ -27,6 +27,12 @@ export const pageOf = <Item extends z.ZodType>(item: Item) =>
     cursor: z.string().nullable().openapi({ description: 'Null on the last page.' }),
   });
 
+/** Presence counts: null is a value, and a field that is left out is missing. */
+export const anyJson = z
+  .any()
+  .refine((value) => value !== undefined, 'is missing')
+  .openapi({ description: 'Any JSON.' });
+
 /** A named shape or null. Not `nullable`, which would say in the OpenAPI document that the shape itself may be null. */
 export const orNull = <Shape extends z.ZodType>(shape: Shape) => z.union([shape, z.null()]);
 

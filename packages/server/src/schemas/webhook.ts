@@ -1,9 +1,9 @@
 // The schema of what webhooks post.
 import { z } from '@hono/zod-openapi';
 import { InterruptShape, KINDS, RISKS } from './interrupt.ts';
+import { NOTICE_TYPES } from './notices.ts';
 import { orNull } from './page.ts';
 
-const NOTICES = ['opened', 'doubt', 'reminded', 'escalated', 'assigned', 'decided', 'expired', 'withdrawn'] as const;
 const REASONS = ['decider', 'assignee', 'escalated', 'delegate', 'everyone', 'told-before'] as const;
 
 const moment = z.number().openapi({ description: 'In milliseconds.' });
@@ -59,7 +59,7 @@ const DataShape = z
 /** Fields may be added to version 1. A change that could break a receiver gets a new version. */
 export const WebhookEventShape = z
   .object({
-    type: z.enum(NOTICES.map((type) => `request.${type}` as const)),
+    type: z.enum(NOTICE_TYPES.map((type) => `request.${type}` as const)),
     version: z.literal(1),
     timestamp: z.string().openapi({ description: 'When it happened, in ISO 8601. Retries have the same.' }),
     data: DataShape,

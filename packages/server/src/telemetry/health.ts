@@ -1,9 +1,9 @@
 // Health, readiness and metrics.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { type Countersign, UsageError } from 'countersign';
+import type { Countersign } from 'countersign';
 import type { Context } from 'hono';
-import { requireScope } from '../http/endpoint.ts';
+import { requireReach, requireScope } from '../http/endpoint.ts';
 import type { Caller } from '../identity/identify.ts';
 import type { AppOptions } from '../options.ts';
 import { checkWrites } from '../store-writes.ts';
@@ -37,8 +37,7 @@ export function mountHealth(app: OpenAPIHono, health: Health): void {
     if (health.metrics === 'token') {
       const { person } = await health.caller(context);
       requireScope(person, 'read');
-      if (person.reach !== 'all')
-        throw new UsageError('not-allowed', { status: 403 }, 'The metrics cover all runs, which you cannot see.');
+      requireReach(person);
     }
     const text = await measures.text(ai);
     return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });

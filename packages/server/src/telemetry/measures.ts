@@ -1,6 +1,7 @@
 // The metrics of this process, in the text format of Prometheus.
 import type { Countersign } from 'countersign';
 import type { Usage } from 'countersign/request';
+import { cachedRead } from '../live/cached-read.ts';
 
 /** Upper bounds of the latency histogram, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
@@ -48,8 +49,8 @@ export class Measures {
     'Runs that paused or ended in this process, by status.',
   );
   readonly #streams = new Metric('open_streams', 'gauge', 'Open server-sent event streams.').add({}, 0);
-  readonly #store = new CachedText(FRESH_MS, storeText);
-  readonly #queue = new CachedText(QUEUE_FRESH_MS, queueText);
+  readonly #store = cachedRead(storeText, { shortestMs: FRESH_MS, share: SHARE });
+  readonly #queue = cachedRead(queueText, { shortestMs: QUEUE_FRESH_MS, share: SHARE });
 
   request(method: string, route: string, status: number, seconds: number): void {
     this.#requests.add({ method, route, status: String(status) });
@@ -86,38 +87,8 @@ export class Measures {
   async text(ai: Countersign): Promise<string> {
     const runs = [this.#started, this.#tokens, this.#decisions, this.#rested];
     const own = [this.#requests, this.#durations, ...runs, this.#streams];
-    const stored = await Promise.all([this.#queue.read(ai), this.#store.read(ai)]);
+    const stored = await Promise.all([this.#queue(ai), this.#store(ai)]);
     return [...own.map(({ text }) => text), ...stored].join('');
-  }
-}
-
-/** Metrics of the store, read once in a while: less often the longer it takes. */
-class CachedText {
-  readonly #freshMs: number;
-  readonly #readStore: (ai: Countersign) => Promise<string>;
-  #cached: { readonly until: number; readonly text: Promise<string> } | undefined;
-
-  constructor(freshMs: number, readStore: (ai: Countersign) => Promise<string>) {
-    this.#freshMs = freshMs;
-    this.#readStore = readStore;
-  }
-
-  read(ai: Countersign): Promise<string> {
-    const now = performance.now();
-    if (this.#cached && now < this.#cached.until) return this.#cached.text;
-    const text = this.#readStore(ai);
-    this.#cached = { until: now + this.#freshMs, text };
-    text.then(
-      () => {
-        const took = performance.now() - now;
-        this.#cached = { until: now + Math.max(this.#freshMs, SHARE * took), text };
-      },
-      // Current callers get the error; the next one reads again.
-      () => {
-        this.#cached = undefined;
-      },
-    );
-    return text;
   }
 }
 

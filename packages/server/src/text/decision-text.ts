@@ -1,6 +1,7 @@
 // Decisions and assignees in words.
 import type { DecideResult, Json } from 'countersign';
 import type { CardVote } from 'countersign/ui';
+import { isRecord } from '../is-record.ts';
 import type { Assignee, Interrupt } from '../schemas/interrupt.ts';
 import { shortTime, timeText } from './moment.ts';
 import { valueLine } from './value-text.ts';
@@ -35,8 +36,7 @@ export function decisionText(decision: Json | undefined): string {
   return typeof reason === 'string' && reason !== '' ? `${did}: ${visibleLine(reason)}` : did;
 }
 
-const fieldsOf = (decision: Json | undefined): JsonObject =>
-  typeof decision === 'object' && decision !== null && !Array.isArray(decision) ? (decision as JsonObject) : {};
+const fieldsOf = (decision: Json | undefined): JsonObject => (isRecord(decision) ? (decision as JsonObject) : {});
 
 /** As in `ann (inbox) at 2026-11-15 07:00:01: approved`. */
 export function recordedText({ decision, by, channel, note, at }: Recorded): string {

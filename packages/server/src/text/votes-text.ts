@@ -1,7 +1,6 @@
 // Policies and votes in words.
 import type { Missing, Policy, Who } from 'countersign/request';
 import type { CardProgress, CardVote } from 'countersign/ui';
-import { timeText } from './moment.ts';
 import { visibleLine } from './visible-text.ts';
 
 type Counted = Pick<CardProgress, 'missing'> & {
@@ -38,9 +37,12 @@ const PAST: Readonly<Record<CardVote['type'], string>> = {
 };
 
 /** As in `ann for ben (your vote): approved at 2026-11-15 07:00:01, note: checked`. */
-export function voteLine({ by, onBehalfOf, type, at, note, isEdit, isYours }: CardVote): string {
+export function voteLine(
+  { by, onBehalfOf, type, at, note, isEdit, isYours }: CardVote,
+  time: (at: number) => string,
+): string {
   const who = `${visibleLine(by ?? 'unknown person')}${onBehalfOf === null ? '' : ` for ${visibleLine(onBehalfOf)}`}`;
-  const when = at === null ? '' : ` at ${timeText(at)}`;
+  const when = at === null ? '' : ` at ${time(at)}`;
   const remark = note === null || note === '' ? '' : `, note: ${visibleLine(note)}`;
   const did = isEdit ? `${PAST[type]} with the input above` : PAST[type];
   return `${who}${isYours ? ' (your vote)' : ''}: ${did}${when}${remark}`;

@@ -19,6 +19,7 @@ import { StoreTime } from '../port/store-time.ts';
 import { Live } from './live-chunks.ts';
 import type { AgentPort, DriveOptions, DrivesOptions, Driving, OpenOptions, OpenRun } from './open-run.ts';
 import { LateRecorder, type Stopped } from './record-late-result.ts';
+import { recordedAgent } from './recorded-agent.ts';
 import { limitsOf, RunDriver } from './run-driver.ts';
 import type { RunSummary } from './run-summary.ts';
 import { StopGrace } from './stop-grace.ts';
@@ -76,13 +77,14 @@ export class Drives implements Driving {
     return `run_${this.#options.newId().replace(/^call_/, '')}`;
   }
 
-  /** The agent of a run. `state` is that of the run. */
-  agent(name: string, state?: State): AgentPort {
+  /** The agent of a run. `state` is that of the run. What drives nothing does not need the agent: the record is enough. */
+  agent(name: string, state?: State, { drive = true }: { readonly drive?: boolean } = {}): AgentPort {
     const agent = this.agents.get(name);
     if (agent) return (state && agent.forRun?.(state)) ?? agent;
     // Any process can take a decision on a call from outside: it runs nothing.
     const outside = state?.outside && this.agents.get(GATE)?.forRun?.(state);
     if (outside) return { ...outside, name };
+    if (state && !drive) return recordedAgent(name, state);
     const isShown = ([agent, { forRun }]: [string, AgentPort]) => !isDrill({ agent }) && !forRun;
     const known =
       [...this.agents]

@@ -24,6 +24,8 @@ export type AgentPort = {
   /** The same agent with the tools that this run itself describes. */
   forRun?(state: State): AgentPort;
   defined(): ReadonlyMap<string, ToolDefinition>;
+  /** It is not defined here, so no value can be checked against its tools. */
+  readonly isAbsent?: true;
 };
 
 /** What driving a run in this process takes. */

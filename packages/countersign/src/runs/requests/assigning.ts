@@ -41,7 +41,8 @@ export async function assign(drives: Drives, interruptId: string, options: Assig
     if (!card) throw await notPending(drives, interruptId);
     if ((card.progress?.assignedTo ?? null) === to) return;
     if (to !== null) await refuseUnable(drives, card, interruptId, to);
-    const { run, journal } = drives.open(record, state, drives.agent(record.agent, state), { claim: 'none' });
+    const agent = drives.agent(record.agent, state, { drive: false });
+    const { run, journal } = drives.open(record, state, agent, { claim: 'none' });
     run.record(event({ type: 'question-assigned', interruptId: card.id, to, by }));
     stayFailed(run, record);
     if (!(await refusalOf(journal.recorded()))) return;

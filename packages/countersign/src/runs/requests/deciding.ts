@@ -12,6 +12,7 @@ import type { Decisions } from '../../core/run/made.ts';
 import { applyDecisions, checkDecided, invalidResume } from '../../loop/resume.ts';
 import type { Run } from '../../loop/run.ts';
 import type { Drives } from '../driving/driving.ts';
+import { refuseUnchecked } from '../driving/recorded-agent.ts';
 import { checkedSignature } from '../passkeys/check-signature.ts';
 import { Passkeys } from '../passkeys/passkeys.ts';
 import { voterOf } from '../people.ts';
@@ -137,8 +138,9 @@ async function tryDecisions(
   if (isTooLate(drives.clock())) return expire(drives, loaded, options, mayBegin);
   const escalated = await escalate(drives, loaded, decided, options);
   if (escalated) return escalated;
-  const agent = drives.agent(recorded.agent, state);
+  const agent = drives.agent(recorded.agent, state, options);
   const leaves = await checkDecided(found, { tools: agent.tools(), defined: agent.defined() });
+  refuseUnchecked(agent, leaves);
   const taken = onCards(leaves, cards);
   const casts = await castVotes(recorded, taken, {
     voterOf: (by, electorate) => voterOf(drives.people, by, options, electorate),

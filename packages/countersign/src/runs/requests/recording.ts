@@ -61,7 +61,7 @@ export async function record(
   drive: boolean | 'no',
 ): Promise<Stale | undefined> {
   const begins = drive === true && options.drive !== false && !options.onRecorded;
-  const agent = drives.agent(record.agent, state);
+  const agent = drives.agent(record.agent, state, options);
   const claim = drive === 'no' ? 'none' : begins ? 'enter' : 'take';
   const open = drives.open(record, state, agent, { ...options, claim });
   const { run, journal } = open;

@@ -1,5 +1,4 @@
 // Notices: channels and their deliveries, for callers who reach everything; and what the caller wants to be told.
-import { UsageError } from 'countersign';
 import type { NoticePreferences } from 'countersign/store';
 import { defined } from '../../defined.ts';
 import { endpoint, json } from '../../http/endpoint.ts';
@@ -31,70 +30,60 @@ export function noticeEndpoints({ ai }: Services) {
       route: 'GET /notices/channels',
       operationId: 'listChannels',
       summary: 'List channels',
-      description: 'The channels that any process has, with what waits and what failed. Needs `reach: "all"`.',
+      description: 'The channels that any process has, with what waits and what failed.',
       tag,
       scope: 'read',
+      reach: 'all',
       answers: { 200: { description: 'The channels.', shape: ChannelStatusesShape } },
-      handle: async ({ person }) => {
-        checkReach(person);
-        return json({ items: [...(await ai.notices.channels())] });
-      },
+      handle: async () => json({ items: [...(await ai.notices.channels())] }),
     }),
     endpoint({
       route: 'GET /notices/deliveries',
       operationId: 'listDeliveries',
       summary: 'List deliveries',
-      description: 'Deliveries of the last seven days, newest first. Needs `reach: "all"`.',
+      description: 'Deliveries of the last seven days, newest first.',
       tag,
       scope: 'read',
+      reach: 'all',
       query: DeliveryQueryShape,
       answers: { 200: { description: 'A page of deliveries.', shape: DeliveriesShape } },
-      handle: async ({ query, person }) => {
-        checkReach(person);
-        return json(await ai.notices.log(defined(query)));
-      },
+      handle: async ({ query }) => json(await ai.notices.log(defined(query))),
     }),
     endpoint({
       route: 'GET /notices/dead',
       operationId: 'listDeadLetters',
       summary: 'List dead letters',
-      description:
-        'Notices that no channel could deliver and that are not tried again by themselves. Needs `reach: "all"`.',
+      description: 'Notices that no channel could deliver and that are not tried again by themselves.',
       tag,
       scope: 'read',
+      reach: 'all',
       query: DeliveryQueryShape,
       answers: { 200: { description: 'A page of dead letters.', shape: DeadLettersShape } },
-      handle: async ({ query, person }) => {
-        checkReach(person);
-        return json(await ai.notices.dead(defined(query)));
-      },
+      handle: async ({ query }) => json(await ai.notices.dead(defined(query))),
     }),
     endpoint({
       route: 'POST /notices/retry',
       operationId: 'retryDelivery',
       summary: 'Try a dead letter again',
-      description: 'Needs `reach: "all"`.',
       tag,
       scope: 'decide',
+      reach: 'all',
       body: RetryShape,
       answers: { 200: { description: 'Whether it existed.', shape: RetriedShape } },
-      handle: async ({ body: { channel, id }, person }) => {
-        checkReach(person);
-        return json({ retried: await ai.notices.retry(channel, id) });
-      },
+      handle: async ({ body: { channel, id } }) => json({ retried: await ai.notices.retry(channel, id) }),
     }),
     endpoint({
       route: 'POST /notices/resend',
       operationId: 'resendNotice',
       summary: 'Deliver the last notice about a request again',
-      description: 'To everyone who was told, with the same idempotency key. Needs `reach: "all"`.',
+      description: 'To everyone who was told, with the same idempotency key.',
       tag,
       scope: 'decide',
+      reach: 'all',
       body: ResendShape,
       problems: [404],
       answers: { 200: { description: 'It is delivered again soon.', shape: RetriedShape } },
-      handle: async ({ body: { channel, requestId }, person }) => {
-        checkReach(person);
+      handle: async ({ body: { channel, requestId } }) => {
         await ai.notices.resend(channel, requestId);
         return json({ retried: true });
       },
@@ -123,10 +112,4 @@ export function noticeEndpoints({ ai }: Services) {
       },
     }),
   ];
-}
-
-function checkReach({ id, reach }: Person): void {
-  if (reach === 'all') return;
-  const message = `${id} has access to their own runs only. Notices of all runs need the reach \`all\`.`;
-  throw new UsageError('not-allowed', { status: 403 }, message);
 }

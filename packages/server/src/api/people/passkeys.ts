@@ -35,6 +35,10 @@ export function passkeyEndpoints(services: Services) {
   const { ai, addressOf } = services;
   const { passkeys, notes } = ai.runs;
   const usable = (person: Person) => usableKeys(services, person);
+  const listed = async ({ id }: Person) => json({ items: (await passkeys.list(id)).map(infoOf) });
+  const answers = {
+    200: { description: 'Every key, revoked ones too.', shape: z.object({ items: z.array(PasskeyShape) }) },
+  };
 
   return [
     endpoint({
@@ -43,10 +47,8 @@ export function passkeyEndpoints(services: Services) {
       summary: 'List the passkeys of the caller',
       tag,
       scope: null,
-      answers: {
-        200: { description: 'Every key, revoked ones too.', shape: z.object({ items: z.array(PasskeyShape) }) },
-      },
-      handle: async ({ person }) => json({ items: (await passkeys.list(person.id)).map(infoOf) }),
+      answers,
+      handle: ({ person }) => listed(person),
     }),
     endpoint({
       route: 'POST /me/passkeys/options',
@@ -122,11 +124,11 @@ export function passkeyEndpoints(services: Services) {
       scope: 'decide',
       params,
       body: z.strictObject({ name: passkeyNameShape }),
-      answers: { 200: { description: 'The keys.', shape: z.object({ items: z.array(PasskeyShape) }) } },
+      answers,
       handle: async ({ person, proof, params: { passkeyId }, body: { name } }) => {
         refuseTokens(proof, 'Passkeys belong to people.');
         await passkeys.rename(person.id, passkeyId, name);
-        return json({ items: (await passkeys.list(person.id)).map(infoOf) });
+        return listed(person);
       },
     }),
     endpoint({
@@ -137,11 +139,11 @@ export function passkeyEndpoints(services: Services) {
       tag,
       scope: 'decide',
       params,
-      answers: { 200: { description: 'The keys.', shape: z.object({ items: z.array(PasskeyShape) }) } },
+      answers,
       handle: async ({ person, proof, params: { passkeyId } }) => {
         refuseTokens(proof, 'Passkeys belong to people.');
         await passkeys.revoke(person.id, passkeyId);
-        return json({ items: (await passkeys.list(person.id)).map(infoOf) });
+        return listed(person);
       },
     }),
     endpoint({

@@ -1,18 +1,10 @@
 // Runs as the API returns them, with their requests.
 import { type Countersign, UsageError } from 'countersign';
-import type { ListedRun } from 'countersign/store';
 import type { Access } from '../../access.ts';
 import { assigneesOf } from '../../assignees.ts';
 import type { Person } from '../../identity/person.ts';
-import type { Run, RunSummary } from '../../schemas/run.ts';
-import { titleOf } from './run-titles.ts';
-import { oldestOf } from './waits-for.ts';
-
-export function summaryOf(run: ListedRun, title: string | null, waitsFor: RunSummary['waitsFor']): RunSummary {
-  const { id, agent, usage, status, startedBy, createdAt, updatedAt, version, drill } = run;
-  const summary = { id, agent, title, waitsFor, usage, status, startedBy, createdAt, updatedAt, version };
-  return drill ? { ...summary, drill } : summary;
-}
+import type { Run } from '../../schemas/run.ts';
+import { oldestOf, summaryOf, titleOf } from './run-summaries.ts';
 
 /** How many requests are returned with a run. */
 const MAX_REQUESTS = 200;

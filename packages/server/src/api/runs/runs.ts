@@ -2,7 +2,6 @@
 import { z } from '@hono/zod-openapi';
 import { ConflictError, evidenceText } from 'countersign';
 import type { ListedRun } from 'countersign/store';
-import { keptPage } from '../../access.ts';
 import { defined } from '../../defined.ts';
 import { endpoint, json } from '../../http/endpoint.ts';
 import { pageOf, runIdShape } from '../../schemas/page.ts';
@@ -15,17 +14,17 @@ import {
   RunSummaryShape,
   VerifiedShape,
 } from '../../schemas/run.ts';
+import { keptPage } from '../kept-page.ts';
 import type { Services } from '../services.ts';
-import { runAnswer, summaryOf } from './run-answer.ts';
-import { runTitles } from './run-titles.ts';
-import { createWaitsFor } from './waits-for.ts';
+import { runAnswer } from './run-answer.ts';
+import { runSummaries } from './run-summaries.ts';
 
 const params = z.object({ runId: runIdShape });
 const tag = 'Runs';
+const ofRun = { tag, params, answers: { 200: { description: 'The run.', shape: RunShape } } } as const;
 
 export function runEndpoints({ ai, access, log }: Services) {
-  const titlesOf = runTitles(ai.runs.store);
-  const waitsForOf = createWaitsFor(ai.runs);
+  const summariesOf = runSummaries(ai.runs);
   return [
     endpoint({
       route: 'GET /runs',
@@ -46,12 +45,7 @@ export function runEndpoints({ ai, access, log }: Services) {
             { cursor, limit },
             async (runs: readonly ListedRun[]) => {
               const mayRead = await Promise.all(runs.map((run) => access.mayRead(run, person)));
-              const readable = runs.filter((_, index) => mayRead[index]);
-              const titles = await titlesOf(readable);
-              const waiting = await waitsForOf(readable);
-              const summaries = readable.map((run, index) =>
-                summaryOf(run, titles[index] ?? null, waiting[index] ?? null),
-              );
+              const summaries = await summariesOf(runs.filter((_, index) => mayRead[index]));
               return search === undefined ? summaries : summaries.filter((run) => contains(run, search));
             },
           ),
@@ -62,10 +56,8 @@ export function runEndpoints({ ai, access, log }: Services) {
       route: 'GET /runs/{runId}',
       operationId: 'getRun',
       summary: 'Get a run with its conversation and its requests',
-      tag,
+      ...ofRun,
       scope: 'read',
-      params,
-      answers: { 200: { description: 'The run.', shape: RunShape } },
       handle: async ({ params: { runId }, person }) => {
         await access.readable(runId, person);
         return json(await runAnswer(ai, access, runId, person));
@@ -78,11 +70,9 @@ export function runEndpoints({ ai, access, log }: Services) {
       description:
         'Signals running tools to stop and withdraws pending requests. A run that has ended is unchanged. A run whose call a ' +
         'program outside has started is the conflict `call-started`.',
-      tag,
+      ...ofRun,
       scope: 'start',
-      params,
       body: CancelShape,
-      answers: { 200: { description: 'The run.', shape: RunShape } },
       problems: [409],
       handle: async ({ params: { runId }, body: { reason }, person }) => {
         await access.steerable(runId, person);
@@ -95,10 +85,8 @@ export function runEndpoints({ ai, access, log }: Services) {
       route: 'POST /runs/{runId}/drive',
       operationId: 'driveRun',
       summary: 'Resume a failed run',
-      tag,
+      ...ofRun,
       scope: 'start',
-      params,
-      answers: { 200: { description: 'The run.', shape: RunShape } },
       problems: [409],
       handle: async ({ params: { runId }, person }) => {
         const run = await access.steerable(runId, person);

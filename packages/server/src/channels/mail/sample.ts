@@ -1,9 +1,10 @@
 // The notice that `countersign channels test` sends.
 import type { Notice, RunInterrupt } from 'countersign';
+import { sampleNotice } from '../webhook/sample-notice.ts';
 import type { MailTexts } from './texts.ts';
 
 /** A request that does not exist, for one address. */
-export function sampleNotice(to: string, key: string, { sampleTitle, sampleMessage }: MailTexts): Notice {
+export function sampleMail(to: string, key: string, { sampleTitle, sampleMessage }: MailTexts): Notice {
   const input = { to: 'ACME GmbH', amount: 950, currency: 'EUR', reference: 'INV-1043' };
   const about = { runId: 'sample', agent: 'bookkeeper', tool: 'payInvoice', kind: 'approval', risk: 'high' } as const;
   const card: RunInterrupt = {
@@ -40,19 +41,6 @@ export function sampleNotice(to: string, key: string, { sampleTitle, sampleMessa
     progress: null,
     settlement: null,
   };
-  return {
-    ...about,
-    key,
-    type: 'opened',
-    at: card.createdAt,
-    number: 0,
-    requestId: card.id,
-    title: sampleTitle,
-    expiresAt: null,
-    card,
-    settlement: null,
-    to: [{ person: to, why: 'everyone', contact: {} }],
-    links: null,
-    attempt: 1,
-  };
+  const notice = { ...sampleNotice('opened'), ...about, key, title: sampleTitle, requestId: card.id, card };
+  return { ...notice, to: [{ person: to, why: 'everyone', contact: {} }] };
 }

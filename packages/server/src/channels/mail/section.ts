@@ -4,12 +4,13 @@ import type { Json, Notice } from 'countersign';
 import { shownPolicy } from 'countersign/request';
 import type { Recipient } from 'countersign/store';
 import { type CardVote, type InterruptCard, interruptCard } from 'countersign/ui';
-import { momentText, type Reading } from './moment.ts';
+import { type CardPart, partsOf } from '../../text/card-parts.ts';
+import type { Format } from '../../text/format.ts';
 import type { MailTexts } from './texts.ts';
 import { factRow, oneLine, type Row, rowsOf } from './value-rows.ts';
 
 /** The reader of the mail, and how they read it. */
-export type Reader = { readonly recipient: Recipient; readonly reading: Reading; readonly texts: MailTexts };
+export type Reader = { readonly recipient: Recipient; readonly reading: Format; readonly texts: MailTexts };
 
 /** What a colour means. The words beside it say the same. */
 export type Tone = 'accent' | 'good' | 'bad' | 'warning' | 'muted';
@@ -69,9 +70,9 @@ function leadOf({ type, kind }: Notice, texts: MailTexts): string {
 
 /** As in `Approved by ben at Thu, 19 Nov 2026, 10:00 CET`. */
 function outcomeOf({ type, settlement, at }: Notice, { texts, reading }: Reader): Pick<Section, 'lead' | 'tone'> {
-  const when = momentText(settlement?.at ?? at, reading);
+  const when = reading.time(settlement?.at ?? at);
   const by = oneLine(settlement?.by ?? '');
-  const decision = recordOf(settlement?.decision);
+  const decision = (settlement?.decision ?? {}) as { readonly [key: string]: Json };
   const did = (decision.type ?? 'cancel') as keyof MailTexts['decided'];
   if (type === 'withdrawn') return { lead: texts.outcome(texts.withdrawn, by, when), tone: 'muted' };
   if (type === 'expired') {
@@ -101,40 +102,23 @@ function badgesOf({ risk, reversibility }: InterruptCard, texts: MailTexts): Sec
 
 /** Everything that an approver sees. */
 function cardBlocks(card: InterruptCard, notice: Notice, reader: Reader): readonly Block[] {
-  const { texts } = reader;
-  return [
-    ...payloadBlocks(card.payload, texts).message,
-    blockOf(texts.input, card.input),
-    ...payloadBlocks(card.payload, texts).details,
-    ...previewBlocks(card, texts),
-    ...factBlocks(card, notice, reader),
-  ];
+  const parts = partsOf(card).map((part) => partBlock(part, reader.texts));
+  return [...parts, ...factBlocks(card, notice, reader)];
 }
 
-/** What the tool wants the person to see: its message above the input, everything else below it. */
-function payloadBlocks(
-  payload: Json,
-  texts: MailTexts,
-): { readonly message: readonly Block[]; readonly details: readonly Block[] } {
-  if (payload === true || payload === null || payload === undefined) return { message: [], details: [] };
-  const isObject = typeof payload === 'object' && !Array.isArray(payload);
-  const { message, ...others } = isObject ? recordOf(payload) : { message: payload };
-  if (typeof message !== 'string') return { message: [], details: [blockOf(texts.details, payload)] };
-  return {
-    message: message === '' ? [] : [blockOf('', message, 'message')],
-    details: Object.keys(others).length === 0 ? [] : [blockOf(texts.details, others)],
-  };
+/** What the tool says stands above its input without a caption. */
+function partBlock({ name, shown }: CardPart, texts: MailTexts): Block {
+  const caption = captionsIn(texts)[name];
+  if ('failed' in shown) return { caption, rows: labelled(texts.previewFailed, shown.failed), look: 'table' };
+  const { value } = shown;
+  if (name === 'message') return blockOf(caption, value, 'message');
+  const isCode = name.startsWith('preview') && typeof value === 'string' && value.includes('\n');
+  return blockOf(caption, value, isCode ? 'code' : 'table');
 }
 
-function previewBlocks({ preview, earlierPreview }: InterruptCard, texts: MailTexts): readonly Block[] {
-  if (!preview) return [];
-  const block = (caption: string, shown: NonNullable<InterruptCard['preview']>): Block =>
-    'failed' in shown
-      ? { caption, rows: labelled(texts.previewFailed, shown.failed), look: 'table' }
-      : blockOf(caption, shown.value, typeof shown.value === 'string' && shown.value.includes('\n') ? 'code' : 'table');
-  if (!earlierPreview) return [block(texts.preview, preview)];
-  return [block(texts.previewChanged, preview), block(texts.previewBefore, earlierPreview)];
-}
+const captionsIn = ({ input, details, preview, previewChanged, previewBefore }: MailTexts) => ({
+  ...{ message: '', input, details, preview, previewNow: previewChanged, previewBefore },
+});
 
 /** The deadline, who else must agree, and where the request comes from. */
 function factBlocks(card: InterruptCard, notice: Notice, { texts, reading }: Reader): readonly Block[] {
@@ -144,7 +128,7 @@ function factBlocks(card: InterruptCard, notice: Notice, { texts, reading }: Rea
   const startedBy = notice.card?.startedBy ?? null;
   const notRequester = policy?.notRequester === true;
   const rows: readonly Row[] = [
-    ...(expiresAt === null ? [] : [factRow(texts.decideBy, `${momentText(expiresAt, reading)}${ending}`)]),
+    ...(expiresAt === null ? [] : [factRow(texts.decideBy, `${reading.time(expiresAt)}${ending}`)]),
     ...(policy && progress ? [factRow(texts.whoDecides, texts.votes({ ...progress, notRequester }))] : []),
     ...(progress?.votes ?? []).map((vote) => voteRow(vote, texts, reading)),
     ...(policy ? texts.rules(policy).map((text) => ({ depth: 0, text })) : []),
@@ -155,9 +139,9 @@ function factBlocks(card: InterruptCard, notice: Notice, { texts, reading }: Rea
   return rows.length === 0 ? [] : [{ caption: texts.about, rows, look: 'table' }];
 }
 
-function voteRow({ by, onBehalfOf, type, at, isEdit }: CardVote, texts: MailTexts, reading: Reading): Row {
+function voteRow({ by, onBehalfOf, type, at, isEdit }: CardVote, texts: MailTexts, reading: Format): Row {
   const did = isEdit ? texts.approvedWithChanges : texts.decided[type];
-  const when = at === null ? '' : momentText(at, reading);
+  const when = at === null ? '' : reading.time(at);
   return { depth: 1, name: oneLine(by ?? '?'), text: texts.vote(did, when, oneLine(onBehalfOf ?? '')) };
 }
 
@@ -209,8 +193,4 @@ function linksOf({ links, settlement }: Notice, card: InterruptCard | null, text
   if (card?.kind === 'question')
     return { whole: [{ label: texts.respond, url: to('respond'), look: 'main' }], partial: [review] };
   return { whole: [review], partial: [review] };
-}
-
-function recordOf(value: unknown): { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, Json>) : {};
 }

@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import type { Json, Notice } from 'countersign';
 import type { Contact, PersonNews, Recipient } from 'countersign/store';
+import { defined } from '../../defined.ts';
+import { formatFor } from '../../text/format.ts';
 import { DeliveryError } from '../delivery-error.ts';
 import { addressIn, automaticHeaders, headerText, isAddress, messageIdOf, noticeHeaders, threadOf } from './headers.ts';
 import { htmlOf } from './html.ts';
 import { fitting, type Letter } from './letter.ts';
-import { momentText } from './moment.ts';
-import { sampleNotice } from './sample.ts';
+import { sampleMail } from './sample.ts';
 import { type Reader, type Section, sectionOf } from './section.ts';
 import type { Mail } from './smtp.ts';
 import { textOf } from './text.ts';
@@ -39,7 +40,7 @@ export function mailWriter(options: WritingOptions, channel: string) {
   });
   const readerOf = (recipient: Recipient): Reader => {
     const { contact } = recipient;
-    const reading = { locale: contact.locale ?? locale ?? 'en', timeZone: contact.timeZone ?? timeZone ?? 'UTC' };
+    const reading = formatFor({ ...defined({ locale, timeZone }), ...contact });
     return { recipient, reading, texts: textsFor(contact) };
   };
   const written = (letter: Letter, recipient: Recipient, subject: string): Mail => {
@@ -76,7 +77,7 @@ export function mailWriter(options: WritingOptions, channel: string) {
     news: ({ key, person, contact, delegate, from: begin, until, by }: PersonNews): Mail => {
       const recipient: Recipient = { person, why: 'told-before', contact };
       const { texts, reading } = readerOf(recipient);
-      const [start, end] = [momentText(begin, reading), momentText(until, reading)];
+      const [start, end] = [reading.time(begin), reading.time(until)];
       const footer = [texts.delegation(headerText(delegate), start, end, headerText(by)), texts.delegationAdvice];
       const heading = texts.delegateNamed(headerText(delegate));
       const letter = letterOf(texts, [], [...footer, texts.replies], heading);
@@ -85,7 +86,7 @@ export function mailWriter(options: WritingOptions, channel: string) {
     },
     sample: (to: string): Mail => {
       const texts = textsFor({});
-      const notice = sampleNotice(to, `sample-${randomUUID()}`, texts);
+      const notice = sampleMail(to, `sample-${randomUUID()}`, texts);
       const recipient = recipientOf(notice);
       const section = { ...sectionOf(notice, readerOf(recipient)), hint: '' };
       const mail = written(letterOf(texts, [section], [texts.sampleMessage]), recipient, subjectOf(notice));

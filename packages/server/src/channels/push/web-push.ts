@@ -8,7 +8,7 @@ import { checkOptions, isStrings, option, optionsOf } from '../../check-options.
 import { visibleLine } from '../../text/visible-text.ts';
 import { DeliveryError } from '../delivery-error.ts';
 import type { ServerChannel } from '../server-channel.ts';
-import { type Allow, addressRule, hostOf } from '../webhook/addresses.ts';
+import { type Allow, addressRule, hostOf, refusedAddress } from '../webhook/addresses.ts';
 import { checkAnswer } from '../webhook/answer.ts';
 import { post, type Route, resolveHost } from '../webhook/post.ts';
 import { type Subscription, Subscriptions } from './subscriptions.ts';
@@ -124,18 +124,14 @@ const secondsLeft = ({ expiresAt, settlement }: Notice): number =>
 
 /** The address of a name is checked at every delivery. */
 function checkEndpoint(endpoint: string, { refusal }: Route): void {
-  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
-  const host = url && hostOf(url);
-  const refused =
-    url === undefined || host === undefined
-      ? 'must be an address'
-      : isIP(host) > 0
-        ? refusal(url, host)
-        : url.protocol === 'https:'
-          ? undefined
-          : 'must be https';
+  const refused = URL.canParse(endpoint) ? refusedEndpoint(new URL(endpoint), refusal) : 'must be an address';
   if (refused !== undefined)
     throw new UsageError('invalid-request', { status: 400 }, `\`endpoint\` of the subscription: ${refused}.`);
+}
+
+function refusedEndpoint(url: URL, refusal: Route['refusal']): string | undefined {
+  if (isIP(hostOf(url)) > 0) return refusedAddress(url, refusal);
+  return url.protocol === 'https:' ? undefined : 'must be https';
 }
 
 const bytesOf = (value: unknown): number =>

@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { DecisionInput, Json } from 'countersign';
 import { type Form, type FormField, type FormProblem, type FormStrings, formOf, readForm } from 'countersign/request';
+import { decisionFor } from '../../decision-for.ts';
 import type { Interrupt } from '../../schemas/interrupt.ts';
 import { type Block, linkButton, MOST_IN_INPUT, plain, section } from './blocks.ts';
 import type { Target } from './target.ts';
@@ -57,18 +58,6 @@ const REASON: Form = {
 const labelled = (form: Form | undefined, label: string): Form | undefined =>
   form?.single ? { ...form, fields: form.fields.map((field) => ({ ...field, label })) } : form;
 
-/** `value` is what the form says. */
-export function decisionOf(verb: FormVerb, value: Json): DecisionInput {
-  switch (verb) {
-    case 'edit':
-      return { type: 'approve', edit: value };
-    case 'respond':
-      return { type: 'respond', output: value };
-    case 'reject':
-      return { type: 'reject', ...(value !== '' && { reason: String(value) }) };
-  }
-}
-
 const WORDS = {
   edit: { title: 'Edit and approve', submit: 'Approve' },
   respond: { title: 'Answer', submit: 'Send' },
@@ -115,7 +104,8 @@ export function readView(
   );
   const read = readForm(form, strings);
   if ('problems' in read) return { problems: problemsOf(form, read.problems) };
-  return { decision: decisionOf(verb, read.value) };
+  const { value } = read;
+  return { decision: decisionFor(verb, verb === 'reject' && value !== '' ? { reason: String(value) } : { value }) };
 }
 
 function problemsOf({ fields }: Form, problems: readonly FormProblem[]): Readonly<Record<string, string>> {

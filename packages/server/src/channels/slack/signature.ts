@@ -1,5 +1,6 @@
 // Checks that a request comes from Slack: its signature, its age, and that it was not sent before.
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { limitedBody } from '../../http/limited-body.ts';
 
 /** Slack asks for this window. */
 const WINDOW_MS = 5 * 60 * 1_000;
@@ -18,7 +19,8 @@ export function requestCheck(secrets: readonly string[]): (request: Request) => 
     const signature = request.headers.get('x-slack-signature') ?? '';
     const timestamp = request.headers.get('x-slack-request-timestamp') ?? '';
     if (!isRecent(timestamp)) return { status: 401 };
-    const bytes = await bytesOf(request);
+    const isLarge = Number(request.headers.get('content-length') ?? 0) > MOST_BYTES;
+    const bytes = isLarge ? undefined : await limitedBody(request, MOST_BYTES);
     if (bytes === undefined) return { status: 413 };
     if (!secrets.some((secret) => isSigned(secret, timestamp, bytes, signature))) return { status: 401 };
     if (taken.has(signature)) return { status: 401 };
@@ -43,17 +45,4 @@ function forgetOld(taken: Map<string, number>): void {
     if (taken.size < MOST_REMEMBERED && Date.now() - at <= 2 * WINDOW_MS) return;
     taken.delete(signature);
   }
-}
-
-/** Undefined if it is too large. */
-async function bytesOf({ headers, body }: Request): Promise<Buffer | undefined> {
-  if (Number(headers.get('content-length') ?? 0) > MOST_BYTES) return undefined;
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    size += chunk.byteLength;
-    if (size > MOST_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size);
 }

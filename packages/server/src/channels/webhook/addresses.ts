@@ -1,6 +1,7 @@
 // Which addresses a webhook may be sent to: public ones with https, and those that the operator allows.
-import { BlockList, isIP } from 'node:net';
+import { type BlockList, isIP } from 'node:net';
 import { UsageError } from 'countersign';
+import { networksOf } from '../../http/networks.ts';
 
 /**
  * Receivers that are not on the public internet. `private` allows loopback and private networks. A host name allows them for
@@ -31,26 +32,21 @@ export function addressRule(allow: Allow = []): AddressRule {
 /** The host of a URL as a name or an address, without the brackets of an IPv6 address. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
+/** What is wrong with an address in the URL itself, which is known before anything is sent. That of a name is found out later. */
+export function refusedAddress(url: URL, refusal: AddressRule): string | undefined {
+  const host = hostOf(url);
+  return isIP(host) === 0 ? undefined : refusal(url, host);
+}
+
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?$/i;
 
 const hostName = (name: string): string => name.toLowerCase().replace(/\.$/, '');
 
-/** Addresses and ranges. */
-function listOf(entries: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const entry of entries) {
-    const [, address = entry, bits] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? [];
-    const version = isIP(address);
-    try {
-      if (version === 0) throw new TypeError('not an address');
-      list.addSubnet(address, Number(bits ?? (version === 4 ? 32 : 128)), version === 4 ? 'ipv4' : 'ipv6');
-    } catch (cause) {
-      const message = `\`allow\` of webhook() takes host names, addresses and ranges such as 10.0.0.0/8, not ${JSON.stringify(entry)}.`;
-      throw new UsageError('invalid-options', { option: 'allow', entry }, message, { cause });
-    }
-  }
-  return list;
-}
+const listOf = (entries: readonly string[]): BlockList =>
+  networksOf(entries, (entry, cause) => {
+    const message = `\`allow\` of webhook() takes host names, addresses and ranges such as 10.0.0.0/8, not ${JSON.stringify(entry)}.`;
+    return new UsageError('invalid-options', { option: 'allow', entry }, message, { cause });
+  });
 
 type Address = { readonly text: string; readonly family: 'ipv4' | 'ipv6' };
 

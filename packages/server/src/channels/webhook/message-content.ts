@@ -1,6 +1,7 @@
 // What a message about a request says, for chats and alerts that have no separate channel.
-import type { Json, Notice } from 'countersign';
+import type { Notice } from 'countersign';
 import { interruptCard } from 'countersign/ui';
+import { PART_NAMES, partsOf } from '../../text/card-parts.ts';
 import { clip } from '../../text/text-width.ts';
 import { valueLines } from '../../text/value-text.ts';
 import { visibleLine } from '../../text/visible-text.ts';
@@ -110,24 +111,8 @@ const WIDTH = 100_000;
 
 function sectionsOf({ card }: Notice): readonly Section[] {
   if (!card) return [];
-  const { payload, input, preview, earlierPreview } = interruptCard(card, undefined, false);
-  return [
-    ...(payload === true || payload === null || payload === undefined
-      ? []
-      : [sectionOf('Message', messageIn(payload))]),
-    sectionOf('Input', input),
-    ...(preview ? [sectionOf('What would happen', 'failed' in preview ? preview : preview.value)] : []),
-    ...(earlierPreview ? [sectionOf('What was approved before', earlierPreview)] : []),
-  ];
-}
-
-function sectionOf(heading: string, value: unknown): Section {
-  const lines = valueLines(value, WIDTH);
-  return { heading, lines: lines.length === 0 ? ['{}'] : lines };
-}
-
-/** A message without other fields needs no name. */
-function messageIn(payload: Json): Json {
-  const { message, ...others } = payload as { readonly message?: Json };
-  return message !== undefined && Object.keys(others).length === 0 ? message : payload;
+  return partsOf(interruptCard(card, undefined, false)).map(({ name, shown }) => {
+    const lines = valueLines('failed' in shown ? shown : shown.value, WIDTH);
+    return { heading: PART_NAMES[name], lines: lines.length === 0 ? ['{}'] : lines };
+  });
 }

@@ -5,7 +5,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction, connect as tcpConnect } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { DeliveryError } from '../delivery-error.ts';
-import { type AddressRule, hostOf } from './addresses.ts';
+import { type AddressRule, hostOf, refusedAddress } from './addresses.ts';
 
 export type Resolved = { readonly address: string; readonly family: number };
 
@@ -95,10 +95,9 @@ function postOnce(url: URL, { headers, body, signal }: Posted, route: Route): Pr
 
 /** An address in the URL itself is not looked up. */
 function checkedHost(url: URL, { refusal }: Route): string {
-  const host = hostOf(url);
-  const refused = isIP(host) === 0 ? undefined : refusal(url, host);
+  const refused = refusedAddress(url, refusal);
   if (refused !== undefined) throw new DeliveryError(`${url.host}: ${refused}.`);
-  return host;
+  return hostOf(url);
 }
 
 /** Gives the socket only addresses that passed: a second answer of the DNS cannot differ, because it is never asked for. */

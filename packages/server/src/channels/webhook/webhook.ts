@@ -1,13 +1,12 @@
 // The channel for programs: posts every notice to a URL, signed as Standard Webhooks says.
 import { createHash, randomUUID } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { isIP } from 'node:net';
 import { z } from '@hono/zod-openapi';
 import { type Json, type Notice, UsageError } from 'countersign';
 import { aBoolean, aFunction, checkOptions, isStrings, option } from '../../check-options.ts';
 import { DeliveryError } from '../delivery-error.ts';
 import type { ServerChannel } from '../server-channel.ts';
-import { type Allow, addressRule, hostOf } from './addresses.ts';
+import { type Allow, addressRule, refusedAddress } from './addresses.ts';
 import { checkAnswer } from './answer.ts';
 import { webhookEvent } from './event.ts';
 import { connect, post, type Route, resolveHost } from './post.ts';
@@ -47,7 +46,9 @@ export function webhook(options: WebhookOptions): ServerChannel {
   const url = new URL(options.url);
   const route: Route = { refusal: addressRule(options.allow), resolve: resolveHost };
   const secrets = secretsOf(options);
-  checkAddress(url, route);
+  const refused = refusedAddress(url, route.refusal);
+  if (refused !== undefined)
+    throw new UsageError('invalid-options', { option: 'url' }, `\`url\` of webhook(): ${refused}.`);
 
   const send = async (key: string, body: unknown, signal: AbortSignal): Promise<void> => {
     const text = JSON.stringify(body);
@@ -139,14 +140,6 @@ function secretsOf({ secret, transform }: WebhookOptions): readonly string[] {
     );
   for (const one of secrets) checkSecret(one);
   return secrets;
-}
-
-/** An address in the URL is known now. That of a name is checked at every delivery. */
-function checkAddress(url: URL, { refusal }: Route): void {
-  const host = hostOf(url);
-  const refused = isIP(host) === 0 ? undefined : refusal(url, host);
-  if (refused !== undefined)
-    throw new UsageError('invalid-options', { option: 'url' }, `\`url\` of webhook(): ${refused}.`);
 }
 
 /** Receivers drop repeats by it. A key with characters that do not belong in the header is replaced by its hash. */

@@ -2,11 +2,11 @@
 import type { DecideResult, DecisionInput, GateResult, GrantRequest } from 'countersign';
 import type { GrantListOptions, InterruptListOptions, Page, RunListOptions, StoredEvent } from 'countersign/store';
 import type { Absent, GateAsk, GateReport, GateStart, InsightFilters } from '../../client/client.ts';
-import type { Insights } from '../../insights/settled-requests.ts';
 import type { Absence } from '../../schemas/absence.ts';
 import type { DecideItem, DecisionOutcome } from '../../schemas/decisions.ts';
 import type { GateGranted } from '../../schemas/gate.ts';
 import type { Grant, GrantInDetail } from '../../schemas/grant.ts';
+import type { Insights } from '../../schemas/insights.ts';
 import type { Interrupt } from '../../schemas/interrupt.ts';
 import type { ChannelStatus, DeadLetter } from '../../schemas/notices.ts';
 import type { Run, RunSummary } from '../../schemas/run.ts';

@@ -1,21 +1,10 @@
 // The backend on a store: reads and decides directly. It drives nothing; a server or a worker resumes the runs.
 
-import {
-  type Countersign,
-  countersign,
-  type DecisionInput,
-  evidenceText,
-  type RunInterrupt,
-  tool,
-  UsageError,
-  z,
-} from 'countersign';
+import { type Countersign, type DecisionInput, evidenceText, type RunInterrupt } from 'countersign';
 import { EVERYTHING } from 'countersign/request';
-import { type GateReport, internalsOf, type RunRecord, type Store } from 'countersign/store';
-import { interruptCard, misfitOf } from 'countersign/ui';
-import { summaryOf } from '../../api/runs/run-answer.ts';
-import { runTitles } from '../../api/runs/run-titles.ts';
-import { createWaitsFor } from '../../api/runs/waits-for.ts';
+import { type GateReport, internalsOf, type RunRecord } from 'countersign/store';
+import { wholeCard } from '../../access.ts';
+import { runSummaries } from '../../api/runs/run-summaries.ts';
 import { assigneesOf, forgetReviewer, releaseRequest, takeRequest } from '../../assignees.ts';
 import { settleDueCalls } from '../../coding-agents/permits.ts';
 import { defined } from '../../defined.ts';
@@ -24,7 +13,6 @@ import { insightsOf, readSettled } from '../../insights/settled-requests.ts';
 import { type McpOptions, refuseOwnRequests } from '../../mcp/own-requests.ts';
 import { refusedOutcome } from '../../refused-outcome.ts';
 import type { DecisionOutcome } from '../../schemas/decisions.ts';
-import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import type { Backend, Card, DecidesAs } from './backend.ts';
 
 export type StoreBackendOptions = {
@@ -35,37 +23,28 @@ export type StoreBackendOptions = {
   readonly channel: DecidesAs;
   /** Who may decide through MCP. */
   readonly mcp: McpOptions | false;
-  /** For runs of agents that `ai` does not define; undefined if `ai` has its own store. */
-  readonly store?: Store;
   readonly close: () => Promise<void>;
 };
 
 const POLL_EVERY_MS = 1_000;
 
 export function storeBackend(options: StoreBackendOptions): Backend {
-  const { ai, where, person, roles, channel, mcp, store, close } = options;
+  const { ai, where, person, roles, channel, mcp, close } = options;
   const { runs } = ai;
-  const titlesOf = runTitles(runs.store);
-  const waitsForOf = createWaitsFor(runs);
+  const summariesOf = runSummaries(runs);
   const cardsOf = async (interrupts: readonly RunInterrupt[]): Promise<readonly Card[]> => {
     const pending = interrupts.filter(({ settledAt }) => settledAt === null);
     const assignees = await assigneesOf(runs.notes, pending);
-    return interrupts.map((interrupt) => cardOf(interrupt, assignees.get(interrupt.id) ?? null));
+    return interrupts.map((interrupt) =>
+      wholeCard(ai, interrupt, { person, assignee: assignees.get(interrupt.id) ?? null, mayDecide: true }),
+    );
   };
-  const cardOf = (interrupt: RunInterrupt, assignee: Card['assignee']): Card => ({
-    ...interruptCard(interrupt, ai.agents.get(interrupt.agent), true, person),
-    assignee,
-  });
   const decide: Backend['decide'] = async (interruptId, decision, options = {}) => {
     const interrupt = await runs.interrupt(interruptId);
     if (channel === 'mcp') refuseOwnRequests(interrupt, { id: person, scopes: ['read', 'decide'] }, mcp);
     // Whoever can open the store may decide everything that no policy reserves for others.
     const recorded = { ...options, by: person, roles: [...roles, EVERYTHING], channel, drive: false } as const;
-    const decided = await runs.decide(interruptId, decision, recorded).catch((error: unknown) => {
-      if (!isUnknownAgent(error)) throw error;
-      const deciding = withPlaceholderTool(cardOf(interrupt, null), decision, store);
-      return deciding.runs.decide(interruptId, decision, recorded);
-    });
+    const decided = await runs.decide(interruptId, decision, recorded);
     // The decision is recorded; a note that remains expires.
     await forgetReviewer(runs.notes, interruptId).catch(() => undefined);
     return decided;
@@ -75,10 +54,7 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     person,
     runs: async (query) => {
       const page = await runs.list(query);
-      const titles = await titlesOf(page.items);
-      const waiting = await waitsForOf(page.items);
-      const items = page.items.map((run, index) => summaryOf(run, titles[index] ?? null, waiting[index] ?? null));
-      return { ...page, items };
+      return { ...page, items: await summariesOf(page.items) };
     },
     run: async (runId) => withoutInternals(await runs.get(runId)),
     events: async (runId) => {
@@ -108,7 +84,7 @@ export function storeBackend(options: StoreBackendOptions): Backend {
         outcomes.push(
           await recorded.then(
             (decided) => decided as DecisionOutcome,
-            (error: unknown) => refusedOutcome(interruptId, plainError(interruptId, error)),
+            (error: unknown) => refusedOutcome(interruptId, error),
           ),
         );
         onProgress(outcomes.length);
@@ -118,9 +94,7 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     take: async (interruptId) => void (await takeRequest(runs.notes, await runs.interrupt(interruptId), person)),
     release: (interruptId) => releaseRequest(runs.notes, interruptId, person),
     assign: async (interruptId, to) => {
-      const { agent, tool: toolName } = await runs.interrupt(interruptId);
-      const assigning = ai.agents.has(agent) ? ai : store && placeholder(agent, toolName, store);
-      await (assigning ?? ai).runs.assign(interruptId, { to, by: person });
+      await runs.assign(interruptId, { to, by: person });
       await forgetReviewer(runs.notes, interruptId);
     },
     absences: {
@@ -161,46 +135,4 @@ export function storeBackend(options: StoreBackendOptions): Backend {
   };
 }
 
-/** The record of a call from outside describes its tool, so any process decides it. That of another agent does not. */
-const isUnknownAgent = (error: unknown): boolean => (error as { code?: unknown } | undefined)?.code === 'unknown-agent';
-
-/** A failure of the command is a refusal of this decision; its message is for people. */
-const plainError = (interruptId: string, error: unknown): unknown =>
-  error instanceof CommandFailure ? new UsageError('invalid-decision', { interruptId }, error.message) : error;
-
 const withoutInternals = <T extends RunRecord>({ hash: _hash, wakeAt: _wakeAt, outcome: _outcome, ...run }: T) => run;
-
-/**
- * Decides for an agent that is not defined here. The recorded input can be approved, rejected or cancelled, because the worker
- * validates it again. An edit or an answer needs the tool's schema now.
- */
-function withPlaceholderTool(card: Card, decision: DecisionInput, store: Store | undefined): Countersign {
-  const { agent: name, tool: toolName } = card;
-  const misfit = card.status === 'pending' ? misfitOf(card, decision) : undefined;
-  if (misfit !== undefined) throw usageFailure(misfit);
-  if (store === undefined || needsSchema(decision))
-    throw new CommandFailure(
-      EXIT.failure,
-      'unknown-agent',
-      `Agent ${name} is not defined here, so the value for ${toolName} cannot be validated.`,
-      { hint: 'Pass --agents <file>, or decide through a server with --url' },
-    );
-  return placeholder(name, toolName, store);
-}
-
-/** The agent, with a tool that stands for the one that asked. */
-function placeholder(name: string, toolName: string, store: Store): Countersign {
-  const ai = countersign({ store });
-  const asked = tool({ name: toolName, description: 'Placeholder.', inputSchema: z.unknown() }, () => {
-    throw new Error('A placeholder tool never runs.');
-  });
-  // The agent's own limit is unknown here; the worker enforces it.
-  ai.defineAgent({ name, tools: [asked], maxTurns: Number.MAX_SAFE_INTEGER });
-  return ai;
-}
-
-function needsSchema(decision: DecisionInput): boolean {
-  if (typeof decision === 'string') return false;
-  const { type, edit, replaceInput } = decision as { type: string; edit?: unknown; replaceInput?: unknown };
-  return type === 'respond' || edit !== undefined || replaceInput !== undefined;
-}

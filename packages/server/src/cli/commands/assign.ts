@@ -4,6 +4,7 @@ import { headlineAndTool } from '../../text/card-text.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 import { usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
+import { useBackend } from '../runtime/lazy-opening.ts';
 import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
 
 type AssignOptions = BackendOptions & { readonly nobody?: boolean };
@@ -28,7 +29,6 @@ export function addAssign(program: Command, action: Action): void {
 async function assign(output: Output, id: string, person: string | undefined, options: AssignOptions) {
   if ((person === undefined) !== (options.nobody === true))
     throw usageFailure('Name a person, or pass --nobody.', 'See: countersign assign --help');
-  const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: true }, async (backend) => {
     const card = await backend.card(id);
     await backend.assign(id, person ?? null);

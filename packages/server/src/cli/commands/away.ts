@@ -6,6 +6,7 @@ import { timeText } from '../../text/moment.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 import { usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
+import { useBackend } from '../runtime/lazy-opening.ts';
 import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
 
 type AwayOptions = BackendOptions & {
@@ -54,7 +55,6 @@ async function away(output: Output, options: AwayOptions): Promise<undefined> {
   const { delegate, from, until, back, person } = options;
   const sets = delegate !== undefined || until !== undefined || from !== undefined;
   if (back && sets) throw usageFailure('--back takes no period.', SEE_HELP);
-  const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: sets }, async ({ absences, where }) => {
     if (sets) {
       if (delegate === undefined || until === undefined)

@@ -11,7 +11,8 @@ import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 import { EXIT, type ExitCode, usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
-import { type Action, type BackendOptions, withBackend, withDecider, withExamples } from './options.ts';
+import { useBackend } from '../runtime/lazy-opening.ts';
+import { type Action, type BackendOptions, withBackend, withDecider, withExamples, withFilters } from './options.ts';
 
 type Verb = 'approve' | 'reject';
 
@@ -34,7 +35,7 @@ export function addApprove(program: Command, action: Action): void {
     .command('approve [requests...]')
     .summary('approve one or several requests')
     .description(aboutMany('Approves', 'approved'));
-  withFilters(command).action(action((output, ids, options) => decideMany('approve', output, ids, options)));
+  withSelection(command).action(action((output, ids, options) => decideMany('approve', output, ids, options)));
   withExamples(
     withBackend(withDecider(command)),
     ['countersign approve --all --tool pay', 'compare all pending payments, then approve them'],
@@ -48,7 +49,7 @@ export function addReject(program: Command, action: Action): void {
     .summary('reject one or several requests')
     .description(aboutMany('Rejects', 'rejected'))
     .option('--reason <text>', 'why; the model sees it');
-  withFilters(command).action(action((output, ids, options) => decideMany('reject', output, ids, options)));
+  withSelection(command).action(action((output, ids, options) => decideMany('reject', output, ids, options)));
   withExamples(
     withBackend(withDecider(command)),
     ['countersign reject --all --tool pay --reason "budget is closed"', 'reject all pending payments'],
@@ -62,13 +63,8 @@ const aboutMany = (verb: string, past: string): string =>
     `Each request is ${past} for itself, bound to the card in the table: one that changed meanwhile stays pending, and is listed. Then the exit code is 4.`,
   ].join('\n\n');
 
-const withFilters = (command: Command): Command =>
-  command
-    .option('--all', 'all pending requests that the filters select')
-    .option('--agent <name>', 'with --all: only requests of this agent')
-    .option('--tool <name>', 'with --all: only requests of this tool')
-    .option('--run <run>', 'with --all: only requests of this run')
-    .option('--search <words>', 'with --all: only requests that contain these words')
+const withSelection = (command: Command): Command =>
+  withFilters(command.option('--all', 'all pending requests that the filters select'), 'with --all: only')
     .option('--note <text>', 'note for your team (not sent to the model)')
     .option('--yes', 'do not ask');
 
@@ -81,7 +77,6 @@ async function decideMany(
   const { all, agent, tool, run: runId, search, reason, note, yes } = options;
   const query = defined({ agent, tool, runId, search });
   checkUsage(verb, ids, options, query);
-  const { useBackend } = await import('../runtime/opening.ts');
   let exitCode: ExitCode = EXIT.ok;
   await useBackend(options, { agents: true }, async (backend) => {
     const cards = all ? await pendingCards(backend, query, verb) : await Promise.all(ids.map((id) => backend.card(id)));

@@ -1,7 +1,7 @@
 // `countersign decide <request>`: records one decision.
 
 import type { Command } from 'commander';
-import type { DecisionInput } from 'countersign';
+import { decisionFor, type DecisionVerb as Verb } from '../../decision-for.ts';
 import { defined } from '../../defined.ts';
 import { headlineAndTool } from '../../text/card-text.ts';
 import { othersReview, resultText } from '../../text/decision-text.ts';
@@ -10,12 +10,12 @@ import type { Backend, Card } from '../backend/backend.ts';
 import { recordDecision } from '../backend/record-decision.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
+import { useBackend } from '../runtime/lazy-opening.ts';
 import { type GrantOptions, grantOf, withGrant } from './grant-options.ts';
 import { type Action, type BackendOptions, wholeNumber, withBackend, withDecider, withExamples } from './options.ts';
 import { parseAnswer, parseJson, readValue } from './value.ts';
 
-const VERBS = ['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'] as const;
-type Verb = (typeof VERBS)[number];
+const VERBS: readonly Verb[] = ['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'];
 
 type DecideOptions = BackendOptions &
   GrantOptions & {
@@ -77,12 +77,12 @@ async function decide(output: Output, id: string, options: DecideOptions): Promi
   const grant = grantOf(options);
   if (grant && verb !== 'approve' && verb !== 'edit')
     throw usageFailure('--allow works with --approve and --edit.', SEE_HELP);
-  const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: true }, async (backend) => {
     const card = await backend.card(id);
     const review = othersReview(card, backend.person, Date.now());
     if (review !== undefined) output.note(`${review}. You can still decide.`);
-    const decision = decisionOf(verb, value, reason, card);
+    const given = verb === 'respond' ? parseAnswer('--respond', String(value), card.answerSchema) : value;
+    const decision = decisionFor(verb, { value: given, reason });
     const decided = await recordDecision(backend, card, decision, defined({ digest, note, grant }));
     // While votes are missing, the run does not move.
     const waits = wait && decided.status === 'settled';
@@ -122,22 +122,6 @@ async function readOptionValue(verb: Verb, option: string | boolean | undefined)
   if (typeof option !== 'string') return undefined;
   const value = await readValue(`--${verb}`, option);
   return verb === 'respond' ? value : parseJson(`--${verb}`, value);
-}
-
-function decisionOf(verb: Verb, value: unknown, reason: string | undefined, card: Card): DecisionInput {
-  switch (verb) {
-    case 'approve':
-      return { type: 'approve' };
-    case 'edit':
-      return { type: 'approve', edit: value };
-    case 'respond':
-      return { type: 'respond', output: parseAnswer('--respond', String(value), card.answerSchema) };
-    case 'restart':
-      return { type: 'restart', resumed: value };
-    case 'reject':
-    case 'cancel':
-      return { type: verb, ...defined({ reason }) };
-  }
 }
 
 const POLL_EVERY_MS = 200;

@@ -5,6 +5,7 @@ import { verifyEvidence } from 'countersign';
 import { visibleLine } from '../../text/visible-text.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Output } from '../print/output.ts';
+import { useBackend } from '../runtime/lazy-opening.ts';
 import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
 import { printProblems } from './verify.ts';
 
@@ -28,7 +29,6 @@ export function addEvidence(program: Command, action: Action): void {
 }
 
 async function writeEvidence(output: Output, runId: string, options: EvidenceOptions): Promise<ExitCode> {
-  const { useBackend } = await import('../runtime/opening.ts');
   let text = '';
   await useBackend(options, { agents: false }, async (backend) => {
     text = await backend.evidence(runId);

@@ -6,6 +6,7 @@ import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, GateCall } from '../backend/backend.ts';
 import { CommandFailure, EXIT, failureOf } from '../failure.ts';
 import type { Output } from '../print/output.ts';
+import { useBackend } from '../runtime/lazy-opening.ts';
 import { runProgram } from '../runtime/program.ts';
 import { type Action, type BackendOptions, wholeNumber, withBackend, withExamples } from './options.ts';
 import { parseJson, readValue } from './value.ts';
@@ -72,7 +73,6 @@ async function gate(
   const { key, title, description, risk, policy, label: labels, lease } = options;
   const input = parseJson('--input', await readValue('--input', options.input));
   const asked = { tool, input, key, ...defined({ title, description, risk, policy, labels: labels && [...labels] }) };
-  const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: true }, async (backend) => {
     const first = await backend.gate.ask(asked);
     const call = await decided(backend, first, options, output);

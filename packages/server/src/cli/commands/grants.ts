@@ -1,12 +1,21 @@
 // `countersign grants list|show|revoke`: approvals that cover the next calls too.
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Condition } from 'countersign/request';
 import { defined } from '../../defined.ts';
 import type { Grant } from '../../schemas/grant.ts';
 import { timeText } from '../../text/moment.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 import type { Output } from '../print/output.ts';
-import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from './options.ts';
+import { useBackend } from '../runtime/lazy-opening.ts';
+import {
+  type Action,
+  type BackendOptions,
+  groupOf,
+  type PageOptions,
+  withBackend,
+  withExamples,
+  withPage,
+} from './options.ts';
 
 const STATUSES = ['active', 'used-up', 'expired', 'revoked'] as const;
 
@@ -14,10 +23,8 @@ type ListOptions = BackendOptions &
   PageOptions & { readonly tool?: string; readonly status?: (typeof STATUSES)[number] };
 
 export function addGrants(program: Command, action: Action): void {
-  const grants = program
-    .command('grants')
+  const grants = groupOf(program, 'grants')
     .summary('list, show and revoke grants')
-    .addHelpCommand(new Command('help').argument('[command]').description('show help for a command'))
     .description(
       'Lists, shows and revokes grants. A grant lets the next calls of a tool run without a request, within its limits. Give one with: countersign decide <request> --approve --allow <uses>.',
     );
@@ -56,7 +63,6 @@ export function addGrants(program: Command, action: Action): void {
 }
 
 async function listGrants(output: Output, { tool, status, limit, cursor, ...options }: ListOptions) {
-  const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: false }, async (backend) => {
     const page = await backend.grants(defined({ tool, status, limit, cursor }));
     if (output.json) return output.document(page);
@@ -76,7 +82,6 @@ async function listGrants(output: Output, { tool, status, limit, cursor, ...opti
 }
 
 async function showGrant(output: Output, id: string, options: BackendOptions) {
-  const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: false }, async (backend) => {
     const { calls, ...grant } = await backend.grant(id);
     if (output.json) return output.document({ ...grant, calls });
@@ -88,7 +93,6 @@ async function showGrant(output: Output, id: string, options: BackendOptions) {
 }
 
 async function revokeGrant(output: Output, id: string, options: BackendOptions & { readonly reason?: string }) {
-  const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: false }, async (backend) => {
     const grant = await backend.revokeGrant(id, options.reason);
     if (output.json) return output.document(grant);

@@ -7,6 +7,7 @@ import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 import type { Output } from '../print/output.ts';
 import { tableLines } from '../print/table.ts';
+import { useBackend } from '../runtime/lazy-opening.ts';
 import {
   type Action,
   type BackendOptions,
@@ -14,6 +15,7 @@ import {
   withBackend,
   withDecider,
   withExamples,
+  withFilters,
   withPage,
 } from './options.ts';
 
@@ -28,8 +30,7 @@ type InboxOptions = BackendOptions &
   };
 
 export function addInbox(program: Command, action: Action): void {
-  const command = program
-    .command('inbox')
+  const command = withFilters(program.command('inbox'))
     .summary('review and decide pending requests')
     .description(
       [
@@ -37,10 +38,6 @@ export function addInbox(program: Command, action: Action): void {
         'Without a terminal it prints the list.',
       ].join('\n\n'),
     )
-    .option('--agent <name>', 'only requests of this agent')
-    .option('--tool <name>', 'only requests of this tool')
-    .option('--run <run>', 'only requests of this run')
-    .option('--search <words>', 'only requests that contain these words')
     .option('--list', 'print the list, even in a terminal')
     .option('--settled', 'print decided requests, newest first')
     .action(action(showInbox));
@@ -56,7 +53,6 @@ async function showInbox(output: Output, options: InboxOptions): Promise<undefin
   const { agent, tool, run: runId, search, list, settled, limit, cursor } = options;
   const query: CardQuery = defined({ agent, tool, runId, search });
   const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== 'dumb';
-  const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: true }, async (backend) => {
     if (isTerminal && !output.json && !settled && !list) return interactive(backend, query);
     const order = settled ? ('newest' as const) : undefined;

@@ -1,5 +1,5 @@
 // Options that several commands share, and how their values are parsed.
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { visibleLine } from '../../text/visible-text.ts';
 import type { ExitCode } from '../failure.ts';
 import type { Output } from '../print/output.ts';
@@ -31,6 +31,20 @@ export type RightsOptions = {
 };
 
 export type PageOptions = { readonly limit: number; readonly cursor?: string };
+
+/** A command that only has other commands. */
+export const groupOf = (program: Command, name: string): Command =>
+  program
+    .command(name)
+    .addHelpCommand(new Command('help').argument('[command]').description('show help for a command'));
+
+/** `start` begins the description of each option. */
+export const withFilters = (command: Command, start = 'only'): Command =>
+  command
+    .option('--agent <name>', `${start} requests of this agent`)
+    .option('--tool <name>', `${start} requests of this tool`)
+    .option('--run <run>', `${start} requests of this run`)
+    .option('--search <words>', `${start} requests that contain these words`);
 
 const AGENTS: readonly [flags: string, about: string] = [
   '--agents <file>',

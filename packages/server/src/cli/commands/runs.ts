@@ -7,6 +7,7 @@ import { clip } from '../../text/text-width.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 import type { Output } from '../print/output.ts';
 import { totalTokens } from '../print/tokens.ts';
+import { useBackend } from '../runtime/lazy-opening.ts';
 import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from './options.ts';
 
 const STATUSES = ['running', 'waiting', 'done', 'failed', 'cancelled'] as const;
@@ -54,7 +55,6 @@ function subject({ title, waitsFor }: RunSummary): string {
 }
 
 async function listRuns(output: Output, { status, agent, startedBy, limit, cursor, ...options }: RunsOptions) {
-  const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: false }, async (backend) => {
     const page = await backend.runs(defined({ limit, status, agent, startedBy, cursor }));
     if (output.json) return output.document(page);

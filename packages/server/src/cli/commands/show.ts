@@ -9,6 +9,7 @@ import type { Backend, RunDetail } from '../backend/backend.ts';
 import type { Format, Output } from '../print/output.ts';
 import { createTimeline, type Entry, offsetText } from '../print/timeline.ts';
 import { tokensText } from '../print/tokens.ts';
+import { useBackend } from '../runtime/lazy-opening.ts';
 import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
 import { STATUS_COLOURS } from './runs.ts';
 
@@ -22,7 +23,6 @@ export function addShow(program: Command, action: Action): void {
     .option('-f, --follow', 'print new events until the run ends')
     .action(
       action(async (output, runId: string, options: BackendOptions & { readonly follow?: boolean }) => {
-        const { useBackend } = await import('../runtime/opening.ts');
         const show = options.follow ? follow : showOnce;
         return useBackend(options, { agents: false }, (backend) => show(backend, runId, output));
       }),

@@ -2,10 +2,11 @@
 import type { Command } from 'commander';
 import { defined } from '../../defined.ts';
 import { csvOf } from '../../insights/csv.ts';
-import type { Insights } from '../../insights/settled-requests.ts';
+import type { Insights } from '../../schemas/insights.ts';
 import { durationText } from '../../text/moment.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 import type { Output } from '../print/output.ts';
+import { useBackend } from '../runtime/lazy-opening.ts';
 import { type Action, type BackendOptions, wholeNumber, withBackend, withExamples } from './options.ts';
 
 type StatsOptions = BackendOptions & {
@@ -37,7 +38,6 @@ export function addStats(program: Command, action: Action): void {
 }
 
 async function showStats(output: Output, { days, tool, person, policy, csv, ...options }: StatsOptions) {
-  const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: false }, async (backend) => {
     const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
     const insights = await backend.insights(defined({ days, tool, person, policy, timeZone }));

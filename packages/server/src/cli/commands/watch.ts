@@ -7,6 +7,7 @@ import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 import { failureOf } from '../failure.ts';
 import type { Output } from '../print/output.ts';
+import { useBackend } from '../runtime/lazy-opening.ts';
 import { STOP_SIGNALS, stopSignal } from '../runtime/stopping.ts';
 import { createNews, type News } from '../watch/news.ts';
 import { type Action, type BackendOptions, withBackend, withDecider, withExamples } from './options.ts';
@@ -40,7 +41,6 @@ export function addWatch(program: Command, action: Action): void {
 
 async function watch(output: Output, options: WatchOptions): Promise<undefined> {
   const { agent, tool, mine = false, bell } = options;
-  const { useBackend } = await import('../runtime/opening.ts');
   return useBackend(options, { agents: false }, async (backend) => {
     const query: CardQuery = defined({ agent, tool });
     const news = createNews(backend, query, (card) => !mine || isFor(card, backend.person));

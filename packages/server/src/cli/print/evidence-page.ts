@@ -1,7 +1,8 @@
 // The evidence of a run as a page: one file without scripts, for reading and printing. The JSON file is what can be verified.
 import type { Evidence, Json } from 'countersign';
 import type { EvidenceProblem, EvidenceQuestion } from 'countersign/store';
-import { escaped } from '../../pages/html.ts';
+import { isRecord } from '../../is-record.ts';
+import { COLOURS, escaped, htmlDocument } from '../../pages/html.ts';
 import { decisionText } from '../../text/decision-text.ts';
 import { visibleJson, visibleLine } from '../../text/visible-text.ts';
 import { createTimeline, offsetText } from './timeline.ts';
@@ -17,18 +18,9 @@ export function evidencePage(evidence: Evidence, problems: readonly EvidenceProb
     ['End of the chain', code(run.hash)],
     ['Hash of the evidence', code(hash)],
   ];
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Evidence of ${text(run.id)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
+  const head = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<style>${STYLE}</style>`;
+  const body = `<main>
 <header>
 <p class="brand">Countersign</p>
 <h1>Evidence of a run</h1>
@@ -43,10 +35,8 @@ ${timeline(evidence)}
 <p>This page is for reading. To check the record, run <code>countersign verify</code> on the JSON file with the same hash. The hash
 shows later changes only if you keep it in another place than the file.</p>
 </footer>
-</main>
-</body>
-</html>
-`;
+</main>`;
+  return htmlDocument(`Evidence of ${escaped(visibleLine(run.id))}`, head, body);
 }
 
 /** The second part is HTML. */
@@ -104,7 +94,7 @@ ${table(facts)}
 
 function vote({ event, vote }: EvidenceQuestion['votes'][number]): string {
   const { by, onBehalfOf, roles = [], decision: said, at, channel, note, signature } = vote;
-  const key = isObject(signature) ? signature.credentialId : undefined;
+  const key = isRecord(signature) ? signature.credentialId : undefined;
   const parts = [
     `${name(by)}${onBehalfOf === undefined ? '' : ` for ${name(onBehalfOf)}`}`,
     ...(roles.length > 0 ? [`(${text(roles.join(', '))})`] : []),
@@ -116,9 +106,6 @@ function vote({ event, vote }: EvidenceQuestion['votes'][number]): string {
   ];
   return `<p>${parts.join(' ')}</p>`;
 }
-
-const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null;
 
 function decision(settled: EvidenceQuestion['settled']): string {
   if (!settled) return 'Pending.';
@@ -142,17 +129,8 @@ function timeline({ events }: Evidence): string {
   return `<table><thead><tr><th>Event</th><th>After</th><th>Who</th><th>What</th></tr></thead><tbody>${rows.join('\n')}</tbody></table>`;
 }
 
-/** The colours are those of the tokens in @countersign/react. */
 const STYLE = `
-:root {
-  color-scheme: light dark;
-  --canvas: light-dark(#fafafa, #0b0b0c);
-  --surface: light-dark(#ffffff, #131315);
-  --sunken: light-dark(#f4f4f5, #1c1c1f);
-  --line: light-dark(#e6e6e9, #29292e);
-  --ink: light-dark(#18181b, #f4f4f5);
-  --muted: light-dark(#5d5d66, #a3a3ad);
-  --good: light-dark(#0f5f58, #2dd4bf);
+:root {${COLOURS}
   --bad: light-dark(#b42318, #f97066);
 }
 * { box-sizing: border-box; }
@@ -173,7 +151,7 @@ code, pre { font: 0.8125rem/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
 pre { margin: 0; padding: 0.5rem 0.75rem; border-radius: 0.5rem; background: var(--sunken); white-space: pre-wrap; }
 .verdict { margin: 0 0 1rem; padding: 0.625rem 0.875rem; border: 1px solid currentColor; border-radius: 0.5rem; }
 .verdict p { margin: 0; }
-.good { color: var(--good); }
+.good { color: var(--accent); }
 .bad { color: var(--bad); }
 .muted, footer { color: var(--muted); }
 table { width: 100%; border-collapse: collapse; }

@@ -1,6 +1,6 @@
 // Finds the user's agents file, loads it with Node, and returns its agents.
 import { existsSync, statSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Countersign } from 'countersign';
 import { checkOptions } from '../../check-options.ts';
@@ -10,6 +10,7 @@ import { type AppOptions, AppOptionsShape } from '../../options.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import { loadEsModules } from './module-hooks.ts';
 import { applyFileRules, rulesIn } from './rules-file.ts';
+import { shownPath } from './store-address.ts';
 
 /** An agents file exports an instance with its own store, or a function that creates one on a given store. */
 export type AgentsExport = {
@@ -123,12 +124,6 @@ function governed(agents: AgentsExport, files: readonly Exported[]): AgentsExpor
 
 const beside = (file: string, names: readonly string[]): string | undefined =>
   names.map((name) => join(dirname(file), name)).find((path) => existsSync(path));
-
-/** Shows a path relative to the current folder, if it is inside. */
-export function shownPath(path: string): string {
-  const short = relative(process.cwd(), path);
-  return short === '' || short.startsWith('..') || isAbsolute(short) ? path : short;
-}
 
 async function make(path: string, made: unknown, environment: AgentsEnvironment): Promise<Countersign> {
   let ai: unknown;

@@ -1,8 +1,9 @@
 // Opens the store for calls of programs outside. A coding agent waits for this, so it loads only what it uses.
 import { userInfo } from 'node:os';
 import { type Countersign, countersign } from 'countersign';
-import type { BackendOptions } from '../commands/options.ts';
-import { openStore, shownAddress, storeAddress } from './store-address.ts';
+import type { BackendOptions, StoreOptions } from '../commands/options.ts';
+import type { AgentsExport } from './agents-file.ts';
+import { type Opening, openStore, shownAddress, shownPath, storeAddress } from './store-address.ts';
 
 export const personOf = ({ by }: BackendOptions): string =>
   by || process.env.USER || process.env.LOGNAME || userInfo().username;
@@ -20,12 +21,20 @@ export type OpenedGate = {
 /** Opens the store, with the policies of the agents file if there is one. Nothing is driven here. */
 export async function openGate(options: BackendOptions): Promise<OpenedGate> {
   const loaded = options.store !== undefined && options.agents === undefined ? undefined : await loadAgents(options);
-  const { mcp, file = '' } = loaded ?? {};
-  const opened = { by: personOf(options), mcp: mcp === undefined ? undefined : { rules: mcp, file } };
+  const mcp = loaded?.mcp === undefined ? undefined : { rules: loaded.mcp, file: shownPath(loaded.file) };
+  return { by: personOf(options), mcp, ...(await openOn(loaded, options, 'make')) };
+}
+
+/** The agents on their own store or the chosen one, for commands that drive nothing: a missing model must not stop them. */
+export async function openOn(
+  loaded: AgentsExport | undefined,
+  options: StoreOptions,
+  opening: Opening,
+): Promise<Pick<OpenedGate, 'ai' | 'where' | 'close'>> {
   if (loaded?.kind === 'instance' && options.store === undefined)
-    return { ...opened, ai: loaded.ai, where: `the store in ${file}`, close: async () => {} };
+    return { ai: loaded.ai, where: `the store in ${shownPath(loaded.file)}`, close: async () => {} };
   const address = storeAddress(options);
-  const store = await openStore(address, 'make');
+  const store = await openStore(address, opening);
   const make = async () => {
     if (loaded?.kind !== 'function') return countersign({ store });
     const { standIn } = await import('../../demo/environment.ts');
@@ -33,13 +42,11 @@ export async function openGate(options: BackendOptions): Promise<OpenedGate> {
   };
   const ai = await make();
   void ai.runs;
-  return { ...opened, ai, where: shownAddress(address), close: () => store.close() };
+  return { ai, where: shownAddress(address), close: () => store.close() };
 }
 
 async function loadAgents({ agents }: BackendOptions) {
-  const { findAgentsFile, loadAgentsFile, shownPath } = await import('./agents-file.ts');
+  const { findAgentsFile, loadAgentsFile } = await import('./agents-file.ts');
   const found = findAgentsFile(agents);
-  if (found === undefined) return undefined;
-  const loaded = await loadAgentsFile(found, ({ store }) => countersign({ store }));
-  return { ...loaded, file: shownPath(loaded.file) };
+  return found === undefined ? undefined : loadAgentsFile(found, ({ store }) => countersign({ store }));
 }

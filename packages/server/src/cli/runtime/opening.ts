@@ -4,7 +4,7 @@ import { type Countersign, countersign } from 'countersign';
 import { internalsOf, type Notes, type Store } from 'countersign/store';
 import type { AgentsEnvironment } from '../../config.ts';
 import { demoAgents } from '../../demo/agents.ts';
-import { type ChosenModel, standIn as loadStandIn, modelFromEnvironment, STAND_IN } from '../../demo/environment.ts';
+import { type ChosenModel, modelFromEnvironment, STAND_IN } from '../../demo/environment.ts';
 import type { AppOptions } from '../../options.ts';
 import type { Backend, DecidesAs } from '../backend/backend.ts';
 import { serverBackend } from '../backend/server-backend.ts';
@@ -12,9 +12,9 @@ import { storeBackend } from '../backend/store-backend.ts';
 import type { BackendOptions, StoreOptions } from '../commands/options.ts';
 import { usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
-import { type AgentsExport, findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
-import { personOf } from './opening-gate.ts';
-import { type Opening, openStore, shownAddress, storeAddress } from './store-address.ts';
+import { type AgentsExport, findAgentsFile, loadAgentsFile } from './agents-file.ts';
+import { openOn, personOf } from './opening-gate.ts';
+import { type Opening, openStore, shownAddress, shownPath, storeAddress } from './store-address.ts';
 
 export type OpenedAgents = {
   readonly ai: Countersign;
@@ -68,14 +68,7 @@ async function openBackend(options: BackendOptions, { agents, channel = 'cli' }:
   const person = personOf(options);
   const loaded = options.store !== undefined && !agents ? undefined : await loadAgents(options.agents);
   const decider = { person, roles: options.role ?? [], channel, mcp: loaded?.server.mcp ?? {} };
-  if (loaded?.kind === 'instance' && options.store === undefined)
-    return storeBackend({ ...decider, ai: loaded.ai, where: storeOf(loaded), close: async () => {} });
-  const address = storeAddress(options);
-  const store = await openStore(address, 'existing');
-  // Nothing is driven here, so a missing model must not keep people from reading and deciding.
-  const definitionsOnly = { store, ...(await loadStandIn()), env: process.env };
-  const ai = loaded?.kind === 'function' ? await loaded.make(definitionsOnly) : countersign({ store });
-  return storeBackend({ ...decider, ai, where: shownAddress(address), store, close: () => store.close() });
+  return storeBackend({ ...decider, ...(await openOn(loaded, options, 'existing')) });
 }
 
 const SLOW_MS = 5_000;

@@ -7,8 +7,9 @@ import { DEFAULT_URL } from '../commands/operations/link.ts';
 import type { AddressOptions, StoreOptions } from '../commands/options.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
 import type { Output } from '../print/output.ts';
-import { findAgentsFile, shownPath } from './agents-file.ts';
+import { findAgentsFile } from './agents-file.ts';
 import { type OpenedAgents, openAgents } from './opening.ts';
+import { shownPath } from './store-address.ts';
 
 export type Serving = { readonly opened: OpenedAgents; readonly server: RunningServer; stop(): Promise<Stopped> };
 

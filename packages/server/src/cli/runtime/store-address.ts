@@ -1,6 +1,6 @@
 // Opens a store by its address, as in --store and COUNTERSIGN_STORE.
 import { mkdirSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import type { Store } from 'countersign/store';
 import type { StoreOptions } from '../commands/options.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
@@ -57,6 +57,12 @@ export function exists(path: string): boolean {
 export function storeFile(address: string): string | undefined {
   const parsed = parseAddress(address);
   return parsed.kind === 'sqlite' ? parsed.path : undefined;
+}
+
+/** Shows a path relative to the current folder, if it is inside. */
+export function shownPath(path: string): string {
+  const short = relative(process.cwd(), path);
+  return short === '' || short.startsWith('..') || isAbsolute(short) ? path : short;
 }
 
 /** Hides the password in an address. */

@@ -1,18 +1,25 @@
 // `countersign channels list|check|test|failed|retry`: the channels for notices about requests, and failed deliveries.
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { ServerChannel } from '../../../channels/server-channel.ts';
 import { defined } from '../../../defined.ts';
 import { timeText } from '../../../text/moment.ts';
 import { visibleLine } from '../../../text/visible-text.ts';
 import { CommandFailure, EXIT, type ExitCode, usageFailure } from '../../failure.ts';
 import type { Output } from '../../print/output.ts';
-import { type Action, type BackendOptions, type PageOptions, withBackend, withExamples, withPage } from '../options.ts';
+import { useBackend } from '../../runtime/lazy-opening.ts';
+import {
+  type Action,
+  type BackendOptions,
+  groupOf,
+  type PageOptions,
+  withBackend,
+  withExamples,
+  withPage,
+} from '../options.ts';
 
 export function addChannels(program: Command, action: Action): void {
-  const channels = program
-    .command('channels')
+  const channels = groupOf(program, 'channels')
     .summary('list and test channels, and try failed deliveries again')
-    .addHelpCommand(new Command('help').argument('[command]').description('show help for a command'))
     .description(
       'Channels tell people about requests: by mail, in Slack, through webhooks. They are set up in countersign.config.ts.',
     );
@@ -56,7 +63,6 @@ export function addChannels(program: Command, action: Action): void {
 }
 
 async function listChannels(output: Output, options: BackendOptions) {
-  const { useBackend } = await import('../../runtime/opening.ts');
   return useBackend(options, { agents: false }, async (backend) => {
     const items = await backend.notices.channels();
     if (output.json) return output.document({ items });
@@ -107,7 +113,6 @@ async function configuredChannel(name: string, agents: string | undefined): Prom
 type FailedOptions = BackendOptions & { readonly channel?: string };
 
 async function listFailed(output: Output, { channel, limit, cursor, ...options }: FailedOptions & PageOptions) {
-  const { useBackend } = await import('../../runtime/opening.ts');
   return useBackend(options, { agents: false }, async (backend) => {
     const page = await backend.notices.dead(defined({ channel, limit, cursor }));
     if (output.json) return output.document(page);
@@ -131,7 +136,6 @@ async function retryFailed(
   { channel, all, ...options }: FailedOptions & { readonly all?: boolean },
 ) {
   if ((id === undefined) === (all !== true)) throw usageFailure('Name one notice, or pass --all.');
-  const { useBackend } = await import('../../runtime/opening.ts');
   const { allItems } = await import('../../../all-items.ts');
   return useBackend(options, { agents: false }, async ({ notices }) => {
     const letters = await allItems(({ cursor }) => notices.dead(defined({ channel, cursor, limit: 200 })));

@@ -25,7 +25,8 @@ export function addInit(program: Command, action: Action): void {
 }
 
 async function init(output: Output, named: string | undefined): Promise<undefined> {
-  const { findAgentsFile, shownPath } = await import('../../runtime/agents-file.ts');
+  const { findAgentsFile } = await import('../../runtime/agents-file.ts');
+  const { shownPath } = await import('../../runtime/store-address.ts');
   const { readTemplateFile } = await import('create-countersign');
   const path = resolve(named ?? DEFAULT_FILE);
   const file = shownPath(path);

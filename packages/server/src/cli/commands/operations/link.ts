@@ -4,6 +4,7 @@ import { defined } from '../../../defined.ts';
 import { visibleLine } from '../../../text/visible-text.ts';
 import { usageFailure } from '../../failure.ts';
 import type { Output } from '../../print/output.ts';
+import { useNotes } from '../../runtime/lazy-opening.ts';
 import {
   type Action,
   DEFAULT_PORT,
@@ -48,7 +49,6 @@ async function createLink(output: Output, person: string, options: LinkOptions):
   const { all } = options;
   const given = defined({ scopes: options.scopes, roles: options.role });
   const identified = { id: person, ...given, reach: all ? ('all' as const) : ('own' as const) };
-  const { useNotes } = await import('../../runtime/opening.ts');
   return useNotes(options, 'existing', async (notes, { publicUrl, basePath = '' }) => {
     const token = await createLoginToken(notes, identified);
     const address = (options.publicUrl ?? publicUrl ?? DEFAULT_URL).replace(/\/$/, '');

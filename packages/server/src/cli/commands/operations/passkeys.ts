@@ -1,16 +1,15 @@
 // `countersign passkeys list|reset <person>`: for operators, when a person has lost all passkeys.
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { Passkeys } from 'countersign/store';
 import { timeText } from '../../../text/moment.ts';
 import { visibleLine } from '../../../text/visible-text.ts';
 import type { Output } from '../../print/output.ts';
-import { type Action, type StoreOptions, withExamples, withStore } from '../options.ts';
+import { useNotes } from '../../runtime/lazy-opening.ts';
+import { type Action, groupOf, type StoreOptions, withExamples, withStore } from '../options.ts';
 
 export function addPasskeys(program: Command, action: Action): void {
-  const passkeys = program
-    .command('passkeys')
+  const passkeys = groupOf(program, 'passkeys')
     .summary('list and reset the passkeys of a person')
-    .addHelpCommand(new Command('help').argument('[command]').description('show help for a command'))
     .description(
       'Lists the passkeys with which a person signs decisions, or removes them all. People add and revoke their own in the inbox.',
     );
@@ -58,6 +57,5 @@ async function resetAll(output: Output, person: string, options: StoreOptions): 
 }
 
 async function withPasskeys(options: StoreOptions, work: (passkeys: Passkeys) => Promise<void>): Promise<undefined> {
-  const { useNotes } = await import('../../runtime/opening.ts');
   return useNotes(options, 'existing', (notes) => work(new Passkeys(notes, async () => Date.now())));
 }

@@ -1,5 +1,5 @@
 // `countersign tokens create|list|revoke`: API tokens, stored as hashes.
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { Notes } from 'countersign/store';
 import { defined } from '../../../defined.ts';
 import type { TokenRecord } from '../../../identity/tokens.ts';
@@ -7,8 +7,10 @@ import { timeText } from '../../../text/moment.ts';
 import { visibleLine } from '../../../text/visible-text.ts';
 import { CommandFailure, EXIT } from '../../failure.ts';
 import type { Output } from '../../print/output.ts';
+import { useNotes } from '../../runtime/lazy-opening.ts';
 import {
   type Action,
+  groupOf,
   type RightsOptions,
   rightsText,
   type StoreOptions,
@@ -21,10 +23,8 @@ import {
 type CreateOptions = StoreOptions & RightsOptions & { readonly label?: string; readonly expiresIn?: number };
 
 export function addTokens(program: Command, action: Action): void {
-  const tokens = program
-    .command('tokens')
+  const tokens = groupOf(program, 'tokens')
     .summary('create, list and revoke API tokens')
-    .addHelpCommand(new Command('help').argument('[command]').description('show help for a command'))
     .description(
       'Creates, lists and revokes API tokens. A program sends its token as `Authorization: Bearer …`; the commands here take it from COUNTERSIGN_TOKEN. A browser needs a link instead: `countersign link`.',
     );
@@ -121,7 +121,6 @@ async function withNotes(
   opening: 'make' | 'existing',
   work: (notes: Notes, tokens: typeof import('../../../identity/tokens.ts')) => Promise<void>,
 ): Promise<undefined> {
-  const { useNotes } = await import('../../runtime/opening.ts');
   const tokens = await import('../../../identity/tokens.ts');
   return useNotes(options, opening, (notes) => work(notes, tokens));
 }

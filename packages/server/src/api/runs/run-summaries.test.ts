@@ -1,6 +1,7 @@
-import type { Store } from 'countersign/store';
+import type { Runs } from 'countersign';
+import type { ListedRun } from 'countersign/store';
 import { expect, test } from 'vitest';
-import { runTitles } from './run-titles.ts';
+import { runSummaries } from './run-summaries.ts';
 
 test('reading many titles does not block the process, and each is read once', async () => {
   let reads = 0;
@@ -9,16 +10,17 @@ test('reading many titles does not block the process, and each is read once', as
     reads += 1;
     return { events: [{ type: 'user-spoke', messages: [{ role: 'user', content: [{ text: `Pay ${id}` }] }] }] };
   };
-  const titlesOf = runTitles({ read } as unknown as Store);
-  const runs = Array.from({ length: 100 }, (_, index) => ({ id: `run_${index}` }));
+  const summariesOf = runSummaries({ store: { read } } as unknown as Runs);
+  const runs = Array.from({ length: 100 }, (_, index) => ({ id: `run_${index}` }) as ListedRun);
+  const titlesOf = async () => (await summariesOf(runs)).map(({ title }) => title);
   let turns = 0;
   let next = setImmediate(function turn() {
     turns += 1;
     next = setImmediate(turn);
   });
-  expect((await titlesOf(runs)).slice(0, 2)).toEqual(['Pay run_0', 'Pay run_1']);
+  expect((await titlesOf()).slice(0, 2)).toEqual(['Pay run_0', 'Pay run_1']);
   clearImmediate(next);
   expect(turns).toBeGreaterThan(50);
-  await titlesOf(runs);
+  await titlesOf();
   expect(reads).toBe(100);
 });

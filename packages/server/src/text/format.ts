@@ -1,21 +1,29 @@
-// Dates and numbers as the person reads them: by the directory, by their browser, in English otherwise.
+// Dates and numbers as a person reads them: by the directory, by their browser, in English otherwise.
+import type { Contact } from 'countersign/store';
+
+/** A directory may have a locale or a time zone that does not exist. */
+export type Reading = Pick<Contact, 'locale' | 'timeZone'>;
 
 export type Format = {
   /** The language tag, for the page. */
   readonly locale: string;
-  /** With the time zone, because a mail is read anywhere. */
+  /** As in `Thu, Nov 19, 2026, 10:00 AM UTC`. Always with the time zone, because a mail is read anywhere. */
   time(at: number): string;
   /** With separators and every digit. */
   number(value: number): string;
 };
 
-export function formatFor(
-  { locale, timeZone }: { readonly locale?: string; readonly timeZone?: string },
-  acceptLanguage: string | null,
-): Format {
+export function formatFor({ locale, timeZone }: Reading, acceptLanguage: string | null = null): Format {
   const [known = 'en'] = [...(locale === undefined ? [] : [locale]), ...languagesOf(acceptLanguage)].filter(isLocale);
   const zone = timeZone !== undefined && isTimeZone(timeZone) ? timeZone : 'UTC';
-  const parts = { year: 'numeric', month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const;
+  const parts = {
+    weekday: 'short',
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: '2-digit',
+  } as const;
   const time = new Intl.DateTimeFormat(known, { ...parts, timeZone: zone, timeZoneName: 'short' });
   const number = new Intl.NumberFormat(known, { maximumFractionDigits: 20 });
   return { locale: known, time: (at) => time.format(at), number: (value) => number.format(value) };
@@ -41,7 +49,7 @@ function isLocale(tag: string): boolean {
   }
 }
 
-function isTimeZone(name: string): boolean {
+export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
   } catch {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keptPage } from './access.ts';
+import { keptPage } from './kept-page.ts';
 
 test('a page that policies mostly hide does not block the process', async () => {
   let turns = 0;

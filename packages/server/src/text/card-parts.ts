@@ -1,0 +1,114 @@
+// What a request says, part by part. The terminal, mails, chats and the pages of links write the same parts, each in its own markup.
+import type { Json } from 'countersign';
+import { type Preview, shownPolicy } from 'countersign/request';
+import type { InterruptCard } from 'countersign/ui';
+import { isRecord } from '../is-record.ts';
+import { timeText } from './moment.ts';
+import { visibleLine } from './visible-text.ts';
+import { ruleLines, voteLine, votesText } from './votes-text.ts';
+
+/** A whole value, or why it could not be computed. */
+export type CardPart = { readonly name: PartName; readonly shown: Preview };
+
+type PartName = 'message' | 'input' | 'details' | 'preview' | 'previewNow' | 'previewBefore';
+
+/** The names of the parts for people. */
+export const PART_NAMES: Readonly<Record<PartName, string>> = {
+  message: 'Message',
+  input: 'Input',
+  details: 'Details',
+  preview: 'What would happen',
+  previewNow: 'What would happen now',
+  previewBefore: 'What was approved before',
+};
+
+/** In the order in which people read them: what the tool says, what runs, and what else the tool shows. */
+export function partsOf({ payload, input, preview, earlierPreview }: Shown): readonly CardPart[] {
+  const { message, details } = payloadOf(payload);
+  const part = (name: PartName, value: Json): CardPart => ({ name, shown: { value } });
+  return [
+    ...(message === undefined ? [] : [part('message', message)]),
+    part('input', input),
+    ...(details === undefined ? [] : [part('details', details)]),
+    ...(preview ? [{ name: earlierPreview ? 'previewNow' : 'preview', shown: preview } as const] : []),
+    ...(preview && earlierPreview ? [{ name: 'previewBefore', shown: earlierPreview } as const] : []),
+  ];
+}
+
+type Shown = Pick<InterruptCard, 'payload' | 'input' | 'preview' | 'earlierPreview'>;
+
+/** These are shown as badges and facts. */
+const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set([
+  'risk',
+  'reversibility',
+  'labels',
+  'expiresIn',
+  'onExpiry',
+  'remindAfter',
+]);
+
+export function payloadOf(payload: Json | undefined): { readonly message?: string; readonly details?: Json } {
+  if (payload === true || payload === null || payload === undefined || payload === '') return {};
+  if (typeof payload === 'string') return { message: payload };
+  if (!isRecord(payload)) return { details: payload };
+  const { message, ...others } = payload as { readonly [key: string]: Json };
+  const isText = typeof message === 'string' || message === null || message === undefined;
+  const rest = Object.entries(isText ? others : payload).filter(([key]) => !SHOWN_ELSEWHERE.has(key));
+  return {
+    ...(typeof message === 'string' && message !== '' && { message }),
+    ...(rest.length > 0 && { details: Object.fromEntries(rest) as Json }),
+  };
+}
+
+export type VotingLine = { readonly text: string; readonly look: 'vote' | 'rule' | 'warning' | 'plain' };
+
+/** Who must decide, and the votes so far; undefined if there is nothing to say. `time` writes the times of votes. */
+export function votingOf(
+  { policies, progress, status }: Pick<InterruptCard, 'policies' | 'progress' | 'status'>,
+  time: (at: number) => string = timeText,
+): { readonly heading: string; readonly lines: readonly VotingLine[] } | undefined {
+  const policy = shownPolicy(policies);
+  const { votes = [], round = 1, assignedTo = null } = progress ?? {};
+  if (!policy && assignedTo === null) return undefined;
+  const line = (text: string, look: VotingLine['look'] = 'plain'): VotingLine => ({ text, look });
+  const counted = progress && policy && { ...progress, notRequester: policy.notRequester === true };
+  return {
+    heading: policy?.name === undefined ? 'Who decides' : `Who decides (${visibleLine(policy.name)})`,
+    lines: [
+      ...(counted && status === 'pending' ? [line(votesText(counted))] : []),
+      ...votes.map((vote) => line(voteLine(vote, time), 'vote')),
+      ...(round > 1 ? [line('The input was edited, so the votes given before do not count.')] : []),
+      ...(policy ? ruleLines(policy).map((text) => line(text, 'rule')) : []),
+      ...(assignedTo === null ? [] : [line(`Assigned to ${visibleLine(assignedTo)}`)]),
+      ...(policy?.warnings ?? []).map((text) => line(`Warning: ${visibleLine(text)}`, 'warning')),
+    ],
+  };
+}
+
+/** What it is, how risky, and its labels. Untrusted: escape it. */
+export const badgesOf = ({ kind, risk, reversibility, labels }: Badged): readonly string[] => [
+  KINDS[kind],
+  ...(risk === null ? [] : [`${risk} risk`]),
+  // A server of an older version does not say it.
+  ...(reversibility ? [reversibility] : []),
+  ...labels,
+];
+
+type Badged = Pick<InterruptCard, 'kind' | 'risk' | 'reversibility' | 'labels'>;
+
+const KINDS = {
+  approval: 'Needs approval',
+  question: 'Question',
+  interrupt: 'Needs input',
+  'unknown-outcome': 'Started, but its outcome is unknown',
+  unavailable: 'Approved, but the tool is gone or no longer accepts its input',
+} as const;
+
+/** The heading of the input. */
+export const HEADINGS = {
+  approval: 'Input it would run with',
+  question: 'Question',
+  interrupt: 'Input',
+  'unknown-outcome': 'Input it was started with',
+  unavailable: 'Input it would have run with',
+} as const;
