@@ -1,7 +1,6 @@
 // Events: the facts that a run consists of.
 
 import type { Policies, Vote, Who } from '../authority/policy.ts';
-import { knowsPolicy } from '../authority/policy-problem.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
 import { addUsage, readUsage, type Usage } from './usage.ts';
@@ -304,15 +303,13 @@ const RESULTS: readonly Result['type'][] = ['output', 'error', 'rejected', 'canc
 
 export const ENDINGS: readonly NonNullable<Interrupt['onExpiry']>[] = ['reject', 'cancel', 'approve'];
 
-/** False if a later release wrote the event, or used a kind of decision, question, policy or result that this one does not know. */
+/** False if a later release wrote the event, or used a kind of decision, question or result that this one does not know. */
 export function isKnown(event: RunEvent): boolean {
   if (event.v !== EVENT_VERSION || !Object.hasOwn(TYPES, event.type)) return false;
   if (event.type === 'decision-made') return DECISIONS.includes(event.decision.type);
   if (event.type === 'call-settled') return RESULTS.includes(event.result.type);
-  if (event.type === 'policy-applied' || event.type === 'call-granted') return event.policies.every(knowsPolicy);
   if (event.type !== 'call-interrupted' || event.interrupt.kind === 'inside') return true;
-  const { kind, onExpiry, policies } = event.interrupt;
-  if (!policies.every(knowsPolicy)) return false;
+  const { kind, onExpiry } = event.interrupt;
   return KINDS.includes(kind) && (onExpiry === undefined || ENDINGS.includes(onExpiry));
 }
 
