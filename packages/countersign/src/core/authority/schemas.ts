@@ -18,7 +18,7 @@ function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape, example: stri
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? `has no ${issue.keys.join(', ')}; it has ${Object.keys(shape).join(', ')}`
+        ? `has no ${issue.keys.join(', ')}; it has ${Object.keys((issue.inst as z.ZodObject).shape).join(', ')}`
         : `must be ${example}, not ${shown(issue.input)}`,
   });
 }

@@ -251,6 +251,8 @@ export type ToolDefinition = Pick<
   readonly asksByDefault?: true;
   /** A caller outside has described it, and nobody has verified its labels, risk and reversibility. */
   readonly isDescribed?: true;
+  /** What its gate says about its calls, beside the rules of the operator. None of them allows. */
+  readonly rules?: readonly Rule[];
   readonly idempotent: boolean;
   readonly commits: boolean;
   readonly requestMetadata?: unknown;

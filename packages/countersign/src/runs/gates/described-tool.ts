@@ -2,7 +2,8 @@
 import { NotPerformed } from '../../core/errors.ts';
 import { defined, isObject, type Json } from '../../core/json.ts';
 import { describedSchema } from '../../loop/tool/data-schema.ts';
-import type { PolicyConfig, ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
+import type { PolicyConfig, Rule, ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
+import { checkRules } from '../../loop/tool/rules.ts';
 import type { Schema } from '../../loop/tool/schema.ts';
 import { tool } from '../../loop/tool/tool.ts';
 import type { JsonSchema } from '../../models/model.ts';
@@ -17,6 +18,8 @@ export type ToolDescription = Pick<
   readonly title?: string;
   /** Who decides: the name of a policy that is defined where the request is decided, or the policy itself. */
   readonly policy?: string | PolicyConfig;
+  /** Rules for its calls, which join those of the operator: they can ask and deny, but not allow. Edits are judged by them too. */
+  readonly rules?: readonly Rule[];
   /**
    * JSON Schema of the input, for edits. It is data: `$ref`, `pattern`, `patternProperties`, `uniqueItems` and `unevaluated…` are
    * shown but not checked, a required field with a default is optional, and an input that takes too long to check does not fit.
@@ -27,7 +30,8 @@ export type ToolDescription = Pick<
 };
 
 export function describedTool(description: ToolDescription): ToolDefinition {
-  const { inputSchema, outputSchema, policy, ...rest } = description;
+  const { inputSchema, outputSchema, policy, rules = [], ...rest } = description;
+  checkRules(rules, undefined);
   const { definition } = tool(
     {
       description: '',
@@ -44,7 +48,8 @@ export function describedTool(description: ToolDescription): ToolDefinition {
     },
     notHere(rest.name),
   );
-  return { ...definition, isDescribed: true, ...(policy === undefined && { asksByDefault: true }) };
+  const own = { isDescribed: true, rules: rules.filter(({ then }) => then !== 'allow') } as const;
+  return { ...definition, ...own, ...(policy === undefined && { asksByDefault: true }) };
 }
 
 /** What can be recorded of a tool, for processes that decide its calls without its code. */
