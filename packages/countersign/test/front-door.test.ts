@@ -1,6 +1,6 @@
 // The entry points stay small: authors read the front door, and browsers load `countersign/request`.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
 const door = (file: string) => readFileSync(join(import.meta.dirname, '../src', file), 'utf8');
@@ -8,10 +8,15 @@ const door = (file: string) => readFileSync(join(import.meta.dirname, '../src', 
 /** The names that a door lists, types included. */
 function namesOf(source: string): readonly string[] {
   const lists = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].map(([, list = '']) => list);
-  return lists
-    .flatMap((list) => list.split(',').map((name) => name.trim().replace(/^type /, '')))
-    .filter((name) => name !== '');
+  return lists.flatMap(namesIn).map((name) => name.replace(/^type /, ''));
 }
+
+const namesIn = (list: string): readonly string[] =>
+  list
+    .replace(/[{}]/g, '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
 
 test('the front door has at most 80 names', () => {
   const names = namesOf(door('index.ts'));
@@ -29,4 +34,20 @@ test('no name is at two of the doors for values and records', () => {
 test('the door for browsers imports the pure core alone', () => {
   const imports = [...door('request.ts').matchAll(/ from '([^']*)'/g)].map(([, path]) => path);
   expect(imports.filter((path) => !path?.startsWith('./core/'))).toEqual([]);
+});
+
+test('what browsers load needs no package', () => {
+  const files = new Set<string>();
+  const packages: string[] = [];
+  const load = (file: string): void => {
+    if (files.has(file)) return;
+    files.add(file);
+    for (const [, list = '', path = ''] of door(file).matchAll(/^(?:im|ex)port (?!type )([^;]*?) from '([^']*)'/gm)) {
+      const isTypes = list.startsWith('{') && namesIn(list).every((name) => name.startsWith('type '));
+      if (!isTypes) path.startsWith('.') ? load(join(dirname(file), path)) : packages.push(`${file}: ${path}`);
+    }
+  };
+  load('request.ts');
+  expect(files).toContain('core/run/timeline.ts');
+  expect(packages).toEqual([]);
 });

@@ -1,5 +1,14 @@
 // The gate for calls that are not part of a run: asked once per key, decided in the record, run at most once.
-import { countersign, type Gate, type GateResult, gateText, memoryStore, NotPerformed, z } from 'countersign';
+import {
+  countersign,
+  type Gate,
+  type GateResult,
+  gateText,
+  memoryStore,
+  NotPerformed,
+  type ToolDescription,
+  z,
+} from 'countersign';
 import type { Store } from 'countersign/store';
 import { expect, test } from 'vitest';
 
@@ -214,6 +223,29 @@ test('policies, rules and grants apply', async () => {
   await granting.ai.runs.decide(first, 'approve', { by: 'ann', grant: grant as never });
   expect(await granting.gate.request(ACME, { key: 'l', by: 'ada', run: true })).toMatchObject({ status: 'done' });
   pendingId(await granting.gate.request(ACME, { key: 'm', by: 'ada', run: true }));
+});
+
+test('the rules of a description ask and deny in every process, and never allow', async () => {
+  const store = memoryStore();
+  const tool = {
+    name: 'pay',
+    rules: [
+      { then: 'allow' },
+      { policy: { deciders: { people: ['ann'] } } },
+      { where: [{ field: 'amount', above: 1_000 }], policy: { deciders: { people: ['bob'] } } },
+      { where: [{ field: 'amount', above: 5_000 }], then: 'deny', reason: 'Too much.' },
+    ],
+  } satisfies ToolDescription;
+  const id = pendingId(await countersign({ store }).gate(tool).request(ACME, { key: 'k' }));
+  const { runs } = countersign({ store });
+  const edited = (amount: number) => ({ type: 'approve', edit: { ...ACME, amount } }) as const;
+  await expect(runs.decide(id, edited(6_000), { by: 'ann' })).rejects.toThrow('Too much.');
+  await expect(runs.decide(id, 'approve', { by: 'bob' })).rejects.toMatchObject({ code: 'not-allowed' });
+  expect(await runs.decide(id, edited(2_000), { by: 'ann' })).toMatchObject({ status: 'waiting' });
+  const denied = countersign({ store })
+    .gate(tool)
+    .request({ ...ACME, amount: 6_000 }, { key: 'l' });
+  expect(await denied).toMatchObject({ status: 'rejected', reason: expect.stringContaining('Too much.') });
 });
 
 test('a start is granted once; the program outside reports its result with the token', async () => {

@@ -139,7 +139,7 @@ describe('refused when defined', () => {
   const ai = () => countersign({ rules: [{ tool: 'clerk' }] });
   test.each<[string, () => unknown, string]>([
     ['rules that were not found', () => countersign({ rules: undefined as never }), 'must be an array of rules'],
-    ['an unknown condition', () => ai().applyRules([{ tols: 'pay' } as never]), 'has no option tols'],
+    ['an unknown condition', () => ai().applyRules([{ tols: 'pay' } as never]), 'has no tols'],
     ['an undefined condition', () => ai().applyRules([{ tool: undefined as never }]), 'tool'],
     ['a policy that is true', () => ai().applyRules([{ tool: 'pay', policy: true as never }]), 'policy'],
     ['another end', () => ai().applyRules([{ then: 'approve' as never }]), 'then'],

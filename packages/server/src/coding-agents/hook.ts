@@ -1,7 +1,7 @@
 // The hook of coding agents: one event as JSON in, one answer as JSON out. Claude Code and Codex send nearly the same events.
 import { type Countersign, z } from 'countersign';
 import { faultInJson } from 'countersign/store';
-import { type McpRules, ruleFor } from '../mcp-gate/rules.ts';
+import { judge, type McpRules, rulesFor, toolFacts } from '../mcp-gate/rules.ts';
 import { type AgentCall, type Permit, permit, report, settleDueCalls } from './permits.ts';
 
 const Event = z.looseObject({
@@ -72,16 +72,18 @@ async function ask(
   { rules, defer, ...options }: HookOptions,
 ): Promise<object | undefined> {
   const isCodex = call.agent === 'codex';
-  const ruleOf = (input: unknown) => ruleFor(rules, { name: call.tool }, input);
+  const tool = { name: call.tool };
+  const judged = (input: unknown) => judge(rules, { tool, input, agent: call.agent });
   const denial = (input: unknown) => {
-    const { action, reason = 'a rule denies it.' } = ruleOf(input);
-    return action === 'deny' ? reason : undefined;
+    const result = judged(input);
+    return result.then === 'deny' ? result.why : undefined;
   };
-  if (ruleOf(call.input).action === 'allow') return undefined;
+  if (judged(call.input).then === 'run') return undefined;
   const denied = denial(call.input);
+  const described = { ...toolFacts(rules, call.tool), rules: rulesFor(rules, tool) };
   const given: Permit =
     denied === undefined
-      ? await permit(call, { ...options, reportsEnd: true, takesEdits: !isCodex, denial })
+      ? await permit(call, { ...options, reportsEnd: true, takesEdits: !isCodex, denial, described })
       : { allowed: false, isPending: false, text: `${call.tool} was not run: ${denied}` };
   return name === 'PreToolUse' ? preToolUse(given, isCodex, defer) : permissionRequest(given, isCodex);
 }

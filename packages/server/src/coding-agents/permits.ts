@@ -1,6 +1,6 @@
 // Permits for the calls of coding agents: a person decides, the agent runs the call, and is allowed to at most once.
 import { randomUUID } from 'node:crypto';
-import { type Countersign, type Gate, gateText } from 'countersign';
+import { type Countersign, type Gate, gateText, type ToolDescription } from 'countersign';
 import { decidedWithin } from '../gate-calls.ts';
 import { jsonHash } from '../json-hash.ts';
 import { OpenCalls, type Ticket } from '../mcp-gate/open-calls.ts';
@@ -38,6 +38,8 @@ export type PermitOptions = {
   readonly takesEdits?: boolean;
   /** Why an input never runs, also if a person edited the call to it; undefined if it may. */
   readonly denial?: (input: unknown) => string | undefined;
+  /** What the operator says about the tool, and the rules for its calls. */
+  readonly described?: Partial<ToolDescription>;
 };
 
 type Granted = { readonly key: string; readonly token: string; readonly call: string };
@@ -49,8 +51,8 @@ const MOST_DUE = 20;
 
 /** Asks, waits, and grants the start at most once: asked again about a call that was allowed, it refuses. */
 export async function permit(call: AgentCall, options: PermitOptions): Promise<Permit> {
-  const { ai, by, waitMs, takesEdits = true, denial } = options;
-  const gate = gateOf(ai, call);
+  const { ai, by, waitMs, takesEdits = true, denial, described } = options;
+  const gate = gateOf(ai, call, described);
   const calls = new OpenCalls(ai);
   const identity = identityOf(call);
   const given = { gate: call.agent, tool: recordedName(call.tool), client: call.session };
@@ -162,9 +164,12 @@ export async function settleDueCalls(ai: Countersign): Promise<void> {
 const recordedName = (tool: string): string =>
   /^[\w-]{1,128}$/.test(tool) ? tool : `${tool.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${jsonHash(tool)}`;
 
-function gateOf(ai: Countersign, { agent, tool, input }: AgentCall): Gate {
+function gateOf(ai: Countersign, { agent, tool, input }: AgentCall, described: Partial<ToolDescription> = {}): Gate {
   const description = 'A call of a coding agent.';
-  return ai.gate({ name: recordedName(tool), title: callTitle(tool, input), description }, { name: agent });
+  return ai.gate(
+    { title: callTitle(tool, input), description, ...described, name: recordedName(tool) },
+    { name: agent },
+  );
 }
 
 /** The end of a call without what is too long to keep. */

@@ -18,7 +18,7 @@ import {
   refusal,
 } from './messages.ts';
 import { OpenCalls, type Ticket } from './open-calls.ts';
-import { descriptionOf, type McpRule, type McpRules, type McpTool, ruleFor } from './rules.ts';
+import { descriptionOf, judge, type McpRules, type McpTool } from './rules.ts';
 import { RunningCall } from './running-call.ts';
 import { type CallState, type SealedState, sealedState } from './sealed-state.ts';
 
@@ -34,6 +34,8 @@ export type McpGateOptions = {
   readonly onError?: (error: unknown) => void;
 };
 
+/** The agent name of its calls, for people and for rules. */
+const GATE = 'gate';
 /** How often a waiting client is told so. */
 const TICK_MS = 15_000;
 /** After so much waiting in one leg, the call runs in the next one, with the whole timeout of its client. */
@@ -82,10 +84,10 @@ export class McpGate {
       // The reader has checked both.
       const { name, arguments: input = {} } = request.params as { readonly name: string; readonly arguments?: Params };
       const tool = (await line.tool(name)) ?? { name };
-      const rule = ruleFor(this.#options.rules ?? {}, tool, input);
-      if (rule.action === 'allow') return await line.pass().catch((error: Error) => this.#lost(request, line, error));
-      if (rule.action === 'deny') return await line.deliver(refusal(request, `${name} was not run: ${denial(rule)}`));
-      const leg = await this.#begin(request, line, { tool, rule, input });
+      const judged = judge(this.#options.rules ?? {}, { tool, input, agent: GATE });
+      if (judged.then === 'run') return await line.pass().catch((error: Error) => this.#lost(request, line, error));
+      if (judged.then === 'deny') return await line.deliver(refusal(request, `${name} was not run: ${judged.why}`));
+      const leg = await this.#begin(request, line, { tool, input });
       if ('gate' in leg) await this.#answer(leg);
       else await line.deliver(leg);
     } catch (error) {
@@ -111,15 +113,15 @@ export class McpGate {
   async #begin(
     request: RpcRequest,
     line: Line,
-    { tool, rule, input }: { tool: McpTool; rule: McpRule; input: Params },
+    { tool, input }: { tool: McpTool; input: Params },
   ): Promise<Leg | RpcResponse> {
-    const { name, ai } = this.#options;
+    const { name, ai, rules = {} } = this.#options;
     const { person, client } = line;
     const digest = jsonHash([tool.name, input]);
     const identity = jsonHash([name, person, digest]);
     const { requestState: sealed } = request.params ?? {};
-    const description = descriptionOf(name, tool, rule);
-    const rest = { request, line, tool: tool.name, input, digest, gate: ai.gate(description) };
+    const description = descriptionOf(name, tool, rules);
+    const rest = { request, line, tool: tool.name, input, digest, gate: ai.gate(description, { name: GATE }) };
     const place = { tool: description.name, client };
     if (!isModern(request) || sealed === undefined) {
       const runsHere = (key: string) => this.#running.has(key);
@@ -293,5 +295,3 @@ function asInvalid(error: Error & { readonly code?: string }): string {
   if (error.code === 'invalid-request') return error.message;
   throw error;
 }
-
-const denial = ({ reason }: McpRule): string => reason ?? 'a rule of the gateway denies it.';

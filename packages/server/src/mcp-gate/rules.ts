@@ -1,6 +1,6 @@
-// The rules of the MCP gateway: which calls run at once, which ones a person is asked about, and which ones are refused.
-import { type ToolDescription, UsageError, z } from 'countersign';
-import { type Condition, meets } from 'countersign/request';
+// The rules of the MCP gateway and of the hook of coding agents: those of the engine, for tools that others define.
+import { countersign, type Json, type Rule, type ToolDescription, UsageError, z } from 'countersign';
+import { type CallFacts, isLike, mayRun, RuleSchema, ruleSays, shapeProblem, type Then } from 'countersign/store';
 import { defined } from '../defined.ts';
 import { jsonHash } from '../json-hash.ts';
 
@@ -19,56 +19,45 @@ const HINTS = { readOnlyHint: false, destructiveHint: true, idempotentHint: fals
 type Hint = keyof typeof HINTS;
 const hintNames = Object.keys(HINTS) as [Hint, ...Hint[]];
 
-/** One rule. It matches a call that has everything that the rule names. */
-export type McpRule = {
-  /** The name of the tool; `*` stands for any characters. All tools by default. */
-  readonly tool?: string | readonly string[];
-  /** Hints as the server annotates the tool. One that it leaves out has the default of the protocol. */
-  readonly annotations?: { readonly [hint in Hint]?: boolean };
-  /** Conditions on the arguments. */
-  readonly where?: readonly Condition[];
-  /** `allow`: it runs without a question. `ask`: a person decides. `deny`: it never runs. */
-  readonly action: 'allow' | 'ask' | 'deny';
-  /** Why it is denied, for the model. */
-  readonly reason?: string;
-} & Pick<ToolDescription, 'title' | 'risk' | 'reversibility' | 'labels' | 'policy' | 'expiresIn' | 'onExpiry'>;
+/** What the operator says about a tool: how requests show it and wait, and what rules go by. */
+export type ToolFacts = Pick<ToolDescription, 'title' | 'risk' | 'reversibility' | 'labels' | 'expiresIn' | 'onExpiry'>;
 
-/** The rules of a gateway: the first one that matches decides. */
+/** A rule of the engine. With `annotations`, it is for tools that their server annotates so. */
+export type McpRule = Rule & { readonly annotations?: { readonly [hint in Hint]?: boolean } };
+
+/** Every rule that fits a call counts: `deny` beats `ask`, `ask` beats `allow`. */
 export type McpRules = {
   readonly rules?: readonly McpRule[];
-  /** For calls that no rule matches; `ask` by default. */
-  readonly otherwise?: McpRule['action'];
+  /** For calls that no rule fits; `ask` by default. */
+  readonly otherwise?: Then;
+  /** By the names of the tools, in which `*` stands for any characters. If several fit, the last one that says something counts. */
+  readonly tools?: { readonly [name: string]: ToolFacts };
 };
 
-const action = z.enum(['allow', 'ask', 'deny']);
-const names = z.union([z.string().min(1), z.array(z.string().min(1))]);
-const condition = z.strictObject({
-  field: z.union([z.string(), z.array(z.string())]),
-  equals: z.json().optional(),
-  oneOf: z.array(z.json()).optional(),
-  above: z.number().optional(),
-  atLeast: z.number().optional(),
-  below: z.number().optional(),
-  atMost: z.number().optional(),
+const ToolFactsSchema = z.strictObject({
+  title: z.string().optional(),
+  risk: RuleSchema.shape.risk,
+  reversibility: RuleSchema.shape.reversibility,
+  labels: z.array(z.string()).optional(),
+  expiresIn: z.number().positive().optional(),
+  onExpiry: z.enum(['reject', 'cancel']).optional(),
 });
 
 const Rules = z.strictObject({
-  otherwise: action.optional(),
+  otherwise: RuleSchema.shape.then,
+  tools: z.record(z.string(), ToolFactsSchema).optional(),
   rules: z
     .array(
-      z.strictObject({
-        tool: names.optional(),
+      RuleSchema.extend({
         annotations: z.partialRecord(z.enum(hintNames), z.boolean()).optional(),
-        where: z.array(condition).optional(),
-        action,
-        reason: z.string().optional(),
-        title: z.string().optional(),
-        risk: z.enum(['low', 'medium', 'high']).optional(),
-        reversibility: z.enum(['read-only', 'reversible', 'irreversible']).optional(),
-        labels: z.array(z.string()).optional(),
-        policy: z.string().optional(),
-        expiresIn: z.number().positive().optional(),
-        onExpiry: z.enum(['reject', 'cancel']).optional(),
+        // It is recorded with the call, so it has no functions.
+        policy: z.exactOptional(
+          z.union([z.string(), z.record(z.string(), z.json())], {
+            error: 'must be the name of a policy, or one that is data',
+          }),
+        ),
+      }).refine(({ annotations, then }) => annotations === undefined || then !== 'allow', {
+        error: 'allows by `annotations`, which the MCP server writes itself; name the tools instead',
       }),
     )
     .optional(),
@@ -76,52 +65,87 @@ const Rules = z.strictObject({
 
 /** The rules in a value from a file. A mistake in them would leave calls unprotected, so it is thrown. */
 export function parseRules(value: unknown, file: string): McpRules {
-  const parsed = Rules.safeParse(value);
-  if (parsed.success) return parsed.data as McpRules;
-  const [issue] = parsed.error.issues;
-  const message = `Invalid rules in ${file}: ${issue?.path.join('.') || 'the file'}: ${issue?.message}.`;
-  throw new UsageError('invalid-options', {}, `${message} See the guide: Put a gate before an MCP server.`);
+  const problem = shapeProblem(Rules, value, 'the file') ?? policyProblem((value as McpRules).rules ?? []);
+  if (problem === undefined) return value as McpRules;
+  const message = `Invalid rules in ${file}: ${problem}. See the guide: Put a gate before an MCP server.`;
+  throw new UsageError('invalid-options', {}, message);
 }
 
-/** The rule for a call. Without a matching rule a person is asked. */
-export function ruleFor({ rules = [], otherwise = 'ask' }: McpRules, tool: McpTool, input: unknown): McpRule {
-  return rules.find((rule) => matches(rule, tool, input)) ?? { action: otherwise };
+/** Why the engine does not take the rules; undefined if it does. */
+function policyProblem(rules: readonly McpRule[]): string | undefined {
+  try {
+    countersign({ rules: rules.map(({ annotations: _hints, ...rule }) => rule) });
+    return undefined;
+  } catch (error) {
+    return (error as Error).message.replace(/\.$/, '');
+  }
 }
 
-/** Where it cannot be known whether a condition is met, a rule that allows does not match, and the others do. */
-function matches(rule: McpRule, { name, annotations: hints = {} }: McpTool, input: unknown): boolean {
-  const { tool = '*', annotations = {}, where = [] } = rule;
-  if (![tool].flat().some((pattern) => globOf(pattern).test(name))) return false;
-  const has = (hint: Hint) => (typeof hints[hint] === 'boolean' ? hints[hint] : HINTS[hint]);
-  if (!hintNames.every((hint) => annotations[hint] === undefined || has(hint) === annotations[hint])) return false;
-  const isMet = meets(where, (input ?? {}) as Parameters<typeof meets>[1]);
-  return rule.action === 'allow' ? isMet === true : isMet !== false;
-}
+/** A call of a tool. `agent`: the name under which the gate records it. */
+export type GivenCall = { readonly tool: McpTool; readonly input: unknown; readonly agent: string };
 
-const globOf = (pattern: string): RegExp =>
-  new RegExp(
-    `^${pattern
-      .split('*')
-      .map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
-      .join('[^]*')}$`,
+/** Whether the call may run. Without a rule that fits, a person is asked. */
+export function judge(
+  all: McpRules,
+  { tool, input, agent }: GivenCall,
+): { then: 'run' | 'ask' } | { then: 'deny'; why: string } {
+  const facts = { ...factsOf(all, tool), agent, input: (input ?? {}) as Json };
+  const applied = rulesFor(all, tool).filter((rule) => ruleSays(rule, rule.then, facts) !== undefined);
+  const own = applied.length === 0 ? (all.otherwise ?? 'ask') : 'undecided';
+  return mayRun(
+    { ...facts, own },
+    applied.map(({ policy: _named, ...rule }) => rule),
   );
+}
+
+/**
+ * The rules for calls of this tool. What the server says about it is not verified: such a rule asks even where the tool is not
+ * annotated so.
+ */
+export function rulesFor(all: McpRules, tool: McpTool): readonly (Rule & { readonly then: Then })[] {
+  const { rules = [] } = all;
+  const facts = { ...factsOf(all, tool), agent: null, input: {} };
+  return rules.flatMap(({ annotations, agent, where, policy, reason, then = 'ask', ...kind }) => {
+    const says = ruleSays(kind, then, facts);
+    if (says === undefined || (annotations && says === 'allow')) return [];
+    const sure = hasHints(tool, annotations) ? says : 'ask';
+    return [defined({ agent, where, policy, then: sure, reason: sure === 'deny' ? reason : undefined })];
+  });
+}
+
+function hasHints({ annotations: hints = {} }: McpTool, wanted: McpRule['annotations'] = {}): boolean {
+  const has = (hint: Hint) => (typeof hints[hint] === 'boolean' ? hints[hint] : HINTS[hint]);
+  return hintNames.every((hint) => wanted[hint] === undefined || has(hint) === wanted[hint]);
+}
+
+/** What the operator says about the tool, or else the server itself. */
+function factsOf(all: McpRules, tool: McpTool): Omit<CallFacts, 'agent' | 'input'> {
+  const { labels, risk, reversibility } = toolFacts(all, tool.name);
+  const isDescribed = labels === undefined && risk === undefined && reversibility === undefined;
+  return { tool: tool.name, labels, risk: risk ?? ownRisk(tool), reversibility, isDescribed };
+}
+
+const ownRisk = ({ annotations }: McpTool): ToolFacts['risk'] =>
+  annotations?.destructiveHint === true ? 'high' : undefined;
+
+/** What the operator says about a tool of this name. */
+export function toolFacts({ tools = {} }: McpRules, name: string): ToolFacts {
+  const fitting = Object.entries(tools).filter(([pattern]) => isLike(pattern, name));
+  return Object.assign({}, ...fitting.map(([, facts]) => facts));
+}
 
 /** The tool as the record and the card name it. */
-export function descriptionOf(server: string, tool: McpTool, rule: McpRule): ToolDescription {
-  const { title, risk, labels, policy, expiresIn, onExpiry, reversibility } = rule;
+export function descriptionOf(server: string, tool: McpTool, all: McpRules): ToolDescription {
   const { title: own, annotations = {}, description, inputSchema } = tool;
   const shown = [own, annotations.title, tool.name].find((text) => typeof text === 'string' && text !== '');
   return defined({
     name: recordedName(server, tool.name),
-    title: title ?? `${server}: ${shown}`,
+    title: `${server}: ${shown}`,
     description,
     inputSchema,
-    risk: risk ?? (annotations.destructiveHint === true ? ('high' as const) : undefined),
-    labels,
-    policy,
-    expiresIn,
-    onExpiry,
-    reversibility,
+    risk: ownRisk(tool),
+    ...toolFacts(all, tool.name),
+    rules: rulesFor(all, tool),
   }) as ToolDescription;
 }
 

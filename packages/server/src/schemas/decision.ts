@@ -1,6 +1,7 @@
 // Schemas of decisions.
 import { z } from '@hono/zod-openapi';
 import { GrantGivenShape, GrantRequestShape } from './grant.ts';
+import { WhoShape } from './interrupt.ts';
 import { anyJson as json } from './page.ts';
 import { SignatureShape } from './passkey.ts';
 
@@ -44,8 +45,6 @@ export const DecideShape = z
   })
   .openapi('Decide');
 
-const whoShape = z.object({ people: z.array(z.string()).optional(), roles: z.array(z.string()).optional() });
-
 const voteShape = z
   .object({
     by: z.string().nullable(),
@@ -64,7 +63,7 @@ export const WaitingShape = z
       .openapi({ description: 'The request to decide now: a new one if this vote edited the input.' }),
     runId: z.string(),
     votes: z.array(voteShape),
-    missing: z.array(z.object({ of: whoShape, count: z.int() })),
+    missing: z.array(z.object({ of: WhoShape, count: z.int() })),
   })
   .openapi('Waiting');
 

@@ -1,39 +1,17 @@
 // Schemas of grants.
 import { z } from '@hono/zod-openapi';
-import type { GrantDetails, GrantSimulation, GrantView } from 'countersign/store';
+import { type GrantDetails, GrantRequestSchema, type GrantSimulation, type GrantView } from 'countersign/store';
 import { dataSchemaShape } from './data-schema.ts';
 import { nameShape, orNull, pageQuery } from './page.ts';
 
-const FieldShape = z.union([nameShape, z.array(nameShape).min(1).max(20)]);
-const LimitShape = z.number().optional();
-
-const ConditionShape = z
-  .strictObject({
-    field: FieldShape.openapi({ description: 'The name of the field, or the path to it.' }),
-    equals: z.any().optional(),
-    oneOf: z.array(z.any()).min(1).max(100).optional(),
-    above: LimitShape,
-    atLeast: LimitShape,
-    below: LimitShape,
-    atMost: LimitShape,
-  })
-  .openapi('Condition');
-
-const namesShape = z.array(nameShape).min(1).max(100).optional();
-
-const limits = {
-  where: z.array(ConditionShape).max(50).optional(),
+export const GrantRequestShape = GrantRequestSchema.extend({
   schema: dataSchemaShape.optional().openapi({ description: 'A JSON Schema of the input.' }),
-  serves: z.strictObject({ people: namesShape, agents: namesShape }).optional().openapi({
-    description: 'By default, only runs of the same agent that the same person started. Pass people, agents, or both.',
-  }),
-  uses: z.int().min(1).max(1_000),
-  budget: z.strictObject({ field: FieldShape, total: z.number().min(0) }).optional(),
-};
+}).openapi('GrantRequest', {
+  description:
+    'Lets the next calls of the same tool run without a request. By default, it serves only runs of the same agent that the same person started.',
+});
 
-export const GrantRequestShape = z
-  .strictObject({ ...limits, expiresAt: z.int().openapi({ description: 'In milliseconds.' }) })
-  .openapi('GrantRequest', { description: 'Lets the next calls of the same tool run without a request.' });
+const { expiresAt: _expiresAt, ...limits } = GrantRequestShape.shape;
 
 export const SimulateShape = z
   .strictObject({ tool: nameShape, grant: z.strictObject(limits).optional() })

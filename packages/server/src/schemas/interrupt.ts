@@ -1,6 +1,7 @@
 // Schemas of requests to people.
 import { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
+import { PolicySchema, WhoSchema } from 'countersign/store';
 import type { CardDecision, CardProgress, CardVote, StoredCard } from 'countersign/ui';
 import { MessageShape } from './message.ts';
 import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
@@ -42,23 +43,9 @@ const CardDecisionShape = z
   } satisfies Fields<CardDecision>)
   .openapi('CardDecision');
 
-export const WhoShape = z
-  .object({ people: z.array(z.string()).optional(), roles: z.array(z.string()).optional() })
-  .openapi('Who', { description: 'People by their ids, and by their roles.' });
+export const WhoShape = WhoSchema.describe('People by their ids, and by their roles.').openapi('Who');
 
-const PolicyShape = z
-  .looseObject({
-    name: z.string().optional(),
-    deciders: WhoShape.optional(),
-    notRequester: z.literal(true).optional(),
-    quorum: z.array(z.looseObject({ of: WhoShape, count: z.int() })).optional(),
-    veto: z.enum(['any', 'majority']).optional(),
-    signed: z.literal('passkey').optional(),
-    delegates: z.literal(true).optional(),
-    onExpiry: z.literal('approve').optional(),
-    warnings: z.array(z.string()).optional(),
-  })
-  .openapi('Policy');
+const PolicyShape = PolicySchema.describe('Who must decide a request.').openapi('Policy');
 
 const CardVoteShape = z
   .object({

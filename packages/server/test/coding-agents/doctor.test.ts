@@ -90,7 +90,7 @@ test.each<[string, string, (settings: string) => string, string]>([
 
 test('a missing command and a mistake in the rules are found', async () => {
   write(CLAUDE, jsonOf('Claude Code'));
-  write('home/.countersign/agent-rules.json', '{ "rules": [{ "action": "perhaps" }] }');
+  write('home/.countersign/agent-rules.json', '{ "rules": [{ "then": "perhaps" }] }');
   expect((await doctor()).failures.join()).toContain('Invalid rules');
   rmSync(place.path('bin/countersign'));
   expect((await doctor()).failures.join()).toContain('not found');

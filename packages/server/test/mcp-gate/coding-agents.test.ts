@@ -8,6 +8,7 @@ import { countersign, memoryStore } from 'countersign';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callTitle } from '../../src/coding-agents/call-title.ts';
 import { answerHook, type HookOptions } from '../../src/coding-agents/hook.ts';
+import type { McpRule } from '../../src/mcp-gate/rules.ts';
 import { createWorkplace, MAIN, type Workplace } from '../cli/workplace.ts';
 
 const SESSION = {
@@ -169,20 +170,34 @@ describe('the hook', () => {
     expect(callTitle(tool, input)).toBe(title);
   });
 
-  test('rules leave harmless tools to the agent, and deny others, also if a person edits a call to them', async () => {
+  test('rules leave harmless tools to the agent, and deny others, and nobody can edit a call to one of them', async () => {
     const rules = {
       rules: [
-        { tool: 'Read', action: 'allow' as const },
-        { tool: 'Web*', action: 'deny' as const },
-        { tool: 'Bash', where: [{ field: 'command', equals: 'reboot' }], action: 'deny' as const },
+        { tool: 'Read', then: 'allow' as const },
+        { tool: 'Web*', then: 'deny' as const },
+        { tool: 'Bash', where: [{ field: 'command', equals: 'reboot' }], then: 'deny' as const },
       ],
     };
     const { ai, hook, request } = openHook({ rules });
     expect(await hook(pre('1', { tool_name: 'Read', tool_input: {} }))).toBeUndefined();
-    expect(await hook(pre('2', { tool_name: 'WebFetch' }))).toEqual(denied('WebFetch was not run: a rule denies it.'));
+    expect(await hook(pre('2', { tool_name: 'WebFetch' }))).toEqual(denied('WebFetch was not run: A rule denies it.'));
     const edited = hook(pre('3'));
-    await ai.runs.decide((await request()).id, { type: 'approve', edit: { command: 'reboot' } });
-    expect(await edited).toEqual(denied(expect.stringContaining('a rule denies it')));
+    const { id } = await request();
+    const reboot = { type: 'approve', edit: { command: 'reboot' } } as const;
+    await expect(ai.runs.decide(id, reboot)).rejects.toThrow('was not recorded. A rule denies it.');
+    await ai.runs.decide(id, 'reject');
+    expect(await edited).toEqual(denied(expect.stringContaining('was not run')));
+  });
+
+  test('an edit to an input that the rules deny by now does not run', async () => {
+    const rules: { rules: McpRule[] } = { rules: [] };
+    const { ai, hook, request } = openHook({ rules });
+    const edited = hook(pre('1'));
+    await request().then(({ id }) => {
+      rules.rules.push({ where: [{ field: 'command', equals: 'reboot' }], then: 'deny' });
+      return ai.runs.decide(id, { type: 'approve', edit: { command: 'reboot' } });
+    });
+    expect(await edited).toEqual(denied(expect.stringContaining('A rule denies it')));
   });
 });
 

@@ -34,7 +34,7 @@ async function before(server: Server): Promise<string> {
 
 beforeAll(async () => {
   place = openGateway();
-  const rules = { otherwise: 'allow', rules: [{ tool: ['wipe', 'shot'], action: 'ask' }] } as const;
+  const rules = { otherwise: 'allow', rules: [{ tool: ['wipe', 'shot'], then: 'ask' }] } as const;
   gate = await McpGate.open({ ai: place.ai, name: 'bank', rules, holdMs: 10_000 });
   const recording = recordingHttp(place.path('log'));
   ({ release, headers: received } = recording);

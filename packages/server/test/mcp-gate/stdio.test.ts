@@ -16,9 +16,9 @@ describe('before the filesystem server', { timeout: 60_000 }, () => {
   beforeAll(async () => {
     const rules = place.write('rules.json', {
       rules: [
-        { annotations: { readOnlyHint: true }, action: 'allow' },
-        { tool: 'move_file', action: 'deny', reason: 'files stay where they are' },
-        { tool: 'create_directory', where: [{ field: 'path', equals: place.path('inbox') }], action: 'allow' },
+        { tool: ['read_*', 'list_*', 'get_file_info'], then: 'allow' },
+        { tool: 'move_file', then: 'deny', reason: 'files stay where they are' },
+        { tool: 'create_directory', where: [{ field: 'path', equals: place.path('inbox') }], then: 'allow' },
       ],
     });
     ({ client } = await place.client([FILESYSTEM, place.folder], ['--rules', rules, '--name', 'files', '--hold', '2']));
@@ -126,7 +126,7 @@ describe('before the everything server, with a client of the SDK 1.x', { timeout
   let client: Awaited<ReturnType<Gateway['legacy']>>['client'];
   const told: string[] = [];
   beforeAll(async () => {
-    const rules = place.write('everything.json', { otherwise: 'allow', rules: [{ tool: 'echo', action: 'ask' }] });
+    const rules = place.write('everything.json', { otherwise: 'allow', rules: [{ tool: 'echo', then: 'ask' }] });
     const capabilities = { sampling: {}, elicitation: {}, roots: { listChanged: true } };
     ({ client } = await place.legacy([EVERYTHING], ['--rules', rules, '--name', 'everything'], capabilities));
     const { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } = await import(

@@ -16,9 +16,8 @@ const RECORDING = join(import.meta.dirname, 'recording-server.ts');
 const RULES = {
   otherwise: 'allow',
   rules: [
-    { tool: 'wipe', action: 'deny' },
-    { tool: 'pay', where: [{ field: 'amount', atMost: 20 }], action: 'allow' },
-    { tool: 'pay', action: 'deny' },
+    { tool: 'wipe', then: 'deny' },
+    { tool: 'pay', where: [{ field: 'amount', above: 20 }], then: 'deny' },
   ],
 } as const;
 

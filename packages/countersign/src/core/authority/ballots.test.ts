@@ -1,9 +1,10 @@
 // Ballots: events about a question in, its progress out.
 import { expect, test } from 'vitest';
 import { newState } from '../messages/load-messages.ts';
-import { type BallotEvent, event, isKnown, type RunEvent } from '../run/event.ts';
+import { type BallotEvent, event, type RunEvent } from '../run/event.ts';
 import { fold } from '../run/state.ts';
 import { progressOf, roundId } from './ballots.ts';
+import { knowsPolicies } from './known-policies.ts';
 import type { Vote } from './policy.ts';
 
 const anna: Vote = { by: 'anna', decision: { type: 'approve' } };
@@ -44,7 +45,9 @@ test('escalation, assignment and a policy that is applied again', () => {
 
 test('a policy of a later release is not known here', () => {
   const applied = (policy: object) =>
-    isKnown({ v: 1, type: 'policy-applied', interruptId: 'q', policies: [{}, policy], escalate: [], by: null } as BallotEvent);
+    knowsPolicies(
+      event({ type: 'policy-applied', interruptId: 'q', policies: [{}, policy], escalate: [], by: null }) as BallotEvent,
+    );
   expect(applied({ veto: 'any', deciders: { people: [] } })).toBe(true);
   expect([applied({ veto: 'two-thirds' }), applied({ sortition: true })]).toEqual([false, false]);
 });

@@ -1,5 +1,5 @@
 // Conditions on the input of a call, as data: stored with a question or a grant, they mean the same everywhere and later.
-import { isObject, type Json, sameJson } from '../json.ts';
+import { type Json, sameJson } from '../json.ts';
 
 /** A condition on one field of an input. If it names several limits, all of them count. */
 export type Condition = {
@@ -25,14 +25,16 @@ export function meets(conditions: readonly Condition[], input: Json): boolean | 
 
 /** The value of the field; undefined if the input has none. Inherited properties do not count. */
 export function fieldOf(input: Json, field: Condition['field']): Json | undefined {
-  const path = typeof field === 'string' ? [field] : field;
   let value: Json | undefined = input;
-  for (const key of path) {
+  for (const key of pathOf(field)) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
     value = (value as { readonly [key: string]: Json })[key];
   }
   return value;
 }
+
+export const pathOf = (field: Condition['field']): readonly string[] => (typeof field === 'string' ? [field] : field);
+export const fieldText = (field: Condition['field']): string => pathOf(field).join('.');
 
 function meetsOne({ field, ...limits }: Condition, input: Json): boolean | undefined {
   const value = fieldOf(input, field);
@@ -47,23 +49,4 @@ function meetsOne({ field, ...limits }: Condition, input: Json): boolean | undef
   if (atLeast !== undefined && !(value >= atLeast)) return false;
   if (below !== undefined && !(value < below)) return false;
   return atMost === undefined || value <= atMost;
-}
-
-const LIMITS: readonly string[] = ['equals', 'oneOf', 'above', 'atLeast', 'below', 'atMost'];
-
-/** Returns the problem with a condition; undefined if it is valid. */
-export function conditionProblem(condition: unknown): string | undefined {
-  if (!isObject(condition)) return 'a condition must be an object such as { field: "amount", above: 10000 }';
-  const { field, oneOf, ...limits } = condition;
-  const path = typeof field === 'string' ? [field] : field;
-  if (!Array.isArray(path) || path.length === 0 || !path.every((key) => typeof key === 'string' && key !== ''))
-    return 'a condition needs a `field`: a name, or a path of names';
-  const unknown = Object.keys(limits).filter((key) => !LIMITS.includes(key));
-  if (unknown.length > 0) return `a condition has no ${unknown.join(', ')}; it has ${LIMITS.join(', ')}`;
-  if (oneOf !== undefined && (!Array.isArray(oneOf) || oneOf.length === 0)) return '`oneOf` must be a list with values';
-  const { equals: _equals, ...ranges } = limits;
-  const odd = Object.entries(ranges).find(([, limit]) => limit !== undefined && !Number.isFinite(limit));
-  if (odd) return `\`${odd[0]}\` must be a number`;
-  const isEmpty = [oneOf, ...Object.values(limits)].every((limit) => limit === undefined);
-  return isEmpty ? `the condition on ${path.join('.')} has no limit; give one of ${LIMITS.join(', ')}` : undefined;
 }

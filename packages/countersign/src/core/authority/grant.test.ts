@@ -6,12 +6,12 @@ import {
   type GrantEvent,
   type GrantedCall,
   grantLeft,
-  grantProblem,
   grantStatus,
   maximumOf,
   mayUse,
   withoutUses,
 } from './grant.ts';
+import { grantProblem } from './grant-problem.ts';
 import { policyProblem } from './policy-problem.ts';
 
 const grant: Grant = {
@@ -219,7 +219,7 @@ describe('a request for a grant', () => {
 
   test('a policy with a maximum that cannot be meant is refused', () => {
     expect(policyProblem({ grants: { uses: 5, each: 5, expiresWithin: 1 } })).toMatch('need `field`');
-    expect(policyProblem({ grants: { uses: 1_001, expiresWithin: 1 } })).toMatch('`uses`');
+    expect(policyProblem({ grants: { uses: 1_001, expiresWithin: 1 } })).toMatch('`grants.uses`');
     expect(policyProblem({ grants: false })).toBeUndefined();
   });
 });

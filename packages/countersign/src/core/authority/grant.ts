@@ -1,9 +1,9 @@
 // Grants: an approval for the next calls too, within limits. Its events fold into its remaining uses and budget.
 
 import { InvariantError } from '../errors.ts';
-import { isObject, type Json, sameJson } from '../json.ts';
-import { type Condition, conditionProblem, fieldOf, meets } from './condition.ts';
-import { DEFAULT_MAXIMUM, type GrantMaximum, isAmount, MOST_USES } from './grant-maximum.ts';
+import type { Json } from '../json.ts';
+import { type Condition, fieldOf, fieldText, meets } from './condition.ts';
+import { DEFAULT_MAXIMUM, type GrantMaximum, isAmount } from './grant-maximum.ts';
 import { ANYONE, forbidsGrants, type Policies, type Policy, type Vote } from './policy.ts';
 import { isFor, tally } from './tally.ts';
 
@@ -200,85 +200,6 @@ export function whyNotCovered(
 export function maximumOf(policy: Policy): GrantMaximum | false {
   return forbidsGrants(policy) ? false : policy.grants || DEFAULT_MAXIMUM;
 }
-
-const GRANT_FIELDS: readonly string[] = ['where', 'schema', 'serves', 'uses', 'budget', 'expiresAt'];
-
-/** Says why this grant cannot be made; undefined if it can. */
-export function grantProblem(
-  request: unknown,
-  maxima: readonly (GrantMaximum | false)[],
-  now: number,
-): string | undefined {
-  if (!isObject(request)) return 'a grant must be an object such as { where, uses: 10, expiresAt }';
-  const unknown = Object.keys(request).filter((key) => !GRANT_FIELDS.includes(key));
-  if (unknown.length > 0) return `a grant has no ${unknown.join(', ')}; it has ${GRANT_FIELDS.join(', ')}`;
-  const { where = [], schema, serves, uses, budget, expiresAt } = request;
-  if (!Array.isArray(where)) return '`where` must be a list of conditions';
-  const fault = where.map(conditionProblem).find((found) => found !== undefined);
-  if (fault !== undefined) return fault;
-  if (schema !== undefined && !isObject(schema)) return '`schema` must be a JSON Schema';
-  const servesFault = serves === undefined ? undefined : servesProblem(serves);
-  if (servesFault !== undefined) return servesFault;
-  if (!Number.isInteger(uses) || Number(uses) < 1 || Number(uses) > MOST_USES)
-    return `\`uses\` must be a whole number from 1 to ${MOST_USES}`;
-  const budgetFault = budget === undefined ? undefined : budgetProblem(budget);
-  if (budgetFault !== undefined) return budgetFault;
-  if (!Number.isSafeInteger(expiresAt)) return '`expiresAt` must be a time in whole milliseconds';
-  if (Number(expiresAt) <= now) return '`expiresAt` has passed';
-  const faults = maxima.map((maximum) =>
-    maximum === false ? 'the policy of the request allows no grants' : tooWide(request as never, maximum, now),
-  );
-  return faults.find((found) => found !== undefined);
-}
-
-function servesProblem(serves: unknown): string | undefined {
-  if (!isObject(serves) || Object.keys(serves).length === 0)
-    return '`serves` must be an object with `people` or `agents`';
-  const odd = Object.keys(serves).filter((key) => key !== 'people' && key !== 'agents');
-  if (odd.length > 0) return `\`serves\` has no ${odd.join(', ')}; it has people and agents`;
-  for (const [field, list] of Object.entries(serves))
-    if (!Array.isArray(list) || list.length === 0 || !list.every((name) => typeof name === 'string'))
-      return `\`serves.${field}\` must be a list of names`;
-  return undefined;
-}
-
-function budgetProblem(budget: unknown): string | undefined {
-  if (!isObject(budget)) return '`budget` must be an object such as { field: "amount", total: 2000 }';
-  const { field, total, ...rest } = budget;
-  const odd = Object.keys(rest);
-  if (odd.length > 0) return `\`budget\` has no ${odd.join(', ')}; it has field and total`;
-  const fault = conditionProblem({ field, atLeast: 0 });
-  if (fault !== undefined) return `\`budget\`: ${fault}`;
-  return isAmount(total) ? undefined : '`budget.total` must be a number from 0';
-}
-
-/** Which limit of the policy the grant exceeds. */
-function tooWide(
-  { where = [], uses, budget, expiresAt }: GrantRequest,
-  { uses: most, field, each, total, expiresWithin }: GrantMaximum,
-  now: number,
-): string | undefined {
-  if (uses > most) return `the policy allows at most ${most} uses`;
-  if (expiresAt - now > expiresWithin) return `the policy allows at most ${expiresWithin / 3_600_000} hours`;
-  if (field === undefined) return undefined;
-  const name = fieldText(field);
-  const isLimited = where.some((condition) => sameField(condition.field, field) && isAtMost(condition, each));
-  if (each !== undefined && !isLimited) return `the policy needs a condition that ${name} is at most ${each}`;
-  const isBudget = budget && sameField(budget.field, field);
-  if (total !== undefined && !(isBudget && budget.total <= total))
-    return `the policy needs a budget of at most ${total} over ${name}`;
-  return undefined;
-}
-
-function isAtMost({ equals, oneOf, below, atMost }: Condition, limit = Number.POSITIVE_INFINITY): boolean {
-  const values = oneOf ?? (equals === undefined ? undefined : [equals]);
-  if (values?.every((value) => typeof value === 'number' && value <= limit)) return true;
-  return [below, atMost].some((most) => most !== undefined && most <= limit);
-}
-
-const pathOf = (field: Condition['field']): readonly string[] => (typeof field === 'string' ? [field] : field);
-const sameField = (one: Condition['field'], other: Condition['field']): boolean => sameJson(pathOf(one), pathOf(other));
-const fieldText = (field: Condition['field']): string => pathOf(field).join('.');
 
 const amountsOf = (uses: readonly GrantUse[]): readonly number[] => uses.flatMap(({ amount }) => amount ?? []);
 

@@ -1,7 +1,6 @@
 // Events: the facts that a run consists of.
 
 import type { Policies, Vote, Who } from '../authority/policy.ts';
-import { knowsPolicy } from '../authority/policy-problem.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
 import {
@@ -264,16 +263,13 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
 const DECISIONS: readonly Decision['type'][] = ['respond', 'restart', 'approve', 'reject', 'cancel', 'inside'];
 const RESULTS: readonly Result['type'][] = ['output', 'error', 'rejected', 'cancelled'];
 
-/** False if a later release wrote the event, or used a kind of decision, question, policy or result that this one does not know. */
+/** False if a later release wrote the event, or used a kind of decision, question or result that this one does not know. */
 export function isKnown(event: RunEvent): boolean {
   if (event.v !== EVENT_VERSION || !Object.hasOwn(TYPES, event.type)) return false;
   if (event.type === 'decision-made') return DECISIONS.includes(event.decision.type);
   if (event.type === 'call-settled') return RESULTS.includes(event.result.type);
-  if (event.type === 'vote-cast') return event.edit?.asked.policies.every(knowsPolicy) ?? true;
-  if (event.type === 'policy-applied' || event.type === 'call-granted') return event.policies.every(knowsPolicy);
   if (event.type !== 'call-interrupted' || event.interrupt.kind === 'inside') return true;
-  const { kind, wait: { onExpiry } = {}, authority } = event.interrupt;
-  if (!authority.policies.every(knowsPolicy)) return false;
+  const { kind, wait: { onExpiry } = {} } = event.interrupt;
   return KINDS.includes(kind) && (onExpiry === undefined || ENDINGS.includes(onExpiry));
 }
 

@@ -1,5 +1,6 @@
 // The state of a run, and how each event changes it.
 import { editorsIn, foldBallot, policiesIn, type QuestionProgress } from '../authority/ballots.ts';
+import { knowsPolicies } from '../authority/known-policies.ts';
 import { InvariantError, UsageError } from '../errors.ts';
 import { defined } from '../json.ts';
 import { isToolRequest, type ToolRequestPart } from '../messages/message.ts';
@@ -24,7 +25,7 @@ export type { State } from './call.ts';
 
 /** Throws a `UsageError` on an event of a later release, here or in a sub-agent. */
 export function fold(state: State, event: RunEvent): State {
-  if (!isKnown(event)) {
+  if (!isKnown(event) || !knowsPolicies(event)) {
     const { v: version, type } = event;
     const message = `The run has an event ${type} of version ${version}, which this release does not know. Update the library.`;
     throw new UsageError('invalid-history', { version, type }, message);

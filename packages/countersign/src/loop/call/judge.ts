@@ -42,7 +42,7 @@ export type Judged =
 /** Asks every source anew. A source that fails asks; one that names who decides then names nobody. */
 export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const { tool, input, json, ctx } = judging;
-  const { rules } = driver.policies;
+  const rules = [...driver.policies.rules, ...(tool.rules ?? [])];
   const { said, failure } = await askGate(tool, input, ctx);
   const own = typeof said === 'object' ? said : {};
   const { labels, risk, reversibility } = { ...tool.asks, ...own };

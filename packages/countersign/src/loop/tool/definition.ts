@@ -253,6 +253,8 @@ export type ToolDefinition = Pick<
   readonly isDescribed?: true;
   /** Another process has the function that is its gate, so nothing can be said here about another input. */
   readonly gateIsElsewhere?: true;
+  /** What its gate says about its calls, beside the rules of the operator. None of them allows. */
+  readonly rules?: readonly Rule[];
   readonly idempotent: boolean;
   readonly commits: boolean;
   readonly requestMetadata?: unknown;

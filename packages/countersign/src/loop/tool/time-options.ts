@@ -1,8 +1,9 @@
 // How a question waits: when people are reminded, when more people are asked, and when its deadline decides.
 
 import type { Who } from '../../core/authority/policy.ts';
+import { policyProblem } from '../../core/authority/policy-problem.ts';
 import { isObject } from '../../core/json.ts';
-import { type OptionKind, type OptionTable, someStrings } from '../../core/options.ts';
+import type { OptionKind, OptionTable } from '../../core/options.ts';
 import { type Duration, spanOf } from './duration.ts';
 
 export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
@@ -66,14 +67,11 @@ export const TIME_OPTIONS: OptionTable<TimeOptions> = {
 function isRule(rule: unknown): boolean {
   if (!isObject(rule)) return false;
   const { after, to, ...rest } = rule;
-  return aDuration.fits(after) && (to === 'manager' || isWho(to)) && Object.keys(rest).length === 0;
-}
-
-function isWho(who: unknown): boolean {
-  if (!isObject(who)) return false;
-  const { people = [], roles = [], ...rest } = who;
-  if (!someStrings.fits(people) || !someStrings.fits(roles) || Object.keys(rest).length > 0) return false;
-  return [...(people as readonly string[]), ...(roles as readonly string[])].length > 0;
+  return (
+    aDuration.fits(after) &&
+    (to === 'manager' || policyProblem({ deciders: to }) === undefined) &&
+    Object.keys(rest).length === 0
+  );
 }
 
 function isBusinessHours(value: unknown): boolean {

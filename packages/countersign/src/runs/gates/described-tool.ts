@@ -2,7 +2,8 @@
 import { NotPerformed } from '../../core/errors.ts';
 import { defined, isObject, type Json } from '../../core/json.ts';
 import { describedSchema } from '../../loop/tool/data-schema.ts';
-import type { PolicyConfig, ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
+import type { PolicyConfig, Rule, ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
+import { checkRules } from '../../loop/tool/rules.ts';
 import type { Schema } from '../../loop/tool/schema.ts';
 import { tool } from '../../loop/tool/tool.ts';
 import type { JsonSchema } from '../../models/model.ts';
@@ -19,6 +20,8 @@ export type ToolDescription = Pick<
   readonly policy?: string | PolicyConfig;
   /** A function says who decides. Only processes that have it can ask, or accept an edit. */
   readonly gateIsCode?: true;
+  /** Rules for its calls, which join those of the operator: they can ask and deny, but not allow. Edits are judged by them too. */
+  readonly rules?: readonly Rule[];
   /**
    * JSON Schema of the input, for edits. It is data: `$ref`, `pattern`, `patternProperties`, `uniqueItems` and `unevaluated…` are
    * shown but not checked, a required field with a default is optional, and an input that takes too long to check does not fit.
@@ -34,8 +37,10 @@ export function describedTool(description: ToolDescription): ToolDefinition {
     outputSchema,
     gateIsCode,
     policy = gateIsCode && unknownTo(description.name),
+    rules = [],
     ...rest
   } = description;
+  checkRules(rules, undefined);
   const { definition } = tool(
     {
       description: '',
@@ -55,6 +60,7 @@ export function describedTool(description: ToolDescription): ToolDefinition {
   return {
     ...definition,
     isDescribed: true,
+    rules: rules.filter(({ then }) => then !== 'allow'),
     ...(policy === undefined && { asksByDefault: true }),
     ...(gateIsCode && { gateIsElsewhere: true }),
   };

@@ -1,6 +1,7 @@
 // The door to grants: give, list, read, revoke, verify, simulate.
 
-import { type GrantRequest, type GrantStatus, grantProblem } from '../../core/authority/grant.ts';
+import type { GrantRequest, GrantStatus } from '../../core/authority/grant.ts';
+import { grantProblem } from '../../core/authority/grant-problem.ts';
 import { UsageError } from '../../core/errors.ts';
 import {
   aString,
