@@ -29,7 +29,7 @@ export async function callDirectly(
   };
   if (!definition.body) throw new InterruptSignal(await requestPayload(definition, valid.value), name);
   const approval =
-    options.approved || options.resumed !== undefined ? false : await askGate(definition, valid.value, ctx);
+    options.approved || options.resumed !== undefined ? false : (await askGate(definition, valid.value, ctx)).said;
   if (approval !== false) throw new InterruptSignal(approval, name);
   const output = await definition.body(valid.value, ctx, { ref: callId });
   const first = memory.first();

@@ -69,7 +69,7 @@ function isRule(rule: unknown): boolean {
   const { after, to, ...rest } = rule;
   return (
     aDuration.fits(after) &&
-    (to === 'manager' || policyProblem({ deciders: to }) === undefined) &&
+    (to === 'manager' || (to !== undefined && policyProblem({ deciders: to }) === undefined)) &&
     Object.keys(rest).length === 0
   );
 }
