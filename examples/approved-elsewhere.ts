@@ -51,7 +51,7 @@ export const start = (folder: string): Promise<string> =>
 
 export const decide = (folder: string, verdict: 'approve' | 'reject'): Promise<string> =>
   withBank(folder, async (_clerk, runs) => {
-    const { items } = await runs.interrupts({ label: 'money' });
+    const { items } = await runs.requests({ label: 'money' });
     for (const { id, digest } of items)
       await runs.decide(id, verdict, { by: 'bob', channel: 'terminal', digest, drive: false });
     return `Process ${process.pid} decided: ${verdict}, ${items.length} time(s). It paid nothing itself.`;

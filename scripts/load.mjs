@@ -81,10 +81,10 @@ async function payOrder(client, order) {
       await delay(20);
       continue;
     }
-    if (card.kind === 'unknown-outcome') counts.doubts += 1;
-    const decision = card.kind === 'unknown-outcome' ? settleDoubt(order) : { type: 'approve' };
+    if (card.kind === 'doubt') counts.doubts += 1;
+    const decision = card.kind === 'doubt' ? settleDoubt(order) : { type: 'approve' };
     await insist(() =>
-      client.interrupts.decide(card.id, { decision, digest: card.digest }, { idempotencyKey: `decide-${card.id}` }),
+      client.requests.decide(card.id, { decision, digest: card.digest }, { idempotencyKey: `decide-${card.id}` }),
     );
   }
 }

@@ -83,7 +83,7 @@ async function mailPicture(ai) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   const channel = mail({ smtp: `smtp://127.0.0.1:${server.server.address().port}`, from: 'approvals@example.com' });
   try {
-    const [card] = (await ai.runs.interrupts()).items;
+    const [card] = (await ai.runs.requests()).items;
     const { id: requestId, runId, agent, tool, title, kind, risk, createdAt, expiresAt, settlement } = card;
     const about = { requestId, runId, agent, tool, title, kind, risk, expiresAt, settlement, card };
     const contact = { mail: 'ada@example.com', locale: 'en-GB', timeZone: 'Europe/Zurich' };

@@ -34,7 +34,7 @@ export default {
   },
   async round({ store, few }) {
     if (!store) return null;
-    const page = async (of) => assert.equal((await of.listInterrupts({ limit: PAGE })).items.length, PAGE);
+    const page = async (of) => assert.equal((await of.listRequests({ limit: PAGE })).items.length, PAGE);
     const read = async (id, events) => assert.equal((await store.read(id)).events.length, events);
     const [fewUs, manyUs] = await timed(60, [() => page(few), () => page(store)]);
     const [shortUs, longUs] = await timed(10, [() => read('short', 100), () => read('long', EVENTS)]);

@@ -41,7 +41,7 @@ const asked: UIMessage = { id: 'message-1', role: 'user', parts: [{ type: 'text'
 const paused = await reply([asked]);
 
 // The call waits. People decide in the chat, the inbox, by mail or in Slack, in any process; here, these lines do.
-for (const { id, tool, input } of (await ai.runs.interrupts()).items) {
+for (const { id, tool, input } of (await ai.runs.requests()).items) {
   console.log(`Waiting: ${tool} ${JSON.stringify(input)}`);
   await ai.runs.decide(id, 'approve', { by: 'bea' });
 }

@@ -33,13 +33,12 @@ const agent = new Agent({
 // People decide in the inbox, by mail, in Slack or on the command line. This program also takes a decision as its argument.
 const [, , decision] = process.argv;
 if (decision === 'approve' || decision === 'reject')
-  for (const { id } of (await ai.runs.interrupts()).items) await ai.runs.decide(id, decision, { by: 'you' });
+  for (const { id } of (await ai.runs.requests()).items) await ai.runs.decide(id, decision, { by: 'you' });
 
 const result = await run(agent, existsSync(SAVED) ? await restored() : 'Pay ACME 950.');
 if (result.interruptions.length > 0) {
   writeFileSync(SAVED, result.state.toString());
-  for (const { title, id } of (await ai.runs.interrupts()).items)
-    console.log(`Waiting for a decision: ${title} (${id})`);
+  for (const { title, id } of (await ai.runs.requests()).items) console.log(`Waiting for a decision: ${title} (${id})`);
 } else {
   rmSync(SAVED, { force: true });
   console.log(result.finalOutput);

@@ -1,8 +1,8 @@
-// The chat of the page `/`: `useChat` for the conversation, `useInterrupts` for pending requests.
+// The chat of the page `/`: `useChat` for the conversation, `useRequests` for pending requests.
 'use client';
 
 import { useChat } from '@ai-sdk/react';
-import { Interrupts, useInterrupts } from '@countersign/react';
+import { Interrupts, useRequests } from '@countersign/react';
 import { DefaultChatTransport } from 'ai';
 import { useEffect, useMemo, useRef } from 'react';
 import { Composer } from './composer.tsx';
@@ -25,7 +25,7 @@ const API = '/api/chat';
 
 export function Chat({ id, messages: loaded, isRunning, model }: ChatProps) {
   const chat = useChat<AppMessage>({ id, messages: loaded, transport: useTransport(), resume: isRunning });
-  const interrupts = useInterrupts<AppTools>(chat, { api: API });
+  const interrupts = useRequests<AppTools>(chat, { api: API });
   const input = useRef<HTMLTextAreaElement>(null);
   const { messages, status, error } = chat;
   const isBusy = status === 'submitted' || status === 'streaming';

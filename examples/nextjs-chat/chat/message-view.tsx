@@ -1,7 +1,7 @@
 // One message: its text, and the outcome of each call.
 import { DecidedCard } from '@countersign/react';
 import { getStaticToolName, isStaticToolUIPart } from 'ai';
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 import type { AppMessage } from './message.ts';
 import { ToolLine } from './tool-line.tsx';
 
@@ -26,7 +26,7 @@ function Said({ message }: { readonly message: AppMessage }) {
 }
 
 function Answer({ message, pending }: MessageProps) {
-  const cards = message.parts.flatMap((part) => (part.type === 'data-interrupt' ? [part.data] : []));
+  const cards = message.parts.flatMap((part) => (part.type === 'data-request' ? [part.data] : []));
   return (
     <div className="flex max-w-full flex-col gap-3">
       <span className="sr-only">The assistant: </span>
@@ -53,6 +53,6 @@ function Answer({ message, pending }: MessageProps) {
 }
 
 /** Every visitor of this demonstration is the same user, `demo`. */
-function byYou(card: InterruptCard): InterruptCard {
+function byYou(card: RequestCard): RequestCard {
   return card.decision?.by === 'demo' ? { ...card, decision: { ...card.decision, by: 'you' } } : card;
 }

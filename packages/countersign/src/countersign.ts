@@ -102,7 +102,7 @@ export class Countersign<C extends Context = Context> {
     };
   }
 
-  /** Defines a tool, which `tools` can also refer to by name. Without `body`, it is a question like `defineInterrupt`. */
+  /** Defines a tool, which `tools` can also refer to by name. Without `body`, it is a request like `defineInterrupt`. */
   defineTool<I extends SchemaInput, O extends SchemaInput>(
     config: ToolConfig<I, O, C>,
     body?: ToolBody<I, O, C>,
@@ -132,7 +132,7 @@ export class Countersign<C extends Context = Context> {
     this.#policies.apply(rules, this.#agents);
   }
 
-  /** Defines a question: the model calls it to ask, and a person's answer is its result. */
+  /** Defines a request: the model calls it to ask, and a person's answer is its result. */
   defineInterrupt<I extends SchemaInput, O extends SchemaInput>(
     config: InterruptConfig<I, O>,
   ): Tool<InferInput<I>, InferInput<O>> {

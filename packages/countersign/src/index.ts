@@ -54,7 +54,7 @@ export type { Store } from './runs/port/store.ts';
 export type { Absences } from './runs/requests/absences.ts';
 export type { DecideResult } from './runs/requests/deciding.ts';
 export type { DecisionInput } from './runs/requests/decision.ts';
-export type { RunInterrupt, RunView } from './runs/requests/view.ts';
+export type { RunRequest, RunView } from './runs/requests/view.ts';
 export type { DecideOptions } from './runs/run-options.ts';
 export type { Runs } from './runs/runs.ts';
 export { memoryStore } from './stores/memory/memory.ts';

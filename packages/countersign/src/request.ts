@@ -23,9 +23,8 @@ export {
   formOf,
   readForm,
 } from './core/request/form.ts';
-export type { InterruptKind, Preview, Reversibility } from './core/request/interrupt.ts';
-export type { InterruptView } from './core/request/view.ts';
 export type { NoticeType } from './core/request/notice.ts';
+export type { Preview, RequestKind, Reversibility } from './core/request/request.ts';
 export {
   compareInputs,
   type Groupable,
@@ -34,6 +33,7 @@ export {
   type InputField,
   type SimilarGroup,
 } from './core/request/similar.ts';
+export type { RequestView } from './core/request/view.ts';
 export type { Decision } from './core/run/event.ts';
 export {
   createTimeline,

@@ -20,7 +20,7 @@ export type { DrillRequest } from './runs/drills/drill-options.ts';
 export type { StartedRun } from './runs/driving/open-run.ts';
 export type { Stopped } from './runs/driving/record-late-result.ts';
 export type { Worker, WorkerOptions } from './runs/driving/worker.ts';
-export type { EvidenceQuestion } from './runs/evidence/evidence.ts';
+export type { EvidenceRequest } from './runs/evidence/evidence.ts';
 export type { EvidenceProblem } from './runs/evidence/replay.ts';
 export type { VerifiedEvidence } from './runs/evidence/verify-evidence.ts';
 export type { GateReport } from './runs/gates/gate.ts';
@@ -39,28 +39,28 @@ export type {
   Append,
   Appended,
   ClaimHow,
-  InterruptOutcome,
-  InterruptQuery,
-  InterruptRecord,
   LoadedRun,
-  NewInterrupt,
+  NewRequest,
   NewRun,
   Page,
-  ProgressedInterrupt,
+  ProgressedRequest,
   Projection,
   ReadOptions,
+  RequestOutcome,
+  RequestQuery,
+  RequestRecord,
   Risk,
   RunCounts,
   RunQuery,
   RunRecord,
   RunStatus,
-  SettledInterrupt,
+  SettledRequest,
   Store,
   StoredEvent,
-  UntoldInterrupt,
+  UntoldRequest,
 } from './runs/port/store.ts';
 export type { ListedRun } from './runs/requests/view.ts';
-export type { InterruptListOptions, RunListOptions } from './runs/run-options.ts';
+export type { RequestListOptions, RunListOptions } from './runs/run-options.ts';
 export { type Claim, claimAfter, mayTake, takeClaim } from './stores/rules/claim.ts';
 export { createNotes, type NewNote, type NoteRow, type NoteRows } from './stores/rules/notes.ts';
 export { readEventLimit } from './stores/rules/page.ts';

@@ -22,7 +22,7 @@ async function waitingOn(store: Store, body: () => string) {
   const { runs, clerk } = clerkOn(store, body);
   await clerk.start('Pay.', { runId: 'run' });
   await runs.wait('run');
-  const [card] = (await runs.interrupts()).items;
+  const [card] = (await runs.requests()).items;
   if (!card) throw new Error('Nobody is asked.');
   return { runs, clerk, card };
 }

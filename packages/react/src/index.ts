@@ -12,14 +12,14 @@ export { type Outcome, OutcomeIcon, outcomeOf } from './card/outcome.tsx';
 export { inWords, titleOf } from './card/title.ts';
 export { votesOn } from './card/voting.tsx';
 export { QuestionForm, type QuestionFormProps } from './form/question-form.tsx';
-export type { AnswerOf, AnyTools, ChatLike, ChatMessage, Interrupt, InterruptTools } from './interrupt.ts';
-export { Interrupts, type InterruptsProps } from './interrupts.tsx';
+export type { AnswerOf, AnyTools, ChatLike, ChatMessage, Interrupt, InterruptTools } from './request.ts';
+export { Interrupts, type RequestsProps } from './requests.tsx';
 export { LongText, type LongTextProps } from './text/long-text.tsx';
 export { ValueView, type ValueViewProps } from './text/value-view.tsx';
 export { VisibleText, type VisibleTextProps } from './text/visible-text.tsx';
 export {
-  type InterruptActions,
-  type UseInterrupts,
-  type UseInterruptsOptions,
-  useInterrupts,
-} from './use-interrupts.ts';
+  type RequestActions,
+  type UseRequests,
+  type UseRequestsOptions,
+  useRequests,
+} from './use-requests.ts';

@@ -1,7 +1,7 @@
 // Cards and streams as the server sends them.
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 
-export function card(change: Partial<InterruptCard> = {}): InterruptCard {
+export function card(change: Partial<RequestCard> = {}): RequestCard {
   const id = change.id ?? 'run:1';
   return {
     id,
@@ -42,16 +42,16 @@ export function card(change: Partial<InterruptCard> = {}): InterruptCard {
 }
 
 /** A chunk with the card, which replaces an earlier one with the same id. */
-export const cardChunk = (given: InterruptCard) => ({ type: 'data-interrupt', id: given.id, data: given });
+export const cardChunk = (given: RequestCard) => ({ type: 'data-request', id: given.id, data: given });
 
-export const decided = (given: InterruptCard, type: 'approve' | 'reject' = 'approve'): InterruptCard => ({
+export const decided = (given: RequestCard, type: 'approve' | 'reject' = 'approve'): RequestCard => ({
   ...given,
   status: 'decided',
   decision: { type, by: 'ann', at: 1_763_193_600_000, channel: 'chat', note: null },
 });
 
 /** The stream of a message that ends with pending cards. */
-export const paused = (cards: readonly InterruptCard[], messageId = 'assistant-1') => [
+export const paused = (cards: readonly RequestCard[], messageId = 'assistant-1') => [
   { type: 'start', messageId },
   { type: 'start-step' },
   ...cards.flatMap((given) => [
@@ -63,7 +63,7 @@ export const paused = (cards: readonly InterruptCard[], messageId = 'assistant-1
 ];
 
 /** The stream that continues after decisions. */
-export const wentOn = (cards: readonly InterruptCard[], text: string, messageId = 'assistant-1') => [
+export const wentOn = (cards: readonly RequestCard[], text: string, messageId = 'assistant-1') => [
   { type: 'start', messageId },
   ...cards.map(cardChunk),
   { type: 'start-step' },
@@ -75,14 +75,14 @@ export const wentOn = (cards: readonly InterruptCard[], text: string, messageId 
 ];
 
 /** A waiting conversation, as the page loads it. */
-export const conversation = (cards: readonly InterruptCard[]) => [
+export const conversation = (cards: readonly RequestCard[]) => [
   { id: 'user-1', role: 'user', parts: [{ type: 'text', text: 'Pay, please.' }] },
   {
     id: 'assistant-1',
     role: 'assistant',
     parts: cards.flatMap((given) => [
       { type: `tool-${given.tool}`, toolCallId: given.toolCallId, state: 'input-available', input: given.input },
-      { type: 'data-interrupt', id: given.id, data: given },
+      { type: 'data-request', id: given.id, data: given },
     ]),
   },
 ];

@@ -1,5 +1,5 @@
 // The hook and the cards on a real `useChat`, in a real browser, against a server that speaks the wire format.
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { card, cardChunk, conversation, decided, paused, wentOn } from './card.ts';
@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 const chat = (
-  cards: readonly InterruptCard[],
+  cards: readonly RequestCard[],
   options: { version?: 6 | 7; watch?: boolean; messages?: unknown[] } = {},
 ) => show(page, { is: 'chat', version: 7, watch: false, messages: conversation(cards), ...options });
 const button = (name: string) => page.getByRole('button', { name, exact: true });
@@ -69,7 +69,7 @@ test.for([6, 7] as const)(
     await button('Approve').click();
     const asked = await site.asked();
     expect(asked.body.decisions).toEqual([
-      { interruptId: 'run:1', digest: 'digest of run:1', decision: { type: 'approve' } },
+      { requestId: 'run:1', digest: 'digest of run:1', decision: { type: 'approve' } },
     ]);
     expect(asked.body).toMatchObject({ id: 'chat/1', trigger: 'submit-message', messageId: 'assistant-1' });
     asked.send(wentOn([decided(first)], 'Paid.'));
@@ -118,7 +118,7 @@ test('a second click does not decide the card that moved into the place of a dec
   await passing(500);
   await click();
   const asked = await site.asked();
-  expect(asked.body.decisions).toMatchObject([{ interruptId: 'b' }]);
+  expect(asked.body.decisions).toMatchObject([{ requestId: 'b' }]);
   asked.send(wentOn([decided(second)], 'Paid.'));
   await settled();
 });
@@ -141,7 +141,7 @@ test('the Enter key decides the next card only after its button has the focus', 
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   const asked = await site.asked();
-  expect(asked.body.decisions).toMatchObject([{ interruptId: 'b' }]);
+  expect(asked.body.decisions).toMatchObject([{ requestId: 'b' }]);
   asked.send(wentOn([decided(second)], 'Paid.'));
   await settled();
 });
@@ -159,13 +159,13 @@ test('decisions made while the chat is busy are queued and sent together', async
   await nothingMore();
   first.send([
     { type: 'start', messageId: 'assistant-1' },
-    cardChunk(decided(all[0] as InterruptCard)),
+    cardChunk(decided(all[0] as RequestCard)),
     { type: 'finish' },
   ]);
   const second = await site.asked();
   expect(second.body.decisions).toEqual([
-    { interruptId: 'b', digest: 'digest of b', decision: { type: 'approve' } },
-    { interruptId: 'c', digest: 'digest of c', decision: { type: 'reject', reason: 'too much' } },
+    { requestId: 'b', digest: 'digest of b', decision: { type: 'approve' } },
+    { requestId: 'c', digest: 'digest of c', decision: { type: 'reject', reason: 'too much' } },
   ]);
   second.send(
     wentOn(
@@ -590,7 +590,7 @@ test('the focus moves to the next card, and after the last to the element that t
   await page.keyboard.press('Enter');
   (await site.asked()).send([
     { type: 'start', messageId: 'assistant-1' },
-    cardChunk(decided(all[0] as InterruptCard)),
+    cardChunk(decided(all[0] as RequestCard)),
     { type: 'finish' },
   ]);
   await settled();
@@ -598,7 +598,7 @@ test('the focus moves to the next card, and after the last to the element that t
   await page.keyboard.press('Tab');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Space');
-  (await site.asked()).send(wentOn([decided(all[1] as InterruptCard)], 'Done.'));
+  (await site.asked()).send(wentOn([decided(all[1] as RequestCard)], 'Done.'));
   await settled();
   await expect.poll(focused).toBe('Message');
 });
@@ -642,7 +642,7 @@ test.for([
   ['Skip it and tell the model', [], { type: 'cancel' }],
 ] as const)('a call in doubt: %s', async ([name, keys, decision]) => {
   const doubt = card({
-    kind: 'unknown-outcome',
+    kind: 'doubt',
     allows: ['respond', 'approve', 'cancel'],
     answerSchema: { type: 'string' },
   });

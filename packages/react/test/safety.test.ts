@@ -1,6 +1,6 @@
 // Hostile content stays text, everything works with the keyboard alone, and axe finds no violations.
 import axe from 'axe-core';
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { card, conversation, decided, wentOn } from './card.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => site.close());
 beforeEach(() => page.evaluate(() => window.hide()));
 
-const chat = (cards: readonly InterruptCard[]): Scene => ({
+const chat = (cards: readonly RequestCard[]): Scene => ({
   is: 'chat',
   version: 7,
   watch: false,
@@ -40,7 +40,7 @@ test.for<[string, Scene]>([
         input: { choices: ['x', 'y'], allowOther: true },
         answerSchema: { type: 'string' },
       }),
-      card({ id: 'c', kind: 'unknown-outcome', allows: ['respond', 'approve', 'reject'] }),
+      card({ id: 'c', kind: 'doubt', allows: ['respond', 'approve', 'reject'] }),
       card({ id: 'd', kind: 'interrupt', allows: ['restart', 'cancel'], input: { deep: [{ a: 1 }] } }),
       card({ id: 'e', mayDecide: false }),
       decided(card({ id: 'f' })),
@@ -167,7 +167,7 @@ const showAll = (): Promise<number> =>
     }
   });
 
-test.for<[string, InterruptCard['input']]>([
+test.for<[string, RequestCard['input']]>([
   ['plain text', { text: 'word '.repeat(60_000) }],
   ['a right-to-left text', { text: 'שלום '.repeat(40_000) }],
   ['a text with hidden characters', { text: 'a\u200B'.repeat(20_000) }],

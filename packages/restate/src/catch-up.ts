@@ -1,6 +1,6 @@
 // Completes the copy of a run in the lists from the run itself: after the loss of the lists, or a restore of an old backup.
 import { isDeepStrictEqual } from 'node:util';
-import type { Append, InterruptRecord, Store, StoredEvent } from 'countersign/store';
+import type { Append, RequestRecord, Store, StoredEvent } from 'countersign/store';
 import type { RunSummary } from './wire.ts';
 
 /**
@@ -18,25 +18,25 @@ export function copiedEvents(count: number, at: number): readonly StoredEvent[] 
  */
 export async function catchUp(
   lists: Store,
-  { record, claim }: Omit<RunSummary, 'questionIds'>,
-  questions: readonly InterruptRecord[],
+  { record, claim }: Omit<RunSummary, 'requestIds'>,
+  questions: readonly RequestRecord[],
 ): Promise<void> {
   const { id: runId, agent, startedBy, createdAt, version, hash, status, wakeAt, outcome } = record;
   const copied = await lists.read(runId, { limit: 1 });
   let at = copied?.run.version ?? 0;
   if (at >= version) return;
-  const missing: InterruptRecord[] = [];
-  const unsettled: InterruptRecord[] = [];
-  const progressed: InterruptRecord[] = [];
+  const missing: RequestRecord[] = [];
+  const unsettled: RequestRecord[] = [];
+  const progressed: RequestRecord[] = [];
   for (const question of questions) {
-    const copy = await lists.interrupt(question.id);
+    const copy = await lists.request(question.id);
     if (copy === undefined) missing.push(question);
     if (question.settledAt !== null && (copy?.settledAt ?? null) === null) unsettled.push(question);
     if (question.settledAt === null && copy && !isDeepStrictEqual(copy.progress, question.progress))
       progressed.push(question);
   }
   const settlements = groupedByTime(unsettled);
-  const steps: { readonly at: number; readonly settled: readonly InterruptRecord[] }[] = [];
+  const steps: { readonly at: number; readonly settled: readonly RequestRecord[] }[] = [];
   if (copied === undefined) steps.push({ at: createdAt, settled: [] });
   else if (missing.some((question) => settlements.length === 0 || settlements[0]?.includes(question)))
     steps.push({ at: missing[0]?.createdAt ?? record.updatedAt, settled: [] });
@@ -81,16 +81,11 @@ export async function forget(lists: Store, runId: string): Promise<void> {
   if (!(await lists.delete(runId))) throw new Error(`The lists still have a claim on run ${runId}.`);
 }
 
-function groupedByTime(questions: readonly InterruptRecord[]): readonly (readonly InterruptRecord[])[] {
+function groupedByTime(questions: readonly RequestRecord[]): readonly (readonly RequestRecord[])[] {
   const groups = Map.groupBy(questions, ({ settledAt }) => settledAt ?? 0);
   return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group);
 }
 
-function asNew({
-  startedBy: _,
-  settledAt: __,
-  settlement: ___,
-  ...question
-}: InterruptRecord): Append['opened'][number] {
+function asNew({ startedBy: _, settledAt: __, settlement: ___, ...question }: RequestRecord): Append['opened'][number] {
   return question;
 }

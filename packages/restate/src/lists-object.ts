@@ -2,7 +2,7 @@
 // watchers. It lags, and decides nothing.
 import * as restate from '@restatedev/restate-sdk';
 import { ConflictError, InvariantError } from 'countersign';
-import type { InterruptRecord, Store } from 'countersign/store';
+import type { RequestRecord, Store } from 'countersign/store';
 import { catchUp, copiedEvents, forget } from './catch-up.ts';
 import { PATIENT } from './handler-options.ts';
 import { type Change, json, listsName, type NoteChange, type RunSummary, runName } from './wire.ts';
@@ -28,11 +28,11 @@ export function listsObject(name: string, lists: Store) {
     };
     const summary = await ctx.genericCall<null, RunSummary | null>({ ...run, method: 'summary', parameter: null });
     if (summary === null) return ctx.run('forget', () => forget(lists, ctx.key));
-    const questions: InterruptRecord[] = [];
-    for (let from = 0; from < summary.questionIds.length; from += QUESTIONS_AT_ONCE) {
-      const parameter = summary.questionIds.slice(from, from + QUESTIONS_AT_ONCE);
+    const questions: RequestRecord[] = [];
+    for (let from = 0; from < summary.requestIds.length; from += QUESTIONS_AT_ONCE) {
+      const parameter = summary.requestIds.slice(from, from + QUESTIONS_AT_ONCE);
       questions.push(
-        ...(await ctx.genericCall<readonly string[], InterruptRecord[]>({ ...run, method: 'questions', parameter })),
+        ...(await ctx.genericCall<readonly string[], RequestRecord[]>({ ...run, method: 'questions', parameter })),
       );
     }
     await ctx.run('catch up', () => catchUp(lists, summary, questions));

@@ -4,9 +4,9 @@ import { ConflictError, InvariantError } from 'countersign';
 import {
   type Claim,
   claimAfter,
-  type InterruptRecord,
   mayTake,
   type ReadOptions,
+  type RequestRecord,
   type RunRecord,
   readEventLimit,
   refusalOf,
@@ -75,14 +75,14 @@ export function runObject(name: string, clock: HandlerClock) {
     for (const question of head.opened) {
       const { startedBy } = record;
       const opened = { ...question, progress: question.progress ?? null, startedBy, settledAt: null, settlement: null };
-      ctx.set<InterruptRecord>(QUESTION + question.id, opened);
+      ctx.set<RequestRecord>(QUESTION + question.id, opened);
     }
     for (const { id, settlement } of head.settled) {
-      const question = questions.get(id) as InterruptRecord;
-      ctx.set<InterruptRecord>(QUESTION + id, { ...question, settledAt: at, settlement });
+      const question = questions.get(id) as RequestRecord;
+      ctx.set<RequestRecord>(QUESTION + id, { ...question, settledAt: at, settlement });
     }
     for (const { id, ...changed } of head.progressed ?? []) {
-      ctx.set<InterruptRecord>(QUESTION + id, { ...(questions.get(id) as InterruptRecord), ...changed });
+      ctx.set<RequestRecord>(QUESTION + id, { ...(questions.get(id) as RequestRecord), ...changed });
     }
     const { claim: _, ...copied } = head;
     project(ctx, { append: { ...copied, at, added: events.length }, ...claimChange(held, claim, at) });
@@ -148,13 +148,13 @@ export function runObject(name: string, clock: HandlerClock) {
     const kept = await ctx.get<Kept>(KEPT);
     if (kept === null || 'deleted' in kept) return null;
     const keys = (await ctx.stateKeys()).filter((key) => key.startsWith(QUESTION));
-    return { ...kept, questionIds: keys.map((key) => key.slice(QUESTION.length)) };
+    return { ...kept, requestIds: keys.map((key) => key.slice(QUESTION.length)) };
   }
 
   const questions = async (
     ctx: restate.ObjectSharedContext,
     ids: readonly string[],
-  ): Promise<readonly InterruptRecord[]> => [...(await questionsOf(ctx, ids)).values()];
+  ): Promise<readonly RequestRecord[]> => [...(await questionsOf(ctx, ids)).values()];
 
   const { exclusive, shared } = restate.handlers.object;
   return restate.object({
@@ -177,9 +177,9 @@ export function runObject(name: string, clock: HandlerClock) {
 async function questionsOf(
   ctx: restate.ObjectSharedContext,
   ids: readonly string[],
-): Promise<Map<string, InterruptRecord>> {
-  const asked = ids.map((id) => ctx.get<InterruptRecord>(QUESTION + id));
-  const found = new Map<string, InterruptRecord>();
+): Promise<Map<string, RequestRecord>> {
+  const asked = ids.map((id) => ctx.get<RequestRecord>(QUESTION + id));
+  const found = new Map<string, RequestRecord>();
   for (const [index, asking] of asked.entries()) {
     const question = await asking;
     // Questions of earlier versions have no progress.

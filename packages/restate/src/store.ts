@@ -5,9 +5,9 @@ import {
   type Appended,
   checkAppend,
   createNotes,
-  type InterruptRecord,
   isStorable,
   type LoadedRun,
+  type RequestRecord,
   readEventLimit,
   type Store,
 } from 'countersign/store';
@@ -77,8 +77,8 @@ export function restateStore(options: RestateStoreOptions): Store {
     return loaded;
   }
 
-  async function questionOf(runId: string, id: string): Promise<InterruptRecord | undefined> {
-    const [question] = JSON.parse(await ask(runId, 'questions', [id])) as readonly InterruptRecord[];
+  async function questionOf(runId: string, id: string): Promise<RequestRecord | undefined> {
+    const [question] = JSON.parse(await ask(runId, 'questions', [id])) as readonly RequestRecord[];
     return question;
   }
 
@@ -130,13 +130,13 @@ export function restateStore(options: RestateStoreOptions): Store {
       if (isKey(runId)) await change(runId, 'release', { token });
     },
 
-    async interrupt(id) {
+    async request(id) {
       if (!isStorable(id)) return undefined;
       // The ids of the engine begin with the id of their run.
       const [runId = ''] = id.split(':', 1);
       const own = runId === '' || runId === id ? undefined : await questionOf(runId, id);
       if (own !== undefined) return own;
-      const listed = await lists.interrupt(id);
+      const listed = await lists.request(id);
       return listed && questionOf(listed.runId, id);
     },
 
@@ -144,7 +144,7 @@ export function restateStore(options: RestateStoreOptions): Store {
     queue: () => lists.queue(),
     ...untoldIn(lists),
     listRuns: (query) => lists.listRuns(query),
-    listInterrupts: (query) => lists.listInterrupts(query),
+    listRequests: (query) => lists.listRequests(query),
     countRuns: () => lists.countRuns(),
     stats: (query) => lists.stats(query),
     now: () => clock.ask(),
@@ -168,10 +168,10 @@ const isKey = (runId: string): boolean => runId !== '' && isStorable(runId);
 async function refuseForeignIds({ runId, opened }: Append, lists: Store): Promise<void> {
   for (const { id } of opened) {
     if (id.startsWith(`${runId}:`)) continue;
-    const listed = await lists.interrupt(id);
+    const listed = await lists.request(id);
     if (listed === undefined || listed.runId === runId) continue;
     const message = `Interrupt ${id} of run ${runId} cannot be opened: its id is in use. Nothing was written.`;
-    throw new InvariantError('invariant', { runId, interruptId: id }, message);
+    throw new InvariantError('invariant', { runId, requestId: id }, message);
   }
 }
 

@@ -71,7 +71,7 @@ export type Change = {
 export type RunSummary = {
   readonly record: RunRecord;
   readonly claim: Claim | null;
-  readonly questionIds: readonly string[];
+  readonly requestIds: readonly string[];
 };
 
 /** A note, as its object keeps it and the lists have it. */

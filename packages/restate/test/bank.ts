@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { restateStore } from '@countersign/restate';
-import { countersign, type RunInterrupt, z } from 'countersign';
+import { countersign, type RunRequest, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -81,7 +81,7 @@ export function openBank(store: Store, place: Place, slowMs: () => number) {
 }
 
 /** Decides a doubt by the ledger: reports an effect that happened, and runs the call otherwise. */
-export function truthOn({ part, tool, runId }: RunInterrupt, lines: readonly Line[]) {
+export function truthOn({ part, tool, runId }: RunRequest, lines: readonly Line[]) {
   const { callId } = (part.metadata ?? {}) as { readonly callId?: string };
   const happened = lines.some(({ key }) => key === callId);
   return happened ? ({ type: 'respond', output: `${tool} of ${runId}` } as const) : ('approve' as const);

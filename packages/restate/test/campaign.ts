@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RunInterrupt, Runs } from 'countersign';
+import type { RunRequest, Runs } from 'countersign';
 import type { Append, RunRecord, Store } from 'countersign/store';
 import { type Ack, effectsOf, type Line, openBank, openStore, type Place, readLines, truthOn } from './bank.ts';
 import { type RestateNode, register } from './restate-node.ts';
@@ -185,11 +185,11 @@ async function recover(store: Store, place: Place): Promise<number> {
   let doubts = 0;
   try {
     for (const until = performance.now() + 600_000; performance.now() < until; await delay(100)) {
-      const { items } = await runs.interrupts({ limit: 20 });
+      const { items } = await runs.requests({ limit: 20 });
       const lines = readLines<Line>(place.ledger);
       await Promise.all(
         items.map(async (card) => {
-          const isDoubt = card.kind === 'unknown-outcome';
+          const isDoubt = card.kind === 'doubt';
           try {
             await runs.decide(card.id, isDoubt ? truthOn(card, lines) : 'approve', { by: 'auditor' });
             doubts += isDoubt ? 1 : 0;
@@ -216,7 +216,7 @@ async function inspect(store: Store, place: Place): Promise<Inspection> {
   const records = (await all<RunRecord>((page) => runs.list({ limit: 200, ...page }))).filter(
     ({ id }) => id !== 'probe',
   );
-  const cards = await all<RunInterrupt>((page) => runs.interrupts({ settled: true, limit: 200, ...page }));
+  const cards = await all<RunRequest>((page) => runs.requests({ settled: true, limit: 200, ...page }));
   const lines = readLines<Line>(place.ledger);
   const acks = readLines<Ack>(place.acks);
 

@@ -4,8 +4,8 @@ import type { Notes, Store } from 'countersign/store';
 
 type Method = (...given: any[]) => Promise<unknown>;
 
-/** These look at the lists. An interrupt whose id does not begin with that of its run is looked up there too. */
-const LISTS = ['due', 'takeUntold', 'told', 'listRuns', 'listInterrupts', 'countRuns', 'stats', 'interrupt'] as const;
+/** These look at the lists. An request whose id does not begin with that of its run is looked up there too. */
+const LISTS = ['due', 'takeUntold', 'told', 'listRuns', 'listRequests', 'countRuns', 'stats', 'request'] as const;
 /** The lists have no version of what these change. */
 const OTHERS = ['claim', 'renew', 'release'] as const;
 

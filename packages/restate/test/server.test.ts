@@ -52,8 +52,8 @@ test('a run is started, listed, decided and rebuilt through the server and the c
     const { token } = await countersign('tokens', 'create', 'ann', '--all');
     const client = createClient(url, { token });
     const { id } = await client.runs.start({ agent: 'office', prompt: 'Pay the invoice of Miller over 12.' });
-    await expect.poll(async () => (await client.interrupts.list()).items.length).toBe(1);
-    const [request] = (await client.interrupts.list()).items;
+    await expect.poll(async () => (await client.requests.list()).items.length).toBe(1);
+    const [request] = (await client.requests.list()).items;
     await countersign('decide', request?.id ?? '', '--approve', '--by', 'bob', '--wait');
     await expect.poll(async () => (await countersign('runs', '--status', 'done')).items).toMatchObject([{ id }]);
     const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } });

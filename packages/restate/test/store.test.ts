@@ -77,7 +77,7 @@ test('of fifty decisions at the same moment exactly one counts, and the call run
   expect(new Set(winners).size).toBe(1);
   expect([winners.length, new Set(codes)]).toEqual([25, new Set(['already-decided'])]);
   await clerks[0].runs.wait(id.split(':')[0] ?? '');
-  expect((await clerks[1].runs.interrupt(id)).settlement).toMatchObject({ by: winners[0] });
+  expect((await clerks[1].runs.request(id)).settlement).toMatchObject({ by: winners[0] });
   expect(effects).toHaveLength(Number(winners[0]?.split('-')[1]) % 2 === 0 ? 1 : 0);
 });
 
@@ -158,8 +158,8 @@ test('lost lists are rebuilt as they were, and complete themselves with the next
   await store.notes.put('names', 'ann', 'Ann');
   const look = async (from: Store) => ({
     runs: (await from.listRuns({ limit: 10, order: 'oldest' })).items,
-    pending: (await from.listInterrupts({ limit: 20 })).items.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-    settled: (await from.listInterrupts({ limit: 20, settled: true })).items.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    pending: (await from.listRequests({ limit: 20 })).items.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    settled: (await from.listRequests({ limit: 20, settled: true })).items.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     notes: (await from.notes.list('names', { limit: 10 })).items.map(({ key, value }) => ({ key, value })),
   });
   await expect.poll(async () => (await lists.read('two'))?.run.version).toBe(7);

@@ -28,7 +28,7 @@ async function startRuns(): Promise<never> {
 async function decideRuns(): Promise<never> {
   for (;;) {
     await unlessAway(async () => {
-      const { items } = await bank.runs.interrupts({ kind: 'approval', limit: 10, order: 'newest' });
+      const { items } = await bank.runs.requests({ kind: 'approval', limit: 10, order: 'newest' });
       for (const { id } of items) {
         const decided = await bank.runs.decide(id, 'approve', { by: person });
         if (decided.status === 'settled' && decided.by === person) writeLine(place.acks, { decided: id, by: person });

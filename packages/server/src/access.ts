@@ -1,11 +1,11 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
-import { type Countersign, type RunInterrupt, UsageError } from 'countersign';
+import { type Countersign, type RunRequest, UsageError } from 'countersign';
 import { EVERYTHING, type Who } from 'countersign/request';
-import { type InterruptListOptions, internalsOf, type RunRecord, shownAgent } from 'countersign/store';
-import { interruptCard, namesDeciders, type VoteRights, type Voter, voteRights } from 'countersign/ui';
+import { internalsOf, type RequestListOptions, type RunRecord, shownAgent } from 'countersign/store';
+import { namesDeciders, requestCard, type VoteRights, type Voter, voteRights } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
 import type { Log } from './log.ts';
-import type { Assignee, Interrupt } from './schemas/interrupt.ts';
+import type { ApiRequest, Assignee } from './schemas/request.ts';
 
 /** Identifies a run and its owner without reading the run. */
 export type RunReference = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
@@ -35,7 +35,7 @@ export class Access {
   readonly #references = new Map<string, RunReference>();
   /** By the person of a request. */
   readonly #voters = new WeakMap<Person, Promise<readonly Voter[]>>();
-  readonly #questionReads: SharedReads<readonly RunInterrupt[]> = new Map();
+  readonly #questionReads: SharedReads<readonly RunRequest[]> = new Map();
   readonly #referenceReads: SharedReads<RunReference | undefined> = new Map();
 
   constructor(ai: Countersign, policies: Policies, log: Log) {
@@ -53,7 +53,7 @@ export class Access {
    * Selects the requests that this person can see: of their runs, and those that name them or a person whom they stand in for.
    * Undefined if only a function knows. A superset: each request is still checked.
    */
-  async mine(person: Person): Promise<InterruptListOptions['deciders']> {
+  async mine(person: Person): Promise<RequestListOptions['deciders']> {
     if (person.reach === 'all' || this.#policies.mayRead) return undefined;
     const voters = person.scopes.includes('decide') ? await this.#votersFor(person) : [];
     const people = voters.flatMap(({ by, onBehalfOf }) => [by, onBehalfOf]).filter((id) => typeof id === 'string');
@@ -76,7 +76,7 @@ export class Access {
   }
 
   /** What the policy of a request lets this person do. */
-  async #rights({ policies, progress, requesters }: Interrupt, person: Person): Promise<VoteRights> {
+  async #rights({ policies, progress, requesters }: ApiRequest, person: Person): Promise<VoteRights> {
     return voteRights(policies, ballotOf(progress, requesters), await this.#votersFor(person));
   }
 
@@ -89,7 +89,7 @@ export class Access {
     return this.#says('maySteer', () => (this.#policies.maySteer ?? isOwn)(run, person));
   }
 
-  async mayDecide(interrupt: Interrupt, person: Person): Promise<boolean> {
+  async mayDecide(interrupt: ApiRequest, person: Person): Promise<boolean> {
     if (!person.scopes.includes('decide')) return false;
     if (!(await this.#rights(interrupt, person)).mayVote) return false;
     const { mayRead } = this.#policies;
@@ -103,7 +103,7 @@ export class Access {
   async mayDecideIn(run: RunReference | undefined, person: Person): Promise<boolean> {
     if (!person.scopes.includes('decide')) return false;
     if (!run || isOwn(run, person)) return true;
-    const { items, cursor } = await this.#ai.runs.interrupts({ runId: run.id, settled: false, limit: PAGE_SIZE });
+    const { items, cursor } = await this.#ai.runs.requests({ runId: run.id, settled: false, limit: PAGE_SIZE });
     return cursor === null && items.every(({ policies }) => policies.some(namesDeciders));
   }
 
@@ -142,42 +142,42 @@ export class Access {
     return false;
   }
 
-  async #questions(runId: string): Promise<readonly RunInterrupt[]> {
-    const found: RunInterrupt[] = [];
+  async #questions(runId: string): Promise<readonly RunRequest[]> {
+    const found: RunRequest[] = [];
     for (const settled of [false, true])
       for (let cursor: string | null | undefined; cursor !== null && found.length < 2 * PAGE_SIZE; ) {
-        const page = await this.#ai.runs.interrupts({ runId, settled, limit: PAGE_SIZE, ...(cursor && { cursor }) });
+        const page = await this.#ai.runs.requests({ runId, settled, limit: PAGE_SIZE, ...(cursor && { cursor }) });
         found.push(...page.items);
         cursor = page.cursor;
       }
     return found;
   }
 
-  /** Reads a request for this person. Throws `unknown-interrupt` if it does not exist or they cannot see it. */
-  async interrupt(id: string, person: Person): Promise<Interrupt> {
+  /** Reads a request for this person. Throws `unknown-request` if it does not exist or they cannot see it. */
+  async interrupt(id: string, person: Person): Promise<ApiRequest> {
     const seen = await this.find(id, person);
     if (seen) return seen;
-    throw new UsageError('unknown-interrupt', { interruptId: id }, `Interrupt ${id} not found.`);
+    throw new UsageError('unknown-request', { requestId: id }, `Interrupt ${id} not found.`);
   }
 
   /** The request; undefined if it does not exist or this person cannot see it. Its run may have been deleted. */
-  async find(id: string, person: Person): Promise<Interrupt | undefined> {
-    const found = await this.#ai.runs.interrupt(id).catch((error: unknown) => {
-      if (error instanceof UsageError && error.code === 'unknown-interrupt') return undefined;
+  async find(id: string, person: Person): Promise<ApiRequest | undefined> {
+    const found = await this.#ai.runs.request(id).catch((error: unknown) => {
+      if (error instanceof UsageError && error.code === 'unknown-request') return undefined;
       throw error;
     });
     return found && this.seen(found, person, null);
   }
 
   /** The request as this person sees it; undefined if they cannot. */
-  async seen(interrupt: RunInterrupt, person: Person, assignee: Assignee | null): Promise<Interrupt | undefined> {
+  async seen(interrupt: RunRequest, person: Person, assignee: Assignee | null): Promise<ApiRequest | undefined> {
     const card = await this.card(interrupt, person, assignee);
     const { runId: id, agent, startedBy } = interrupt;
     const sees = (await this.mayRead({ id, agent, startedBy }, person)) || (await this.mayDecide(card, person));
     return sees ? card : undefined;
   }
 
-  async card(interrupt: RunInterrupt, person: Person, assignee: Assignee | null): Promise<Interrupt> {
+  async card(interrupt: RunRequest, person: Person, assignee: Assignee | null): Promise<ApiRequest> {
     const card = this.#whole(interrupt, assignee, person);
     const mayDecide = card.status === 'pending' && (await this.mayDecide(card, person));
     const { mayApprove } = await this.#rights(card, person);
@@ -185,7 +185,7 @@ export class Access {
     return { ...card, allows, mayDecide };
   }
 
-  #whole(interrupt: RunInterrupt, assignee: Assignee | null, person: Person): Interrupt {
+  #whole(interrupt: RunRequest, assignee: Assignee | null, person: Person): ApiRequest {
     return wholeCard(this.#ai, interrupt, { person: person.id, assignee });
   }
 
@@ -209,7 +209,7 @@ export class Access {
 }
 
 /** The people with a part in the request, as far as the card names them. Only an editor matters here; the engine counts again. */
-function ballotOf(progress: Interrupt['progress'], requesters: readonly string[]): Parameters<typeof voteRights>[1] {
+function ballotOf(progress: ApiRequest['progress'], requesters: readonly string[]): Parameters<typeof voteRights>[1] {
   const edits = (progress?.votes ?? []).filter(({ isEdit }) => isEdit);
   const votes = edits.map(({ by, onBehalfOf, type }) => ({
     by,
@@ -222,10 +222,10 @@ function ballotOf(progress: Interrupt['progress'], requesters: readonly string[]
 /** The card of a request, with its run and its assignee. */
 export function wholeCard(
   ai: Countersign,
-  request: RunInterrupt,
+  request: RunRequest,
   { person, assignee = null, mayDecide = false }: CardOptions,
-): Interrupt {
-  return { ...interruptCard(request, ai.agents.get(request.agent), mayDecide, person), assignee };
+): ApiRequest {
+  return { ...requestCard(request, ai.agents.get(request.agent), mayDecide, person), assignee };
 }
 
 type CardOptions = { readonly person: string; readonly assignee?: Assignee | null; readonly mayDecide?: boolean };
@@ -243,7 +243,7 @@ export const defaultDeciders = ({ startedBy }: { readonly startedBy: string | nu
 });
 
 /** Only the default of a server names deciders of the request. */
-export const isByDefault = ({ policies }: Pick<RunInterrupt, 'policies'>): boolean =>
+export const isByDefault = ({ policies }: Pick<RunRequest, 'policies'>): boolean =>
   policies.filter(namesDeciders).every(({ deciders }) => deciders?.roles?.includes(EVERYTHING));
 
 type SharedReads<T> = Map<string, Promise<T>>;

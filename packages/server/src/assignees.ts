@@ -5,7 +5,7 @@
 import { ConflictError } from 'countersign';
 import type { Note, Notes } from 'countersign/store';
 import { allItems } from './all-items.ts';
-import type { Assignee } from './schemas/interrupt.ts';
+import type { Assignee } from './schemas/request.ts';
 
 /** An assignee with an end. */
 type Reviewer = Assignee & { readonly until: number };
@@ -61,21 +61,21 @@ export async function takeRequest(
 }
 
 /** The person is the assignee for a while no longer. Throws `claimed` if another person is it. */
-export async function releaseRequest(notes: Notes, interruptId: string, person: string): Promise<void> {
+export async function releaseRequest(notes: Notes, requestId: string, person: string): Promise<void> {
   for (;;) {
-    const note = await notes.get(COLLECTION, interruptId);
+    const note = await notes.get(COLLECTION, requestId);
     const reviewer = note && reviewerIn(note);
     if (!reviewer) return;
-    refuseOthers(interruptId, reviewer, person);
+    refuseOthers(requestId, reviewer, person);
     // Kept for a while as released: other processes look only now and then and would miss a removal.
     const options = { version: note.version, expiresAt: Date.now() + FIVE_MINUTES };
-    if (await notes.put(COLLECTION, interruptId, RELEASED, options)) return;
+    if (await notes.put(COLLECTION, requestId, RELEASED, options)) return;
   }
 }
 
 /** Removes the note: the request was decided, or the run records another assignee. */
-export async function forgetReviewer(notes: Notes, interruptId: string): Promise<void> {
-  await notes.remove(COLLECTION, interruptId);
+export async function forgetReviewer(notes: Notes, requestId: string): Promise<void> {
+  await notes.remove(COLLECTION, requestId);
 }
 
 /** Undefined if it was released. */
@@ -86,12 +86,12 @@ function recordedAssignee({ progress }: Assigned): Assignee | undefined {
   return person === null ? undefined : { person, until: null };
 }
 
-function refuseOthers(interruptId: string, assignee: Assignee | undefined, person: string): void {
+function refuseOthers(requestId: string, assignee: Assignee | undefined, person: string): void {
   if (!assignee || assignee.person === person) return;
   const { person: other, until } = assignee;
   const message =
     until === null
-      ? `${interruptId} is assigned to ${other}.`
-      : `${other} is reviewing ${interruptId} until ${new Date(until).toISOString()}.`;
-  throw new ConflictError('claimed', { interruptId, assignee }, message);
+      ? `${requestId} is assigned to ${other}.`
+      : `${other} is reviewing ${requestId} until ${new Date(until).toISOString()}.`;
+  throw new ConflictError('claimed', { requestId, assignee }, message);
 }

@@ -25,7 +25,7 @@ export type { LinkOptions } from './links/link-options.ts';
 export { jsonLines, type LogEntry, type LogLevel, type LogSink } from './log.ts';
 export type { McpOptions } from './mcp/own-requests.ts';
 export type { AppOptions } from './options.ts';
-export type { Assignee, Interrupt } from './schemas/interrupt.ts';
+export type { ApiRequest, Assignee } from './schemas/request.ts';
 export type { WebhookEvent } from './schemas/webhook.ts';
 export { type RunningServer, type ServeOptions, serve } from './serve.ts';
 export { type TraceOptions, type Tracing, traceRuns } from './telemetry/trace-runs.ts';

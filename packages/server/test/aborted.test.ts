@@ -10,7 +10,7 @@ const APPROVE = JSON.stringify({ decision: { type: 'approve' } });
 async function breakOff(port: number, token: string, id: string, body: string): Promise<void> {
   const socket = connect(port, '127.0.0.1');
   const head = [
-    `POST /api/v1/interrupts/${encodeURIComponent(id)}/decide HTTP/1.1`,
+    `POST /api/v1/requests/${encodeURIComponent(id)}/decide HTTP/1.1`,
     'Host: localhost',
     `Authorization: Bearer ${token}`,
     'Content-Type: application/json',
@@ -27,9 +27,9 @@ test('a decision that was sent to its end is recorded once, although the client 
   const [{ id }] = run.interrupts;
   await Promise.all(Array.from({ length: 20 }, () => breakOff(server.server.port, token, id, APPROVE)));
   await eventually(() => expect(server.paid).toHaveLength(1));
-  const again = await ask('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type: 'approve' } });
+  const again = await ask('POST', `/api/v1/requests/${id}/decide`, { decision: { type: 'approve' } });
   expect(again).toMatchObject({ status: 200, body: { by: 'ann' } });
-  const otherwise = await ask('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type: 'reject' } });
+  const otherwise = await ask('POST', `/api/v1/requests/${id}/decide`, { decision: { type: 'reject' } });
   expect(otherwise).toMatchObject({ status: 409, body: { code: 'already-decided' } });
   expect(server.paid).toHaveLength(1);
 });
@@ -41,7 +41,7 @@ test('a decision that breaks off before its end is not recorded', async () => {
   const [{ id }] = run.interrupts;
   for (const length of [0, 1, APPROVE.length - 1])
     await breakOff(server.server.port, token, id, APPROVE.slice(0, length));
-  const rejected = await ask('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type: 'reject' } });
+  const rejected = await ask('POST', `/api/v1/requests/${id}/decide`, { decision: { type: 'reject' } });
   expect(rejected).toMatchObject({ status: 200, body: { by: 'ann' } });
   expect(server.paid).toEqual([]);
 });

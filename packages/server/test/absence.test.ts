@@ -125,8 +125,8 @@ test('a delegate decides through the API in the period only, and the vote names 
   const [id = ''] = (await ai.runs.wait('run')).pending;
   const bob = createClient(url, { token: await tokenFor('bob') });
   const decision = { type: 'approve' } as const;
-  await expect(bob.interrupts.decide(id, { decision })).rejects.toMatchObject({ status: 403 });
-  await expect(bob.interrupts.decide(id, { decision, onBehalfOf: 'ann' })).rejects.toMatchObject({ status: 403 });
+  await expect(bob.requests.decide(id, { decision })).rejects.toMatchObject({ status: 403 });
+  await expect(bob.requests.decide(id, { decision, onBehalfOf: 'ann' })).rejects.toMatchObject({ status: 403 });
   const ann = createClient(url, { token: await tokenFor('ann') });
   const period = { delegate: 'bob', until: Date.now() + HOUR };
   await createClient(url, { token: await tokenFor('admin', { reach: 'all' }) }).absences.set({
@@ -136,9 +136,9 @@ test('a delegate decides through the API in the period only, and the vote names 
   expect((await ann.absences.get()).absence).toMatchObject({ delegate: 'bob' });
   expect(await bob.absences.list()).toHaveLength(1);
   await ann.absences.end();
-  await expect(bob.interrupts.decide(id, { decision, onBehalfOf: 'ann' })).rejects.toMatchObject({ status: 403 });
+  await expect(bob.requests.decide(id, { decision, onBehalfOf: 'ann' })).rejects.toMatchObject({ status: 403 });
   await session('ann')('POST', PATH, period);
-  const decided = await bob.interrupts.decide(id, { decision });
+  const decided = await bob.requests.decide(id, { decision });
   expect(decided).toMatchObject({ status: 'settled', by: 'bob', votes: [{ by: 'bob', onBehalfOf: 'ann' }] });
   expect(await (await as('eve'))('GET', '/api/v1/runs/run')).toMatchObject({ status: 200 });
 });
@@ -146,16 +146,16 @@ test('a delegate decides through the API in the period only, and the vote names 
 test('a request is assigned by those who may decide it', async () => {
   const { as, ai, url, tokenFor } = await startServer();
   const [ann, bob] = [await as('ann'), await as('bob')];
-  const { body } = await begin(ann, ai, 'pay x 500').then(() => ann('GET', '/api/v1/interrupts'));
+  const { body } = await begin(ann, ai, 'pay x 500').then(() => ann('GET', '/api/v1/requests'));
   const [{ id }] = body.items;
-  const path = `/api/v1/interrupts/${encodeURIComponent(id)}/assignee`;
+  const path = `/api/v1/requests/${encodeURIComponent(id)}/assignee`;
   expect(await bob('POST', path, { to: 'bob' })).toMatchObject({ status: 404 });
   expect(await ann('POST', path, { to: 'cara' })).toMatchObject({ status: 200, body: { id, status: 'pending' } });
-  expect((await ai.runs.interrupt(id)).progress).toMatchObject({ assignedTo: 'cara' });
+  expect((await ai.runs.request(id)).progress).toMatchObject({ assignedTo: 'cara' });
   const client = createClient(url, { token: await tokenFor('ann') });
-  await client.interrupts.assign(id, null);
-  expect((await ai.runs.interrupt(id)).progress).toMatchObject({ assignedTo: null });
+  await client.requests.assign(id, null);
+  expect((await ai.runs.request(id)).progress).toMatchObject({ assignedTo: null });
   expect(await ann('POST', path, {})).toMatchObject({ status: 400 });
-  await client.interrupts.decide(id, { decision: { type: 'reject' } });
+  await client.requests.decide(id, { decision: { type: 'reject' } });
   expect(await ann('POST', path, { to: 'cara' })).toMatchObject({ status: 403 });
 });

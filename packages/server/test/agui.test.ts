@@ -79,7 +79,7 @@ test('a pause ends with an interrupt that has the whole card, and an approval ru
   const server = await startServer();
   const ann = await client(server, 'ann');
   const events = await ann.run('pay bob 500');
-  const [card] = (await server.ai.runs.interrupts()).items;
+  const [card] = (await server.ai.runs.requests()).items;
   expect(types(events).slice(1)).toEqual(['TOOL_CALL_START', 'TOOL_CALL_ARGS', 'TOOL_CALL_END', 'RUN_FINISHED']);
   const [interrupt] = lastOf(events).outcome.interrupts;
   expect(interrupt).toMatchObject({
@@ -96,7 +96,7 @@ test('a pause ends with an interrupt that has the whole card, and an approval ru
   expect(lastOf(resumed).outcome).toEqual({ type: 'success' });
   expect(texts(ann)).toEqual(['user: pay bob 500', 'assistant: ', 'tool: {"receipt":"bob:500"}', 'assistant: Done.']);
   expect(server.paid).toEqual([{ to: 'bob', amount: 500 }]);
-  const { settlement } = await server.ai.runs.interrupt(card?.id ?? '');
+  const { settlement } = await server.ai.runs.request(card?.id ?? '');
   expect(settlement).toMatchObject({ by: 'ann', channel: 'ag-ui', note: 'fine', decision: { type: 'approve' } });
 });
 
@@ -293,7 +293,7 @@ test('falsy answers and outputs are values', async () => {
     expect(interrupt).toMatchObject({ reason: 'input_required', responseSchema: {} });
     await ann.run(undefined, [resolved(interrupt, answer)]);
     expect(ann.agent.messages.find(({ role }) => role === 'tool')).toMatchObject({ content: shown });
-    const { settlement } = (await server.ai.runs.interrupts({ settled: true })).items[0] ?? {};
+    const { settlement } = (await server.ai.runs.requests({ settled: true })).items[0] ?? {};
     expect(settlement).toMatchObject({ decision: { type: 'respond', output: answer } });
   }
 });

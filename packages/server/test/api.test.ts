@@ -46,7 +46,7 @@ test('a run waits, is approved, and continues', async () => {
   expect(paid).toEqual([]);
   const decided = await ask(
     'POST',
-    `/api/v1/interrupts/${encodeURIComponent(card.id)}/decide`,
+    `/api/v1/requests/${encodeURIComponent(card.id)}/decide`,
     { decision: { type: 'approve' }, digest: card.digest, note: 'fine' },
     { 'x-countersign-channel': 'inbox' },
   );
@@ -66,9 +66,9 @@ test('a request carries its preview and whether it can be undone', async () => {
   const preview = { value: [{ account: 'bob', isNew: false }] };
   expect(card).toMatchObject({ preview, earlierPreview: null, reversibility: 'irreversible' });
   const edit = { type: 'approve', edit: { to: 'eve', amount: 300 } };
-  await ask('POST', `/api/v1/interrupts/${card.id}/decide`, { decision: edit, digest: card.digest });
+  await ask('POST', `/api/v1/requests/${card.id}/decide`, { decision: edit, digest: card.digest });
   await ai.runs.settled();
-  const { items } = (await ask('GET', '/api/v1/interrupts')).body;
+  const { items } = (await ask('GET', '/api/v1/requests')).body;
   expect(items).toMatchObject([
     { preview: { value: [{ account: 'eve' }] }, earlierPreview: preview, input: { amount: 300 } },
   ]);
@@ -80,19 +80,19 @@ test('requests, runs and lists carry the title of the request', async () => {
   const run = await begin(ask, ai, 'pay bob 500');
   const [card] = run.interrupts;
   expect(card).toMatchObject({ tool: 'pay', title: 'Pay 500 to bob', payload: { message: 'Pay 500?' } });
-  const waitsFor = { interruptId: card.id, tool: 'pay', title: 'Pay 500 to bob' };
+  const waitsFor = { requestId: card.id, tool: 'pay', title: 'Pay 500 to bob' };
   expect(run).toMatchObject({ title: 'pay bob 500', waitsFor });
   const found = async (search: string) => (await ask('GET', `/api/v1/runs?search=${search}`)).body.items;
   expect(await found('500+to+bob')).toMatchObject([{ id: run.id }]);
   expect(await found('500+to+ann')).toEqual([]);
   const listed = async () => (await ask('GET', '/api/v1/runs')).body.items[0];
   expect(await listed()).toMatchObject({ title: 'pay bob 500', waitsFor });
-  expect((await ask('GET', '/api/v1/interrupts?search=pay+500+to+bob')).body.items).toMatchObject([{ id: card.id }]);
+  expect((await ask('GET', '/api/v1/requests?search=pay+500+to+bob')).body.items).toMatchObject([{ id: card.id }]);
   const edit = { type: 'approve', edit: { to: 'bob', amount: 5 } };
-  await ask('POST', `/api/v1/interrupts/${card.id}/decide`, { decision: edit });
+  await ask('POST', `/api/v1/requests/${card.id}/decide`, { decision: edit });
   await ai.runs.wait(run.id, { until: 'end' });
   expect(await listed()).toMatchObject({ waitsFor: null });
-  const decided = await ask('GET', `/api/v1/interrupts/${card.id}`);
+  const decided = await ask('GET', `/api/v1/requests/${card.id}`);
   expect(decided.body).toMatchObject({ title: 'Pay 500 to bob', decision: { edit: { amount: 5 } } });
   const asking = await begin(ask, ai, 'ask which?');
   expect(asking).toMatchObject({ interrupts: [{ title: null }], waitsFor: { tool: 'ask', title: null } });
@@ -104,7 +104,7 @@ test('runs and lists carry the tokens of their replies, and events those of each
   const tokens = (count: number) => ({ inputTokens: count, outputTokens: count, totalTokens: 2 * count });
   const run = await begin(ask, ai, 'pay bob 500');
   expect(run.usage).toEqual(tokens(1));
-  await ask('POST', `/api/v1/interrupts/${run.pending[0]}/decide`, { decision: { type: 'approve' } });
+  await ask('POST', `/api/v1/requests/${run.pending[0]}/decide`, { decision: { type: 'approve' } });
   await ai.runs.wait(run.id, { until: 'end' });
   expect((await ask('GET', `/api/v1/runs/${run.id}`)).body.usage).toEqual(tokens(2));
   const silent = { name: 'silent', reply: async () => ({ content: [{ text: 'Hi.' }], finishReason: 'stop' as const }) };
@@ -124,7 +124,7 @@ test('a repeated decision returns the recorded one; a different one is a conflic
   const { as, ai, paid } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
-  const path = `/api/v1/interrupts/${run.interrupts[0].id}/decide`;
+  const path = `/api/v1/requests/${run.interrupts[0].id}/decide`;
   const first = await ask('POST', path, { decision: { type: 'approve' } });
   const again = await ask('POST', path, { decision: { type: 'approve' } });
   expect(again.body).toEqual(first.body);
@@ -142,7 +142,7 @@ test('an invalid edit says where it is invalid, and nothing runs', async () => {
   const { as, ai, paid } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
-  const path = `/api/v1/interrupts/${run.interrupts[0].id}/decide`;
+  const path = `/api/v1/requests/${run.interrupts[0].id}/decide`;
   const misfit = await ask('POST', path, { decision: { type: 'approve', edit: { to: 'bob', amount: 'much' } } });
   expect(misfit.status).toBe(422);
   expect(misfit.body.problems).toEqual([{ path: ['amount'], message: expect.any(String) }]);
@@ -157,7 +157,7 @@ test('a decision on a different card than the pending one is refused', async () 
   const { as, ai } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
-  const path = `/api/v1/interrupts/${run.interrupts[0].id}/decide`;
+  const path = `/api/v1/requests/${run.interrupts[0].id}/decide`;
   const { status, body } = await ask('POST', path, { decision: { type: 'approve' }, digest: 'of something else' });
   expect([status, body.code]).toEqual([409, 'outdated-card']);
 });
@@ -166,7 +166,7 @@ test('a question is answered; null is an answer, a missing answer is not', async
   const { as, ai } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'ask Which day?');
-  const path = `/api/v1/interrupts/${run.interrupts[0].id}/decide`;
+  const path = `/api/v1/requests/${run.interrupts[0].id}/decide`;
   expect((await ask('POST', path, { decision: { type: 'respond' } })).status).toBe(400);
   expect((await ask('POST', path, { decision: { type: 'respond', output: null } })).status).toBe(422);
   expect((await ask('POST', path, { decision: { type: 'respond', output: 'Friday' } })).status).toBe(200);
@@ -178,7 +178,7 @@ test('a decision that the card does not allow is refused, but rejecting and canc
   const ask = await as('ann');
   for (const last of ['reject', 'cancel']) {
     const run = await begin(ask, ai, 'pay bob 500');
-    const decide = (decision: object) => ask('POST', `/api/v1/interrupts/${run.interrupts[0].id}/decide`, { decision });
+    const decide = (decision: object) => ask('POST', `/api/v1/requests/${run.interrupts[0].id}/decide`, { decision });
     for (const decision of [
       { type: 'restart', resumed: true },
       { type: 'respond', output: { receipt: 'none' } },
@@ -256,9 +256,9 @@ test('a key that came with one decision is refused with another, and decides not
   const ann = await as('ann');
   for (const prompt of ['pay bob 500', 'pay eve 900']) await ai.agents.get('teller')?.start(prompt, { by: 'ann' });
   await ai.runs.settled();
-  const [first, second] = (await ai.runs.interrupts({ order: 'oldest' })).items.map(({ id }) => id);
+  const [first, second] = (await ai.runs.requests({ order: 'oldest' })).items.map(({ id }) => id);
   const decide = (id: string | undefined, type: string, more: object = {}) =>
-    ann('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type }, ...more }, { 'idempotency-key': 'k-1' });
+    ann('POST', `/api/v1/requests/${id}/decide`, { decision: { type }, ...more }, { 'idempotency-key': 'k-1' });
   expect((await decide(first, 'approve')).status).toBe(200);
   expect((await decide(first, 'approve', { seenForMs: 5 })).status).toBe(200);
   const response = { clientDataJSON: 'YQ', authenticatorData: 'YQ', signature: 'YQ' };
@@ -321,7 +321,7 @@ test('a request has one assignee: for a while by taking it, or for good by the r
   const { as, ai } = await startServer({ instance: { policyFor: () => ({ deciders: { people: ['ann', 'bob'] } }) } });
   const [ann, bob] = [await as('ann'), await as('bob')];
   const run = await begin(ann, ai, 'pay bob 500');
-  const path = `/api/v1/interrupts/${run.interrupts[0].id}/assignee`;
+  const path = `/api/v1/requests/${run.interrupts[0].id}/assignee`;
   const taking = { forMs: 60_000 };
   const size = async () => (await ai.runs.recorded(run.id)).length;
   const before = await size();
@@ -330,7 +330,7 @@ test('a request has one assignee: for a while by taking it, or for good by the r
   const refused = await bob('POST', path, taking);
   expect([refused.status, refused.body.code, refused.body.assignee.person]).toEqual([409, 'claimed', 'ann']);
   expect((await bob('DELETE', path)).status).toBe(409);
-  const list = await bob('GET', '/api/v1/interrupts');
+  const list = await bob('GET', '/api/v1/requests');
   expect(list.body.items[0].assignee.person).toBe('ann');
   expect((await ann('POST', path, taking)).status).toBe(200);
   expect((await ann('DELETE', path)).body.assignee).toBeNull();
@@ -362,12 +362,12 @@ test('lists have pages and filters; unknown filters are refused', async () => {
   const ask = await as('ann');
   for (const amount of [200, 300, 400]) await begin(ask, ai, `pay bob ${amount}`);
   await begin(ask, ai, 'ask what?');
-  const first = await ask('GET', '/api/v1/interrupts?limit=3');
+  const first = await ask('GET', '/api/v1/requests?limit=3');
   expect(first.body.items).toHaveLength(3);
-  const second = await ask('GET', `/api/v1/interrupts?limit=3&cursor=${encodeURIComponent(first.body.cursor)}`);
+  const second = await ask('GET', `/api/v1/requests?limit=3&cursor=${encodeURIComponent(first.body.cursor)}`);
   expect(second.body).toMatchObject({ items: [{ tool: 'ask' }], cursor: null });
   const amounts = async (query: string) =>
-    (await ask('GET', `/api/v1/interrupts?${query}`)).body.items.map(({ input }: any) => input.amount ?? 'question');
+    (await ask('GET', `/api/v1/requests?${query}`)).body.items.map(({ input }: any) => input.amount ?? 'question');
   expect(await amounts('tool=pay&order=newest')).toEqual([400, 300, 200]);
   expect(await amounts('kind=question')).toEqual(['question']);
   expect(await amounts('risk=high&label=money')).toEqual([200, 300, 400]);
@@ -375,8 +375,8 @@ test('lists have pages and filters; unknown filters are refused', async () => {
   expect(await amounts('agent=parrot')).toEqual([]);
   expect(await amounts('status=settled')).toEqual([]);
   const decide = async (amount: number, decision: object) => {
-    const [item] = (await ask('GET', `/api/v1/interrupts?search=${amount}`)).body.items;
-    expect((await ask('POST', `/api/v1/interrupts/${item.id}/decide`, { decision })).status).toBe(200);
+    const [item] = (await ask('GET', `/api/v1/requests?search=${amount}`)).body.items;
+    expect((await ask('POST', `/api/v1/requests/${item.id}/decide`, { decision })).status).toBe(200);
   };
   await decide(200, { type: 'approve' });
   await decide(300, { type: 'approve', edit: { to: 'bob', amount: 250 } });
@@ -396,7 +396,7 @@ test('lists have pages and filters; unknown filters are refused', async () => {
     'risk=none',
     'cursor=%00',
   ])
-    expect((await ask('GET', `/api/v1/interrupts?${query}`)).status, query).toBe(400);
+    expect((await ask('GET', `/api/v1/requests?${query}`)).status, query).toBe(400);
   const runs = await ask('GET', '/api/v1/runs?agent=teller&limit=2&order=oldest');
   expect(runs.body.items).toHaveLength(2);
   expect(runs.body.cursor).not.toBeNull();
@@ -413,7 +413,7 @@ test('the title of a run is its first words, on one line and not too long', asyn
   expect(run.title).toBe(title);
   // Later messages do not change it.
   const [{ id }] = run.interrupts;
-  await ask('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type: 'reject' } });
+  await ask('POST', `/api/v1/requests/${id}/decide`, { decision: { type: 'reject' } });
   await ai.runs.wait(run.id, { until: 'end' });
   expect((await ask('GET', `/api/v1/runs/${run.id}`)).body.title).toBe(title);
 });
@@ -435,7 +435,7 @@ test('the events of a run come in pages, each event once', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
-  await ask('POST', `/api/v1/interrupts/${run.interrupts[0].id}/decide`, { decision: { type: 'approve' } });
+  await ask('POST', `/api/v1/requests/${run.interrupts[0].id}/decide`, { decision: { type: 'approve' } });
   const { version } = await ai.runs.wait(run.id, { until: 'end' });
   const path = `/api/v1/runs/${run.id}/events`;
   const all = (await ask('GET', `${path}?limit=200`)).body;
@@ -460,13 +460,13 @@ test('health, readiness and numbers', async () => {
   expect((await (await as('ann'))('GET', '/metrics')).status).toBe(403);
   const ask = await as('root', { reach: 'all' });
   const run = await begin(ask, ai, 'pay bob 500');
-  await ask('POST', `/api/v1/interrupts/${run.interrupts[0].id}/decide`, {
+  await ask('POST', `/api/v1/requests/${run.interrupts[0].id}/decide`, {
     decision: { type: 'reject', reason: 'no' },
   });
   await begin(ask, ai, 'ask what?');
   const { body } = await ask('GET', '/metrics');
   expect(body).toContain('countersign_decisions_total{outcome="reject",channel="api"} 1');
-  expect(body).toContain('countersign_interrupts_waiting{tool="ask"} 1');
+  expect(body).toContain('countersign_requests_waiting{tool="ask"} 1');
   expect(body).toContain('countersign_settled_30d{tool="pay",outcome="rejected"} 1');
   expect(body).toMatch(/countersign_http_requests_total\{method="POST",route="\/api\/v1\/runs",status="201"\} 2/);
   expect(body).toMatch(
@@ -486,13 +486,13 @@ test('every decision and every start in this process is counted and logged', asy
   const { as, ai } = await startServer({ log: (entry) => entries.push(entry) });
   const ask = await as('root', { reach: 'all' });
   const byApi = await begin(ask, ai, 'pay bob 500');
-  await ask('POST', `/api/v1/interrupts/${byApi.pending[0]}/decide`, { decision: { type: 'approve' } });
+  await ask('POST', `/api/v1/requests/${byApi.pending[0]}/decide`, { decision: { type: 'approve' } });
   // A repeated decision is not counted again.
-  await ask('POST', `/api/v1/interrupts/${byApi.pending[0]}/decide`, { decision: { type: 'approve' } });
+  await ask('POST', `/api/v1/requests/${byApi.pending[0]}/decide`, { decision: { type: 'approve' } });
   const said = { id: 'chat-1', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'pay bob 500' }] }] };
   await ask('POST', '/api/v1/chat/teller', said);
   const [inChat] = (await ai.runs.get('chat-1')).pending;
-  const decisions = [{ interruptId: inChat, decision: { type: 'reject', reason: 'no' } }];
+  const decisions = [{ requestId: inChat, decision: { type: 'reject', reason: 'no' } }];
   await ask('POST', '/api/v1/chat/teller', { id: 'chat-1', decisions });
   const byCode = await begin(ask, ai, 'ask when?');
   await ai.runs.decide(
@@ -568,7 +568,7 @@ test('figures about decisions cover the own runs, or all runs for callers with t
   const [ann, bob, root] = [await as('ann'), await as('bob'), await as('root', { reach: 'all' })];
   for (const ask of [ann, bob]) {
     const { interrupts } = await begin(ask, ai, 'pay bob 500');
-    const decided = `/api/v1/interrupts/${encodeURIComponent(interrupts[0].id)}/decide`;
+    const decided = `/api/v1/requests/${encodeURIComponent(interrupts[0].id)}/decide`;
     expect((await ask('POST', decided, { decision: { type: 'reject' } })).status).toBe(200);
   }
   expect((await ann('GET', '/api/v1/insights')).body).toMatchObject({
@@ -608,7 +608,7 @@ test('a drill is told after it was decided, and counted by itself', async () => 
     await ai.runs.wait(id);
     const run = await ann('GET', `/api/v1/runs/${id}`);
     const [card] = run.body.interrupts;
-    const path = `/api/v1/interrupts/${encodeURIComponent(card.id)}`;
+    const path = `/api/v1/requests/${encodeURIComponent(card.id)}`;
     const before = [run.body, (await ann('GET', path)).body, (await ann('GET', '/api/v1/runs?agent=teller')).body];
     before.push((await ann('GET', `/api/v1/runs/${id}/events`)).body);
     // The evidence of a run names its agent, so it is not for any run with a pending request, a drill or not.

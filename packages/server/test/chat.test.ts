@@ -40,11 +40,11 @@ test('a chat asks, is decided through the API, and shows the result', async () =
   const token = await server.tokenFor('ann');
   const ask = await server.as('ann');
   const message = await post(server, token, 'teller', says('chat-1', 'pay bob 500'));
-  const card = message?.parts.find(({ type }) => type === 'data-interrupt') as { data: any } | undefined;
+  const card = message?.parts.find(({ type }) => type === 'data-request') as { data: any } | undefined;
   expect(card?.data).toMatchObject({ tool: 'pay', status: 'pending', mayDecide: true });
-  const listed = await ask('GET', '/api/v1/interrupts');
+  const listed = await ask('GET', '/api/v1/requests');
   expect(listed.body.items[0]).toMatchObject({ id: card?.data.id, digest: card?.data.digest, runId: 'chat-1' });
-  await ask('POST', `/api/v1/interrupts/${card?.data.id}/decide`, {
+  await ask('POST', `/api/v1/requests/${card?.data.id}/decide`, {
     decision: { type: 'approve' },
     digest: card?.data.digest,
   });
@@ -62,10 +62,10 @@ test('a decision in the chat is recorded with who made it and that it was the ch
   const { pending } = await server.ai.runs.get('chat-2');
   const message = await post(server, token, 'teller', {
     id: 'chat-2',
-    decisions: [{ interruptId: pending[0], decision: { type: 'approve' } }],
+    decisions: [{ requestId: pending[0], decision: { type: 'approve' } }],
   });
   expect(JSON.stringify(message)).toContain('Done.');
-  const { settlement } = await server.ai.runs.interrupt(pending[0] ?? '');
+  const { settlement } = await server.ai.runs.request(pending[0] ?? '');
   expect(settlement).toMatchObject({ by: 'ann', channel: 'chat' });
 });
 
@@ -100,18 +100,18 @@ test('an edit in the chat asks those who decide the edited input', async () => {
   const token = await server.tokenFor('ann');
   await post(server, token, 'teller', says('chat-1', 'pay bob 500'));
   const decided = async (amount: number, id = 'chat-1') => {
-    const [card] = (await server.ai.runs.interrupts({ runId: id })).items;
+    const [card] = (await server.ai.runs.requests({ runId: id })).items;
     return fetch(`${server.url}/api/v1/chat/teller`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify({
         id,
-        decisions: [{ interruptId: card?.id, decision: { type: 'approve', edit: { to: 'bob', amount } } }],
+        decisions: [{ requestId: card?.id, decision: { type: 'approve', edit: { to: 'bob', amount } } }],
       }),
     });
   };
   await (await decided(90_000)).text();
-  expect((await server.ai.runs.interrupts()).items).toMatchObject([
+  expect((await server.ai.runs.requests()).items).toMatchObject([
     { input: { amount: 90_000 }, policies: [{ deciders: { people: ['boss'] } }] },
   ]);
   for (const amount of [90_000, 400]) expect((await decided(amount)).status).toBe(403);
@@ -126,8 +126,8 @@ test('without the scope `read`, nothing is decided in a chat, also not beside a 
   const scopes = ['start', 'decide'] as const;
   const token = await server.tokenFor('ann', { scopes });
   await post(server, token, 'teller', says('chat-1', 'pay bob 500'));
-  const [card] = (await server.ai.runs.interrupts()).items;
-  const decisions = [{ interruptId: card?.id, decision: { type: 'approve' } }];
+  const [card] = (await server.ai.runs.requests()).items;
+  const decisions = [{ requestId: card?.id, decision: { type: 'approve' } }];
   const approved = {
     type: 'tool-pay',
     toolCallId: card?.part.toolRequest.ref,

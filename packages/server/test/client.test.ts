@@ -14,13 +14,13 @@ test('a run is started, followed, decided and read through the client', async ()
   for await (const event of client.runs.follow(id)) {
     seen.push(`${event.seq} ${event.type}`);
     if (event.type !== 'call-interrupted') continue;
-    const { items } = await client.interrupts.list({ runId: id });
+    const { items } = await client.requests.list({ runId: id });
     const [card] = items;
     if (!card) throw new Error('The card is missing.');
-    expect((await client.interrupts.take(card.id, { forMs: 5_000 })).assignee?.person).toBe('ann');
-    await client.interrupts.release(card.id);
-    expect((await client.interrupts.get(card.id)).messages.length).toBeGreaterThan(0);
-    const decided = await client.interrupts.decide(card.id, { decision: { type: 'approve' }, digest: card.digest });
+    expect((await client.requests.take(card.id, { forMs: 5_000 })).assignee?.person).toBe('ann');
+    await client.requests.release(card.id);
+    expect((await client.requests.get(card.id)).messages.length).toBeGreaterThan(0);
+    const decided = await client.requests.decide(card.id, { decision: { type: 'approve' }, digest: card.digest });
     expect(decided).toMatchObject({ by: 'ann', channel: 'cli' });
   }
   expect(seen).toEqual([
@@ -33,8 +33,8 @@ test('a run is started, followed, decided and read through the client', async ()
     '7 call-settled',
     '8 model-replied',
   ]);
-  expect((await client.interrupts.list({ outcome: 'approved' })).items).toHaveLength(1);
-  expect((await client.interrupts.list({ outcome: 'edited' })).items).toEqual([]);
+  expect((await client.requests.list({ outcome: 'approved' })).items).toHaveLength(1);
+  expect((await client.requests.list({ outcome: 'edited' })).items).toEqual([]);
   expect((await client.runs.get(id)).status).toBe('done');
   expect((await client.runs.list({ status: 'done', limit: 5 })).items).toHaveLength(1);
   const page = await client.runs.events(id, { after: 6, limit: 1 });
@@ -57,8 +57,8 @@ test('a client waits until a run needs a person, and until it has ended', async 
   stop.abort();
   await expect(stopped).rejects.toThrow('aborted');
   const ended = client.runs.wait(id, { until: 'end' });
-  const [card] = (await client.interrupts.list({ runId: id })).items;
-  await client.interrupts.decide(card?.id ?? '', { decision: { type: 'approve' } });
+  const [card] = (await client.requests.list({ runId: id })).items;
+  await client.requests.decide(card?.id ?? '', { decision: { type: 'approve' } });
   expect((await ended).status).toBe('done');
   await expect(client.runs.wait('nothing')).rejects.toMatchObject({ code: 'unknown-run' });
 });
@@ -73,12 +73,12 @@ test.each([
   const client = await clientOf(server, 'ann');
   const { id } = await client.runs.start({ agent: 'teller', prompt: 'pay bob 500' });
   await server.ai.runs.wait(id);
-  const [card] = (await client.interrupts.list({ runId: id })).items;
+  const [card] = (await client.requests.list({ runId: id })).items;
   if (!card) throw new Error('The card is missing.');
-  await expect(client.interrupts.decide(card.id, { decision })).rejects.toMatchObject({ code: 'invalid-decision' });
+  await expect(client.requests.decide(card.id, { decision })).rejects.toMatchObject({ code: 'invalid-decision' });
   await server.ai.runs.settled();
   expect(server.paid).toEqual([]);
-  expect((await client.interrupts.get(card.id)).status).toBe('pending');
+  expect((await client.requests.get(card.id)).status).toBe('pending');
 });
 
 test('a refusal is an error with its code, and so is an unreachable server', async () => {
@@ -135,8 +135,8 @@ test('a client whose connection drops continues after the last event it received
   for await (const { seq } of cutting.runs.follow(id)) {
     seqs.push(seq);
     if (seq === 3) {
-      const [card] = (await client.interrupts.list()).items;
-      await client.interrupts.decide(card?.id ?? '', { decision: { type: 'respond', output: 'now' } });
+      const [card] = (await client.requests.list()).items;
+      await client.requests.decide(card?.id ?? '', { decision: { type: 'respond', output: 'now' } });
     }
   }
   expect(seqs).toEqual(seqs.map((_, index) => index + 1));

@@ -7,10 +7,10 @@ import { type Ask, begin, startServer, upTo } from './server.ts';
 const PATH = '/api/v1/decisions';
 const approve = { type: 'approve' };
 
-async function pendingItems(ask: Ask): Promise<{ interruptId: string; digest: string; decision: object }[]> {
-  const { body } = await ask('GET', '/api/v1/interrupts?limit=200');
+async function pendingItems(ask: Ask): Promise<{ requestId: string; digest: string; decision: object }[]> {
+  const { body } = await ask('GET', '/api/v1/requests?limit=200');
   return body.items.map(({ id, digest }: { id: string; digest: string }) => ({
-    interruptId: id,
+    requestId: id,
     digest,
     decision: approve,
   }));
@@ -25,14 +25,14 @@ test('each item is decided for itself; one that changed, is decided or is not th
   const [a, b, c, d] = await pendingItems(ann);
   const [bobs] = await pendingItems(bob);
   if (!a || !b || !c || !d || !bobs) throw new Error('Five requests wait.');
-  await ann('POST', `/api/v1/interrupts/${encodeURIComponent(b.interruptId)}/decide`, { decision: { type: 'cancel' } });
+  await ann('POST', `/api/v1/requests/${encodeURIComponent(b.requestId)}/decide`, { decision: { type: 'cancel' } });
   const items = [
     a,
     b,
     { ...c, digest: 'of an earlier card' },
     { ...d, decision: { type: 'reject' } },
     bobs,
-    { ...a, interruptId: 'nothing:call_1' },
+    { ...a, requestId: 'nothing:call_1' },
   ];
   const asked = { items, reason: 'Too much', note: 'Friday' };
   const { status, body } = await ann('POST', PATH, asked, { 'x-countersign-channel': 'inbox' });
@@ -43,7 +43,7 @@ test('each item is decided for itself; one that changed, is decided or is not th
   expect(body.items[2].problem).toMatchObject({ code: 'outdated-card', status: 409 });
   expect(body.items[3].decision).toEqual({ type: 'reject', reason: 'Too much' });
   // What changed stays open. The whole request again records nothing new.
-  expect((await pendingItems(ann)).map(({ interruptId }) => interruptId)).toEqual([c.interruptId]);
+  expect((await pendingItems(ann)).map(({ requestId }) => requestId)).toEqual([c.requestId]);
   const { body: again } = await ann('POST', PATH, asked);
   expect(again.items.slice(0, 1)).toEqual(body.items.slice(0, 1));
   expect(statuses(again.items)).toEqual(statuses(body.items));
@@ -76,7 +76,7 @@ test('malformed requests decide nothing', async () => {
   for (const body of [
     { items: [] },
     { items: [item, item] },
-    { items: Array.from({ length: 501 }, (_, index) => ({ ...item, interruptId: `run:${index}` })) },
+    { items: Array.from({ length: 501 }, (_, index) => ({ ...item, requestId: `run:${index}` })) },
     { items: [{ ...item, digest: undefined }] },
     { items: [item], by: 'bob' },
     { items: [{ ...item, note: 'x' }] },
@@ -98,8 +98,8 @@ test('two people decide the same 120 at once: each is decided once, and both see
   );
   const progress: number[] = [];
   const [approvals = [], rejections = []] = await Promise.all(
-    people.map(({ interrupts }, index) =>
-      interrupts.decideMany(
+    people.map(({ requests }, index) =>
+      requests.decideMany(
         {
           items: items.map((item) => ({ ...item, decision: { type: index === 0 ? 'approve' : 'reject' } })),
           reason: 'No',

@@ -18,7 +18,7 @@ function demo() {
 test('a payment waits with everything on its card, and is paid once', async () => {
   const { ai, effects, say } = demo();
   const { id, pending } = await say('Pay ACME 950 euros for invoice 7');
-  const card = await ai.runs.interrupt(pending[0] ?? '');
+  const card = await ai.runs.request(pending[0] ?? '');
   expect(card).toMatchObject({ tool: 'payInvoice', risk: 'high', labels: ['payments'], kind: 'approval' });
   expect(card.input).toEqual({ to: 'ACME', amount: 950, currency: 'EUR', reference: 'invoice 7' });
   await ai.runs.decide(card.id, {
@@ -34,7 +34,7 @@ test('several payments are rejected with a reason', async () => {
   const { ai, say, effects } = demo();
   const { id, pending } = await say('Pay Birch 182.40 euros and Lantern 1450 euros');
   expect(pending).toHaveLength(2);
-  for (const interruptId of pending) await ai.runs.decide(interruptId, { type: 'reject', reason: 'not this month' });
+  for (const requestId of pending) await ai.runs.decide(requestId, { type: 'reject', reason: 'not this month' });
   const view = await ai.runs.wait(id, { until: 'end' });
   expect(view.text).toMatch(/payInvoice was rejected.*not this month/);
   expect(effects).toEqual([]);
@@ -44,12 +44,12 @@ test('every suggestion of the inbox calls its tool', async () => {
   const { ai, say } = demo();
   expect((await say('What is on account 4711?')).text).toMatch(/lookUpAccount returned .*"owner"/);
   const mail = await say('Write to Bob that the report is ready');
-  expect((await ai.runs.interrupt(mail.pending[0] ?? '')).input).toMatchObject({
+  expect((await ai.runs.request(mail.pending[0] ?? '')).input).toMatchObject({
     to: 'bob@example.com',
     subject: 'The report is ready',
   });
   const { id, pending } = await say('Ask me which day suits: Tuesday or Friday');
-  expect((await ai.runs.interrupt(pending[0] ?? '')).input).toMatchObject({ choices: ['Tuesday', 'Friday'] });
+  expect((await ai.runs.request(pending[0] ?? '')).input).toMatchObject({ choices: ['Tuesday', 'Friday'] });
   await ai.runs.decide(pending[0] ?? '', { type: 'respond', output: 'Friday' });
   expect((await ai.runs.wait(id, { until: 'end' })).text).toBe('Stand-in model: The answer to askQuestion is Friday.');
 });

@@ -12,7 +12,7 @@ const GATE = '/api/v1/gate';
 
 async function approve(server: TestServer, id: string, decision: object = { type: 'approve' }): Promise<void> {
   const decide = await server.as('boss', { reach: 'all' });
-  expect((await decide('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, { decision })).status).toBe(200);
+  expect((await decide('POST', `/api/v1/requests/${encodeURIComponent(id)}/decide`, { decision })).status).toBe(200);
 }
 
 /** A call that the CI has asked for and the boss has approved. */
@@ -28,7 +28,7 @@ test('a program asks once per key, starts once, and reports', async () => {
   const asked = { ...DEPLOY, title: 'Deploy build 7', risk: 'high', labels: ['ops'], reversibility: 'reversible' };
   const first = await ci('POST', GATE, asked);
   expect(first).toMatchObject({ status: 200, body: { status: 'pending', id: expect.stringMatching(/^gate\./) } });
-  expect(first.body.url).toBe(`${server.url}/interrupts/${encodeURIComponent(first.body.id)}`);
+  expect(first.body.url).toBe(`${server.url}/requests/${encodeURIComponent(first.body.id)}`);
   expect((await ci('POST', GATE, asked)).body).toEqual(first.body);
   const { runId, id } = first.body;
   expect((await ci('POST', `${GATE}/${runId}/started`)).body).toMatchObject({
@@ -36,7 +36,7 @@ test('a program asks once per key, starts once, and reports', async () => {
     status: 409,
     gate: { status: 'pending', id },
   });
-  const card = await server.ai.runs.interrupt(id);
+  const card = await server.ai.runs.request(id);
   expect(card).toMatchObject({ tool: 'deploy', risk: 'high', labels: ['ops'], startedBy: 'ci' });
 
   const waiting = ci('GET', `${GATE}/${encodeURIComponent(id)}?wait=30`);
@@ -95,8 +95,8 @@ test('people who may decide a call cannot start it, and asking needs the scope s
   const [ci, boss] = [await server.as('ci'), await server.as('boss')];
   const { body } = await ci('POST', GATE, DEPLOY);
   const decision = { decision: { type: 'approve' } };
-  expect((await ci('POST', `/api/v1/interrupts/${body.id}/decide`, decision)).status).toBe(403);
-  expect((await boss('POST', `/api/v1/interrupts/${body.id}/decide`, decision)).status).toBe(200);
+  expect((await ci('POST', `/api/v1/requests/${body.id}/decide`, decision)).status).toBe(403);
+  expect((await boss('POST', `/api/v1/requests/${body.id}/decide`, decision)).status).toBe(200);
   expect((await boss('GET', `${GATE}/${body.runId}`)).body).toMatchObject({ status: 'approved' });
   expect((await boss('POST', `${GATE}/${body.runId}/started`)).body).toMatchObject({ code: 'not-allowed' });
   const reader = await server.as('ci', { scopes: ['read', 'decide'] });
@@ -203,7 +203,7 @@ test.each([
   const server = await startServer();
   const ci = await server.as('ci');
   expect((await ci('POST', GATE, { ...DEPLOY, ...change })).status).toBe(400);
-  expect((await server.ai.runs.interrupts()).items).toEqual([]);
+  expect((await server.ai.runs.requests()).items).toEqual([]);
 });
 
 test('a property that is called pattern is no pattern', async () => {

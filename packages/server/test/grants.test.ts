@@ -9,7 +9,7 @@ const grant = () => ({ ...limits, expiresAt: Date.now() + HOUR_MS });
 
 async function approve(ask: Ask, run: { interrupts: readonly { id: string; digest: string }[] }, body: object = {}) {
   const [card] = run.interrupts;
-  const path = `/api/v1/interrupts/${encodeURIComponent(card?.id ?? '')}/decide`;
+  const path = `/api/v1/requests/${encodeURIComponent(card?.id ?? '')}/decide`;
   return ask('POST', path, { decision: { type: 'approve' }, digest: card?.digest, ...body });
 }
 

@@ -10,7 +10,7 @@ async function logged(logInputs: boolean): Promise<{ readonly entries: readonly 
   const token = await server.tokenFor('ann');
   const ask = await server.as('ann');
   const run = await begin(ask, server.ai, 'pay SECRETIVE-BOB 500');
-  await ask('POST', `/api/v1/interrupts/${run.interrupts[0].id}/decide`, {
+  await ask('POST', `/api/v1/requests/${run.interrupts[0].id}/decide`, {
     decision: { type: 'approve' },
     note: 'a note',
   });
@@ -65,10 +65,10 @@ test('errors of the server are logged with their reason, also in the chat and in
   for (const reader of readers) expect((await reader.read()).done).toBe(false);
   broken.now = true;
   // Another process decides: the streams read the store, and fail.
-  const [interruptId = ''] = (await real.listInterrupts({ limit: 1 })).items.map((item) => item.id);
+  const [requestId = ''] = (await real.listRequests({ limit: 1 })).items.map((item) => item.id);
   const elsewhere = countersign({ model: obedientModel(), store: real });
   defineTeller(elsewhere);
-  await elsewhere.runs.decide(interruptId, { type: 'respond', output: 'now' }, { by: 'ann' });
+  await elsewhere.runs.decide(requestId, { type: 'respond', output: 'now' }, { by: 'ann' });
   expect((await ask('GET', `/api/v1/chat/teller/${id}`)).status).toBe(500);
   expect((await ask('GET', `/api/v1/runs/${id}`)).status).toBe(500);
   const failures = () => entries.filter(({ error }) => (error as Error | undefined)?.message === 'The disk is gone.');
@@ -95,15 +95,15 @@ test('a decision that the store refuses gets an error that says what to do and w
   const moved = new ProviderError('store-failed', {}, '/srv/runs.db was replaced.', { retryable: false });
   const refusing = vi.spyOn(store, 'append').mockRejectedValue(moved);
   const decision = { type: 'respond', output: 'now' };
-  const refused = await ask('POST', `/api/v1/interrupts/${id}/decide`, { decision });
+  const refused = await ask('POST', `/api/v1/requests/${id}/decide`, { decision });
   const told = entries.find(({ error }) => (error as Error | undefined)?.message === moved.message);
   expect(refused).toMatchObject({ status: 500, body: { code: 'store-failed' } });
   expect(refused.body.detail).toBe(
     `The store failed, and a retry does not help. The request may or may not be recorded: the operator must check the server. See the server log for request id ${told?.requestId}.`,
   );
-  expect(told).toMatchObject({ event: 'request', route: '/api/v1/interrupts/:interruptId/decide' });
+  expect(told).toMatchObject({ event: 'request', route: '/api/v1/requests/:requestId/decide' });
   refusing.mockRestore();
-  expect(await ask('POST', `/api/v1/interrupts/${id}/decide`, { decision })).toMatchObject({ status: 200 });
+  expect(await ask('POST', `/api/v1/requests/${id}/decide`, { decision })).toMatchObject({ status: 200 });
 });
 
 async function readToEnd(reader: ReadableStreamDefaultReader): Promise<void> {

@@ -22,7 +22,7 @@ function fill(path: string, count: number, settlement?: (index: number) => objec
      VALUES (?, 'teller', 'waiting', 3, 'x', ?, ?, ?, 'null')`,
   );
   const question = database.prepare(
-    `INSERT INTO countersign_interrupt (id, run_id, agent, tool, kind, risk, created_at, card, digest, started_by,
+    `INSERT INTO countersign_request (id, run_id, agent, tool, kind, risk, created_at, card, digest, started_by,
        deciders, search_text, settled_at, settlement, outcome, edited, expired)
      VALUES (?, ?, 'teller', 'pay', 'approval', 'high', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
@@ -58,13 +58,13 @@ function settledColumns(at: number, settlement?: object): (string | number | nul
 }
 
 const PAGES = [
-  '/api/v1/interrupts',
-  '/api/v1/interrupts?order=newest',
-  '/api/v1/interrupts?search=zebra',
-  '/api/v1/interrupts?search=customer',
-  '/api/v1/interrupts?search=nothing',
-  '/api/v1/interrupts?tool=pay&risk=high',
-  '/api/v1/interrupts?mine=1',
+  '/api/v1/requests',
+  '/api/v1/requests?order=newest',
+  '/api/v1/requests?search=zebra',
+  '/api/v1/requests?search=customer',
+  '/api/v1/requests?search=nothing',
+  '/api/v1/requests?tool=pay&risk=high',
+  '/api/v1/requests?mine=1',
   '/api/v1/runs?status=waiting',
 ];
 
@@ -86,7 +86,7 @@ async function fastest(ask: Ask, pages = PAGES): Promise<ReadonlyMap<string, num
 /** How long one read of every request takes: limits relative to it hold on a slow or busy machine too. */
 function scanMs(path: string): number {
   const database = new DatabaseSync(path);
-  const scan = database.prepare('SELECT card FROM countersign_interrupt');
+  const scan = database.prepare('SELECT card FROM countersign_request');
   const times = Array.from({ length: 5 }, () => {
     const at = performance.now();
     scan.all();
@@ -111,7 +111,7 @@ async function measured(count: number): Promise<Measured> {
   fill(path, count);
   const server = await startServer({ store, worker: false });
   const [root, ann] = [await server.as('ann', { reach: 'all' }), await server.as('ann')];
-  const zebras = await root('GET', '/api/v1/interrupts?search=zebra');
+  const zebras = await root('GET', '/api/v1/requests?search=zebra');
   expect(zebras.body.items).toHaveLength(Math.ceil(Math.max(0, count - 77) / 20_000));
   return { all: await fastest(root), own: await fastest(ann), scan: scanMs(path) };
 }
@@ -143,7 +143,7 @@ test('pages of many requests take about as long as pages of 200', async () => {
 }, 240_000);
 
 const DECIDED = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'].map(
-  (outcome) => `/api/v1/interrupts?outcome=${outcome}&order=newest`,
+  (outcome) => `/api/v1/requests?outcome=${outcome}&order=newest`,
 );
 
 /** Each outcome is common. */

@@ -73,11 +73,11 @@ const accept: Answer = () => ({ action: 'accept', content: { confirm: true } });
 async function waiting(options: Parameters<typeof startServer>[0] = {}) {
   const server = await startServer(options);
   const { id: runId } = await begin(await server.as('ann'), server.ai, 'pay bob 500');
-  const { items } = await server.ai.runs.interrupts({ runId });
+  const { items } = await server.ai.runs.requests({ runId });
   return { server, runId: runId as string, id: items[0]?.id as string };
 }
 
-const isOpen = async ({ ai }: TestServer, id: string) => (await ai.runs.interrupt(id)).settledAt === null;
+const isOpen = async ({ ai }: TestServer, id: string) => (await ai.runs.request(id)).settledAt === null;
 
 describe.each<[string, Connect]>([
   ['2026-07-28', newer],
@@ -86,7 +86,7 @@ describe.each<[string, Connect]>([
   test('lists, reads and decides once, after its user confirmed the card', async () => {
     const { server, id, runId } = await waiting();
     const { call, shown } = await connect(['--url', server.url], await server.tokenFor('dora', DECIDER), accept);
-    const link = `${server.url}/interrupts/${encodeURIComponent(id)}`;
+    const link = `${server.url}/requests/${encodeURIComponent(id)}`;
     const listed = JSON.parse((await call('list_requests')).text);
     expect(listed.items).toMatchObject([{ id, title: 'Pay 500 to bob', mayDecide: true, link }]);
     expect(JSON.parse((await call('read_request', { id })).text)).toMatchObject({ input: { to: 'bob', amount: 500 } });
@@ -100,7 +100,7 @@ describe.each<[string, Connect]>([
     });
     await server.ai.runs.wait(runId);
     expect(server.paid).toEqual([{ to: 'bob', amount: 500 }]);
-    const { settlement } = await server.ai.runs.interrupt(id);
+    const { settlement } = await server.ai.runs.request(id);
     expect(settlement).toMatchObject({ by: 'dora', channel: 'mcp', note: 'fine' });
   });
 
@@ -127,7 +127,7 @@ describe.each<[string, Connect]>([
     const { server, id } = await waiting();
     const { call } = await connect(['--url', server.url], await server.tokenFor('dora', DECIDER));
     const { isError, text } = await call('decide_request', { id, decision: 'approve' });
-    expect({ isError, text }).toEqual({ isError: true, text: expect.stringContaining(`${server.url}/interrupts/`) });
+    expect({ isError, text }).toEqual({ isError: true, text: expect.stringContaining(`${server.url}/requests/`) });
     expect(await isOpen(server, id)).toBe(true);
   });
 
@@ -153,12 +153,12 @@ test('on the channel mcp, every route of the server refuses such tokens, and all
     [off, 'dora', DECIDER],
   ] as const) {
     const ask = await at.server.as(person, rights);
-    const { digest } = (await ask('GET', `/api/v1/interrupts/${at.id}`)).body;
-    expect(await ask('POST', `/api/v1/interrupts/${at.id}/decide`, body, mcp)).toMatchObject({
+    const { digest } = (await ask('GET', `/api/v1/requests/${at.id}`)).body;
+    expect(await ask('POST', `/api/v1/requests/${at.id}/decide`, body, mcp)).toMatchObject({
       status: 403,
       body: { code: 'not-allowed' },
     });
-    const items = [{ interruptId: at.id, digest, ...body }];
+    const items = [{ requestId: at.id, digest, ...body }];
     const many = await ask('POST', '/api/v1/decisions', { items }, mcp);
     expect(many.body.items).toMatchObject([{ status: 'not-allowed' }]);
     expect(await isOpen(at.server, at.id)).toBe(true);
@@ -179,5 +179,5 @@ test('on a store, another person than the one who started the run decides', { ti
   expect(await isOpen(server, id)).toBe(true);
   const dora = await as('dora', accept);
   expect(await dora.call('decide_request', { id, decision: 'approve' })).toMatchObject({ isError: false });
-  expect((await server.ai.runs.interrupt(id)).settlement).toMatchObject({ by: 'dora', channel: 'mcp' });
+  expect((await server.ai.runs.request(id)).settlement).toMatchObject({ by: 'dora', channel: 'mcp' });
 });

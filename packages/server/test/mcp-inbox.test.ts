@@ -46,18 +46,18 @@ const accept = (): ElicitResult => ({ action: 'accept', content: { confirm: true
 async function waiting(options: Parameters<typeof startServer>[0] = {}, prompt = 'pay bob 500') {
   const server = await startServer(options);
   const run = await begin(await server.as('ann'), server.ai, prompt);
-  const { items } = await server.ai.runs.interrupts({ runId: run.id });
+  const { items } = await server.ai.runs.requests({ runId: run.id });
   return { server, runId: run.id as string, id: items[0]?.id as string };
 }
 
-const outcome = async ({ ai }: TestServer, id: string) => (await ai.runs.interrupt(id)).settlement as any;
+const outcome = async ({ ai }: TestServer, id: string) => (await ai.runs.request(id)).settlement as any;
 
 test('a decider lists, reads and approves a request, after the card was confirmed', async () => {
   const { server, id, runId } = await waiting();
   const { call, shown } = await connect(server, await server.tokenFor('dora', DECIDER), accept);
   const listed = JSON.parse((await call('list_requests')).text);
   expect(listed.items).toMatchObject([{ id, title: 'Pay 500 to bob', tool: 'pay', mayDecide: true }]);
-  expect(listed.items[0].link).toBe(`${server.url}/interrupts/${encodeURIComponent(id)}`);
+  expect(listed.items[0].link).toBe(`${server.url}/requests/${encodeURIComponent(id)}`);
   expect(JSON.parse((await call('read_request', { id })).text)).toMatchObject({
     id,
     input: { to: 'bob', amount: 500 },
@@ -104,7 +104,7 @@ test.each<[string, () => ElicitResult]>([
   const { server, id } = await waiting();
   const { call } = await connect(server, await server.tokenFor('dora', DECIDER), answer);
   expect(await call('decide_request', { id, decision: 'approve' })).toMatchObject({ isError: true });
-  expect((await server.ai.runs.interrupt(id)).settledAt).toBeNull();
+  expect((await server.ai.runs.request(id)).settledAt).toBeNull();
 });
 
 test('a client that cannot ask its user gets a link, and nothing is recorded', async () => {
@@ -117,10 +117,10 @@ test('a client that cannot ask its user gets a link, and nothing is recorded', a
   const wanted = { id, decision: 'approve' };
   for (const answer of [await newer('decide_request', wanted), await call(older, 'decide_request', wanted)]) {
     expect(answer.isError).toBe(true);
-    expect(answer.text).toContain(`${server.url}/interrupts/`);
+    expect(answer.text).toContain(`${server.url}/requests/`);
   }
   expect(JSON.parse((await call(older, 'list_requests', {})).text).items).toHaveLength(1);
-  expect((await server.ai.runs.interrupt(id)).settledAt).toBeNull();
+  expect((await server.ai.runs.request(id)).settledAt).toBeNull();
 });
 
 test('a token that may start runs cannot decide, nor can the person who started the run', async () => {
@@ -133,7 +133,7 @@ test('a token that may start runs cannot decide, nor can the person who started 
     expect(await call('decide_request', { id, decision: 'approve' })).toMatchObject({ isError: true });
     expect(shown).toEqual([]);
   }
-  expect((await server.ai.runs.interrupt(id)).settledAt).toBeNull();
+  expect((await server.ai.runs.request(id)).settledAt).toBeNull();
   const open = await waiting({ mcp: { allowOwnRequests: true } });
   const { call } = await connect(open.server, await open.server.tokenFor('ann'), accept);
   expect(await call('decide_request', { id: open.id, decision: 'approve' })).toMatchObject({ isError: false });
@@ -165,7 +165,7 @@ test('a confirmation counts for this person, request and decision only', async (
   const other = await connect(server, await server.tokenFor('eve', DECIDER), accept);
   const stolen = { name: 'decide_request', arguments: { id, decision: 'reject' }, requestState, inputResponses };
   await expect(other.client.callTool(stolen as never)).rejects.toThrow();
-  expect((await server.ai.runs.interrupt(id)).settledAt).toBeNull();
+  expect((await server.ai.runs.request(id)).settledAt).toBeNull();
   const confirmed = await send({ id, decision: 'reject', note: 'Too much.' }, { requestState, inputResponses });
   expect(confirmed).not.toHaveProperty('isError', true);
   expect(await outcome(server, id)).toMatchObject({ by: 'dora', note: 'Too much.' });
@@ -175,7 +175,7 @@ test('a request that is too large to be shown whole gets a link', async () => {
   const { server, id } = await waiting({}, `pay ${'b'.repeat(9_000)} 500`);
   const { call, shown } = await connect(server, await server.tokenFor('dora', DECIDER), accept);
   const answer = await call('decide_request', { id, decision: 'approve' });
-  expect(answer.text).toContain('/interrupts/');
+  expect(answer.text).toContain('/requests/');
   expect(shown).toEqual([]);
 });
 

@@ -34,7 +34,7 @@ async function inboxOf({ asks = {}, instance = {}, before, meanwhile }: Case) {
   const id = await ask('ann');
   await meanwhile?.(ai, id);
   const list = async (person: string): Promise<readonly string[]> => {
-    const { body } = await (await as(person))('GET', '/api/v1/interrupts');
+    const { body } = await (await as(person))('GET', '/api/v1/requests');
     return body.items.map((item: { id: string }) => item.id);
   };
   return { id, ai, as, list };
@@ -50,7 +50,7 @@ const cases: Readonly<Record<string, Case>> = {
     asks: { needsApproval: () => ({ policy: ZOE, escalate: [{ after: 1, to: FINN.deciders }] }) },
     meanwhile: async (ai, id) => {
       const worker = ai.runs.work({ pollMs: 5 });
-      await expect.poll(async () => (await ai.runs.interrupt(id)).progress?.escalatedTo).toEqual([FINN.deciders]);
+      await expect.poll(async () => (await ai.runs.request(id)).progress?.escalatedTo).toEqual([FINN.deciders]);
       await worker.stop();
     },
   },
@@ -70,17 +70,17 @@ test.each(Object.entries(cases))('a person named by %s has the request in their 
   const { id, list, as, ai } = await inboxOf(given);
   expect([await list('finn'), await list('ann'), await list('eve')]).toEqual([[id], [id], []]);
   const finn = await as('finn');
-  expect((await finn('GET', `/api/v1/interrupts/${encodeURIComponent(id)}`)).status).toBe(200);
-  const { runId } = await ai.runs.interrupt(id);
+  expect((await finn('GET', `/api/v1/requests/${encodeURIComponent(id)}`)).status).toBe(200);
+  const { runId } = await ai.runs.request(id);
   expect((await finn('GET', `/api/v1/runs/${runId}`)).status).toBe(200);
 });
 
 test('the list of a person reads no requests of others that do not name them', async () => {
   const { ai, list } = await inboxOf({ asks: { needsApproval: () => ({ policy: ZOE }) } });
   const read: number[] = [];
-  const { listInterrupts } = ai.runs.store;
-  ai.runs.store.listInterrupts = async (query) => {
-    const page = await listInterrupts.call(ai.runs.store, query);
+  const { listRequests } = ai.runs.store;
+  ai.runs.store.listRequests = async (query) => {
+    const page = await listRequests.call(ai.runs.store, query);
     read.push(page.items.length);
     return page;
   };

@@ -41,15 +41,15 @@ function told(gate: Gate): string {
   }
 }
 
-const listed = await client.GET('/interrupts', { params: { query: { tool: 'pay' } } });
+const listed = await client.GET('/requests', { params: { query: { tool: 'pay' } } });
 const [card] = listed.data?.items ?? [];
 if (!card) throw new Error(listed.error?.detail);
 const body: operations['decideRequest']['requestBody']['content']['application/json'] = {
   decision: { type: 'approve', edit: { to: 'bob', amount: 400 } },
   digest: card.digest,
 };
-const decided = await client.POST('/interrupts/{interruptId}/decide', {
-  params: { path: { interruptId: card.id } },
+const decided = await client.POST('/requests/{requestId}/decide', {
+  params: { path: { requestId: card.id } },
   body,
 });
 // @ts-expect-error An approval has no reason.
@@ -72,9 +72,9 @@ const done = await client.POST('/gate/{id}/result', { params: { path }, body: re
 if (done.data) lines.push(told(done.data));
 console.log(JSON.stringify(lines));
 
-async function approvalOf(interruptId: string): Promise<components['schemas']['DecideItem']> {
-  const { data } = await client.GET('/interrupts/{interruptId}', { params: { path: { interruptId } } });
-  return { interruptId, digest: data?.digest ?? '', decision: { type: 'approve' } };
+async function approvalOf(requestId: string): Promise<components['schemas']['DecideItem']> {
+  const { data } = await client.GET('/requests/{requestId}', { params: { path: { requestId } } });
+  return { requestId, digest: data?.digest ?? '', decision: { type: 'approve' } };
 }
 `;
 

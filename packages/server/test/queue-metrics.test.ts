@@ -40,7 +40,7 @@ test('every metric on the dashboard is exported, and every exported one is on th
   const { as, ai, url } = await startServer({ metrics: 'open' });
   const ask = await as('root', { reach: 'all' });
   const run = await begin(ask, ai, 'pay bob 500');
-  await ask('POST', `/api/v1/interrupts/${run.pending[0]}/decide`, { decision: { type: 'approve' } });
+  await ask('POST', `/api/v1/requests/${run.pending[0]}/decide`, { decision: { type: 'approve' } });
   await ai.runs.settled();
   const metrics = await (await fetch(`${url}/metrics`)).text();
   const exported = [...metrics.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);

@@ -100,7 +100,7 @@ test('once the app is closed, requests that change something get 503 and change 
   const chat = { id: 'chat-1', messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hello' }] }] };
   for (const [path, body] of [
     ['/api/v1/chat/parrot', chat],
-    ['/api/v1/interrupts/some/decide', { decision: { type: 'approve' } }],
+    ['/api/v1/requests/some/decide', { decision: { type: 'approve' } }],
     ['/api/v1/runs/some/drive', {}],
   ] as const)
     expect((await ask('POST', path, body)).body).toMatchObject({ status: 503, code: 'server-stopping' });

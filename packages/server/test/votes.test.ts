@@ -33,8 +33,8 @@ async function payment(policy: PolicyConfig = TWO, options: Parameters<typeof st
     await as('cara', finance),
     await as('eve'),
   ];
-  const path = `/api/v1/interrupts/${encodeURIComponent(id)}`;
-  const listed = async (ask: Ask) => (await ask('GET', '/api/v1/interrupts')).body.items;
+  const path = `/api/v1/requests/${encodeURIComponent(id)}`;
+  const listed = async (ask: Ask) => (await ask('GET', '/api/v1/requests')).body.items;
   return { ...server, spent, id, runId: started?.id ?? '', path, ann, ben, cara, eve, listed };
 }
 
@@ -88,7 +88,7 @@ test('a card in the chat has the votes, and lets its reader do what the policy a
   const cardOf = async (ask: Ask) => {
     const { body } = await ask('GET', `/api/v1/chat/treasurer/${runId}`);
     const parts = body.messages.flatMap((message: any) => message.parts);
-    return parts.find((part: any) => part.type === 'data-interrupt').data;
+    return parts.find((part: any) => part.type === 'data-request').data;
   };
   await ben('POST', `${path}/decide`, { ...approve, note: 'checked' });
   expect((await ben('POST', `${path}/assignee`, { to: 'cara' })).status).toBe(200);
@@ -102,7 +102,7 @@ test('a card in the chat has the votes, and lets its reader do what the policy a
     assignedTo: 'cara',
   });
   expect(await cardOf(ann)).toMatchObject({ mayDecide: true, allows: ['edit', 'reject'] });
-  const body = { id: runId, decisions: [{ interruptId: id, ...approve }] };
+  const body = { id: runId, decisions: [{ requestId: id, ...approve }] };
   expect(await ann('POST', '/api/v1/chat/treasurer', body)).toMatchObject({ status: 403 });
 });
 
@@ -123,7 +123,7 @@ test('an edit that others must agree to is a new request; the old card counts no
   await dora('POST', `${path}/decide`, approve);
   const edit = { decision: { type: 'approve', edit: { to: 'ACME', amount: 90 } } };
   const { body } = await ben('POST', `${path}/decide`, edit);
-  expect(body).toMatchObject({ status: 'waiting', interruptId: `${id}~2`, missing: [{ count: 1 }] });
+  expect(body).toMatchObject({ status: 'waiting', requestId: `${id}~2`, missing: [{ count: 1 }] });
   expect((await cara('GET', path)).body).toMatchObject({
     status: 'decided',
     decision: { type: 'cancel', by: 'ben', reason: expect.stringContaining('asked again') },
@@ -132,10 +132,10 @@ test('an edit that others must agree to is a new request; the old card counts no
     { id: `${id}~2`, input: { amount: 90 }, progress: { round: 2, votes: [{ by: 'ben', isEdit: true }] } },
   ]);
   // Sent with others, from a table that shows the old input.
-  const items = [{ interruptId: id, digest, ...approve }];
+  const items = [{ requestId: id, digest, ...approve }];
   expect((await cara('POST', '/api/v1/decisions', { items })).body.items).toMatchObject([{ status: 'outdated' }]);
   expect(spent).toEqual([]);
-  const round2 = `/api/v1/interrupts/${encodeURIComponent(`${id}~2`)}`;
+  const round2 = `/api/v1/requests/${encodeURIComponent(`${id}~2`)}`;
   expect((await cara('POST', `${round2}/decide`, approve)).body.status).toBe('settled');
   await ai.runs.wait(runId);
   expect(spent).toEqual([{ to: 'ACME', amount: 90 }]);
@@ -165,9 +165,9 @@ test('many at once reports what waits for more votes, and a decider hears of a v
   expect((await changes.next()).value).toBeNull();
   const heard = changes.next();
   const ben = createClient(url, { token: await tokenFor('ben', { roles: ['finance'] }) });
-  const { digest } = await ben.interrupts.get(id);
-  const items = [{ interruptId: id, digest, decision: { type: 'approve' as const } }];
-  expect(await ben.interrupts.decideMany({ items })).toMatchObject([{ status: 'waiting', missing: [{ count: 1 }] }]);
+  const { digest } = await ben.requests.get(id);
+  const items = [{ requestId: id, digest, decision: { type: 'approve' as const } }];
+  expect(await ben.requests.decideMany({ items })).toMatchObject([{ status: 'waiting', missing: [{ count: 1 }] }]);
   expect((await heard).value).not.toBeUndefined();
   stop.abort();
   expect((await cara('GET', path)).body.progress.votes).toHaveLength(1);

@@ -1,7 +1,7 @@
 // The queries to the server, their cache keys, and their retry rules.
 import { keepPreviousData, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { queryOf, Refusal, request } from './request.ts';
-import type { AgentInfo, Insights, InterruptWithMessages, Me, Page, Run, RunEvent, Stats } from './wire.ts';
+import type { AgentInfo, Insights, Me, Page, RequestWithMessages, Run, RunEvent, Stats } from './wire.ts';
 
 const FEW_TRIES = 2;
 
@@ -42,10 +42,10 @@ export const agentsQuery = queryOptions({
   staleTime: 60_000,
 });
 
-export const interruptQuery = (id: string) =>
+export const requestQuery = (id: string) =>
   queryOptions({
     queryKey: ['interrupt', id],
-    queryFn: ({ signal }) => request<InterruptWithMessages>(`interrupts/${encodeURIComponent(id)}`, { signal }),
+    queryFn: ({ signal }) => request<RequestWithMessages>(`interrupts/${encodeURIComponent(id)}`, { signal }),
   });
 
 export const runQuery = (id: string) =>

@@ -4,15 +4,15 @@ import type { DecideResult, Insights, Run } from '@countersign/server/client';
 
 export type {
   AgentInfo,
+  ApiRequest,
   Assignee,
   Decided,
   DecideResult,
   DecisionOutcome,
   Insights,
-  Interrupt,
-  InterruptWithMessages,
   Me,
   Page,
+  RequestWithMessages,
   Run,
   RunEvent,
   RunSummary,

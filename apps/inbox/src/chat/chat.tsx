@@ -1,6 +1,6 @@
-// The conversation: `useChat` for messages, `useInterrupts` for pending requests.
+// The conversation: `useChat` for messages, `useRequests` for pending requests.
 import { useChat } from '@ai-sdk/react';
-import { Interrupts, inWords, useInterrupts, VisibleText } from '@countersign/react';
+import { Interrupts, inWords, useRequests, VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { MessageSquare, RefreshCw } from 'lucide-react';
@@ -28,7 +28,7 @@ type ChatProps = {
 export function Chat({ agent, id, loaded, isRunning, onBegin, onAnswer }: ChatProps) {
   const api = apiUrl(`chat/${encodeURIComponent(agent)}`);
   const chat = useChat({ id, messages: loaded, transport: useTransport(api), resume: isRunning });
-  const interrupts = useInterrupts(chat, { api });
+  const interrupts = useRequests(chat, { api });
   const input = useRef<HTMLTextAreaElement>(null);
   const { messages, status, error } = chat;
   const isBusy = status === 'submitted' || status === 'streaming';

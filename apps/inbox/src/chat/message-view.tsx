@@ -25,9 +25,7 @@ function Said({ message }: { readonly message: UIMessage }) {
 }
 
 function Answer({ message, pending }: MessageProps) {
-  const cards = message.parts.flatMap((part) =>
-    part.type === 'data-interrupt' ? [(part as { data: Card }).data] : [],
-  );
+  const cards = message.parts.flatMap((part) => (part.type === 'data-request' ? [(part as { data: Card }).data] : []));
   return (
     <div className="flex min-w-0 flex-col gap-3">
       <span className="sr-only">The agent: </span>

@@ -5,7 +5,7 @@ import { CornerDownLeft, type LucideIcon, Search, ShieldQuestionMark, Workflow }
 import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { queryOf, request } from '../api/request.ts';
-import type { Interrupt, Page, RunSummary } from '../api/wire.ts';
+import type { ApiRequest, Page, RunSummary } from '../api/wire.ts';
 import { Modal } from '../primitives/modal.tsx';
 import { StatusMark } from '../runs/run-status.tsx';
 import { PAGES } from './pages.ts';
@@ -163,7 +163,7 @@ function useFound(typed: string): { readonly items: readonly Found[]; readonly i
   const requests = useQuery({
     queryKey: ['found', 'requests', search],
     queryFn: ({ signal }) =>
-      request<Page<Interrupt>>(`interrupts${queryOf({ search, limit: AT_MOST, order: 'oldest' })}`, { signal }),
+      request<Page<ApiRequest>>(`interrupts${queryOf({ search, limit: AT_MOST, order: 'oldest' })}`, { signal }),
     placeholderData: (before) => before,
   });
   const runs = useQuery({
@@ -183,7 +183,7 @@ function useFound(typed: string): { readonly items: readonly Found[]; readonly i
     ...(requests.data?.items ?? []).map((interrupt) => ({
       id: interrupt.id,
       group: 'Requests' as const,
-      href: `/interrupts/${encodeURIComponent(interrupt.id)}`,
+      href: `/requests/${encodeURIComponent(interrupt.id)}`,
       title: titleOf(interrupt),
       aside: interrupt.tool,
       icon: ShieldQuestionMark,

@@ -39,7 +39,7 @@ export default function GrantPage({ id }: { readonly id: string }) {
 }
 
 function Details({ grant }: { readonly grant: GrantInDetail }) {
-  const { id, tool, where = [], schema, serves, uses, budget, left, expiresAt, givenBy, interruptId, madeAt } = grant;
+  const { id, tool, where = [], schema, serves, uses, budget, left, expiresAt, givenBy, requestId, madeAt } = grant;
   const { people, agents } = serves ?? {};
   const { revoked, mayRevoke, status, calls } = grant;
   return (
@@ -79,7 +79,7 @@ function Details({ grant }: { readonly grant: GrantInDetail }) {
         )}
         <Fact name="Given by">
           <VisibleText text={givenBy} /> <Ago at={madeAt} className="text-muted" />,{' '}
-          <Link href={`/history/${encodeURIComponent(interruptId)}`} className="underline underline-offset-2">
+          <Link href={`/history/${encodeURIComponent(requestId)}`} className="underline underline-offset-2">
             with this approval
           </Link>
         </Fact>

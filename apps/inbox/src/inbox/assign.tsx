@@ -4,9 +4,9 @@ import { VisibleText } from '@countersign/react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { UserRound, UserRoundCheck, UserRoundPlus, UserRoundX } from 'lucide-react';
 import { type FormEvent, useId, useState } from 'react';
-import { interruptQuery, meQuery } from '../api/queries.ts';
+import { meQuery, requestQuery } from '../api/queries.ts';
 import { request } from '../api/request.ts';
-import type { Interrupt, InterruptWithMessages } from '../api/wire.ts';
+import type { ApiRequest, RequestWithMessages } from '../api/wire.ts';
 import { Popup } from '../primitives/choice-menu.tsx';
 import { Modal } from '../primitives/modal.tsx';
 import { showToast } from '../primitives/toasts.tsx';
@@ -16,14 +16,14 @@ const LONGEST = 200;
 /** So many people of the policy are offered by name. */
 const OFFERED = 8;
 
-function useAssign({ id }: Interrupt) {
+function useAssign({ id }: ApiRequest) {
   const client = useQueryClient();
-  const { queryKey } = interruptQuery(id);
+  const { queryKey } = requestQuery(id);
   return useMutation({
     mutationFn: (to: string | null) =>
-      request<Interrupt>(`interrupts/${encodeURIComponent(id)}/assignee`, { method: 'POST', body: { to } }),
+      request<ApiRequest>(`interrupts/${encodeURIComponent(id)}/assignee`, { method: 'POST', body: { to } }),
     onSuccess: (assigned, to) => {
-      client.setQueryData<InterruptWithMessages>(queryKey, (card) => card && { ...card, ...assigned });
+      client.setQueryData<RequestWithMessages>(queryKey, (card) => card && { ...card, ...assigned });
       void client.invalidateQueries({ queryKey: ['interrupts'] });
       showToast('done', to === null ? 'Assigned to nobody.' : `Assigned to ${to}.`);
     },
@@ -31,7 +31,7 @@ function useAssign({ id }: Interrupt) {
   });
 }
 
-export function AssignMenu({ interrupt }: { readonly interrupt: Interrupt }) {
+export function AssignMenu({ interrupt }: { readonly interrupt: ApiRequest }) {
   const { data: me } = useQuery(meQuery);
   const [isNaming, setNaming] = useState(false);
   const assign = useAssign(interrupt);
@@ -136,7 +136,7 @@ function NameForm({ assign, onDone }: NameFormProps) {
 }
 
 /** The people whom the policy names. Whom its roles mean, only the server knows. */
-function namedBy({ policies, progress }: Interrupt): readonly string[] {
+function namedBy({ policies, progress }: ApiRequest): readonly string[] {
   const circles = policies.flatMap(({ deciders, quorum = [] }) => [deciders, ...quorum.map(({ of }) => of)]);
   const named = [...circles, ...(progress?.escalatedTo ?? [])];
   return [...new Set(named.flatMap((who) => who?.people ?? []))].slice(0, OFFERED);

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ArrowUpDown, ChevronDown, ChevronRight, ListFilter, Search, X } from 'lucide-react';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { agentsQuery } from '../api/queries.ts';
-import type { AgentInfo, Interrupt } from '../api/wire.ts';
+import type { AgentInfo, ApiRequest } from '../api/wire.ts';
 import { type Choice, ChoiceMenu, Choices, named, Popup } from '../primitives/choice-menu.tsx';
 import { AGES, type Filters, type ListStatus, type UseFilters } from './filters.ts';
 
@@ -13,7 +13,7 @@ type FilterBarProps = {
   readonly use: UseFilters;
   readonly search: RefObject<HTMLInputElement | null>;
   /** The listed requests; their labels can be filtered by. */
-  readonly items: readonly Interrupt[];
+  readonly items: readonly ApiRequest[];
 };
 
 export function FilterBar({ status, use, search, items }: FilterBarProps) {
@@ -67,7 +67,7 @@ function facetsOf(
   status: ListStatus,
   filters: Filters,
   agents: readonly AgentInfo[],
-  items: readonly Interrupt[],
+  items: readonly ApiRequest[],
 ): readonly Facet[] {
   const labels = [...new Set(items.flatMap((item) => item.labels))].sort();
   const facets: readonly Facet[] = [
@@ -100,7 +100,7 @@ const KINDS: readonly Choice[] = [
   { value: 'approval', label: 'Approval' },
   { value: 'question', label: 'Question' },
   { value: 'interrupt', label: 'Asked by the tool' },
-  { value: 'unknown-outcome', label: 'Unknown outcome' },
+  { value: 'doubt', label: 'Unknown outcome' },
   { value: 'unavailable', label: 'Cannot run' },
 ];
 const OLDEST: Choice = { value: 'oldest', label: 'Oldest first' };

@@ -3,9 +3,9 @@ import { VisibleText } from '@countersign/react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Hand } from 'lucide-react';
 import { useEffect, useRef } from 'react';
-import { interruptQuery, meQuery } from '../api/queries.ts';
+import { meQuery, requestQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
-import type { Interrupt, InterruptWithMessages } from '../api/wire.ts';
+import type { ApiRequest, RequestWithMessages } from '../api/wire.ts';
 import { Hint } from '../primitives/hint.tsx';
 import { showToast } from '../primitives/toasts.tsx';
 
@@ -14,18 +14,18 @@ const RENEWED_EVERY_MS = 2 * 60_000;
 
 type Change = 'hold' | 'renew' | 'release';
 
-export function useHold(interrupt: Interrupt) {
+export function useHold(interrupt: ApiRequest) {
   const client = useQueryClient();
   const { data: me } = useQuery(meQuery);
-  const { queryKey } = interruptQuery(interrupt.id);
+  const { queryKey } = requestQuery(interrupt.id);
   const hold = useMutation({
     mutationFn: (change: Change) =>
-      request<Interrupt>(
+      request<ApiRequest>(
         `interrupts/${encodeURIComponent(interrupt.id)}/assignee`,
         change === 'release' ? { method: 'DELETE' } : { method: 'POST', body: { forMs: FOR_MS } },
       ),
     onSuccess: ({ assignee }) => {
-      client.setQueryData<InterruptWithMessages>(queryKey, (card) => card && { ...card, assignee });
+      client.setQueryData<RequestWithMessages>(queryKey, (card) => card && { ...card, assignee });
       void client.invalidateQueries({ queryKey: ['interrupts'] });
     },
     onError: (error, change) => {
@@ -53,7 +53,7 @@ function useRenewal(wanted: boolean, renew: () => void): void {
   }, [wanted]);
 }
 
-export function HoldButton({ interrupt }: { readonly interrupt: Interrupt }) {
+export function HoldButton({ interrupt }: { readonly interrupt: ApiRequest }) {
   const { assignee, isMine, toggle, isSending } = useHold(interrupt);
   if (assignee && !isMine) return null;
   return (
@@ -74,7 +74,7 @@ export function HoldButton({ interrupt }: { readonly interrupt: Interrupt }) {
 }
 
 /** Says that another person is reviewing the request. */
-export function HoldNotice({ interrupt }: { readonly interrupt: Interrupt }) {
+export function HoldNotice({ interrupt }: { readonly interrupt: ApiRequest }) {
   const { data: me } = useQuery(meQuery);
   const { assignee, status } = interrupt;
   if (!assignee || assignee.until === null || assignee.person === me?.id || status !== 'pending') return null;

@@ -3,7 +3,7 @@ import { History, Inbox } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useGrowingList } from '../api/growing-list.ts';
-import type { Interrupt } from '../api/wire.ts';
+import type { ApiRequest } from '../api/wire.ts';
 import { PageHeader } from '../frame/page-header.tsx';
 import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { useShortcuts } from '../frame/shortcuts.ts';
@@ -19,8 +19,8 @@ import { LoadMore } from '../primitives/load-more.tsx';
 import { press } from './card-keys.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { addressOf, type ListStatus, queryFor, useFilters } from './filters.ts';
-import { InterruptDetail } from './interrupt-detail.tsx';
-import { InterruptRow } from './interrupt-row.tsx';
+import { RequestDetail } from './request-detail.tsx';
+import { RequestRow } from './request-row.tsx';
 
 type OpenProps = { readonly openId: string | undefined };
 
@@ -33,7 +33,7 @@ export function HistoryPage({ openId }: OpenProps) {
 }
 
 const PLACES = {
-  pending: { title: 'Inbox', list: '/', card: '/interrupts' },
+  pending: { title: 'Inbox', list: '/', card: '/requests' },
   settled: { title: 'History', list: '/history', card: '/history' },
 } as const;
 
@@ -44,7 +44,7 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   const { filters, isFiltered } = use;
   const minute = Math.floor(useNow() / MINUTE) * MINUTE;
   const query = useMemo(() => queryFor(status, filters, minute), [status, filters, minute]);
-  const list = useGrowingList<Interrupt>('interrupts', 'interrupts', query);
+  const list = useGrowingList<ApiRequest>('interrupts', 'interrupts', query);
   const loaded = list.items ?? [];
   const { groups, items, toggleGroup } = useGroups(status, loaded);
   const selection = useSelection(items);
@@ -61,7 +61,7 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   const { step, advance } = useStep(items, openId, (id) => navigate(hrefOf(id)), list.loadMore);
   useFirstOpened(items, openId, (id) => navigate(hrefOf(id), { replace: true }));
 
-  function select(interrupt: Interrupt, isRange: boolean) {
+  function select(interrupt: ApiRequest, isRange: boolean) {
     selection.toggle(interrupt, isRange);
     // On a phone the table would hide the list that is being selected from.
     if (isWide()) setReviewing(true);
@@ -156,7 +156,7 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
           <Together selection={selection} listed={loaded} hrefOf={hrefOf} onBack={() => setReviewing(false)} />
         )}
         {openId !== undefined && !showsTogether && (
-          <InterruptDetail
+          <RequestDetail
             key={openId}
             id={openId}
             onBack={close}
@@ -175,12 +175,12 @@ const NO_GROUP: ListGroup = { key: '', items: [], isClosed: false };
 type Groups = {
   readonly groups: readonly ListGroup[];
   /** The visible requests, in their order. */
-  readonly items: readonly Interrupt[];
+  readonly items: readonly ApiRequest[];
   readonly toggleGroup: (key: string) => void;
 };
 
 /** Decided requests are in the order of their decisions, and are not grouped. */
-function useGroups(status: ListStatus, loaded: readonly Interrupt[]): Groups {
+function useGroups(status: ListStatus, loaded: readonly ApiRequest[]): Groups {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const groups = useMemo(
     () => (status === 'pending' ? listGroups(loaded, closed) : ungrouped(loaded)),
@@ -202,7 +202,7 @@ type GroupProps = {
   readonly openId: string | undefined;
   readonly selection: Selection;
   readonly hrefOf: (id: string) => string;
-  readonly onSelect: (interrupt: Interrupt, isRange: boolean) => void;
+  readonly onSelect: (interrupt: ApiRequest, isRange: boolean) => void;
   readonly onOpen: () => void;
   readonly onToggle: () => void;
   readonly onReview: () => void;
@@ -219,7 +219,7 @@ function Group({ group, hasMore, openId, selection, hrefOf, onSelect, onOpen, on
       )}
       {!isClosed &&
         items.map((interrupt) => (
-          <InterruptRow
+          <RequestRow
             key={interrupt.id}
             interrupt={interrupt}
             href={hrefOf(interrupt.id)}
@@ -234,7 +234,7 @@ function Group({ group, hasMore, openId, selection, hrefOf, onSelect, onOpen, on
 }
 
 /** Opens the first entry where the list and a card fit beside each other. From then on it stays, whatever comes before it. */
-function useFirstOpened(items: readonly Interrupt[], openId: string | undefined, open: (id: string) => void): void {
+function useFirstOpened(items: readonly ApiRequest[], openId: string | undefined, open: (id: string) => void): void {
   const first = openId === undefined ? items[0]?.id : undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each list that is not open anywhere.
   useEffect(() => {
@@ -247,7 +247,7 @@ function useFirstOpened(items: readonly Interrupt[], openId: string | undefined,
  * entry that took its place is the next. `advance` goes to the entry that follows the open one, which is about to leave.
  */
 function useStep(
-  items: readonly Interrupt[],
+  items: readonly ApiRequest[],
   openId: string | undefined,
   open: (id: string) => void,
   loadMore: () => void,
@@ -257,7 +257,7 @@ function useStep(
   useEffect(() => {
     if (place >= 0) lastPlace.current = place;
   }, [place]);
-  function goTo(next: Interrupt | undefined) {
+  function goTo(next: ApiRequest | undefined) {
     if (!next) return;
     open(next.id);
     const row = document.querySelector<HTMLElement>(`[data-row="${CSS.escape(next.id)}"]`);

@@ -1,5 +1,5 @@
 // A card with an optional note for the team, sent with the decision.
-import { ApprovalCard, type ApprovalCardProps, type UseInterrupts } from '@countersign/react';
+import { ApprovalCard, type ApprovalCardProps, type UseRequests } from '@countersign/react';
 import { NotebookPen } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
 import type { Card } from '../api/wire.ts';
@@ -98,7 +98,7 @@ function NoteField({ note, onChange, isSending }: NoteFieldProps) {
 }
 
 /** Wraps the actions so that each sends the note too. */
-function withNote(actions: UseInterrupts<any>, note: string): UseInterrupts<any> {
+function withNote(actions: UseRequests<any>, note: string): UseRequests<any> {
   if (note === '') return actions;
   return {
     ...actions,

@@ -2,9 +2,9 @@
 import { type QueryClient, type QueryKey, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { without } from '../api/joined-pages.ts';
-import type { Interrupt, Page } from '../api/wire.ts';
+import type { ApiRequest, Page } from '../api/wire.ts';
 
-export function useDecidedRow(interrupt: Pick<Interrupt, 'id' | 'status'> | undefined): void {
+export function useDecidedRow(interrupt: Pick<ApiRequest, 'id' | 'status'> | undefined): void {
   const client = useQueryClient();
   const decided = interrupt?.status === 'decided' ? interrupt.id : undefined;
   useEffect(() => {
@@ -12,10 +12,10 @@ export function useDecidedRow(interrupt: Pick<Interrupt, 'id' | 'status'> | unde
   }, [client, decided]);
 }
 
-export function removeRow(client: QueryClient, interruptId: string): void {
-  client.setQueriesData<Page<Interrupt>>(
+export function removeRow(client: QueryClient, requestId: string): void {
+  client.setQueriesData<Page<ApiRequest>>(
     { queryKey: ['interrupts'], predicate: ({ queryKey }) => isOfWhatWaits(queryKey) },
-    (known) => known && without(known, interruptId),
+    (known) => known && without(known, requestId),
   );
 }
 

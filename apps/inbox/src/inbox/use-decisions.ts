@@ -1,10 +1,10 @@
 // Deciding the open card: sent to the server, and shown as decided only when the server has recorded it.
-import { type Decision, outcomeOf, titleOf, type UseInterrupts } from '@countersign/react';
+import { type Decision, outcomeOf, titleOf, type UseRequests } from '@countersign/react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { interruptQuery } from '../api/queries.ts';
+import { requestQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
-import type { Card, Decided, DecideResult, Interrupt, Waiting } from '../api/wire.ts';
+import type { ApiRequest, Card, Decided, DecideResult, Waiting } from '../api/wire.ts';
 import type { GrantRequest } from '../grants/wire.ts';
 import { exactly } from '../live/time.tsx';
 import { drillWords, OUTCOME_WORDS } from '../look/words.ts';
@@ -15,7 +15,7 @@ import { useSeenFor } from './use-seen-for.ts';
 
 export type UseDecisions = {
   /** For the card component. */
-  readonly actions: UseInterrupts<any>;
+  readonly actions: UseRequests<any>;
   /** Approves the card, and allows the next calls. */
   readonly allow: (card: Card, grant: GrantRequest, note: string) => void;
   /** Someone else decided first, or the card has changed. */
@@ -58,9 +58,9 @@ type Signature = Awaited<ReturnType<typeof signDecision>>;
  * request.
  */
 export function useDecisions(
-  interrupt: Interrupt,
+  interrupt: ApiRequest,
   onDecided: () => void,
-  onAskedAgain: (interruptId: string) => void,
+  onAskedAgain: (requestId: string) => void,
 ): UseDecisions {
   const client = useQueryClient();
   const seenFor = useSeenFor(interrupt.id);
@@ -91,7 +91,7 @@ export function useDecisions(
     onSettled: async () => {
       void client.invalidateQueries({ queryKey: ['interrupts'] });
       void client.invalidateQueries({ queryKey: ['grants'] });
-      await client.invalidateQueries({ queryKey: interruptQuery(interrupt.id).queryKey });
+      await client.invalidateQueries({ queryKey: requestQuery(interrupt.id).queryKey });
     },
   });
   const { error, isPending } = decide;
@@ -100,9 +100,9 @@ export function useDecisions(
     isSent.current = false;
     showToast('done', `Your vote is recorded. ${missingText(waiting.missing)}`);
     // An edit that others must agree to is a new request.
-    if (waiting.interruptId === interrupt.id) return;
+    if (waiting.requestId === interrupt.id) return;
     removeRow(client, interrupt.id);
-    onAskedAgain(waiting.interruptId);
+    onAskedAgain(waiting.requestId);
   }
 
   // A second click may come before the page has shown what the first one did.
@@ -116,7 +116,7 @@ export function useDecisions(
   const problems = error instanceof Refusal ? error.problems : [];
   const failure = error && !isConflict(error) && problems.length === 0 ? error : undefined;
 
-  const actions: UseInterrupts<any> = {
+  const actions: UseRequests<any> = {
     approve: (card, options = {}) =>
       send(card, { type: 'approve', ...('edit' in options && { edit: options.edit }) }, options),
     edit: (card, input, options) => send(card, { type: 'approve', edit: input }, options),

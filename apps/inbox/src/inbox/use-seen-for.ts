@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'react';
 
 /** Returns a function that says for how many milliseconds the card was open on a visible page. */
-export function useSeenFor(interruptId: string): () => number {
+export function useSeenFor(requestId: string): () => number {
   const seen = useRef({ before: 0, since: 0 });
   // biome-ignore lint/correctness/useExhaustiveDependencies: another card begins again.
   useEffect(() => {
@@ -15,7 +15,7 @@ export function useSeenFor(interruptId: string): () => number {
     };
     document.addEventListener('visibilitychange', change);
     return () => document.removeEventListener('visibilitychange', change);
-  }, [interruptId]);
+  }, [requestId]);
   return () => Math.round(total(seen.current));
 }
 

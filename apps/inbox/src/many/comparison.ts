@@ -1,6 +1,6 @@
 // Selected requests side by side: by tool, with what all have in common, and what differs.
 import { compareInputs, type InputComparison } from 'countersign/request';
-import type { Interrupt } from '../api/wire.ts';
+import type { ApiRequest } from '../api/wire.ts';
 
 type Json = Parameters<typeof compareInputs>[0][number];
 
@@ -8,12 +8,12 @@ export type ToolSection = {
   readonly key: string;
   readonly tool: string;
   readonly agent: string;
-  readonly items: readonly Interrupt[];
+  readonly items: readonly ApiRequest[];
   readonly comparison: InputComparison;
 };
 
 /** One section for each tool of each agent: the fields of different tools mean different things. */
-export function sectionsOf(items: readonly Interrupt[]): readonly ToolSection[] {
+export function sectionsOf(items: readonly ApiRequest[]): readonly ToolSection[] {
   const tools = Map.groupBy(items, ({ agent, tool }) => JSON.stringify([agent, tool]));
   return [...tools].flatMap(([key, alike]) => {
     const [first] = alike;
@@ -23,7 +23,7 @@ export function sectionsOf(items: readonly Interrupt[]): readonly ToolSection[] 
 }
 
 /** The inputs, and what else the cards show: a decision is bound to all of it. */
-function compared(items: readonly Interrupt[]): InputComparison {
+function compared(items: readonly ApiRequest[]): InputComparison {
   const inputs = compareInputs(items.map(({ input }) => input as Json));
   const facts = compareInputs(items.map(factsOf));
   return {
@@ -33,7 +33,7 @@ function compared(items: readonly Interrupt[]): InputComparison {
   };
 }
 
-function factsOf({ payload, preview, risk, startedBy, policies, progress }: Interrupt): Json {
+function factsOf({ payload, preview, risk, startedBy, policies, progress }: ApiRequest): Json {
   return {
     ...(preview && ('value' in preview ? { preview: preview.value as Json } : { 'failed preview': preview.failed })),
     // `true`: the asker gave nothing to show.

@@ -1,10 +1,10 @@
 // The headline of similar requests in the list: how many there are, and a way to decide them together.
 import { inWords, VisibleText } from '@countersign/react';
 import { ChevronRight, Layers } from 'lucide-react';
-import type { Interrupt } from '../api/wire.ts';
+import type { ApiRequest } from '../api/wire.ts';
 
 type GroupHeaderProps = {
-  readonly items: readonly Interrupt[];
+  readonly items: readonly ApiRequest[];
   /** The list has more, and some of it may belong here. */
   readonly hasMore: boolean;
   readonly isClosed: boolean;

@@ -2,16 +2,16 @@
 import { titleOf, ValueView, VisibleText } from '@countersign/react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { Interrupt } from '../api/wire.ts';
+import type { ApiRequest } from '../api/wire.ts';
 import type { ToolSection } from './comparison.ts';
 
 type RowsProps = {
   readonly section: ToolSection;
   readonly hrefOf: (id: string) => string;
   /** What became of it. */
-  readonly noteOf: (interrupt: Interrupt) => ReactNode;
+  readonly noteOf: (interrupt: ApiRequest) => ReactNode;
   /** Takes it out of the selection; undefined for one that is decided. */
-  readonly onRemove: (interrupt: Interrupt) => (() => void) | undefined;
+  readonly onRemove: (interrupt: ApiRequest) => (() => void) | undefined;
   readonly hasNotes: boolean;
   readonly isLocked: boolean;
 };
@@ -98,7 +98,7 @@ function Value({ value }: { readonly value: unknown }) {
   return value === undefined ? <span className="text-muted">–</span> : <ValueView value={value} />;
 }
 
-type TitleProps = { readonly interrupt: Interrupt; readonly href: string; readonly isShort?: boolean };
+type TitleProps = { readonly interrupt: ApiRequest; readonly href: string; readonly isShort?: boolean };
 
 /** Short where all have the same title: it leads to the card. */
 function Title({ interrupt, href, isShort = false }: TitleProps) {
@@ -109,7 +109,7 @@ function Title({ interrupt, href, isShort = false }: TitleProps) {
   );
 }
 
-type BoxProps = Pick<RowsProps, 'onRemove' | 'isLocked'> & { readonly interrupt: Interrupt };
+type BoxProps = Pick<RowsProps, 'onRemove' | 'isLocked'> & { readonly interrupt: ApiRequest };
 
 function Box({ interrupt, onRemove, isLocked }: BoxProps) {
   const remove = onRemove(interrupt);

@@ -3,7 +3,7 @@ import { inWords, ValueView, VisibleText } from '@countersign/react';
 import { ArrowLeft, X } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { request } from '../api/request.ts';
-import type { DecisionOutcome, Interrupt } from '../api/wire.ts';
+import type { ApiRequest, DecisionOutcome } from '../api/wire.ts';
 import { sectionsOf, type ToolSection } from './comparison.ts';
 import { OutcomeNote } from './outcome-note.tsx';
 import { RowList, RowTable } from './rows.tsx';
@@ -14,7 +14,7 @@ import { MOST_SELECTED, type Selection } from './use-selection.ts';
 type TogetherProps = {
   readonly selection: Selection;
   /** The current list. If it has another version of a selected request, that request has changed. */
-  readonly listed: readonly Interrupt[];
+  readonly listed: readonly ApiRequest[];
   readonly hrefOf: (id: string) => string;
   /** Goes back to the list and keeps the selection. */
   readonly onBack: () => void;
@@ -32,7 +32,7 @@ export function Together({ selection, listed, hrefOf, onBack }: TogetherProps) {
   /** Loads the cards again. */
   async function lookAgain(ids: readonly string[]) {
     const fresh = await Promise.all(
-      ids.map((id) => request<Interrupt>(`interrupts/${encodeURIComponent(id)}`).catch(() => undefined)),
+      ids.map((id) => request<ApiRequest>(`interrupts/${encodeURIComponent(id)}`).catch(() => undefined)),
     );
     selection.add(fresh.filter((card) => card !== undefined));
     deciding.forget(ids);
@@ -89,7 +89,7 @@ export function Together({ selection, listed, hrefOf, onBack }: TogetherProps) {
 }
 
 /** Requests that have another card now than the one that was selected. */
-function changedSince(items: readonly Interrupt[], listed: readonly Interrupt[]): ReadonlySet<string> {
+function changedSince(items: readonly ApiRequest[], listed: readonly ApiRequest[]): ReadonlySet<string> {
   const now = new Map(listed.map(({ id, digest }) => [id, digest]));
   return new Set(items.filter(({ id, digest }) => (now.get(id) ?? digest) !== digest).map(({ id }) => id));
 }
@@ -102,7 +102,7 @@ type SectionProps = {
   readonly deciding: DecideTogether;
   readonly changed: ReadonlySet<string>;
   readonly hrefOf: (id: string) => string;
-  readonly onRemove: (interrupt: Interrupt) => void;
+  readonly onRemove: (interrupt: ApiRequest) => void;
   readonly onLookAgain: (id: string) => void;
 };
 
@@ -110,7 +110,7 @@ function Section({ section, deciding, changed, hrefOf, onRemove, onLookAgain }: 
   const { tool, agent, items, comparison } = section;
   const { common, columns } = comparison;
   const Rows = useIsWide() ? RowTable : RowList;
-  const noteOf = (interrupt: Interrupt) => (
+  const noteOf = (interrupt: ApiRequest) => (
     <OutcomeNote
       outcome={deciding.outcomes.get(interrupt.id)}
       hasChanged={changed.has(interrupt.id)}
@@ -161,7 +161,7 @@ function Section({ section, deciding, changed, hrefOf, onRemove, onLookAgain }: 
 }
 
 type DecideProps = {
-  readonly open: readonly Interrupt[];
+  readonly open: readonly ApiRequest[];
   /** How many of the selected are not part of it: changed, or decided. */
   readonly left: number;
   readonly deciding: DecideTogether;
@@ -230,7 +230,7 @@ function Decide({ open, left, deciding }: DecideProps) {
 
 type DoneProps = {
   readonly outcomes: readonly DecisionOutcome[];
-  readonly stillOpen: readonly Interrupt[];
+  readonly stillOpen: readonly ApiRequest[];
   readonly onLookAgain: (ids: readonly string[]) => void;
   readonly onDone: () => void;
 };

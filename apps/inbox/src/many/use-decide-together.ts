@@ -2,7 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { request } from '../api/request.ts';
-import type { DecisionOutcome, Interrupt } from '../api/wire.ts';
+import type { ApiRequest, DecisionOutcome } from '../api/wire.ts';
 import { removeRow } from '../inbox/use-decided-row.ts';
 
 export type Verb = 'approve' | 'reject';
@@ -13,7 +13,7 @@ export type DecideTogether = {
   readonly sending: { readonly verb: Verb; readonly done: number; readonly total: number } | undefined;
   /** Why the rest was not sent. */
   readonly failure: Error | undefined;
-  send(verb: Verb, items: readonly Interrupt[], reason: string): Promise<void>;
+  send(verb: Verb, items: readonly ApiRequest[], reason: string): Promise<void>;
   forget(ids: readonly string[]): void;
 };
 
@@ -26,16 +26,16 @@ export function useDecideTogether(): DecideTogether {
   const [sending, setSending] = useState<DecideTogether['sending']>();
   const [failure, setFailure] = useState<Error>();
 
-  async function sendSome(verb: Verb, items: readonly Interrupt[], reason: string): Promise<void> {
+  async function sendSome(verb: Verb, items: readonly ApiRequest[], reason: string): Promise<void> {
     const { items: found } = await request<{ readonly items: readonly DecisionOutcome[] }>('decisions', {
       method: 'POST',
       body: {
-        items: items.map(({ id, digest }) => ({ interruptId: id, digest, decision: { type: verb } })),
+        items: items.map(({ id, digest }) => ({ requestId: id, digest, decision: { type: verb } })),
         ...(reason !== '' && { [verb === 'reject' ? 'reason' : 'note']: reason }),
       },
     });
-    setOutcomes((known) => new Map([...known, ...found.map((outcome) => [outcome.interruptId, outcome] as const)]));
-    for (const { status, interruptId } of found) if (status === 'settled') removeRow(client, interruptId);
+    setOutcomes((known) => new Map([...known, ...found.map((outcome) => [outcome.requestId, outcome] as const)]));
+    for (const { status, requestId } of found) if (status === 'settled') removeRow(client, requestId);
   }
 
   return {

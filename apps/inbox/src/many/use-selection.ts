@@ -1,15 +1,15 @@
 // The requests that are selected to be decided together, each as the user saw it when they selected it.
 import { useRef, useState } from 'react';
-import type { Interrupt } from '../api/wire.ts';
+import type { ApiRequest } from '../api/wire.ts';
 
 export type Selection = {
   /** In the order of the list. */
-  readonly items: readonly Interrupt[];
+  readonly items: readonly ApiRequest[];
   has(id: string): boolean;
   /** With `isRange`, everything between the last one and this one becomes like this one. */
-  toggle(interrupt: Interrupt, isRange?: boolean): void;
+  toggle(interrupt: ApiRequest, isRange?: boolean): void;
   /** Adds these, or replaces the selected ones with them. */
-  add(interrupts: readonly Interrupt[]): void;
+  add(interrupts: readonly ApiRequest[]): void;
   keepOnly(ids: ReadonlySet<string>): void;
   clear(): void;
 };
@@ -18,13 +18,13 @@ export type Selection = {
 export const MOST_SELECTED = 500;
 
 /** `listed`: the visible list. */
-export function useSelection(listed: readonly Interrupt[]): Selection {
-  const [selected, setSelected] = useState<ReadonlyMap<string, Interrupt>>(new Map());
+export function useSelection(listed: readonly ApiRequest[]): Selection {
+  const [selected, setSelected] = useState<ReadonlyMap<string, ApiRequest>>(new Map());
   const last = useRef<string>(undefined);
-  const with_ = (known: ReadonlyMap<string, Interrupt>, more: readonly Interrupt[]) =>
+  const with_ = (known: ReadonlyMap<string, ApiRequest>, more: readonly ApiRequest[]) =>
     new Map([...known, ...more.map((interrupt) => [interrupt.id, interrupt] as const)].slice(0, MOST_SELECTED));
 
-  function between(id: string): readonly Interrupt[] {
+  function between(id: string): readonly ApiRequest[] {
     const places = [last.current, id].map((one) => listed.findIndex((item) => item.id === one));
     if (places.includes(-1)) return [];
     return listed.slice(Math.min(...places), Math.max(...places) + 1).filter(canSelect);
@@ -48,4 +48,4 @@ export function useSelection(listed: readonly Interrupt[]): Selection {
 }
 
 /** A question must be answered by itself, but it can be rejected with others. */
-export const canSelect = ({ status, mayDecide }: Interrupt): boolean => status === 'pending' && mayDecide;
+export const canSelect = ({ status, mayDecide }: ApiRequest): boolean => status === 'pending' && mayDecide;

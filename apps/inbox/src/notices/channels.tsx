@@ -98,10 +98,7 @@ function DeadLetters() {
             className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line py-2 last:border-b-0"
           >
             <span className="min-w-0 flex-1 basis-64 text-sm wrap-anywhere">
-              <Link
-                href={`/interrupts/${encodeURIComponent(letter.requestId)}`}
-                className="underline underline-offset-2"
-              >
+              <Link href={`/requests/${encodeURIComponent(letter.requestId)}`} className="underline underline-offset-2">
                 {letter.types.map((type) => TYPES[type] ?? type).join(', ')}
               </Link>{' '}
               by <VisibleText text={letter.channel} />

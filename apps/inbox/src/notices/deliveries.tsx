@@ -48,7 +48,7 @@ function DeliveryRow({
   return (
     <li className="flex flex-wrap items-baseline gap-x-4 gap-y-1 border-b border-line py-2 text-sm last:border-b-0">
       <span className="min-w-0 flex-1 basis-48 wrap-anywhere">
-        <Link href={`/interrupts/${encodeURIComponent(requestId)}`} className="underline underline-offset-2">
+        <Link href={`/requests/${encodeURIComponent(requestId)}`} className="underline underline-offset-2">
           {type === null ? 'Notice' : (TYPES[type] ?? type)}
         </Link>{' '}
         by <VisibleText text={channel} />

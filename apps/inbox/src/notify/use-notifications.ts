@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { mount } from '../api/mount.ts';
 import { queryOf, request } from '../api/request.ts';
-import type { Interrupt, Me, Page } from '../api/wire.ts';
+import type { ApiRequest, Me, Page } from '../api/wire.ts';
 import { useNotifiesHere } from './choice.ts';
 import { subscribe } from './push.ts';
 import { worker } from './worker.ts';
@@ -16,7 +16,7 @@ export function useNotifications(me: Me | undefined): void {
     // Fetched again after changes, like the other lists of requests.
     queryKey: ['interrupts', 'newest'],
     queryFn: ({ signal }) =>
-      request<Page<Interrupt>>(`interrupts${queryOf({ status: 'pending', order: 'newest', limit: NEWEST })}`, {
+      request<Page<ApiRequest>>(`interrupts${queryOf({ status: 'pending', order: 'newest', limit: NEWEST })}`, {
         signal,
       }),
     enabled: isOn,
@@ -44,18 +44,21 @@ const ignore = () => undefined;
 type Known = { readonly ids: ReadonlySet<string>; readonly since: number };
 
 /** A request that is pending when the page opens is not new; neither is an older request that moved up into the list. */
-function compared(known: Known | undefined, items: readonly Interrupt[]): { next: Known; fresh: readonly Interrupt[] } {
+function compared(
+  known: Known | undefined,
+  items: readonly ApiRequest[],
+): { next: Known; fresh: readonly ApiRequest[] } {
   const since = Math.max(known?.since ?? 0, ...items.map(({ createdAt }) => createdAt ?? 0));
   const next = { ids: new Set([...(known?.ids ?? []), ...items.map(({ id }) => id)]), since };
-  const isFresh = ({ id, createdAt }: Interrupt) => known && !known.ids.has(id) && (createdAt ?? 0) >= known.since;
+  const isFresh = ({ id, createdAt }: ApiRequest) => known && !known.ids.has(id) && (createdAt ?? 0) >= known.since;
   return { next, fresh: items.filter(isFresh) };
 }
 
-const isFor = ({ mayDecide, progress }: Interrupt, me: Me): boolean =>
+const isFor = ({ mayDecide, progress }: ApiRequest, me: Me): boolean =>
   mayDecide && (!progress?.assignedTo || progress.assignedTo === me.id);
 
 /** Says no more than the title: others may see the screen. */
-async function show({ id, title, tool, kind }: Interrupt): Promise<void> {
+async function show({ id, title, tool, kind }: ApiRequest): Promise<void> {
   const registration = await worker();
   await registration.showNotification(title ?? tool, {
     body: kind === 'question' ? 'Waits for your answer.' : 'Waits for your decision.',
@@ -66,7 +69,7 @@ async function show({ id, title, tool, kind }: Interrupt): Promise<void> {
 }
 
 /** Closes the notifications of requests that no longer wait, if the list shows all that do. */
-async function closeOthers({ items, cursor }: Page<Interrupt>): Promise<void> {
+async function closeOthers({ items, cursor }: Page<ApiRequest>): Promise<void> {
   if (cursor !== null) return;
   const waiting = new Set(items.map(({ id }) => id));
   const shown = await (await worker()).getNotifications();

@@ -10,7 +10,7 @@ import type { Run, RunEvent } from '../api/wire.ts';
 import { Conversation } from '../conversation/conversation.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { Loading, Trouble } from '../frame/placeholders.tsx';
-import { InterruptRow } from '../inbox/interrupt-row.tsx';
+import { RequestRow } from '../inbox/request-row.tsx';
 import { Ago, duration } from '../live/time.tsx';
 import { showToast } from '../primitives/toasts.tsx';
 import { EventList } from './event-list.tsx';
@@ -175,10 +175,10 @@ function Body({ run, events, eventsError, onRetry }: BodyProps) {
           </h2>
           <ul className="panel overflow-hidden [&>li:last-child]:border-b-0">
             {waiting.map((interrupt) => (
-              <InterruptRow
+              <RequestRow
                 key={interrupt.id}
                 interrupt={interrupt}
-                href={`/interrupts/${encodeURIComponent(interrupt.id)}`}
+                href={`/requests/${encodeURIComponent(interrupt.id)}`}
                 isOpen={false}
               />
             ))}

@@ -3,7 +3,7 @@ import { inWords, titleOf, ValueView, VisibleText } from '@countersign/react';
 import { Bot, ChevronRight, Flag, type LucideIcon, ShieldCheck, UserRound, Wrench } from 'lucide-react';
 import { useId, useMemo, useState } from 'react';
 import { Link } from 'wouter';
-import type { Interrupt } from '../api/wire.ts';
+import type { ApiRequest } from '../api/wire.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { useNow } from '../live/now.ts';
 import { duration, Moment } from '../live/time.tsx';
@@ -41,7 +41,7 @@ type TimelineViewProps = {
   readonly timeline: Timeline;
   readonly isOver: boolean;
   /** The requests of the run, whose sentences name their steps. */
-  readonly interrupts: readonly Interrupt[];
+  readonly interrupts: readonly ApiRequest[];
 };
 
 export function TimelineView({ timeline, isOver, interrupts }: TimelineViewProps) {
@@ -102,7 +102,7 @@ type StepProps = {
   readonly step: Step;
   readonly scale: (at: number) => number;
   readonly end: number;
-  readonly asked: ReadonlyMap<string, Interrupt>;
+  readonly asked: ReadonlyMap<string, ApiRequest>;
 };
 
 const ICONS: Readonly<Record<Step['is'], LucideIcon>> = { message: UserRound, turn: Bot, call: Wrench, end: Flag };
@@ -237,7 +237,7 @@ function Said({ name, text }: { readonly name: string; readonly text: string | u
   );
 }
 
-type DetailsProps = { readonly id: string; readonly step: Step; readonly question: Interrupt | undefined };
+type DetailsProps = { readonly id: string; readonly step: Step; readonly question: ApiRequest | undefined };
 
 function Details({ id, step, question }: DetailsProps) {
   return (

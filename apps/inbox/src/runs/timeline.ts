@@ -126,7 +126,7 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
       begin(row, { is: 'work', title: 'Runs', from: at, to: null });
       break;
     case 'wait-started':
-      row.interrupts.push(entry.interrupt.id);
+      row.interrupts.push(entry.request.id);
       begin(row, { is: 'wait', title: 'Waiting for approval', from: at, to: null });
       break;
     case 'wait-ended':
@@ -162,10 +162,10 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
       if (entry.edit !== undefined) row.facts.push({ name: `Edit by ${name}`, value: entry.edit });
       break;
     }
-    case 'question-escalated':
+    case 'request-escalated':
       mark('said', `Escalated to ${[...(entry.to.people ?? []), ...(entry.to.roles ?? [])].join(', ')}`);
       break;
-    case 'question-assigned':
+    case 'request-assigned':
       mark('said', entry.to === null ? 'Assigned to nobody' : `Assigned to ${entry.to}`);
       break;
     case 'policy-applied':

@@ -31,7 +31,7 @@ export const ERROR_CODES = {
   'stream-cut-off':
     "The model's stream ended in the middle. `details.partial` holds the part that arrived; continue from `messages`.",
   'unknown-run': 'The store has no run with this id. Correct the id, or look in the store that the run was started in.',
-  'unknown-interrupt': 'The store has no interrupt with this id. Correct the id.',
+  'unknown-request': 'The store has no interrupt with this id. Correct the id.',
   'no-store': 'The call needs a store. Pass `store` to `countersign()`.',
   'run-exists': 'A run with this id exists. Get it by its id, or start another with a new id.',
   'run-deleted': 'The run with this id was deleted, and ids are not reused. Start another run with a new id.',

@@ -97,7 +97,7 @@ export class GatedCalls {
     });
   }
 
-  /** Withdraws the question about a call, because the conversation went on without it. */
+  /** Withdraws the request about a call, because the conversation went on without it. */
   async withdraw(tool: string, callId: string, reason: string, conversation?: string): Promise<GateResult> {
     return this.#gate(tool).withdraw({ key: this.key(callId, conversation) }, { reason });
   }

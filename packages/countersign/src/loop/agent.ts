@@ -234,7 +234,7 @@ function isOwn(error: unknown): boolean {
   return error instanceof CountersignError && (error.code === 'invalid-resume' || error.code === 'already-decided');
 }
 
-/** Adds the path to a chunk, so that its question can be decided at the root. */
+/** Adds the path to a chunk, so that its request can be decided at the root. */
 function fromSubAgent(chunk: Chunk, ref: string): Chunk {
   const path = [ref, ...(chunk.path ?? [])];
   if (chunk.type !== 'interrupt') return { ...chunk, path };

@@ -50,7 +50,7 @@ export class Chat<C extends Context = Context, Interrupt extends ToolRequestPart
     return this.#messages;
   }
 
-  /** The pending questions in these messages. */
+  /** The pending requests in these messages. */
   get interrupts(): readonly Interrupt[] {
     return pendingParts(this.#messages) as readonly Interrupt[];
   }

@@ -1,4 +1,4 @@
-// The response of `generate`: the reply, the pending questions, and the messages to continue from.
+// The response of `generate`: the reply, the pending requests, and the messages to continue from.
 
 import { messagesOf } from '../core/messages/load-messages.ts';
 import { isToolRequest, type Message, reasoningOf, type ToolRequestPart, textOf } from '../core/messages/message.ts';
@@ -46,7 +46,7 @@ export class GenerateResponse<Output = any, Interrupt extends ToolRequestPart = 
     return reasoningOf(this.message?.content ?? []);
   }
 
-  /** The pending questions, including those of sub-agents. Typed by the tools of the call. */
+  /** The pending requests, including those of sub-agents. Typed by the tools of the call. */
   get interrupts(): readonly Interrupt[] {
     return this.finishReason === 'interrupted' ? (pendingParts(this.messages) as readonly Interrupt[]) : [];
   }

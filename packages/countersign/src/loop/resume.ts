@@ -5,8 +5,8 @@ import { ANYONE, isPlain, type Policies } from '../core/authority/policy.ts';
 import { tally } from '../core/authority/tally.ts';
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
-import { askedAnswer, type EditBound, type Interrupt, type InterruptKind } from '../core/request/interrupt.ts';
-import { type Call, isInDoubt, pendingInterruptId } from '../core/run/call.ts';
+import { askedAnswer, type Request, type RequestKind } from '../core/request/request.ts';
+import { type Call, isInDoubt, pendingRequestId } from '../core/run/call.ts';
 import { type Found, type Leaf, type Matched, mayRun } from '../core/run/decide.ts';
 import { answerFor, type Decision, event, isByDeadline, type Result } from '../core/run/event.ts';
 import type { DecisionFault } from '../core/run/made.ts';
@@ -57,7 +57,7 @@ async function uncountedVotes(
   for (const leaf of leaves) {
     const { call, where } = leaf;
     if (call.phase.at !== 'waiting') continue;
-    const problem = await whyUncounted(leaf, call.phase.interrupt, known, driver);
+    const problem = await whyUncounted(leaf, call.phase.request, known, driver);
     if (problem !== undefined) faults.push({ where, problem: `${call.name} (${call.ref}): ${problem}` });
   }
   return faults;
@@ -65,7 +65,7 @@ async function uncountedVotes(
 
 async function whyUncounted(
   { call, path, decision }: Leaf,
-  { authority: { policies, requesters } }: Interrupt,
+  { authority: { policies, requesters } }: Request,
   { tools, defined }: KnownTools,
   driver: Driver,
 ): Promise<string | undefined> {
@@ -110,14 +110,14 @@ export function applyDecisions(run: Run, decisions: readonly Matched[], metadata
   // Without metadata, that of an earlier resumption of this turn stays.
   const note = toJson(metadata ?? run.state.turn?.resumed ?? true);
   if (!note.ok) throw new UsageError('not-json', {}, `resume.metadata is not JSON: ${note.problem}.`);
-  for (const { call, interruptId: id, decision } of decisions) {
+  for (const { call, requestId: id, decision } of decisions) {
     // A call that `returnToolRequests` handed out has not asked anything yet.
     if (call.phase.at === 'open' && decision.type !== 'inside')
       run.record(
         event({
           type: 'call-interrupted',
           callId: call.id,
-          interrupt: {
+          request: {
             id,
             kind: 'question',
             shown: { payload: true },
@@ -125,7 +125,7 @@ export function applyDecisions(run: Run, decisions: readonly Matched[], metadata
           },
         }),
       );
-    run.record(event({ type: 'decision-made', callId: call.id, interruptId: id, decision, resumed: note.value }));
+    run.record(event({ type: 'decision-made', callId: call.id, requestId: id, decision, resumed: note.value }));
     const result = resultOf(call, decision);
     if (result) run.record(event({ type: 'call-settled', callId: call.id, result }));
   }
@@ -139,9 +139,9 @@ export function cancelOpenCalls(run: Run, kept: ReadonlySet<string>, by: string 
     if (run.keepsDecision(call)) continue;
     const reason = 'The user sent a message instead.';
     const decision: Decision = { type: 'cancel', reason, ...(by !== undefined && { by }) };
-    const interruptId = pendingInterruptId(call);
-    if (interruptId !== undefined)
-      run.record(event({ type: 'decision-made', callId: call.id, interruptId, decision, resumed: true }));
+    const requestId = pendingRequestId(call);
+    if (requestId !== undefined)
+      run.record(event({ type: 'decision-made', callId: call.id, requestId, decision, resumed: true }));
     run.record(event({ type: 'call-settled', callId: call.id, result: resultOf(call, decision) as Result }));
   }
 }
@@ -162,49 +162,49 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
   }
 }
 
-const askedBy = ({ phase }: Call): Interrupt | undefined => (phase.at === 'waiting' ? phase.interrupt : undefined);
+const askedBy = ({ phase }: Call): Request | undefined => (phase.at === 'waiting' ? phase.request : undefined);
 
 const rejectedBy = (decision: Decision): string =>
   isByDeadline(decision) ? 'was rejected, because its deadline passed' : 'was rejected by a person';
 
 /** Says explicitly that nothing ran: a model mistakes a vague refusal for success. */
 function refusal(call: Call, verb: string, reason: string | undefined): { text: string; mayHaveActed?: true } {
-  const kind = isSubAgentInDoubt(call) ? 'unknown-outcome' : kindOf(call);
+  const kind = isSubAgentInDoubt(call) ? 'doubt' : kindOf(call);
   const because = reason ? ` Reason: ${reason}` : '';
   const text = `${call.name} ${verb}. ${CONSEQUENCE[kind]}${because}`;
-  return kind === 'unknown-outcome' ? { text, mayHaveActed: true } : { text };
+  return kind === 'doubt' ? { text, mayHaveActed: true } : { text };
 }
 
 function kindOf(call: Call): keyof typeof CONSEQUENCE {
   const { phase } = call;
-  if (isInDoubt(call)) return 'unknown-outcome';
+  if (isInDoubt(call)) return 'doubt';
   if (hasSubAgent(call)) return 'sub-agent';
-  if (phase.at === 'started') return 'unknown-outcome';
-  if (phase.at === 'waiting' && !MAY_COME_LATE.has(phase.interrupt.kind)) return phase.interrupt.kind;
+  if (phase.at === 'started') return 'doubt';
+  if (phase.at === 'waiting' && !MAY_COME_LATE.has(phase.request.kind)) return phase.request.kind;
   // A person let it run again, but the process that had started it may only have been asleep.
-  if (call.approvals.includes('unknown-outcome')) return 'unknown-outcome';
+  if (call.approvals.includes('doubt')) return 'doubt';
   return hadBegun(call) ? 'interrupt' : 'approval';
 }
 
-/** Questions that may come before the body, or, after a deploy, before it continues. */
-const MAY_COME_LATE: ReadonlySet<InterruptKind> = new Set(['approval', 'unavailable']);
+/** Requests that may come before the body, or, after a deploy, before it continues. */
+const MAY_COME_LATE: ReadonlySet<RequestKind> = new Set(['approval', 'unavailable']);
 
 /** The body has done some of its steps, or was given an answer to continue with. */
 function hadBegun({ steps, resumed, decided, approvals }: Call): boolean {
   if (steps.size > 0 || approvals.includes('interrupt')) return true;
   if (resumed === undefined || decided === undefined) return false;
-  return decided.interrupt === undefined || !ASKED_BEFORE.has(decided.interrupt.kind);
+  return decided.request === undefined || !ASKED_BEFORE.has(decided.request.kind);
 }
 
-const ASKED_BEFORE: ReadonlySet<InterruptKind> = new Set(['approval', 'question']);
+const ASKED_BEFORE: ReadonlySet<RequestKind> = new Set(['approval', 'question']);
 
-const CONSEQUENCE: Readonly<Record<InterruptKind | 'sub-agent', string>> = {
+const CONSEQUENCE: Readonly<Record<RequestKind | 'sub-agent', string>> = {
   approval: 'It did not run.',
   question: 'It was not answered.',
   interrupt: 'It stopped before it was done.',
   'sub-agent': 'It stopped before it was done.',
   unavailable: 'It did not run.',
-  'unknown-outcome': 'It had started, and it is unknown whether it took effect.',
+  doubt: 'It had started, and it is unknown whether it took effect.',
 };
 
 /** For callers that pass the tools, and for people who decide in a stored run. */
@@ -235,8 +235,8 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
     );
   }
   if (answerSchema) return [{ where, problem: `${call.name} (${call.ref}) asks for an answer; use respond` }];
-  // Also if a tool has since replaced the question.
-  if (!tool.body || (call.phase.at === 'waiting' && call.phase.interrupt.kind === 'question'))
+  // Also if a tool has since replaced the request.
+  if (!tool.body || (call.phase.at === 'waiting' && call.phase.request.kind === 'question'))
     return [{ where, problem: `${call.name} (${call.ref}) is a question and has nothing to run; use respond` }];
   if (decision.input === undefined) return [];
   return misfits(tool.input, decision.input, where, `the edited input of ${call.name} (${call.ref})`);

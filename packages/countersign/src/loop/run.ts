@@ -112,7 +112,7 @@ export class Run {
     return undefined;
   }
 
-  /** The messages of a sub-agent whose questions are asked again, because it refused the decisions on them. */
+  /** The messages of a sub-agent whose requests are asked again, because it refused the decisions on them. */
   askAgain(messages: readonly Message[], _call: Call): readonly Message[] {
     return messages;
   }

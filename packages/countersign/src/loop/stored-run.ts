@@ -2,7 +2,7 @@
 
 import { defined } from '../core/json.ts';
 import type { Message } from '../core/messages/message.ts';
-import { type Call, callOf, isOver, pendingInterruptId, type State } from '../core/run/call.ts';
+import { type Call, callOf, isOver, pendingRequestId, type State } from '../core/run/call.ts';
 import { event, type RunEvent } from '../core/run/event.ts';
 import { askedAgain, decidedRefs, waitingInSubAgent } from '../core/run/sub-agents.ts';
 import { type Driver, Run } from './run.ts';
@@ -80,7 +80,7 @@ export class StoredRun extends Run {
 
   /** A call that needs no decision continues by itself. */
   override isUndecided(call: Call): boolean {
-    return pendingInterruptId(call) !== undefined || waitingInSubAgent(call, []).length > 0;
+    return pendingRequestId(call) !== undefined || waitingInSubAgent(call, []).length > 0;
   }
 
   /** Nothing is recorded, and so nothing happens, in a sub-agent whose run has ended or was taken over. */
@@ -112,7 +112,7 @@ export class StoredRun extends Run {
     };
   }
 
-  /** A store keeps each question once: asked again, it gets a new id. */
+  /** A store keeps each request once: asked again, it gets a new id. */
   override askAgain(messages: readonly Message[], call: Call): readonly Message[] {
     return askedAgain(messages, call);
   }

@@ -1,4 +1,4 @@
-// One call of a server's tool. If the server asks, the question is recorded, a person answers, and the call continues.
+// One call of a server's tool. If the server asks, the request is recorded, a person answers, and the call continues.
 import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client';
 import { OutcomeUnknown } from '../core/errors.ts';
 import { isObject, type Json, sameJson } from '../core/json.ts';
@@ -10,7 +10,7 @@ import { LostRequest } from './failure.ts';
 import { outputOf } from './output.ts';
 
 /**
- * Starts the call once. Each question of the server and each answer is a step, so that the body, which runs again after an
+ * Starts the call once. Each request of the server and each answer is a step, so that the body, which runs again after an
  * answer, continues where it was: with the state that a server of 2026-07-28 gave, or with the open request of an older one.
  */
 export async function callServer(
@@ -34,7 +34,7 @@ export async function callServer(
   }
 }
 
-/** Records a question as a step. A result is not recorded here: the engine records it as the result of the call. */
+/** Records a request as a step. A result is not recorded here: the engine records it as the result of the call. */
 async function questionIn(ctx: ToolContext, name: string, send: () => Promise<Reply>): Promise<Reply> {
   let done: Reply | undefined;
   try {
@@ -68,7 +68,7 @@ class Answers {
     this.#ctx = ctx;
   }
 
-  /** The person's answer, if it is to this question; otherwise the call pauses and asks. */
+  /** The person's answer, if it is to this request; otherwise the call pauses and asks. */
   to(asked: ElicitRequestParams): ElicitResult {
     const { resumed, metadata, interrupt } = this.#ctx;
     const isUrl = asked.mode === 'url';

@@ -18,7 +18,7 @@ export type McpClient = Pick<
   'callTool' | 'getProtocolEra' | 'listTools' | 'listen' | 'setNotificationHandler' | 'setRequestHandler' | 'transport'
 >;
 
-/** What the server answered: its result, or questions by their keys. */
+/** What the server answered: its result, or requests by their keys. */
 export type Reply = { readonly result: CallToolResult } | Questions;
 
 export type Questions = {
@@ -30,7 +30,7 @@ export type Questions = {
   readonly parked?: string;
 };
 
-/** Questions of the server, with the answers of people. */
+/** Requests of the server, with the answers of people. */
 export type Answered = Questions & { readonly answers: { readonly [key: string]: ElicitResult } };
 
 export type Sending = {
@@ -47,10 +47,10 @@ const PARKED_MS = 24 * 3_600_000;
 const POLL_MS = 1_000;
 /** Our own timer ends requests. */
 const NEVER_MS = 2_147_483_647;
-/** The key of the only question of an older server. */
+/** The key of the only request of an older server. */
 const KEY = 'question';
 
-/** One per client: an older server does not say which call its question is about. */
+/** One per client: an older server does not say which call its request is about. */
 const connections = new WeakMap<McpClient, Connection>();
 
 export function connectionOf(client: McpClient): Connection {
@@ -96,7 +96,7 @@ export class Connection {
     }
   }
 
-  /** One at a time, so that a question belongs to the call that is under way. A call that waits for a person lets others go. */
+  /** One at a time, so that a request belongs to the call that is under way. A call that waits for a person lets others go. */
   async #inTurn(sending: Sending): Promise<Reply> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = this.#last;
@@ -188,7 +188,7 @@ class OpenCall {
     this.#answer?.(answer);
   }
 
-  /** The result, or the next question. */
+  /** The result, or the next request. */
   async next(): Promise<Reply> {
     try {
       const asked = new Promise<Reply>((resolve) => {

@@ -62,7 +62,7 @@ const TIMEOUT_MS = 60_000;
 
 /**
  * Makes tools of those that the server behind a connected client offers. Each asks for an approval unless the options say
- * otherwise. A question that the server asks during a call becomes a request to a person.
+ * otherwise. A request that the server asks during a call becomes a request to a person.
  * @example
  * const client = new Client({ name: 'my-app', version: '1.0.0' }, { capabilities: { elicitation: {} } });
  * await client.connect(new StdioClientTransport({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/data'] }));

@@ -29,7 +29,7 @@ import { runIdOf } from './requests/card.ts';
 import { type DecideResult, decideOne, decideSeveral, type Say } from './requests/deciding.ts';
 import { type DecisionInput, decisionFrom } from './requests/decision.ts';
 import { RunQueue } from './requests/serialize-decisions.ts';
-import { type RunInterrupt, viewOf } from './requests/view.ts';
+import { type RunRequest, viewOf } from './requests/view.ts';
 import {
   checkAfter,
   checkId,
@@ -83,19 +83,19 @@ export class LiveRuns {
 
   /** As `decide` of the runs. `read` is the run as the caller has just read it. */
   async decide(
-    question: string | Pick<RunInterrupt, 'id' | 'digest'>,
+    question: string | Pick<RunRequest, 'id' | 'digest'>,
     decision: DecisionInput,
     options: DecideOptions = {},
     read?: LoadedRun,
   ): Promise<DecideResult> {
     checkOptions('`decide`', options, DECIDE_OPTIONS);
     const { id, digest } = isObject(question) ? question : { id: question, digest: undefined };
-    const interruptId = checkId('interruptId', id);
+    const requestId = checkId('requestId', id);
     const said = decisionFrom(decision, options);
     const { grant, ...rest } = { ...(digest !== undefined && { digest }), ...options };
-    const giving = grant && (await prepareGrant(this.store, interruptId, said, grant, rest));
-    const decided = await this.decisions.run(runIdOf(interruptId), () =>
-      decideOne(this.#drives, interruptId, said, { ...rest, ...(giving && { onRecorded: giving.onRecorded }) }, read),
+    const giving = grant && (await prepareGrant(this.store, requestId, said, grant, rest));
+    const decided = await this.decisions.run(runIdOf(requestId), () =>
+      decideOne(this.#drives, requestId, said, { ...rest, ...(giving && { onRecorded: giving.onRecorded }) }, read),
     );
     // Neither a vote that settles nothing nor a drill, which has no effect, gives a grant.
     const gives = giving && decided.status === 'settled' && !decided.drill;
@@ -103,7 +103,7 @@ export class LiveRuns {
   }
 
   /**
-   * Decides several questions of one run, all or nothing, and drives it. For chats. `say` adds a message of the user in the
+   * Decides several requests of one run, all or nothing, and drives it. For chats. `say` adds a message of the user in the
    * same append, so that the model sees both at once. Returns false if the message could not be added, for example because
    * a worker drives the run: then the caller still has to send it.
    */

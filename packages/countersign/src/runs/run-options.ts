@@ -19,10 +19,10 @@ import {
   type OptionTable,
   oneOf,
 } from '../core/options.ts';
-import type { InterruptKind } from '../core/request/interrupt.ts';
+import type { RequestKind } from '../core/request/request.ts';
 import type { Chunk } from '../loop/stream/chunk.ts';
 import type { Context } from '../loop/tool/definition.ts';
-import type { InterruptQuery, RunQuery } from './port/store.ts';
+import type { RequestQuery, RunQuery } from './port/store.ts';
 
 /** Options of a decision. */
 export type DecideOptions<C extends Context = Context> = {
@@ -38,13 +38,13 @@ export type DecideOptions<C extends Context = Context> = {
   readonly roles?: readonly string[];
   /** The person whom the decider stands in for. */
   readonly onBehalfOf?: string;
-  /** The signature of the decision with a passkey, if the policy of the question asks for one. */
+  /** The signature of the decision with a passkey, if the policy of the request asks for one. */
   readonly signature?: Json;
   /** How long the card was in front of the person. It is recorded with the vote. */
   readonly seenForMs?: number;
   /**
-   * Gives a grant with an approval: the next calls within it run without a question. It is made once the approval has settled
-   * the question, and an invalid one refuses the decision. Needs `by`.
+   * Gives a grant with an approval: the next calls within it run without a request. It is made once the approval has settled
+   * the request, and an invalid one refuses the decision. Needs `by`.
    */
   readonly grant?: GrantRequest;
   /** The context of the tools while this process drives the run. It is not stored. */
@@ -82,9 +82,9 @@ export const CANCEL_OPTIONS: OptionTable<CancelOptions> = { by: aStringOrNull, r
 
 /** Selects runs. `cursor` comes from the page before; `limit` is 50 by default. */
 export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
-/** Selects questions. `cursor` comes from the page before; `limit` is 50 by default. */
-export type InterruptListOptions = Partial<Omit<InterruptQuery, 'after' | 'kind'>> & {
-  readonly kind?: InterruptKind;
+/** Selects requests. `cursor` comes from the page before; `limit` is 50 by default. */
+export type RequestListOptions = Partial<Omit<RequestQuery, 'after' | 'kind'>> & {
+  readonly kind?: RequestKind;
   readonly cursor?: string;
 };
 
@@ -106,18 +106,18 @@ const LIST_OPTIONS: OptionTable<RunListOptions> = {
   ...BOTH_LISTS,
 };
 
-export function interruptQuery(options: InterruptListOptions): InterruptQuery {
-  checkOptions('`interrupts`', options, INTERRUPT_LIST_OPTIONS);
+export function requestQuery(options: RequestListOptions): RequestQuery {
+  checkOptions('`requests`', options, INTERRUPT_LIST_OPTIONS);
   return paged(options);
 }
 
 /** A misspelt filter is refused: a caller that decides all matches would decide everything. */
-const INTERRUPT_LIST_OPTIONS: OptionTable<InterruptListOptions> = {
+const INTERRUPT_LIST_OPTIONS: OptionTable<RequestListOptions> = {
   settled: aBoolean,
   outcome: oneOf('approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'),
   runId: aString,
   tool: aString,
-  kind: oneOf('approval', 'question', 'interrupt', 'unknown-outcome', 'unavailable'),
+  kind: oneOf('approval', 'question', 'interrupt', 'doubt', 'unavailable'),
   risk: oneOf('low', 'medium', 'high'),
   label: aString,
   search: aString,
@@ -164,7 +164,7 @@ export function checkAfter(after: number): number {
 }
 
 /** Returns the id if it is a string; the store knows whether it exists. */
-export function checkId(field: 'runId' | 'interruptId', id: string): string {
+export function checkId(field: 'runId' | 'requestId', id: string): string {
   checkValue(field, id, aString);
   return id;
 }

@@ -17,7 +17,7 @@ import type { Notices } from './notices/notices.ts';
 import { Passkeys } from './passkeys/passkeys.ts';
 import { inspectChain } from './port/chain.ts';
 import type { Notes } from './port/notes.ts';
-import { checkRunId, runNotEnded, unknownInterrupt } from './port/run-id.ts';
+import { checkRunId, runNotEnded, unknownRequest } from './port/run-id.ts';
 import { mapValid } from './port/skip-invalid.ts';
 import { type Stats, type StatsOptions, statsQuery } from './port/stats.ts';
 import type { LoadedRun, Page, Store, StoredEvent } from './port/store.ts';
@@ -27,12 +27,12 @@ import type { DecideResult } from './requests/deciding.ts';
 import type { DecisionInput } from './requests/decision.ts';
 import { type ReapplyOptions, reapplyPolicy } from './requests/reapplying.ts';
 import {
-  interruptView,
   type ListedRun,
   listedRun,
-  type RunInterrupt,
-  type RunInterruptOf,
+  type RunRequest,
+  type RunRequestOf,
   type RunView,
+  requestView,
   viewOf,
 } from './requests/view.ts';
 import {
@@ -41,9 +41,9 @@ import {
   checkId,
   type DecideOptions,
   type FollowOptions,
-  type InterruptListOptions,
-  interruptQuery,
+  type RequestListOptions,
   type RunListOptions,
+  requestQuery,
   runQuery,
   type WaitOptions,
 } from './run-options.ts';
@@ -90,39 +90,39 @@ export class Runs<C extends Context = Context> {
   }
 
   /**
-   * Lists pending questions, oldest first by default. A question whose card was changed in the store is skipped with a
-   * process warning; `interrupt` gives the reason.
+   * Lists pending requests, oldest first by default. A request whose card was changed in the store is skipped with a
+   * process warning; `request` gives the reason.
    */
-  async interrupts(options: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
-    const page = await this.store.listInterrupts(interruptQuery(options));
-    return { ...page, items: mapValid(page.items, interruptView) };
+  async requests(options: RequestListOptions = {}): Promise<Page<RunRequest>> {
+    const page = await this.store.listRequests(requestQuery(options));
+    return { ...page, items: mapValid(page.items, requestView) };
   }
 
-  /** Lists the questions of one tool, which types their inputs, and the edits and answers that `decide` takes. */
-  async interruptsOf<Input, Output>(
+  /** Lists the requests of one tool, which types their inputs, and the edits and answers that `decide` takes. */
+  async requestsOf<Input, Output>(
     { definition: { name: tool } }: Tool<Input, Output>,
-    options: Omit<InterruptListOptions, 'tool'> = {},
-  ): Promise<Page<RunInterruptOf<Input, Output>>> {
-    return (await this.interrupts({ ...options, tool })) as Page<RunInterrupt & RunInterruptOf<Input, Output>>;
+    options: Omit<RequestListOptions, 'tool'> = {},
+  ): Promise<Page<RunRequestOf<Input, Output>>> {
+    return (await this.requests({ ...options, tool })) as Page<RunRequest & RunRequestOf<Input, Output>>;
   }
 
-  /** Reads one question, pending or settled. Throws `unknown-interrupt` if it does not exist. */
-  async interrupt(interruptId: string): Promise<RunInterrupt> {
-    const record = await this.store.interrupt(checkId('interruptId', interruptId));
-    if (!record) throw unknownInterrupt(interruptId);
-    return interruptView(record);
+  /** Reads one request, pending or settled. Throws `unknown-request` if it does not exist. */
+  async request(requestId: string): Promise<RunRequest> {
+    const record = await this.store.request(checkId('requestId', requestId));
+    if (!record) throw unknownRequest(requestId);
+    return requestView(record);
   }
 
   /**
-   * Records the decision on one question, once and for all, then drives the run. The same decision again returns the
-   * recorded one; a different one is a `ConflictError` that says who decided first. If the question has a policy that asks
+   * Records the decision on one request, once and for all, then drives the run. The same decision again returns the
+   * recorded one; a different one is a `ConflictError` that says who decided first. If the request has a policy that asks
    * for more votes, the decision is recorded as a vote, and the result is `waiting`. A person's later vote replaces their
    * earlier one, and an edit asks everyone again. After the deadline, the deadline's decision is recorded and counts. Pass
-   * the question itself instead of its id to decide on exactly its contents; if `tool.is(question)` holds, the edit or
+   * the request itself instead of its id to decide on exactly its contents; if `tool.is(request)` holds, the edit or
    * answer is typed.
    */
   decide<Input = unknown, Output = unknown>(
-    question: string | (Pick<RunInterrupt, 'id' | 'digest'> & AskedBy<Input, Output>),
+    question: string | (Pick<RunRequest, 'id' | 'digest'> & AskedBy<Input, Output>),
     decision: DecisionInput<NoInfer<Input>, NoInfer<Output>>,
     options: DecideOptions<C> = {},
   ): Promise<DecideResult> {
@@ -130,28 +130,28 @@ export class Runs<C extends Context = Context> {
   }
 
   /**
-   * Applies the policy that is defined now to a pending question, and records who did. Its votes stay unchanged and
+   * Applies the policy that is defined now to a pending request, and records who did. Its votes stay unchanged and
    * count by the new policy, which may settle it. Check first that the person may do this.
    */
-  async reapplyPolicy(interruptId: string, options: ReapplyOptions = {}): Promise<RunInterrupt> {
+  async reapplyPolicy(requestId: string, options: ReapplyOptions = {}): Promise<RunRequest> {
     checkOptions('`reapplyPolicy`', options, { by: aString });
-    const id = checkId('interruptId', interruptId);
+    const id = checkId('requestId', requestId);
     await this.#live.decisions.run(runIdOf(id), () => reapplyPolicy(this.#drives, id, options));
-    return this.interrupt(id);
+    return this.request(id);
   }
 
   /**
-   * Assigns a pending question to a person; null removes the assignment. Others may still decide it. Throws `not-allowed`
+   * Assigns a pending request to a person; null removes the assignment. Others may still decide it. Throws `not-allowed`
    * for a person whose decision would be refused.
    */
-  async assign(interruptId: string, options: AssignOptions): Promise<RunInterrupt> {
+  async assign(requestId: string, options: AssignOptions): Promise<RunRequest> {
     checkOptions('`assign`', options, ASSIGN_OPTIONS);
-    await assign(this.#drives, checkId('interruptId', interruptId), options);
-    return this.interrupt(interruptId);
+    await assign(this.#drives, checkId('requestId', requestId), options);
+    return this.request(requestId);
   }
 
   /**
-   * Cancels a run that has not ended, or that failed. Running tools are aborted, pending questions withdrawn. Throws `call-started` if
+   * Cancels a run that has not ended, or that failed. Running tools are aborted, pending requests withdrawn. Throws `call-started` if
    * a program outside has started its call.
    */
   async cancel(runId: string, options: CancelOptions = {}): Promise<RunView> {
@@ -162,7 +162,7 @@ export class Runs<C extends Context = Context> {
   }
 
   /**
-   * Deletes a run that is `done` or `cancelled`, with its messages, questions and decisions, for good. Its id cannot be
+   * Deletes a run that is `done` or `cancelled`, with its messages, requests and decisions, for good. Its id cannot be
    * reused. Throws `run-not-ended` if it has not ended, and `unknown-run` if it does not exist.
    */
   async delete(runId: string): Promise<void> {

@@ -74,7 +74,7 @@ export async function converse(
     const decide = () => orLeft(runs.resume(runId, decisions, { ...driving, ...(say && { say }) }));
     said = await decide().catch(async (error: unknown) => {
       if (!(error instanceof UsageError) || error.code !== 'invalid-resume') throw error;
-      // The question may be about to be asked.
+      // The request may be about to be asked.
       await runs.waited(runId, signal, driving);
       return decide();
     });

@@ -12,8 +12,8 @@ export { type HttpProblem, problemOf, problemResponse } from './http/problem.ts'
 export { APPROVAL } from './http/recipe.ts';
 export { type SseEvent, type SseOptions, sseResponse, sseText, untilLeft } from './http/sse.ts';
 export { nodeHandler } from './node.ts';
-export type { Allowed, CardDecision, CardProgress, CardVote, InterruptCard, Problem } from './picture/card.ts';
-export { interruptCard, misfitOf, type StoredCard } from './picture/cards.ts';
+export type { Allowed, CardDecision, CardProgress, CardVote, Problem, RequestCard } from './picture/card.ts';
+export { misfitOf, requestCard, type StoredCard } from './picture/cards.ts';
 export type { ChatChunk, ChatDataParts, ChatMessage, ChatPart, InferTools } from './picture/ui-message.ts';
 export type { ClientVersion } from './picture/writer.ts';
 export { runResponse, type StreamResponseOptions, streamResponse } from './responses.ts';

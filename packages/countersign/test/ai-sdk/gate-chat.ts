@@ -70,7 +70,7 @@ export function gateChat(chatOf: ChatOf): void {
     });
     const { messages } = await bank.say('pay');
     const { runs } = countersign({ store });
-    const [card] = (await runs.interrupts()).items;
+    const [card] = (await runs.requests()).items;
     await runs.decide(card?.id ?? '', { type: 'approve', edit: { to: 'bob', amount: 5 } }, { by: 'ann' });
     const { messages: after } = await bank.post(bank.decided(messages, true));
     expect(after.at(-1)?.parts.filter(({ type }) => type === 'tool-transfer')).toMatchObject([

@@ -25,7 +25,7 @@ async function asked(later: object = {}) {
   // The chat has continued with the later program.
   const asking = { id: 'a', role: 'assistant', parts: [PENDING] };
   await gateTools(tools, { ...who, ai }).receive([asking] as never[]);
-  const [card] = (await runs.interrupts()).items;
+  const [card] = (await runs.requests()).items;
   const decide = async (decision: DecisionInput) => {
     await runs.decide(card?.id ?? '', decision, { by: 'boss' });
     await runs.settled();
@@ -80,7 +80,7 @@ describe('a new schema that does not accept the recorded input', () => {
   test('runs nothing and asks a person', async () => {
     const { pay, runs, decide, shownPart } = await asked(later);
     await decide('approve');
-    const [card] = (await runs.interrupts()).items;
+    const [card] = (await runs.requests()).items;
     expect(card).toMatchObject({ kind: 'unavailable', input: { amount: 10 } });
     expect(await shownPart()).toMatchObject({
       state: 'output-error',
@@ -128,7 +128,7 @@ describe('a run that was cancelled', () => {
 
   test('while its call waits: the chat continues and learns that nothing ran', async () => {
     const { pay, runs, shownPart, again } = await asked();
-    const [card] = (await runs.interrupts()).items;
+    const [card] = (await runs.requests()).items;
     await runs.cancel(card?.runId ?? '', { by: 'boss', reason: 'No payments today.' });
     const text = 'This call was withdrawn (Cancelled by boss: No payments today.). The tool was not run.';
     expect(await shownPart()).toMatchObject({ state: 'output-error', errorText: text });
@@ -141,7 +141,7 @@ describe('a run that was cancelled', () => {
     const { pay, runs, shownPart, again } = await asked();
     const { promise, resolve } = Promise.withResolvers<unknown>();
     pay.mockReturnValue(promise);
-    const [card] = (await runs.interrupts()).items;
+    const [card] = (await runs.requests()).items;
     const running = again();
     await eventually(() => expect(pay).toHaveBeenCalledOnce());
     await runs.cancel(card?.runId ?? '');

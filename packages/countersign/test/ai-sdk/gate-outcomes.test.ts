@@ -28,8 +28,8 @@ async function inDoubt() {
   expect(pay).toHaveBeenCalledOnce();
   const { runs } = countersign({ store });
   const gated = gateTools(toolsOf({ pay }), { ...who, ai: countersign({ store }) });
-  const [card] = (await runs.interrupts()).items;
-  expect(card).toMatchObject({ kind: 'unknown-outcome', tool: 'pay' });
+  const [card] = (await runs.requests()).items;
+  expect(card).toMatchObject({ kind: 'doubt', tool: 'pay' });
   const decide = async (decision: DecisionInput) => {
     await runs.decide(card?.id ?? '', decision, { by: 'ann' });
     await runs.settled();
@@ -87,7 +87,7 @@ test('a question can be decided outside the chat, and the chat receives the resu
   const { ask, resume } = talk({ pay }, (tools) => gateTools(tools, { ...who, ai: countersign({ store }) }));
   const asked = await ask();
   const { runs } = countersign({ store });
-  const [card] = (await runs.interrupts()).items;
+  const [card] = (await runs.requests()).items;
   await runs.decide(card?.id ?? '', 'approve', { by: 'ann', channel: 'inbox' });
   await runs.settled();
   expect(pay).not.toHaveBeenCalled();
@@ -168,7 +168,7 @@ test('of calls that share an id in one reply, only the gated one waits', async (
     ['look', expect.stringContaining('The model used the id of this call of look for another call.')],
   ]);
   expect([pay, look].map(({ mock }) => mock.calls)).toEqual([[], []]);
-  expect((await ai.runs.interrupts()).items).toMatchObject([{ tool: 'pay' }]);
+  expect((await ai.runs.requests()).items).toMatchObject([{ tool: 'pay' }]);
 });
 
 test('the same question announced twice is one question', async () => {

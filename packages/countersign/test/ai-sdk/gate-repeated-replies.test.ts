@@ -28,7 +28,7 @@ async function openChat({ store = memoryStore(), ...options }: ChatOptions = {})
 }
 
 async function waitingIn(store: Store): Promise<readonly unknown[]> {
-  const { items } = await countersign({ store }).runs.interrupts();
+  const { items } = await countersign({ store }).runs.requests();
   return items.map(({ part }) => part.toolRequest.ref).sort();
 }
 
@@ -66,7 +66,7 @@ test.each([
   const { model } = saying(() => ({ calls: [{ id: 'call-1', tool: 'pay', input: { amount: 10 } }] }));
   const gated = gateTools(toolsOf({ pay: vi.fn() }), { key, by: 'ann', ai });
   await generateText({ model, prompt: 'pay', tools: gated.tools });
-  const { items } = await ai.runs.interrupts();
+  const { items } = await ai.runs.requests();
   expect(items.map(({ labels }) => labels)).toEqual([[expect.stringMatching(label)]]);
 });
 
@@ -120,12 +120,12 @@ test('an approved call stays when its reply is requested again', async () => {
   const said = [userMessage('pay')];
   await post(said);
   const { runs } = countersign({ store });
-  const [card] = (await runs.interrupts()).items;
+  const [card] = (await runs.requests()).items;
   await runs.decide(card?.id ?? '', 'approve', { by: 'ann', drive: false });
   await post(said);
   expect(await waiting()).toEqual(['call-2']);
   expect((await runs.recorded(card?.runId ?? '')).map(({ type }) => type)).not.toContain('run-ended');
-  expect((await runs.interrupt(card?.id ?? '')).settlement).toMatchObject({ decision: { type: 'approve' } });
+  expect((await runs.request(card?.id ?? '')).settlement).toMatchObject({ decision: { type: 'approve' } });
 });
 
 test('a question of this request stays when its messages are received twice', async () => {

@@ -25,7 +25,7 @@ test('the record names the asker, the decider, the time and the channel, and it 
   const bank = await open({ way: 'approval', gate: withStore(store) });
   const asked = await bank.say('pay');
   const { runs } = countersign({ store });
-  const [card] = (await runs.interrupts()).items;
+  const [card] = (await runs.requests()).items;
   expect(card).toMatchObject({
     tool: 'transfer',
     kind: 'approval',
@@ -35,7 +35,7 @@ test('the record names the asker, the decider, the time and the channel, and it 
   await bank.post(bank.decided(asked.messages, true));
   const run = await runs.get(card?.runId ?? '');
   expect(run).toMatchObject({ agent: 'ai-sdk', startedBy: 'ann', status: 'done' });
-  expect(await runs.interrupt(card?.id ?? '')).toMatchObject({
+  expect(await runs.request(card?.id ?? '')).toMatchObject({
     settlement: { decision: { type: 'approve' }, by: 'ann', channel: 'chat' },
   });
   expect(await runs.verify(run.id)).toMatchObject({ ok: true });
@@ -59,7 +59,7 @@ test('the model and the record receive the reason of a denial', async () => {
   );
   await bank.post(denied);
   expect(lastPrompt(bank.prompts)).toContain('The user denied this call (Too dear.). The tool was not run.');
-  const [card] = (await countersign({ store }).runs.interrupts({ settled: true })).items;
+  const [card] = (await countersign({ store }).runs.requests({ settled: true })).items;
   expect(card?.settlement).toMatchObject({ decision: { type: 'reject', reason: 'Too dear.' }, by: 'ann' });
 });
 
@@ -103,7 +103,7 @@ test('a message instead of a decision withdraws the call, and the model learns i
   await bank.say('Never mind.', {}, messages);
   expect(lastPrompt(bank.prompts)).toContain('The user continued without deciding this call.');
   const { runs } = countersign({ store });
-  expect((await runs.interrupts()).items).toEqual([]);
+  expect((await runs.requests()).items).toEqual([]);
   await eventually(async () => expect((await runs.list()).items).toMatchObject([{ status: 'done' }]));
 });
 
@@ -211,14 +211,14 @@ test('people whom the policy names decide in the chat and get the result; nobody
   const { messages } = await bank.say('pay');
   for (const person of ['bob', 'ann']) await bank.post(bank.decided(messages, true), { person });
   expect(bank.moved).toEqual([]);
-  expect((await countersign({ store }).runs.interrupts()).items).toMatchObject([
+  expect((await countersign({ store }).runs.requests()).items).toMatchObject([
     { tool: 'transfer', policies: [policy] },
   ]);
   const { chunks } = await bank.post(bank.decided(messages, true), { person: 'boss' });
   expect(bank.moved).toHaveLength(1);
   expect(chunks.map(({ type }) => type)).toContain('tool-output-available');
   expect(lastPrompt(bank.prompts)).toContain('"receipt":1');
-  const [card] = (await countersign({ store }).runs.interrupts({ settled: true })).items;
+  const [card] = (await countersign({ store }).runs.requests({ settled: true })).items;
   expect(card?.settlement).toMatchObject({ by: 'boss' });
 });
 
@@ -227,7 +227,7 @@ test('without a policy, the person who asked decides: the record says so, in the
   const bank = await open({ way: 'approval', gate: withStore(store) });
   await bank.say('pay');
   const { runs } = countersign({ store });
-  const [card] = (await runs.interrupts()).items;
+  const [card] = (await runs.requests()).items;
   expect(card?.policies[0]).toMatchObject({ deciders: { people: ['ann'] } });
   const decided = runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
   await expect(decided).rejects.toMatchObject({ code: 'not-allowed' });
@@ -247,7 +247,7 @@ test('an approval under the name of another tool decides nothing and runs nothin
   await receive([{ id: 'message-1', role: 'assistant', parts: [part] }]);
   await expect(tools.withdraw.execute(input, call)).rejects.toThrow('This is not the call of pay');
   expect(ran).toEqual([]);
-  expect((await ai.runs.interrupts()).items).toMatchObject([{ tool: 'pay' }]);
+  expect((await ai.runs.requests()).items).toMatchObject([{ tool: 'pay' }]);
 });
 
 test('receive changes neither the messages nor the tools', async () => {

@@ -273,7 +273,7 @@ describe('title', () => {
     const tools = { pay: tool({ inputSchema, needsApproval: true, execute: () => 'paid', ...(title && { title }) }) };
     const gated = gateTools(tools, { ...who, ai: countersign({ store }), ...options });
     await generateText({ model: calling().model, prompt: 'pay', tools: gated.tools });
-    return (await countersign({ store }).runs.interrupts()).items[0]?.title;
+    return (await countersign({ store }).runs.requests()).items[0]?.title;
   };
 
   test('a request has the title that the gate makes of its input', async () => {
@@ -308,13 +308,13 @@ describe('preview', () => {
     const ai = countersign({ store });
     const { tools, receive } = gateTools({ pay }, { ...who, ai, preview });
     await generateText({ model: calling().model, prompt: 'pay', tools });
-    const [request] = (await ai.runs.interrupts()).items;
+    const [request] = (await ai.runs.requests()).items;
     expect(request?.preview).toEqual({ value: { left: 90 } });
     account.balance += change;
     await ai.runs.decide(request?.id ?? '', 'approve', { by: 'ann' });
     const part = { type: 'tool-pay', toolCallId: 'call-1', state: 'approval-requested', input: { amount: 10 } };
     await receive([{ id: 'a', role: 'assistant', parts: [part] }, userMessage('And?')] as never[]);
-    return { paid: account.paid, pending: (await ai.runs.interrupts()).items };
+    return { paid: account.paid, pending: (await ai.runs.requests()).items };
   };
 
   test('a request shows the preview, and an approved call runs while it is true', async () => {

@@ -72,7 +72,7 @@ test('one person acts alone', async () => {
         expiresAt: (await runs.store.now()) + 24 * HOUR,
       });
       for (const step of acts) {
-        const pending = (await runs.interrupts({ settled: false })).items;
+        const pending = (await runs.requests({ settled: false })).items;
         for (const { id } of pending) if (!seen.includes(id)) seen.push(id);
         const request = 'at' in step ? pending[step.at] : undefined;
         if (step.does === 'start') {

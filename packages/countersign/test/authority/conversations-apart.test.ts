@@ -104,7 +104,7 @@ test.each([
           const call = asked.get(`${one.owner} ${one.key}`);
           if (call) await talks[one.owner].run(one.key, call.input).catch(() => undefined);
         } else {
-          const request = (await at(0).runs.interrupts({ settled: false })).items[one.at];
+          const request = (await at(0).runs.requests({ settled: false })).items[one.at];
           if (!request) continue;
           const { startedBy, input } = request as unknown as { readonly startedBy: Who; readonly input: Payment };
           const found = [...asked].filter(

@@ -35,7 +35,7 @@ function open(policy: object, gated: boolean) {
   const ask = async () => {
     const { id } = await bank.start('Pay.', { by: 'ann' });
     await internalsOf(ai.runs).rested(id);
-    const [request] = (await ai.runs.interrupts({ settled: false })).items;
+    const [request] = (await ai.runs.requests({ settled: false })).items;
     if (!request) throw new Error('Nothing was asked.');
     return request;
   };

@@ -28,7 +28,7 @@ export function openTeller(config: Partial<ToolConfig> = {}, options: Partial<Co
   );
   const teller = ai.defineAgent({ name: 'teller', tools: [pay] });
   const pending = async (runId?: string) => {
-    const [request] = (await ai.runs.interrupts({ ...(runId !== undefined && { runId }), settled: false })).items;
+    const [request] = (await ai.runs.requests({ ...(runId !== undefined && { runId }), settled: false })).items;
     if (!request) throw new Error('Nothing was asked.');
     return request;
   };

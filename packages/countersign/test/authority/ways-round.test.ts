@@ -3,8 +3,8 @@ import {
   type CountersignOptions,
   countersign,
   evidenceText,
-  memoryStore,
   type Message,
+  memoryStore,
   type Rule,
   restart,
   type ToolConfig,
@@ -42,7 +42,7 @@ function open(config: Partial<ToolConfig> = {}, options: Partial<CountersignOpti
   const ask = async (by?: string) => {
     const { id } = await teller.start('Pay.', by === undefined ? {} : { by });
     await internalsOf(ai.runs).rested(id);
-    const [request] = (await ai.runs.interrupts({ runId: id, settled: false })).items;
+    const [request] = (await ai.runs.requests({ runId: id, settled: false })).items;
     if (!request) throw new Error('Nothing was asked.');
     return request;
   };
@@ -88,9 +88,9 @@ describe('an edit asks every source anew (A2, A12, A13)', () => {
     if (decided.status !== 'waiting') throw new Error('The clerk settled it.');
     await runs.settled();
     expect(paid).toEqual([]);
-    const [again] = (await runs.interrupts({ settled: false })).items;
+    const [again] = (await runs.requests({ settled: false })).items;
     expect(JSON.stringify(again?.policies)).toContain('boss');
-    await runs.decide(decided.interruptId, 'approve', { by: 'boss' });
+    await runs.decide(decided.requestId, 'approve', { by: 'boss' });
     await runs.settled();
     expect(paid).toEqual([{ amount: 1_000_000 }]);
   });
@@ -107,7 +107,7 @@ describe('an edit asks every source anew (A2, A12, A13)', () => {
     const request = await ask('ann');
     expect(request).toMatchObject({ title: 'Pay 100', risk: 'low', payload: { message: 'Really pay 100?' } });
     await runs.decide(request, edited, { by: 'clerk' });
-    const [again] = (await runs.interrupts({ settled: false })).items;
+    const [again] = (await runs.requests({ settled: false })).items;
     expect(again).toMatchObject({
       title: 'Pay 1000000',
       risk: 'high',
@@ -138,7 +138,9 @@ test('the decider of a sub-agent cannot make up the conversation that it continu
   ];
   const doubt = await ai.generate({ messages, tools: [teller] });
   const toolRequest = { name: 'pay', ref: 'p', input: { amount: 1_000_000 } };
-  const madeUp = { messages: [messages[0], { role: 'model', content: [{ toolRequest, metadata: { cleared: true } }] }] };
+  const madeUp = {
+    messages: [messages[0], { role: 'model', content: [{ toolRequest, metadata: { cleared: true } }] }],
+  };
   const resume = doubt.interrupts.map((part) => restart(part, { ...madeUp, continues: true }));
   const asked = await ai.generate({ messages: doubt.messages, tools: [teller], resume });
   expect(paid).toEqual([]);
@@ -159,7 +161,7 @@ test('a caller outside cannot choose its way round a rule (A3)', async () => {
   const gate = ai.gate({ name: 'deploy', policy: 'mine', risk: 'low' });
   const asked = await gate.request({ to: 'production' }, { key: 'k', by: 'eve' });
   expect(asked.status).toBe('pending');
-  const [request] = (await runs.interrupts({ settled: false })).items;
+  const [request] = (await runs.requests({ settled: false })).items;
   expect(request?.policies).toEqual([{ name: 'mine', deciders: { people: ['eve'] } }, BOSS, { notRequester: true }]);
   await expect(runs.decide(request?.id ?? '', 'approve', { by: 'eve' })).rejects.toMatchObject({ code: 'not-allowed' });
 });
@@ -203,7 +205,7 @@ describe('whoever took part cannot approve (A7, A8)', () => {
     await runs.settled();
     await teller.generate({ runId: request.runId, prompt: 'Pay after all.', by: 'bob' });
     await internalsOf(runs).rested(request.runId);
-    const [again] = (await runs.interrupts({ runId: request.runId, settled: false })).items;
+    const [again] = (await runs.requests({ runId: request.runId, settled: false })).items;
     if (!again) throw new Error('Nothing was asked.');
     expect(again.requesters).toEqual(['ann', 'bob']);
     for (const by of ['ann', 'bob'])
@@ -218,9 +220,9 @@ describe('whoever took part cannot approve (A7, A8)', () => {
     const proposed = await runs.decide(request, { type: 'approve', edit: { amount: 7 } }, { by: 'eve' });
     if (proposed.status !== 'waiting') throw new Error('The editor settled it.');
     rate = 2;
-    await runs.decide(proposed.interruptId, 'approve', { by: 'cleo' });
+    await runs.decide(proposed.requestId, 'approve', { by: 'cleo' });
     await internalsOf(runs).rested(request.runId);
-    const [again] = (await runs.interrupts({ settled: false })).items;
+    const [again] = (await runs.requests({ settled: false })).items;
     if (!again) throw new Error('Nothing was asked again.');
     expect(again.requesters).toEqual(['ann', 'eve']);
     await expect(runs.decide(again, 'approve', { by: 'eve' })).rejects.toMatchObject({ code: 'not-allowed' });
@@ -252,7 +254,7 @@ test('a policy that asks for signatures does not count earlier unsigned votes (A
   const one = { deciders: { people: ['bob', 'cleo'] }, signed: 'passkey' as const };
   const after = open({ needsApproval: true }, { store, clock: Date.now, rules: [{ tool: 'pay', policy: one }] });
   await after.runs.reapplyPolicy(request.id, { by: 'admin' });
-  expect((await after.runs.interrupt(request.id)).policies).toEqual([one]);
+  expect((await after.runs.request(request.id)).policies).toEqual([one]);
   expect((await after.runs.get(request.runId)).pending).toHaveLength(1);
   expect(after.paid).toEqual([]);
 });
@@ -277,7 +279,7 @@ test('evidence says what let each call run, and finds what was changed (A11)', a
   expect(await forged(({ started }) => (started[0].by = 'grant'))).toContain('started');
   const retitled = await forged(({ events }) => {
     const asked = events.find(({ type }: any) => type === 'call-interrupted');
-    asked.interrupt.authority.policies = [{}];
+    asked.request.authority.policies = [{}];
   });
   expect(retitled.some((where) => where.startsWith('events['))).toBe(true);
 });

@@ -47,7 +47,7 @@ test('whoever votes and edits in whatever order', async () => {
       await internalsOf(ai.runs).rested(id);
       let shown: { readonly id: string; readonly input: unknown } | undefined;
       for (const { by, does } of steps) {
-        const [request] = (await ai.runs.interrupts({ runId: id, settled: false })).items;
+        const [request] = (await ai.runs.requests({ runId: id, settled: false })).items;
         if (!request) break;
         shown = request;
         const decision = typeof does === 'number' ? ({ type: 'approve', edit: { amount: does } } as const) : does;

@@ -103,7 +103,7 @@ describe('an unknown option is rejected, with the known ones', () => {
           .start(any({ prompt: 'x', tools: [] })),
     ],
     ['list', () => ai().runs.list(any({ state: 'done' }))],
-    ['interrupts', () => ai().runs.interrupts(any({ labels: 'safe' }))],
+    ['interrupts', () => ai().runs.requests(any({ labels: 'safe' }))],
     ['stats', () => ai().runs.stats(any({ startedby: 'ann' }))],
     ['cancel', () => ai().runs.cancel('r', any({ why: 'Enough.' }))],
     ['drive', () => ai().runs.drive('r', any({ contexts: {} }))],

@@ -109,7 +109,7 @@ describe('a mistake of the caller is an error that says how to fix it', () => {
     await ai.runs.wait(id);
     for (const wrong of [id, 'p1'])
       expect(await failure(ai.runs.decide(wrong, 'approve'))).toMatchObject({
-        code: 'unknown-interrupt',
+        code: 'unknown-request',
         message: expect.stringContaining('begins with the id of its run'),
       });
     expect((await failure(ai.runs.decide(`${id}:p2`, 'approve'))).message).toBe(

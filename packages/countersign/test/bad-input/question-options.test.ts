@@ -85,7 +85,7 @@ describe.each([
       { data: { problem: expect.stringMatching(/bigint/) } },
       { toolRequest: { name: 'pay' } },
     ]);
-    const [card] = (await ai.runs.interrupts()).items;
+    const [card] = (await ai.runs.requests()).items;
     expect(card?.part.metadata).toMatchObject(beside);
     await ai.runs.decide(card?.id ?? '', 'approve', { digest: card?.digest ?? '' });
     expect(await ai.runs.wait(id)).toMatchObject({ status: 'done' });
@@ -120,7 +120,7 @@ describe.each([
     const { runs, clerk } = desk(store, { expiresIn: 60_000.5, remindAfter: 0.5 });
     const { id } = await clerk.start('Go.');
     expect((await runs.wait(id)).pending).toHaveLength(2);
-    const [card] = (await runs.interrupts()).items;
+    const [card] = (await runs.requests()).items;
     expect([card?.expiresAt, ...(card?.reminders ?? [])].map(Number.isInteger)).toEqual([true, true]);
     await runs.settled();
     await store.close();
@@ -169,6 +169,6 @@ test("an undefined question option falls back to the tool's option", async () =>
   );
   await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Go.');
   await ai.runs.settled();
-  const { items } = await ai.runs.interrupts();
+  const { items } = await ai.runs.requests();
   expect(items).toMatchObject([{ expiresAt: 6_000, labels: ['money'], risk: 'high' }]);
 });

@@ -44,7 +44,7 @@ describe.each(stores)('on %s', (_name, open) => {
   afterAll(() => store.close());
 
   test('the questions of one tool are listed', async () => {
-    const listed = async (tool: Tool) => (await runs.interruptsOf(tool)).items.map(({ id }) => id);
+    const listed = async (tool: Tool) => (await runs.requestsOf(tool)).items.map(({ id }) => id);
     expect({ pay: await listed(pay), other: await listed(other) }).toEqual({ pay: [asked], other: [] });
   });
 
@@ -65,7 +65,7 @@ describe.each(stores)('on %s', (_name, open) => {
     ['settled', 'false'],
   ])('questions cannot be listed by a %s of %s', async (field, value) => {
     for (const settled of [false, true])
-      await refused(runs.interrupts({ settled, [field]: value }), new RegExp(`\`${field}\` of \`\\w+\` must be `));
+      await refused(runs.requests({ settled, [field]: value }), new RegExp(`\`${field}\` of \`\\w+\` must be `));
   });
 
   test.each([
@@ -79,7 +79,7 @@ describe.each(stores)('on %s', (_name, open) => {
 
   test('an unknown list option is rejected, and the error lists the known ones', async () => {
     await refused(runs.list({ after: 'run' } as never), /`list` has no option after/);
-    await refused(runs.interrupts({ after: 'run' } as never), /`interrupts` has no option after/);
+    await refused(runs.requests({ after: 'run' } as never), /`interrupts` has no option after/);
     await refused(runs.list({ label: 'money' } as never), /it takes .*cursor/);
   });
 
@@ -94,8 +94,8 @@ describe.each(stores)('on %s', (_name, open) => {
   });
 
   test('the error lists the allowed values', async () => {
-    await refused(runs.interrupts({ order: 'random' as never }), /one of newest, oldest, not "random"/);
-    await refused(runs.interrupts({ outcome: 'paid' as never }), /one of approved, edited, .*expired, not "paid"/);
+    await refused(runs.requests({ order: 'random' as never }), /one of newest, oldest, not "random"/);
+    await refused(runs.requests({ outcome: 'paid' as never }), /one of approved, edited, .*expired, not "paid"/);
   });
 
   test.each([1.5, Number.NaN, -1, Number.POSITIVE_INFINITY, '1'])('events after %s are rejected', async (after) => {
@@ -119,14 +119,14 @@ describe.each(stores)('on %s', (_name, open) => {
     const nothing = { items: [], cursor: null };
     for (const field of ['agent', 'startedBy']) expect(await runs.list({ [field]: name })).toEqual(nothing);
     for (const field of ['runId', 'agent', 'tool', 'label', 'startedBy'])
-      for (const settled of [false, true]) expect(await runs.interrupts({ settled, [field]: name })).toEqual(nothing);
+      for (const settled of [false, true]) expect(await runs.requests({ settled, [field]: name })).toEqual(nothing);
     expect(await Promise.all([internalsOf(runs).find(name), internalsOf(runs).find('none')])).toEqual([
       undefined,
       undefined,
     ]);
     await expect(runs.get(name)).rejects.toMatchObject({ code: 'unknown-run' });
-    await expect(runs.interrupt(`run:${name}`)).rejects.toMatchObject({ code: 'unknown-interrupt' });
-    await expect(runs.decide(`${name}:call`, 'approve')).rejects.toMatchObject({ code: 'unknown-interrupt' });
+    await expect(runs.request(`run:${name}`)).rejects.toMatchObject({ code: 'unknown-request' });
+    await expect(runs.decide(`${name}:call`, 'approve')).rejects.toMatchObject({ code: 'unknown-request' });
   });
 
   test.each([noText, 5, 5n, null, ['run']])('an id that is not a string is rejected: %s', async (id) => {
@@ -136,10 +136,10 @@ describe.each(stores)('on %s', (_name, open) => {
       runs.wait(id),
       runs.verify(id),
       runs.cancel(id),
-      runs.interrupt(id),
+      runs.request(id),
     ];
     for (const call of [...calls, runs.decide(id, 'approve'), runs.drive(id), runs.delete(id), runs.events(id).next()])
-      await refused(call, /`(runId|interruptId)` must be a string, not /);
+      await refused(call, /`(runId|requestId)` must be a string, not /);
   });
 
   test("the user's name, note, channel and reason must be strings", async () => {
@@ -175,7 +175,7 @@ describe.each(stores)('on %s', (_name, open) => {
     const rest = { hash: run?.hash ?? '', status: 'running', wakeAt: null, outcome: null, settled: [] } as const;
     const create = { id: 'other', agent: 'clerk', startedBy: { name: 'ann' } as never };
     await refused(store.append({ ...append, ...rest, create, opened: [] }), /A name of the run cannot be stored/);
-    const record = await store.interrupt(asked);
+    const record = await store.request(asked);
     if (record === undefined) throw new Error('Question not found.');
     const opened = [{ ...record, id: 'other:1', runId: 'other', risk: 5 as never }];
     await refused(

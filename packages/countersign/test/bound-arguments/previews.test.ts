@@ -1,6 +1,6 @@
 // What is approved is what runs: the card shows a preview, and an approved call starts only while that preview is true.
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Json, type RunInterrupt, type ToolConfig, z } from 'countersign';
+import { type Json, type RunRequest, type ToolConfig, z } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { calls, only as onlyPart, scripted, travelled } from '../rules/support.ts';
 import {
@@ -57,7 +57,7 @@ async function asked(where: Where, config: PayConfig = {}, options: { readonly h
   const { root, runs } = open(define);
   const { id } = await root.start('Go', { context: { user: 'ann' } });
   await runs.settled();
-  const decide = async (card: RunInterrupt, decision: Parameters<typeof runs.decide>[1]) => {
+  const decide = async (card: RunRequest, decision: Parameters<typeof runs.decide>[1]) => {
     await runs.decide(card.id, decision, { digest: card.digest });
     await runs.settled();
   };
@@ -199,7 +199,7 @@ describe.each(EVERYWHERE)('a preview, %s', (where) => {
     await expect.poll(() => account.previews).toBe(2);
     const two = await takeOver(id, define);
     const doubt = only(await waiting(two.runs));
-    expect(doubt).toMatchObject({ kind: 'unknown-outcome', preview: shows(90), earlierPreview: null });
+    expect(doubt).toMatchObject({ kind: 'doubt', preview: shows(90), earlierPreview: null });
     account.balance = 70;
     await two.runs.decide(doubt.id, 'approve');
     await two.runs.settled();
@@ -251,15 +251,15 @@ describe('what a preview may be', () => {
 
   test('the digest covers it: a preview changed in the store is refused', async () => {
     const { card, store, runs } = await asked('root');
-    const list = store.listInterrupts.bind(store);
-    store.listInterrupts = async (query) => {
+    const list = store.listRequests.bind(store);
+    store.listRequests = async (query) => {
       const page = await list(query);
       const change = (text: string): Json => JSON.parse(text.replace('"left":90', '"left":99'));
       return { ...page, items: page.items.map((item) => ({ ...item, card: change(JSON.stringify(item.card)) })) };
     };
     const warned: string[] = [];
     process.once('warning', ({ message }) => warned.push(message));
-    expect((await runs.interrupts()).items).toEqual([]);
+    expect((await runs.requests()).items).toEqual([]);
     await delay(0);
     expect(warned.join()).toContain(card.id);
   });
@@ -364,7 +364,7 @@ test('a call without a commit runs again after a crash only if its preview is st
     const two = await takeOver(id, define);
     const cards = await waiting(two.runs);
     if (balance === 100) expect([cards, paid.length]).toEqual([[], 1]);
-    else expect(only(cards)).toMatchObject({ kind: 'unknown-outcome', preview: shows(60), earlierPreview: shows(90) });
+    else expect(only(cards)).toMatchObject({ kind: 'doubt', preview: shows(60), earlierPreview: shows(90) });
   }
   expect(paid).toHaveLength(1);
 });

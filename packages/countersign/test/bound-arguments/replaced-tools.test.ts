@@ -133,7 +133,7 @@ test.each([true, false])(
     await eventually(async () => expect(effects).toEqual(['pay']));
     const two = await takeOver(id, plain(effects, { idempotent: true, needsApproval }));
     expect(effects).toEqual(['pay']);
-    expect(only(await waiting(two.runs))).toMatchObject({ tool: 'helper', kind: 'unknown-outcome' });
+    expect(only(await waiting(two.runs))).toMatchObject({ tool: 'helper', kind: 'doubt' });
   },
 );
 
@@ -279,7 +279,7 @@ test.each(HOW_AGAIN)(
     const two = await next(true);
     expect(effects).toEqual(['pay 1']);
     const card = only(await waiting(two.runs));
-    expect(card).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
+    expect(card).toMatchObject({ tool: 'pay', kind: 'doubt' });
     expect(JSON.stringify(card.part)).toContain('now needs an approval');
     await two.runs.decide(card.id, 'approve');
     await two.runs.settled();
@@ -314,7 +314,7 @@ test.each(EVERYWHERE)(
     await eventually(async () => expect(effects).toEqual(['paid']));
     const two = await takeOver(id, define);
     expect(effects).toEqual(['paid']);
-    expect(only(await waiting(two.runs))).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
+    expect(only(await waiting(two.runs))).toMatchObject({ tool: 'pay', kind: 'doubt' });
   },
 );
 

@@ -15,7 +15,7 @@ import {
 } from 'countersign';
 import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
-import { interruptCard } from 'countersign/ui';
+import { requestCard } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 
@@ -48,7 +48,7 @@ function versions(input: unknown) {
 const withDefault = (amount: number) => z.object({ to: z.string(), amount: z.number().default(amount) });
 
 async function cardOf({ runs }: { readonly runs: Countersign['runs'] }) {
-  const [card] = (await runs.interrupts()).items;
+  const [card] = (await runs.requests()).items;
   if (!card) throw new Error('Expected a question.');
   return card;
 }
@@ -77,7 +77,7 @@ test('a default is shown on the card and runs, whatever default the next version
   expect(card.part.metadata?.runsWith).toEqual({ to: 'ann', amount: 10 });
   expect(card.part.toolRequest.input).toEqual({ to: 'ann' });
   expect(card.input).toEqual({ to: 'ann', amount: 10 });
-  expect(interruptCard(card, old.clerk, true).input).toEqual({ to: 'ann', amount: 10 });
+  expect(requestCard(card, old.clerk, true).input).toEqual({ to: 'ann', amount: 10 });
   const next = deploy(withDefault(1_000));
   await next.runs.decide(card.id, 'approve', { digest: card.digest });
   await next.runs.settled();
@@ -167,7 +167,7 @@ describe('a default that a new version adds to an approved call', () => {
   test('stops an idempotent call from running again unasked', async () => {
     const { next, paid } = await deployedInDoubt(before, withDefault(1_000));
     expect(paid).toEqual([{ to: 'ann' }]);
-    expect(await cardOf(next)).toMatchObject({ kind: 'unknown-outcome', input: { to: 'ann' } });
+    expect(await cardOf(next)).toMatchObject({ kind: 'doubt', input: { to: 'ann' } });
   });
 
   test('is reported to the model if nothing is stored', async () => {
@@ -192,7 +192,7 @@ test('a call in doubt that was asked about without its tool does not run with an
   await without.runs.drive('run');
   await without.runs.settled();
   const asked = await cardOf(without);
-  expect(asked).toMatchObject({ kind: 'unknown-outcome', input: { to: 'ann' } });
+  expect(asked).toMatchObject({ kind: 'doubt', input: { to: 'ann' } });
   const back = deploy(withDefault(10), { needsApproval: false });
   await back.runs.decide(asked.id, 'approve', { digest: asked.digest });
   await back.runs.settled();
@@ -216,7 +216,7 @@ test('rejecting a started call whose tool changed does not say that it never ran
   await next.runs.drive('run');
   await next.runs.settled();
   const doubt = await cardOf(next);
-  expect(doubt.kind).toBe('unknown-outcome');
+  expect(doubt.kind).toBe('doubt');
   await next.runs.decide(doubt.id, 'approve');
   await next.runs.settled();
   const card = await cardOf(next);
@@ -421,7 +421,7 @@ test('an ungated call reports a schema that throws as an error', async () => {
   const broken = deploy(withDefault(10).refine(() => Promise.reject(new Error('The list of payees is away'))));
   await broken.clerk.start('Pay.', { runId: 'run' });
   await broken.runs.settled();
-  expect((await broken.runs.interrupts()).items).toEqual([]);
+  expect((await broken.runs.requests()).items).toEqual([]);
   const { status, messages } = await broken.runs.get('run');
   expect([status, JSON.stringify(messages)]).toEqual(['done', expect.stringContaining('The list of payees is away')]);
   expect(paid).toEqual([]);
@@ -572,7 +572,7 @@ describe('an edit', () => {
     await next.runs.drive('run');
     await next.runs.settled();
     expect(paid).toEqual([{ to: 'bob' }]);
-    expect(await cardOf(next)).toMatchObject({ kind: 'unknown-outcome', input: { to: 'bob' } });
+    expect(await cardOf(next)).toMatchObject({ kind: 'doubt', input: { to: 'bob' } });
   });
 
   test.each([true, false])('gets one default, even if the default differs each time (stored: %s)', async (stored) => {
@@ -662,7 +662,7 @@ describe('a call in doubt', () => {
     await next.runs.drive('run');
     await next.runs.settled();
     expect(await cardOf(next)).toMatchObject({
-      kind: 'unknown-outcome',
+      kind: 'doubt',
       payload: { message: expect.stringContaining('now needs an approval') },
     });
     expect(paid).toHaveLength(1);
@@ -678,7 +678,7 @@ describe('a call in doubt', () => {
     await next.runs.drive('run');
     await next.runs.settled();
     const card = await cardOf(next);
-    expect(card).toMatchObject({ kind: 'unknown-outcome', input: { to: 'ann', amount: 20 } });
+    expect(card).toMatchObject({ kind: 'doubt', input: { to: 'ann', amount: 20 } });
     const last = deploy(withDefault(1_000), { needsApproval: false });
     await last.runs.decide(card.id, 'approve', { digest: card.digest });
     await last.runs.settled();
@@ -697,7 +697,7 @@ describe('a call in doubt', () => {
     await next.runs.drive('run');
     await next.runs.settled();
     expect(await cardOf(next)).toMatchObject({
-      kind: 'unknown-outcome',
+      kind: 'doubt',
       risk: 'high',
       labels: ['money'],
       input: { to: 'ann', amount: 10 },

@@ -71,7 +71,7 @@ describe.each([
     await eventually(() => expect(paid).toEqual([{ to: 'bob' }]));
     const two = await takeOver(id, version(withDefault(1_000)));
     expect(paid).toEqual([{ to: 'bob' }]);
-    expect(only(await waiting(two.runs))).toMatchObject({ kind: 'unknown-outcome', input: { to: 'bob' } });
+    expect(only(await waiting(two.runs))).toMatchObject({ kind: 'doubt', input: { to: 'bob' } });
   });
 
   test('an edit cannot set its own bound input', async () => {

@@ -180,7 +180,7 @@ test('a decision in a conversation waits for a dead process at most until its cl
   const deciding = clerk.generate({ runId: 'talk', resume: { approve: interrupts.slice(1) } });
   await eventually(async () => expect((await runs.get('talk')).pending).toEqual([]));
   now += 60_000;
-  expect((await deciding).interrupts).toMatchObject([{ metadata: { interruptKind: 'unknown-outcome' } }]);
+  expect((await deciding).interrupts).toMatchObject([{ metadata: { interruptKind: 'doubt' } }]);
   expect(paid).toEqual(['pay']);
 });
 
@@ -193,7 +193,7 @@ test('a decision in a conversation is answered even if its own claim lapsed mean
   const { clerk, paid } = talk(paysFirst, { store, clock });
   const { interrupts } = await clerk.generate({ runId: 'talk', prompt: 'a' });
   const response = await clerk.generate({ runId: 'talk', resume: { approve: interrupts } });
-  expect(response.interrupts).toMatchObject([{ metadata: { interruptKind: 'unknown-outcome' } }]);
+  expect(response.interrupts).toMatchObject([{ metadata: { interruptKind: 'doubt' } }]);
   expect(paid).toEqual([]);
 });
 
@@ -217,7 +217,7 @@ describe('a call whose process died after the start', () => {
     return { ...rest, clerk, store, clock, approved: interrupts.slice(0, 1), others: interrupts.slice(1), send };
   }
 
-  const inDoubt = [{ metadata: { interruptKind: 'unknown-outcome' } }];
+  const inDoubt = [{ metadata: { interruptKind: 'doubt' } }];
 
   test('is asked about even if a message came before the question', async () => {
     const { send, paid, clerk } = await died();
@@ -313,7 +313,7 @@ test('a message does not take a run whose claim lapsed from its own process', as
   const { promise, resolve } = Promise.withResolvers<string>();
   const { clerk, runs, paid } = talk(paysFirst, { store, clock, leaseMs: 60_000, body: () => promise });
   await clerk.generate({ runId: 'talk', prompt: 'a' });
-  const [card] = (await runs.interrupts()).items;
+  const [card] = (await runs.requests()).items;
   await runs.decide(card?.id ?? '', 'approve');
   await eventually(() => expect(paid).toEqual(['pay']));
   now += 120_000;
@@ -321,7 +321,7 @@ test('a message does not take a run whose claim lapsed from its own process', as
   await new Promise((resolve) => setTimeout(resolve, 20));
   resolve('paid');
   expect((await speaking).text).toBe('Heard: a b');
-  expect((await runs.interrupts({ settled: true })).items.map(({ kind }) => kind)).toEqual(['approval']);
+  expect((await runs.requests({ settled: true })).items.map(({ kind }) => kind)).toEqual(['approval']);
 });
 
 test('a waiting message can be aborted, and is not recorded', async () => {

@@ -215,7 +215,7 @@ test('a rejected message after a deadline does not stop the run', async () => {
   const refused = clerk.generate({ runId: 't', prompt: 'b', whilePending: 'refuse' });
   await expect(refused).rejects.toMatchObject({ code: 'decision-pending' });
   await delay(1);
-  const card = only((await runs.interrupts({ tool: 'slow' })).items);
+  const card = only((await runs.requests({ tool: 'slow' })).items);
   await runs.decide(card.id, 'approve');
   await runs.settled();
   expect(paid.toSorted()).toEqual(['pay', 'slow']);

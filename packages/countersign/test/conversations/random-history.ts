@@ -7,7 +7,7 @@ import {
   countersign,
   type Json,
   type Resume,
-  type RunInterrupt,
+  type RunRequest,
   reject,
   respond,
   restart,
@@ -37,7 +37,7 @@ type Decided =
   | { readonly type: 'restart'; readonly resumed: Json };
 
 /** A question and the decision of a person. */
-type Answer = { readonly card: RunInterrupt; readonly decision: Decided };
+type Answer = { readonly card: RunRequest; readonly decision: Decided };
 
 /** A message, and whether it was acknowledged. */
 type Said = { readonly text: string; isTaken: boolean };
@@ -171,7 +171,7 @@ async function decideOne(history: History, process: Process): Promise<void> {
     });
   };
   decide('ann', process, answer.decision);
-  if (kind === 'unknown-outcome' || !world.dice.chance(0.2)) return;
+  if (kind === 'doubt' || !world.dice.chance(0.2)) return;
   const other = world.dice.pick([...world.processes]) ?? process;
   decide('bob', other, { type: 'reject', reason: 'not today' });
 }
@@ -232,7 +232,7 @@ const HARMLESS: ReadonlySet<string> = new Set(['decision-pending', 'store-failed
 /** Lists the pending questions as the store has them. */
 const cards = ({ store, clock }: World) => waiting(countersign({ store, clock }).runs);
 
-function answersTo(world: World, asked: readonly RunInterrupt[]): readonly Answer[] {
+function answersTo(world: World, asked: readonly RunRequest[]): readonly Answer[] {
   return asked.flatMap((card) => {
     const decision = decisionOn(card, world);
     return decision ? [{ card, decision }] : [];
@@ -240,8 +240,8 @@ function answersTo(world: World, asked: readonly RunInterrupt[]): readonly Answe
 }
 
 /** Decides like a person who knows the real effects, and waits while a call is still acting. */
-function decisionOn({ kind, part, payload }: RunInterrupt, world: World): Decided | undefined {
-  if (kind === 'unknown-outcome') {
+function decisionOn({ kind, part, payload }: RunRequest, world: World): Decided | undefined {
+  if (kind === 'doubt') {
     const key = String(part.metadata?.callId ?? part.toolRequest.ref);
     if (isBusy(world, key)) return undefined;
     if (world.acted.has(key)) return { type: 'respond', output: outputOf(key) };

@@ -3,7 +3,7 @@
 //
 // COUNTERSIGN_SEEDS and COUNTERSIGN_FIRST_SEED choose other seeds: how many, and the first one.
 import { isDeepStrictEqual } from 'node:util';
-import { type Message, memoryStore, type RunEvent, type RunInterrupt, type RunView } from 'countersign';
+import { type Message, memoryStore, type RunEvent, type RunRequest, type RunView } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
 import { describe, expect, onTestFailed, test } from 'vitest';
@@ -32,8 +32,8 @@ async function check(seed: number, openStore: (clock: () => number) => Store): P
   const view = await last.runs.get(RUN_ID);
   const events = flat(await last.runs.recorded(RUN_ID));
   history.log.push('Recorded:', ...events.map((event) => JSON.stringify(event)));
-  const questions = new Map<string, RunInterrupt>();
-  for (const { card } of history.taken) questions.set(card.id, await last.runs.interrupt(card.id));
+  const questions = new Map<string, RunRequest>();
+  for (const { card } of history.taken) questions.set(card.id, await last.runs.request(card.id));
   expect({
     problems: [
       ...history.problems,
@@ -94,7 +94,7 @@ function wrongWords({ said }: History, { messages }: RunView): readonly string[]
 const textOf = ({ content }: Message): string => content.map((part) => ('text' in part ? part.text : '')).join('');
 
 /** An acknowledged decision is the recorded one. */
-function wrongDecisions({ taken }: History, questions: ReadonlyMap<string, RunInterrupt>): readonly string[] {
+function wrongDecisions({ taken }: History, questions: ReadonlyMap<string, RunRequest>): readonly string[] {
   return taken.flatMap(({ card: { id }, decision }) => {
     const settlement = questions.get(id)?.settlement;
     if (isDeepStrictEqual(settlement?.decision, decision)) return [];

@@ -19,7 +19,7 @@ function asking() {
   const both = asks({ name: 'pay', ref: 'p2', input: {} }, { name: 'helper', ref: 'h', input: { prompt: 'Pay.' } });
   const clerk = ai.defineAgent({ name: 'clerk', model: both, tools: [pay, helper] });
   const settlements = async () => {
-    const { items } = await ai.runs.interrupts({ runId: 'talk', settled: true });
+    const { items } = await ai.runs.requests({ runId: 'talk', settled: true });
     return items.map(({ settlement }) => settlement);
   };
   const cancelledBy = async () =>
@@ -37,7 +37,7 @@ test('the sender of a message that withdraws questions is recorded, and named to
   const withdrawn = { withdrawn: true, by: 'bob', at: expect.any(Number) };
   expect(await settlements()).toEqual([withdrawn, withdrawn]);
   expect(await cancelledBy()).toEqual(['bob', 'bob']);
-  const [late] = (await ai.runs.interrupts({ runId: 'talk', settled: true })).items;
+  const [late] = (await ai.runs.requests({ runId: 'talk', settled: true })).items;
   await expect(ai.runs.decide(late?.id ?? '', 'approve', { by: 'eve' })).rejects.toThrow(/was withdrawn by bob at 20/);
   expect((await ai.runs.verify('talk')).ok).toBe(true);
 });

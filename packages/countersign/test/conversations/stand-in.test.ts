@@ -30,7 +30,7 @@ function office() {
     return ai.runs.wait(id);
   };
   const decide = async (decision: Parameters<typeof ai.runs.decide>[1]) => {
-    const [request] = (await ai.runs.interrupts()).items;
+    const [request] = (await ai.runs.requests()).items;
     if (!request) throw new Error('Expected a request.');
     await ai.runs.decide(request, decision, { by: 'ann' });
     return (await ai.runs.wait(request.runId)).text;
@@ -73,7 +73,7 @@ test('several calls wait together, and a question is answered', async () => {
 test('a sub-agent gets the message and picks its own tool', async () => {
   const { ai, say, decide } = office();
   const { id } = await say('Ask the clerk to pay ACME 950', ai.agents.get('boss'));
-  expect((await ai.runs.interrupts()).items).toMatchObject([{ tool: 'pay', input: { to: 'ACME', amount: 950 } }]);
+  expect((await ai.runs.requests()).items).toMatchObject([{ tool: 'pay', input: { to: 'ACME', amount: 950 } }]);
   expect(await decide('approve')).toContain('clerk returned');
   expect(await ai.runs.get(id)).toMatchObject({ status: 'done' });
 });

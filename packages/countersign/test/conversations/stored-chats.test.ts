@@ -73,7 +73,7 @@ describe('a call without a ref from the model', () => {
     const { runs, admin, ran } = office();
     const chat = admin.chat({ runId: 'chat' });
     const { interrupts } = await chat.send('Pay.');
-    const [card] = (await runs.interrupts()).items;
+    const [card] = (await runs.requests()).items;
     await runs.decide(card?.id ?? '', 'approve', { by: 'ann' });
     await runs.settled();
     expect((await chat.send({ resume: { approve: interrupts } })).text).toBe('Done.');
@@ -90,7 +90,7 @@ test('a restart without `resumed` equals one with `resumed: true`', async () => 
   );
   const chat = ai.defineAgent({ name: 'clerk', tools: [look], model }).chat({ runId: 'chat' });
   const { interrupts } = await chat.send('Look.');
-  const [card] = (await runs.interrupts()).items;
+  const [card] = (await runs.requests()).items;
   await runs.decide(card?.id ?? '', { type: 'restart' });
   await runs.settled();
   await runs.decide(card?.id ?? '', { type: 'restart', resumed: true });
@@ -110,7 +110,7 @@ test('approving a call that another person edited before records no edit', async
   const resume = { approve: interrupts };
   expect((await chat.send({ resume, by: 'bob' })).text).toBe('Done.');
   expect((await chat.send({ resume, by: 'bob' })).text).toBe('Done.');
-  const { items } = await ai.runs.interrupts({ settled: true, order: 'oldest' });
+  const { items } = await ai.runs.requests({ settled: true, order: 'oldest' });
   expect(items.map(({ settlement }) => settlement)).toEqual([
     expect.objectContaining({ decision: { type: 'approve', edit }, by: 'ann' }),
     expect.objectContaining({ decision: { type: 'approve' }, by: 'bob' }),

@@ -117,7 +117,7 @@ test.each([...EVERYWHERE, 'deeper'] as const)(
     expect(await runs.wait(id)).toMatchObject({ status: 'failed', pending: [] });
     // The doubt was not asked yet, so this message cannot withdraw it.
     await root.generate({ runId: id, prompt: 'And?' });
-    expect(only(await waiting(runs))).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
+    expect(only(await waiting(runs))).toMatchObject({ tool: 'pay', kind: 'doubt' });
     expect(await root.generate({ runId: id, prompt: 'Never mind.' })).toMatchObject({ finishReason: 'stop' });
     expect(await waiting(runs)).toEqual([]);
     expect(effects).toEqual(['pay']);

@@ -6,7 +6,7 @@ import {
   countersign,
   type DecisionInput,
   type PolicyConfig,
-  type RunInterrupt,
+  type RunRequest,
   type Tool,
   z,
 } from '../../src/index.ts';
@@ -196,7 +196,7 @@ const TWO_VOTES: PolicyConfig = { quorum: [{ of: { roles: ['teller'] }, count: 2
 export async function allowSpending({ ai, runs, start }: ReturnType<typeof openBank>): Promise<string> {
   const { id } = await start('spend-first');
   await runs.wait(id);
-  const { items } = await runs.interrupts({ runId: id });
+  const { items } = await runs.requests({ runId: id });
   const expiresAt = Date.now() + 3_600_000;
   for (const card of items) await runs.decide(card, 'approve', { by: 'boss', grant: { uses: GRANTED, expiresAt } });
   await runs.wait(id, { until: 'end' });
@@ -205,14 +205,14 @@ export async function allowSpending({ ai, runs, start }: ReturnType<typeof openB
 }
 
 /** Decides every question that is not a doubt. */
-export function decisionOn({ tool, runId }: RunInterrupt): DecisionInput {
+export function decisionOn({ tool, runId }: RunRequest): DecisionInput {
   if (tool === 'ask') return { type: 'respond', output: 'blue' };
   if (tool === 'book') return { type: 'restart', resumed: 'yes' };
   return kindOf(runId) === 'reject' ? { type: 'reject', reason: 'no' } : 'approve';
 }
 
 /** Decides a doubt by the ledger: report the effect, run the call, or report that it was finished manually. */
-export function truthOn({ part, tool, runId }: RunInterrupt, lines: readonly Line[]): DecisionInput {
+export function truthOn({ part, tool, runId }: RunRequest, lines: readonly Line[]): DecisionInput {
   const { callId, steps = {} } = (part.metadata ?? {}) as { readonly callId?: string; readonly steps?: object };
   const done = lines.filter(({ key }) => key === callId).map(({ name }) => name);
   if (done.includes(tool === 'trip' ? 'hotel' : tool)) return { type: 'respond', output: `${tool} of ${runId}` };

@@ -80,7 +80,7 @@ async function startRuns(): Promise<void> {
 async function decideRuns(): Promise<void> {
   while (!isStopping) {
     for (const kind of ['approval', 'interrupt', 'question'] as const) {
-      const { items } = await bank.runs.interrupts({ kind, limit: 20, order: random() < 0.5 ? 'newest' : 'oldest' });
+      const { items } = await bank.runs.requests({ kind, limit: 20, order: random() < 0.5 ? 'newest' : 'oldest' });
       await Promise.all(
         items.map(async (card) => {
           // Two people work here, and only one of them may have voted before.

@@ -1,5 +1,5 @@
 // What must hold after a campaign, checked against the ledger of effects.
-import type { RunInterrupt, Runs } from '../../src/index.ts';
+import type { RunRequest, Runs } from '../../src/index.ts';
 import type { RunRecord, Store } from '../../src/runs/port/store.ts';
 import type { GrantDetails } from '../../src/store.ts';
 import { GRANTED, type Kind, kindOf, type Line } from './bank.ts';
@@ -63,7 +63,7 @@ export async function inspect(
 ): Promise<Inspection> {
   const problems: string[] = [];
   const records = await all<RunRecord>((cursor) => runs.list({ limit: 500, ...cursor }));
-  const cards = await all<RunInterrupt>((cursor) => runs.interrupts({ settled: true, limit: 500, ...cursor }));
+  const cards = await all<RunRequest>((cursor) => runs.requests({ settled: true, limit: 500, ...cursor }));
   const settled = new Map(cards.map((card) => [card.id, card]));
   const known = new Map(records.map((record) => [record.id, record]));
   const unfinished = records.filter(({ status }) => status !== 'done');
@@ -97,8 +97,8 @@ export async function inspect(
   let askedAgain = 0;
   for (const record of records) {
     const mine = byRun.get(record.id) ?? [];
-    const doubted = mine.some(({ kind }) => kind === 'unknown-outcome');
-    const asked = mine.filter(({ kind }) => kind !== 'unknown-outcome').length;
+    const doubted = mine.some(({ kind }) => kind === 'doubt');
+    const asked = mine.filter(({ kind }) => kind !== 'doubt').length;
     const { effects } = EXPECTED[kindOf(record.id)];
     const expected = { effects, cards: granted.has(record.id) ? 0 : EXPECTED[kindOf(record.id)].cards };
     const byHand = doubted && HALVES.has(kindOf(record.id));
@@ -113,7 +113,7 @@ export async function inspect(
     const { problem } = await runs.verify(record.id);
     if (problem !== null) problems.push(`${record.id}: ${problem}`);
   }
-  const [waiting] = (await store.listInterrupts({ limit: 1 })).items;
+  const [waiting] = (await store.listRequests({ limit: 1 })).items;
   if (waiting) problems.push(`${waiting.id} still waits`);
   return {
     runs: records.length,

@@ -120,11 +120,11 @@ async function recover(store: ReturnType<typeof openStore>, ledger: Ledger<Line>
   try {
     const until = performance.now() + 120_000;
     while ((await isOpen()) && performance.now() < until) {
-      const { items } = await runs.interrupts({ limit: 100 });
+      const { items } = await runs.requests({ limit: 100 });
       const lines = ledger.read();
       await Promise.all(
         items.map(async (card) => {
-          const isDoubt = card.kind === 'unknown-outcome';
+          const isDoubt = card.kind === 'doubt';
           const decision = isDoubt ? truthOn(card, lines) : decisionOn(card);
           if (isDoubt) doubts += 1;
           if (isDoubt && decision !== 'approve') happened += 1;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { CrashEffect, CrashProcess, CrashScenario } from 'countersign/testing';
 import type { Append, Store } from '../../src/runs/port/store.ts';
 import type { DecisionInput } from '../../src/runs/requests/decision.ts';
-import type { RunInterrupt, RunView } from '../../src/runs/requests/view.ts';
+import type { RunRequest, RunView } from '../../src/runs/requests/view.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 
 export type Fixture = {
@@ -53,8 +53,8 @@ export function processOn(store: Store, runId: string, clock: () => number, effe
 export async function finish(
   runs: Runs,
   runId: string,
-  says: (card: RunInterrupt) => DecisionInput | undefined,
-  letExpire: (card: RunInterrupt) => void,
+  says: (card: RunRequest) => DecisionInput | undefined,
+  letExpire: (card: RunRequest) => void,
   { voters = [{ by: 'bob' }] }: Pick<CrashScenario, 'voters'> = {},
 ): Promise<RunView> {
   for (let round = 0; round < 20; round++) {
@@ -62,7 +62,7 @@ export async function finish(
     await runs.settled();
     const view = await runs.get(runId);
     if (view.status !== 'running' && view.status !== 'waiting') return view;
-    for (const card of (await runs.interrupts({ runId })).items) {
+    for (const card of (await runs.requests({ runId })).items) {
       const decision = says(card);
       if (decision === undefined) letExpire(card);
       else for (const voter of voters) if (await isPending(runs, card)) await runs.decide(card, decision, voter);
@@ -73,13 +73,13 @@ export async function finish(
 }
 
 /** An edit asks everyone again, on a card of its own. */
-const isPending = async (runs: Runs, { id }: RunInterrupt): Promise<boolean> =>
-  (await runs.interrupt(id)).settledAt === null;
+const isPending = async (runs: Runs, { id }: RunRequest): Promise<boolean> =>
+  (await runs.request(id)).settledAt === null;
 
 /** Decides as the scenario says, and a doubt by the recorded effects. */
 export function personOf(scenario: CrashScenario, effects: readonly CrashEffect[]) {
-  return (card: RunInterrupt): DecisionInput | undefined => {
-    if (card.kind !== 'unknown-outcome') return scenario.decide(card, effects);
+  return (card: RunRequest): DecisionInput | undefined => {
+    if (card.kind !== 'doubt') return scenario.decide(card, effects);
     if (scenario.settleDoubt) return scenario.settleDoubt(card, effects);
     const happened = effects.find(({ key }) => key === card.part.metadata?.callId);
     return happened ? { type: 'respond', output: happened.output } : 'approve';

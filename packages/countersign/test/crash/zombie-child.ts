@@ -72,8 +72,8 @@ const store: Store = {
   release: (...args) => send(() => real.release(...args)),
   due: (limit, agents) => send(() => real.due(limit, agents)),
   listRuns: (query) => send(() => real.listRuns(query)),
-  listInterrupts: (query) => send(() => real.listInterrupts(query)),
-  interrupt: (id) => send(() => real.interrupt(id)),
+  listRequests: (query) => send(() => real.listRequests(query)),
+  request: (id) => send(() => real.request(id)),
   queue: () => send(() => real.queue()),
   countRuns: () => send(() => real.countRuns()),
   stats: (query) => send(() => real.stats(query)),
@@ -90,7 +90,7 @@ await Promise.all(options.runs.map(start));
 // A decision may stall before it is recorded, and another process may decide first. So each runs separately.
 const decided = new Set<string>();
 while (stalled.size < options.runs.length) {
-  for (const card of (await runs.interrupts({ limit: 100 })).items) {
+  for (const card of (await runs.requests({ limit: 100 })).items) {
     if (!options.runs.includes(card.runId) || card.kind !== 'approval' || decided.has(card.id)) continue;
     decided.add(card.id);
     void runs.decide(card.id, decisionOn(card), { by: 'ann' }).catch((error: unknown) => {

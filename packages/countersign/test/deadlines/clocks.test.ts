@@ -29,7 +29,7 @@ async function asked({ runs, clerk }: ReturnType<typeof bank>) {
   await clerk.start('Pay.', { runId: 'run' });
   await runs.wait('run');
   await runs.settled();
-  const [card] = (await runs.interrupts()).items;
+  const [card] = (await runs.requests()).items;
   if (!card?.expiresAt) throw new Error('Expected a question with a deadline.');
   return { id: card.id, expiresAt: card.expiresAt };
 }
@@ -49,7 +49,7 @@ async function failsAsking(store: Store, clock: () => number) {
   const { runs, clerk } = twoAsked(store, clock);
   await clerk.start('Ask.', { runId: 'run' });
   expect(await runs.wait('run')).toMatchObject({ status: 'failed' });
-  const waiting = async () => (await runs.interrupts()).items.map(({ tool }) => tool);
+  const waiting = async () => (await runs.requests()).items.map(({ tool }) => tool);
   expect(await waiting()).toEqual(['soon', 'later']);
   return waiting;
 }
@@ -103,7 +103,7 @@ describe('a process suspended while it asks for the time', () => {
   test('rejects a resume made after the deadline', async () => {
     const { runs, card, paid, pass } = await stoppedOnce('after', 'reject');
     pass(25 * MINUTE);
-    const { part } = await runs.interrupt(card.id);
+    const { part } = await runs.request(card.id);
     await expect(internalsOf(runs).resume('run', { approve: part })).rejects.toMatchObject({ code: 'already-decided' });
     expect(paid).toEqual([]);
   });
@@ -161,7 +161,7 @@ describe('a process whose clock is set two hours ahead', () => {
     await process.runs.drive('run');
     await process.runs.settled();
     expect(paid).toEqual([]);
-    expect((await process.runs.interrupts()).items).toHaveLength(1);
+    expect((await process.runs.requests()).items).toHaveLength(1);
   });
 
   test('accepts a decision made in time', async () => {
@@ -204,12 +204,12 @@ test.each(['reject', 'approve'] as const)(
     await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
     await ai.runs.wait('run');
     await ai.runs.settled();
-    const [first, second] = (await ai.runs.interrupts()).items;
+    const [first, second] = (await ai.runs.requests()).items;
     isDecided = true;
     await ai.runs.decide(first?.id ?? '', 'approve', { by: 'ann' });
     await ai.runs.settled();
     expect({ off, paid }).toEqual({ off: 2 * HOUR, paid: ['a'] });
-    expect((await ai.runs.interrupts()).items.map(({ id }) => id)).toEqual([second?.id]);
+    expect((await ai.runs.requests()).items.map(({ id }) => id)).toEqual([second?.id]);
   },
 );
 
@@ -224,7 +224,7 @@ test('a deadline of an hour lasts an hour, even if the clock was set back while 
   const ask = ai.defineInterrupt({ name: 'ask', description: '', inputSchema: z.object({}), expiresIn: HOUR });
   await ai.defineAgent({ name: 'clerk', tools: [ask] }).start('Ask.', { runId: 'run' });
   await ai.runs.wait('run');
-  const [card] = (await ai.runs.interrupts()).items;
+  const [card] = (await ai.runs.requests()).items;
   expect((card?.expiresAt ?? 0) - (await store.now())).toBeGreaterThan(HOUR - MINUTE);
 });
 
@@ -257,7 +257,7 @@ async function trip(clock: (of: 'first' | 'second') => number, store: Store, sle
   const second = open('second', store);
   await second.runs.drive('run');
   await second.runs.settled();
-  const [doubt] = (await second.runs.interrupts()).items;
+  const [doubt] = (await second.runs.requests()).items;
   await second.runs.decide(doubt?.id ?? '', 'approve', { by: 'bob' });
   await second.runs.settled();
   awake.resolve();
@@ -304,7 +304,7 @@ test('a clock with fractions of milliseconds is supported', async () => {
   const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true, expiresIn: 60_000 }, () => 'paid');
   const { interrupts } = await ai.defineAgent({ name: 'clerk', tools: [pay] }).generate({ runId: 'r', prompt: 'a' });
   expect(interrupts).toHaveLength(1);
-  const [card] = (await ai.runs.interrupts()).items;
+  const [card] = (await ai.runs.requests()).items;
   await ai.runs.decide(card?.id ?? '', 'approve');
   expect(await ai.runs.wait('r')).toMatchObject({ status: 'done', text: 'Paid.' });
 });
@@ -349,8 +349,8 @@ describe('a database server an hour ahead, replaced by one with the right time',
     await two.runs.drive('run');
     await two.runs.settled();
     expect(began).toEqual(['one']);
-    const { items } = await two.runs.interrupts({ runId: 'run' });
-    expect(items).toMatchObject([{ kind: 'unknown-outcome' }]);
+    const { items } = await two.runs.requests({ runId: 'run' });
+    expect(items).toMatchObject([{ kind: 'doubt' }]);
   });
 
   test('accepts a decision made in time', async () => {
@@ -362,8 +362,8 @@ describe('a database server an hour ahead, replaced by one with the right time',
   test('accepts a resume made in time', async () => {
     const { one, two } = await followed({ expiresIn: HOUR / 2 });
     const { id } = await asked(one);
-    await internalsOf(two.runs).resume('run', { reject: (await two.runs.interrupt(id)).part }, { by: 'ann' });
-    expect((await two.runs.interrupt(id)).settlement).toMatchObject({ decision: { type: 'reject' }, by: 'ann' });
+    await internalsOf(two.runs).resume('run', { reject: (await two.runs.request(id)).part }, { by: 'ann' });
+    expect((await two.runs.request(id)).settlement).toMatchObject({ decision: { type: 'reject' }, by: 'ann' });
   });
 
   test('lets no deadline decide before its time when a message is sent', async () => {
@@ -371,7 +371,7 @@ describe('a database server an hour ahead, replaced by one with the right time',
     const card = await asked(one);
     await two.clerk.generate({ runId: 'run', prompt: 'Do not.', by: 'ann' });
     expect(began).toEqual([]);
-    expect((await two.runs.interrupt(card.id)).settlement).toMatchObject({ withdrawn: true, by: 'ann' });
+    expect((await two.runs.request(card.id)).settlement).toMatchObject({ withdrawn: true, by: 'ann' });
   });
 
   // By the fast server, an hour is over in this very millisecond.
@@ -381,7 +381,7 @@ describe('a database server an hour ahead, replaced by one with the right time',
     await two.runs.drive('run').catch(() => undefined);
     await two.runs.settled();
     expect(began).toEqual([]);
-    expect((await two.runs.interrupts({ runId: 'run' })).items).toHaveLength(1);
+    expect((await two.runs.requests({ runId: 'run' })).items).toHaveLength(1);
   });
 
   test('in a failed run, applies only the expired deadline', async () => {
@@ -409,10 +409,10 @@ test('a deadline with onExpiry approve cancels a question, because a question ca
   const ask = ai.defineInterrupt({ name: 'ask', description: '', expiresIn: 60_000, onExpiry: 'approve' });
   await ai.defineAgent({ name: 'clerk', tools: [ask] }).start('Ask.', { runId: 'run' });
   await ai.runs.settled();
-  const [card] = (await ai.runs.interrupts()).items;
+  const [card] = (await ai.runs.requests()).items;
   now += 120_000;
   await ai.runs.drive('run');
   await ai.runs.settled();
   expect(await ai.runs.get('run')).toMatchObject({ status: 'done', text: 'Done.' });
-  expect((await ai.runs.interrupt(card?.id ?? '')).settlement).toMatchObject({ decision: { type: 'cancel' }, at: now });
+  expect((await ai.runs.request(card?.id ?? '')).settlement).toMatchObject({ decision: { type: 'cancel' }, at: now });
 });

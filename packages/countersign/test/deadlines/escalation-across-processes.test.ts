@@ -34,10 +34,10 @@ async function killedInBetween(place: Place): Promise<void> {
   other.kill('SIGTERM');
   expect(await other.ended).toMatchObject({ code: 0, errors: '' });
   const escalated = (await runs.recorded('run')).flatMap((event) =>
-    event.type === 'question-escalated' ? [event.to] : [],
+    event.type === 'request-escalated' ? [event.to] : [],
   );
   expect(escalated).toEqual([{ people: ['boss'] }, { roles: ['board'] }]);
-  expect((await runs.interrupt(id)).settlement).toMatchObject({ by: 'deadline', decision: { type: 'reject' } });
+  expect((await runs.request(id)).settlement).toMatchObject({ by: 'deadline', decision: { type: 'reject' } });
   expect(await runs.verify('run')).toMatchObject({ ok: true });
   await store.close();
 }

@@ -50,7 +50,7 @@ function desk(
       return id;
     },
     escalations: async () =>
-      (await ai.runs.recorded('run')).flatMap((event) => (event.type === 'question-escalated' ? [event.to] : [])),
+      (await ai.runs.recorded('run')).flatMap((event) => (event.type === 'request-escalated' ? [event.to] : [])),
   };
 }
 
@@ -79,7 +79,7 @@ test.each([
   expect(await escalations()).toEqual([lead]);
   expect(told).toEqual(['1 to {"roles":["lead"]}, attempt 1']);
   expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [id], wakeAt: start + 4 * MINUTE });
-  expect(await runs.interrupt(id)).toMatchObject({ progress: { escalatedTo: [lead] }, expiresAt: start + 6 * MINUTE });
+  expect(await runs.request(id)).toMatchObject({ progress: { escalatedTo: [lead] }, expiresAt: start + 6 * MINUTE });
   await pass(MINUTE);
   expect(reminders).toEqual([1, 2]);
   await worker.stop();
@@ -89,7 +89,7 @@ test.each([
   expect([await escalations(), told[1], told.length]).toEqual([[lead, boss], '2 to {"people":["boss"]}, attempt 1', 2]);
   await pass(2 * MINUTE);
   expect(await runs.get('run')).toMatchObject({ status: 'done' });
-  expect(await runs.interrupt(id)).toMatchObject({ settlement: { by: 'deadline', decision: { type: 'reject' } } });
+  expect(await runs.request(id)).toMatchObject({ settlement: { by: 'deadline', decision: { type: 'reject' } } });
   expect([reminders, told.length, errors]).toEqual([[1, 2], 2, []]);
   expect(await runs.verify('run')).toMatchObject({ ok: true });
   await another.stop();
@@ -207,6 +207,6 @@ test('an escalation in a failed run is recorded, and the run stays failed', asyn
   const worker = ai.runs.work();
   await pass(2 * HOUR);
   expect(await ai.runs.get('run')).toMatchObject({ status: 'failed', error: { message: 'away' }, wakeAt: null });
-  expect(await ai.runs.interrupt(id)).toMatchObject({ progress: { escalatedTo: [{ people: ['boss'] }] } });
+  expect(await ai.runs.request(id)).toMatchObject({ progress: { escalatedTo: [{ people: ['boss'] }] } });
   await worker.stop();
 });

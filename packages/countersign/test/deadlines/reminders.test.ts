@@ -37,7 +37,7 @@ test('a request is reminded of after its remindAfter, once', async () => {
   await pass(MINUTE - 1);
   expect(reminders).toEqual([]);
   await pass(2_000);
-  const card = await runs.interrupt(id);
+  const card = await runs.request(id);
   expect(reminders).toMatchObject([{ requestId: id, number: 1, attempt: 1, card, at: card.createdAt + MINUTE }]);
   await pass(10 * MINUTE);
   expect(reminders).toHaveLength(1);

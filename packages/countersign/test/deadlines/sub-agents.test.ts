@@ -88,10 +88,10 @@ test('a worker applies a deadline even if the run failed beside the question', a
   await delay(50);
   const { version } = await runs.get('t');
   // Before its time no worker touches it.
-  expect((await runs.interrupt(card.id)).settledAt).toBeNull();
+  expect((await runs.request(card.id)).settledAt).toBeNull();
   expect((await store.read('t'))?.run.version).toBe(version);
   pass(2_000);
-  await eventually(async () => expect((await runs.interrupt(card.id)).settlement).toMatchObject({ by: 'deadline' }));
+  await eventually(async () => expect((await runs.request(card.id)).settlement).toMatchObject({ by: 'deadline' }));
   await eventually(async () => expect((await runs.get('t')).status).toBe('failed'));
   await delay(50);
   const after = (await runs.get('t')).version;

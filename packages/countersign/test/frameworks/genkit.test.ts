@@ -19,7 +19,7 @@ function openProcess(calls: readonly ScriptedCall[] = ONE_CALL, output?: unknown
   };
   const app = (options: Partial<AppOptions> = {}) => payingApp({ ai, calls, pay, ...options });
   const bare = () => payingApp({ calls, pay });
-  const asked = async () => (await ai.runs.interrupts()).items;
+  const asked = async () => (await ai.runs.requests()).items;
   return { ai, paid, app, bare, asked };
 }
 

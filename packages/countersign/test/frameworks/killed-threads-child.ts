@@ -48,7 +48,7 @@ class FileSaver extends MemorySaver {
 }
 
 async function approve(): Promise<void> {
-  for (const { id, kind } of (await ai.runs.interrupts()).items)
+  for (const { id, kind } of (await ai.runs.requests()).items)
     if (kind === 'approval') await ai.runs.decide(id, 'approve');
 }
 
@@ -83,7 +83,7 @@ async function runMastra(): Promise<unknown> {
   const { runId = '' }: any = await agent.generate('Pay');
   await approve();
   const ended: any = await agent.resumeGenerate({ approved: true }, { runId, toolCallId: 'c1' });
-  return ended.finishReason === 'suspended' ? (await ai.runs.interrupts()).items[0]?.kind : ended.text;
+  return ended.finishReason === 'suspended' ? (await ai.runs.requests()).items[0]?.kind : ended.text;
 }
 
 console.log(await (framework === 'langgraph' ? runGraph() : runMastra()));

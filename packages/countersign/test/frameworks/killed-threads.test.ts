@@ -9,7 +9,7 @@ test.each([
   ['langgraph', false, 'paid 10', 2],
   ['langgraph', true, 'doubt', 1],
   ['mastra', false, 'paid 10', 2],
-  ['mastra', true, 'unknown-outcome', 1],
+  ['mastra', true, 'doubt', 1],
 ] as const)('%s, with the gate: %s', async (framework, gated, answer, payments) => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-killed-'));
   try {

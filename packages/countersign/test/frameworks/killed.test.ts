@@ -22,7 +22,7 @@ test.each(['openai-agents', 'genkit'] as const)(
     const ai = countersign({ store: sqliteStore(path), leaseMs: LEASE_MS });
     const { saved: gated } = await converse(framework, path, pay('gated'));
     const { saved: bare } = await converse(framework, undefined, pay('bare'));
-    await ai.runs.decide((await ai.runs.interrupts()).items[0]?.id ?? '', 'approve');
+    await ai.runs.decide((await ai.runs.requests()).items[0]?.id ?? '', 'approve');
 
     const child = startChild('../frameworks/dying-child.ts', { framework, path, effects, gated, bare } as DyingOptions);
     expect(await child.ended).toMatchObject({ signal: 'SIGKILL' });
@@ -31,8 +31,8 @@ test.each(['openai-agents', 'genkit'] as const)(
 
     expect(await converse(framework, undefined, pay('bare'), bare)).toMatchObject({ text: 'paid' });
     expect(await converse(framework, path, pay('gated'), gated)).toMatchObject({ waits: 1 });
-    const [doubt] = (await ai.runs.interrupts()).items;
-    expect(doubt?.kind).toBe('unknown-outcome');
+    const [doubt] = (await ai.runs.requests()).items;
+    expect(doubt?.kind).toBe('doubt');
     await ai.runs.decide(doubt?.id ?? '', { type: 'respond', output: 'paid, says the bank' });
     expect(await converse(framework, path, pay('gated'), gated)).toMatchObject({ text: 'paid, says the bank' });
     expect(lines()).toEqual(['bare', 'bare', 'gated']);

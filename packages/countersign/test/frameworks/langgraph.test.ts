@@ -36,7 +36,7 @@ function open(kind: keyof typeof KINDS, script: ScriptedCall[][], output?: (paym
 
 /** The ids of the open requests, in the order of their calls. */
 async function openRequests(ai: Countersign<any>): Promise<string[]> {
-  const { items } = await ai.runs.interrupts();
+  const { items } = await ai.runs.requests();
   return items.toSorted((a, b) => JSON.stringify(a.input).localeCompare(JSON.stringify(b.input))).map(({ id }) => id);
 }
 

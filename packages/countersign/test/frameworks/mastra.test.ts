@@ -21,7 +21,7 @@ function open(calls: ScriptedCall[], output?: (payment: Payment) => unknown) {
 }
 
 async function openRequests(ai: Countersign<any>): Promise<string[]> {
-  return (await ai.runs.interrupts()).items.map(({ id }) => id);
+  return (await ai.runs.requests()).items.map(({ id }) => id);
 }
 
 type Agent = ReturnType<typeof openAgent>;
@@ -67,7 +67,7 @@ test('an edited call runs with the edit, a rejected one never', async () => {
 test('two calls: the decided one runs, the other stays suspended', async () => {
   const { ai, paid, agent } = open([pays('c1', 1), pays('c2', 2)]);
   const { runId } = await streamed(agent.stream('Pay twice'));
-  const { items } = await ai.runs.interrupts();
+  const { items } = await ai.runs.requests();
   const idOf = (amount: number) => items.find(({ input }) => (input as Payment).amount === amount)?.id ?? '';
   await ai.runs.decide(idOf(1), 'approve');
   expect(await streamed(agent.resumeStream({}, { runId, toolCallId: 'c1' }))).toMatchObject({ reason: 'suspended' });
@@ -165,7 +165,7 @@ describe('the faults, without the gate and with it', () => {
 
     const { ai, paid, agent } = open(script);
     const { runId } = await streamed(agent.stream('Pay'));
-    const { items } = await ai.runs.interrupts();
+    const { items } = await ai.runs.requests();
     const small = items.find(({ input }) => (input as Payment).amount === 10);
     await ai.runs.decide(small?.id ?? '', 'approve');
     await streamed(agent.resumeStream({ approved: true }, { runId }));

@@ -18,7 +18,7 @@ function openProcess(calls: readonly ScriptedCall[] = ONE_CALL, output?: unknown
   };
   const agent = (options: Partial<AgentOptions> = {}) => payingAgent({ ai, calls, pay, ...options });
   const bare = () => payingAgent({ calls, pay });
-  const asked = async () => (await ai.runs.interrupts()).items;
+  const asked = async () => (await ai.runs.requests()).items;
   return { ai, paid, agent, bare, asked };
 }
 

@@ -47,7 +47,7 @@ test('a call is asked once per key, and runs once after it is approved', async (
   const first = await gate.request(ACME, { key: 'invoice-7', by: 'ada', run: true });
   const id = pendingId(first);
   expect(await gate.request(ACME, { key: 'invoice-7' })).toEqual(first);
-  expect((await ai.runs.interrupts()).items).toHaveLength(1);
+  expect((await ai.runs.requests()).items).toHaveLength(1);
   await ai.runs.decide(id, 'approve', { by: 'bea' });
   await ai.runs.settled();
   expect(paid).toEqual([]);
@@ -66,7 +66,7 @@ test('the same key with another input is a conflict, and nothing is asked', asyn
   await expect(gate.request({ ...ACME, amount: 1 }, { key: 'k' })).rejects.toMatchObject({ code: 'gate-conflict' });
   await expect(gate.request({ to: 'ACME' } as never, { key: 'l' })).rejects.toMatchObject({ code: 'invalid-request' });
   await expect(gate.request(ACME, {} as never)).rejects.toMatchObject({ code: 'invalid-options' });
-  expect((await ai.runs.interrupts()).items).toHaveLength(1);
+  expect((await ai.runs.requests()).items).toHaveLength(1);
 });
 
 test('an edited call runs with the edit, a rejected one never', async () => {
@@ -74,7 +74,7 @@ test('an edited call runs with the edit, a rejected one never', async () => {
   const edited = { to: 'ACME', amount: 0 };
   const one = gate.run(ACME, { key: 'one' });
   const two = gate.run(ACME, { key: 'two' });
-  await expect.poll(async () => (await ai.runs.interrupts()).items).toHaveLength(2);
+  await expect.poll(async () => (await ai.runs.requests()).items).toHaveLength(2);
   await ai.runs.decide(pendingId(await gate.read({ key: 'one' })), { type: 'approve', edit: edited });
   await ai.runs.decide(pendingId(await gate.read({ key: 'two' })), { type: 'reject', reason: 'too much' });
   expect(await one).toMatchObject({ status: 'done', input: edited });
@@ -168,7 +168,7 @@ test('withdrawing closes the question, and the call never runs', async () => {
   const { ai, gate, paid } = openProcess();
   const id = pendingId(await gate.request(ACME, { key: 'k' }));
   expect(await gate.withdraw(id, { reason: 'the user went on' })).toMatchObject({ status: 'rejected' });
-  expect((await ai.runs.interrupts()).items).toEqual([]);
+  expect((await ai.runs.requests()).items).toEqual([]);
   await expect(ai.runs.decide(id, 'approve')).rejects.toThrow();
   expect(await gate.request(ACME, { key: 'k', run: true })).toMatchObject({ status: 'rejected' });
   expect(paid).toEqual([]);
@@ -284,7 +284,7 @@ test('a start without a report becomes a doubt after its lease, which a late rep
   expect(await gate.start(id)).toMatchObject({ status: 'doubt' });
   const token = 'token' in start ? start.token : '';
   expect(await gate.finish(id, token, { output: 'late' })).toMatchObject({ status: 'done', output: 'late' });
-  expect((await ai.runs.interrupts()).items).toEqual([]);
+  expect((await ai.runs.requests()).items).toEqual([]);
 });
 
 test('a question gets its answer as the output', async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { countersign, type RunInterrupt } from '../../src/index.ts';
+import { countersign, type RunRequest } from '../../src/index.ts';
 import { campaignSize, isFullCampaign } from '../campaign-size.ts';
 import { Ledger, openStore, type Place } from '../crash/bank.ts';
 import { startChild } from '../crash/children.ts';
@@ -41,9 +41,9 @@ async function survives(name: string, place: Place): Promise<void> {
   const isRejected = (key: string) => key.endsWith('9');
 
   /** Rejects some calls, edits none, and answers doubts by looking at the ledger, as a person would. */
-  async function decide(question: RunInterrupt): Promise<void> {
+  async function decide(question: RunRequest): Promise<void> {
     const { key } = question.input as { key: string };
-    if (question.kind !== 'unknown-outcome')
+    if (question.kind !== 'doubt')
       return void (await ai.runs.decide(question.id, isRejected(key) ? 'reject' : 'approve', { by: 'bea' }));
     doubts += 1;
     // The caller may still be about to act.
@@ -55,7 +55,7 @@ async function survives(name: string, place: Place): Promise<void> {
 
   const deciding = (async () => {
     while (!isOver) {
-      const { items } = await ai.runs.interrupts({ limit: 100 });
+      const { items } = await ai.runs.requests({ limit: 100 });
       await Promise.all(items.map((question) => decide(question).catch(() => undefined)));
       await delay(20);
     }

@@ -85,7 +85,7 @@ test('chats of the AI SDK on one instance keep their own gates and bodies', asyn
   await ask('ann', true);
   await ask('bob', false);
   await ask('cid', true);
-  const { items } = await ai.runs.interrupts();
+  const { items } = await ai.runs.requests();
   expect(items.map(({ startedBy }) => startedBy).sort()).toEqual(['ann', 'cid']);
   for (const { id, startedBy } of items) await ai.runs.decide(id, 'approve', { by: startedBy ?? '' });
   for (const by of ['cid', 'ann'])

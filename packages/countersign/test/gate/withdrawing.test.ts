@@ -91,7 +91,7 @@ test('a run whose call a program outside has started cannot be cancelled, nor ca
   now += 1_001;
   expect(await gate.withdraw(id)).toMatchObject({ status: 'doubt' });
   await expect(ai.runs.cancel(id, { by: 'boss' })).rejects.toMatchObject({ code: 'call-started' });
-  expect((await ai.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  expect((await ai.runs.requests()).items).toMatchObject([{ kind: 'doubt' }]);
   expect(await gate.finish(id, 't', { output: 0 })).toMatchObject({ status: 'done', output: 0 });
 });
 

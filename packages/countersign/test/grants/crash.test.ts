@@ -1,5 +1,5 @@
 // Crashes around grants: a use is neither lost nor doubled, and an approval that was recorded gets its grant.
-import { memoryStore, type RunInterrupt } from 'countersign';
+import { memoryStore, type RunRequest } from 'countersign';
 import type { Store } from 'countersign/store';
 import { type CrashScenario, crashEverywhere } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -105,10 +105,10 @@ test('a call whose outcome is unknown keeps its share', async () => {
   await ai.runs.drive(id);
   await ai.runs.wait(id);
   const [doubt] = await questions(id);
-  expect(doubt?.kind).toBe('unknown-outcome');
+  expect(doubt?.kind).toBe('doubt');
   expect((await ai.grants.get(grant.id)).calls).toMatchObject([{ status: 'reserved' }]);
   expect((await start([acme(1)])).status).toBe('waiting');
-  await ai.runs.decide(doubt as RunInterrupt, { type: 'respond', output: { paid: 1 } }, { by: 'ben' });
+  await ai.runs.decide(doubt as RunRequest, { type: 'respond', output: { paid: 1 } }, { by: 'ben' });
   await ai.runs.wait(id);
   expect((await ai.grants.get(grant.id)).calls).toMatchObject([{ status: 'spent' }]);
 });
@@ -129,8 +129,7 @@ test('an approval with a grant that dies at any write is repeated, and makes the
       notes: { ...store.notes, put: (...args) => counted(() => store.notes.put(...args)) },
     });
     const grant = await first.request();
-    const decide = (on: Store) =>
-      openPayer(on).ai.runs.decide(question as RunInterrupt, 'approve', { by: 'ben', grant });
+    const decide = (on: Store) => openPayer(on).ai.runs.decide(question as RunRequest, 'approve', { by: 'ben', grant });
     const isDone = await decide(dying).then(
       () => true,
       () => false,

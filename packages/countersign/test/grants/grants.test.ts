@@ -1,5 +1,5 @@
 // Grants: calls within one run without a question, and never more than it allows.
-import { memoryStore, type RunInterrupt } from 'countersign';
+import { memoryStore, type RunRequest } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { link, shortHash } from '../../src/runs/port/chain.ts';
 import { DAY_MS, grantIn, openPayer } from './kit.ts';
@@ -58,7 +58,7 @@ describe('a call within a grant', () => {
     const { id } = await clerk.start(JSON.stringify([acme(100)]), { by: 'ann' });
     await ai.runs.wait(id);
     const [question] = await questions(id);
-    await ai.runs.decide(question as RunInterrupt, 'approve', { by: 'ben', grant: await request() });
+    await ai.runs.decide(question as RunRequest, 'approve', { by: 'ben', grant: await request() });
     await ai.runs.wait(id);
     await clerk.generate({ runId: id, prompt: JSON.stringify([acme(200)]), by: 'ann' });
     expect((await ai.runs.get(id)).status).toBe('done');
@@ -164,7 +164,7 @@ describe('giving a grant', () => {
     const { id } = await start([acme(900)]);
     const [question] = await questions(id);
     const edit = { type: 'approve', edit: acme(90) } as const;
-    const grant = grantIn(await ai.runs.decide(question as RunInterrupt, edit, { by: 'ben', grant: await request() }));
+    const grant = grantIn(await ai.runs.decide(question as RunRequest, edit, { by: 'ben', grant: await request() }));
     expect(await ai.grants.get(grant?.id ?? '')).toMatchObject({
       givenBy: 'ben',
       serves: { people: ['ann'], agents: ['clerk'] },
@@ -213,13 +213,13 @@ describe('a grant never reaches further than the decision it came with', () => {
       const { id } = await start([acme(100)]);
       const [question] = await questions(id);
       balance = 5;
-      const decided = await ai.runs.decide(question as RunInterrupt, 'approve', { by: 'ben', grant: await request() });
+      const decided = await ai.runs.decide(question as RunRequest, 'approve', { by: 'ben', grant: await request() });
       await ai.runs.wait(id);
       const [again] = await questions(id);
       if (onPreviewChange === 'ask') {
         // The approval is in question, so the grant covers nothing yet.
         expect((await start([acme(1)])).status).toBe('waiting');
-        await ai.runs.decide(again as RunInterrupt, 'reject', { by: 'eva' });
+        await ai.runs.decide(again as RunRequest, 'reject', { by: 'eva' });
         await ai.runs.wait(id);
       }
       expect((await start([acme(1)])).status).toBe('waiting');
@@ -253,7 +253,7 @@ describe('a grant never reaches further than the decision it came with', () => {
     const { id } = await start([acme(100)], 'ann');
     const [question] = await questions(id);
     const decide = async (changes: object) =>
-      ai.runs.decide(question as RunInterrupt, 'approve', { by: 'fay', grant: await request(changes) });
+      ai.runs.decide(question as RunRequest, 'approve', { by: 'fay', grant: await request(changes) });
     await expect(decide({ serves: { people: ['fay'] } })).rejects.toMatchObject({ code: 'invalid-grant' });
     expect((await ai.runs.get(id)).status).toBe('waiting');
     await decide({ serves: { agents: ['clerk'] } });
@@ -307,7 +307,7 @@ describe('a policy', () => {
     const { id } = await start([acme(100)]);
     const [question] = await questions(id);
     const grant = await request();
-    const first = await ai.runs.decide(question as RunInterrupt, 'approve', { by: 'ben', grant });
+    const first = await ai.runs.decide(question as RunRequest, 'approve', { by: 'ben', grant });
     expect(first.status).toBe('waiting');
     expect((await ai.grants.list()).items).toEqual([]);
     const given = grantIn(await ai.runs.decide(question?.id ?? '', 'approve', { by: 'eva', grant }));

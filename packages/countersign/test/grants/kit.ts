@@ -8,7 +8,7 @@ import {
   type Json,
   type Model,
   NotPerformed,
-  type RunInterrupt,
+  type RunRequest,
   z,
 } from 'countersign';
 import type { Store } from 'countersign/store';
@@ -76,14 +76,13 @@ export function openPayer(store: Store, config: object = {}, { act, ...options }
 export const grantIn = (result: DecideResult) => (result.status === 'settled' ? result.grant : undefined);
 
 function people(ai: Countersign, start: (payments: readonly Json[]) => Promise<{ readonly id: string }>) {
-  const questions = async (runId: string): Promise<readonly RunInterrupt[]> =>
-    (await ai.runs.interrupts({ runId })).items;
+  const questions = async (runId: string): Promise<readonly RunRequest[]> => (await ai.runs.requests({ runId })).items;
   /** Approves a first payment of 100 to ACME, with a grant for the next ones. */
   const give = async (changes: Partial<GrantRequest> = {}, by = 'ben') => {
     const { id } = await start([{ to: 'ACME', amount: 100 }]);
     const [question] = await questions(id);
     const grant = grantIn(
-      await ai.runs.decide(question as RunInterrupt, 'approve', { by, grant: await request(changes) }),
+      await ai.runs.decide(question as RunRequest, 'approve', { by, grant: await request(changes) }),
     );
     await ai.runs.wait(id);
     if (!grant) throw new Error('No grant was given.');

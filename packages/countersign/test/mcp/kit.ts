@@ -62,7 +62,7 @@ export function agentWith(
 
 /** The only pending request of the run. */
 export async function pending(ai: Countersign, runId: string) {
-  const { items } = await ai.runs.interrupts({ runId });
+  const { items } = await ai.runs.requests({ runId });
   if (items.length !== 1 || !items[0]) throw new Error(`Expected one request, not ${items.length}`);
   return items[0];
 }

@@ -77,7 +77,7 @@ describe('a server of 2026-07-28', () => {
     const { ai, start } = agentWith(await modernTools(), { name: 'die' });
     const runId = await start();
     await decide(ai, runId, 'approve');
-    expect((await pending(ai, runId)).kind).toBe('unknown-outcome');
+    expect((await pending(ai, runId)).kind).toBe('doubt');
     expect(logged()).toEqual(['acted']);
   });
 });
@@ -125,7 +125,7 @@ describe('an older server', () => {
     expect(starts).toBe(1);
     const { ai } = agentWith(await legacyTools(), 'none', store);
     await decide(ai, runId, { type: 'respond', output: { row: 1 } });
-    expect((await pending(ai, runId)).kind).toBe('unknown-outcome');
+    expect((await pending(ai, runId)).kind).toBe('doubt');
     // A person who lets it run again learns that it cannot be continued.
     await decide(ai, runId, 'approve');
     expect((await results(ai, runId))[0]).toMatch(/connection that waited for the answer is lost/);

@@ -147,7 +147,7 @@ describe('a server that does not answer', () => {
     const { ai, start } = agentWith(tools, { name: 'pay' });
     const runId = await start();
     await decide(ai, runId, 'approve');
-    expect((await pending(ai, runId)).kind).toBe('unknown-outcome');
+    expect((await pending(ai, runId)).kind).toBe('doubt');
     await decide(ai, runId, { type: 'respond', output: 'it was paid' });
     expect(await results(ai, runId)).toEqual(['it was paid']);
     expect(starts).toBe(1);

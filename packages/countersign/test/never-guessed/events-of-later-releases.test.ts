@@ -26,7 +26,7 @@ const LATER = {
     v: 1,
     type: 'decision-made',
     callId: 'x',
-    interruptId: 'x',
+    requestId: 'x',
     decision: { type: 'delegate' },
     resumed: true,
     at: 1,
@@ -35,21 +35,21 @@ const LATER = {
     v: 1,
     type: 'call-interrupted',
     callId: 'x',
-    interrupt: { id: 'x', kind: 'vote', ...asked },
+    request: { id: 'x', kind: 'vote', ...asked },
     at: 1,
   },
   'with another end of a deadline': {
     v: 1,
     type: 'call-interrupted',
     callId: 'x',
-    interrupt: { id: 'x', kind: 'approval', ...asked, wait: { expiresAt: 1, onExpiry: 'escalate' } },
+    request: { id: 'x', kind: 'approval', ...asked, wait: { expiresAt: 1, onExpiry: 'escalate' } },
     at: 1,
   },
   'with a policy of another kind': {
     v: 1,
     type: 'call-interrupted',
     callId: 'x',
-    interrupt: {
+    request: {
       id: 'x',
       kind: 'approval',
       ...asked,

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { ANYONE } from '../../src/core/authority/policy.ts';
-import type { Bound, Interrupt } from '../../src/core/request/interrupt.ts';
+import type { Bound, Request } from '../../src/core/request/request.ts';
 import { type Decision, event, type RunEvent } from '../../src/core/run/event.ts';
 import { fold, type State } from '../../src/core/run/state.ts';
 import { isAwaited, type LateResult, lateResults, underWay } from '../../src/runs/driving/late-results.ts';
@@ -40,11 +40,11 @@ function lateIn(known: State, settled: RunEvent): LateResult {
 function doubted(state: State, callId: string, id: string, asked: Bound = {}): State {
   const shown = { payload: true };
   const authority = { policies: ANYONE, requesters: [] };
-  const interrupt: Interrupt = { id, kind: 'unknown-outcome', shown, authority, bound: asked };
-  return fold(state, event({ type: 'call-interrupted', callId, interrupt }));
+  const request: Request = { id, kind: 'doubt', shown, authority, bound: asked };
+  return fold(state, event({ type: 'call-interrupted', callId, request }));
 }
-function decided(state: State, callId: string, interruptId: string, decision: Decision): State {
-  return fold(state, event({ type: 'decision-made', callId, interruptId, decision, resumed: true }));
+function decided(state: State, callId: string, requestId: string, decision: Decision): State {
+  return fold(state, event({ type: 'decision-made', callId, requestId, decision, resumed: true }));
 }
 
 test.each([

@@ -36,7 +36,7 @@ async function withoutHelper() {
   await eventually(() => expect(effects).toEqual(['pay']));
   const two = await takeOver(id, version('no helper'));
   const card = of(await waiting(two.runs), 'helper');
-  expect(card.kind).toBe('unknown-outcome');
+  expect(card.kind).toBe('doubt');
   const wake = async () => {
     reads.mockClear();
     bank.resolve('paid');

@@ -81,7 +81,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person s
     await eventually(() => expect(effects).toHaveLength(1));
     const two = await takeOver(id, define);
     const doubt = only(await waiting(two.runs));
-    expect(doubt.kind).toBe('unknown-outcome');
+    expect(doubt.kind).toBe('doubt');
     /** Wakes the first process and waits until it has nothing left to do. */
     const wake = async (output: string) => {
       bank.resolve(output);

@@ -153,7 +153,7 @@ test('an unclear verify answer never leads to a second try, however old the firs
   mayReturn.resolve();
   await two.runs.drive('run');
   expect((await two.runs.wait('run')).status).toBe('waiting');
-  expect((await two.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  expect((await two.runs.requests()).items).toMatchObject([{ kind: 'doubt' }]);
   expect(paid).toEqual([]);
 });
 
@@ -192,7 +192,7 @@ test.each([
   // The output of verify is not a late result of a body.
   expect((await two.runs.recorded('run')).map(({ type }) => type)).not.toContain('call-ended-late');
   expect(paid).toEqual([]);
-  expect((await two.runs.interrupts()).items.map(({ kind }) => kind)).toEqual(['question']);
+  expect((await two.runs.requests()).items.map(({ kind }) => kind)).toEqual(['question']);
 });
 
 test('a result that arrives during a stop is recorded, and the run is released', async () => {
@@ -244,7 +244,7 @@ test('a result does not settle a retry that a person approves while the result i
     append: async (append) => {
       // The late result is about to be written.
       if (append.claim?.how === 'take' && begun === 1) {
-        const [card] = (await two.runs.interrupts()).items;
+        const [card] = (await two.runs.requests()).items;
         await two.runs.decide(card?.id ?? '', 'approve');
         await second?.begun.promise;
       }
@@ -325,7 +325,7 @@ test('deciding a doubt that a result settled fails and names the result as the r
   const decided = two.runs.decide(doubt, { type: 'respond', output: 'not paid' }, { by: 'eve' });
   const message = expect.stringMatching(/was withdrawn at 20.*the call reported its result itself.*Nothing is left/);
   await expect(decided).rejects.toMatchObject({ code: 'already-decided', message });
-  expect((await two.runs.interrupt(doubt)).settlement).toMatchObject({
+  expect((await two.runs.request(doubt)).settlement).toMatchObject({
     withdrawn: true,
     by: null,
     note: 'the call reported its result itself',
@@ -378,7 +378,7 @@ describe('a result that arrives after its doubt was settled', () => {
     await hasBegun();
     lapse();
     await two.runs.drive('run');
-    const { items } = await two.runs.wait('run').then(() => two.runs.interrupts({ kind: 'unknown-outcome' }));
+    const { items } = await two.runs.wait('run').then(() => two.runs.requests({ kind: 'doubt' }));
     mayReturn.resolve();
     const asked = items[0]?.id ?? '';
     const late = async () =>
@@ -421,7 +421,7 @@ describe('a result that arrives after its doubt was settled', () => {
     await hasBegun();
     lapse();
     await two.runs.drive('run');
-    const { items } = await two.runs.wait('run').then(() => two.runs.interrupts({ kind: 'unknown-outcome' }));
+    const { items } = await two.runs.wait('run').then(() => two.runs.requests({ kind: 'doubt' }));
     await two.runs.decide(items[0]?.id ?? '', 'approve');
     await eventually(() => expect(paid).toEqual(['paid']));
     if (status === 'waiting') {
@@ -436,7 +436,7 @@ describe('a result that arrives after its doubt was settled', () => {
     mayReturn.resolve();
     await two.runs.settled();
     if (status === 'waiting') {
-      const [question] = (await two.runs.interrupts()).items;
+      const [question] = (await two.runs.requests()).items;
       await two.runs.decide(question?.id ?? '', { type: 'respond', output: 'yes' });
       await two.runs.settled();
     }
@@ -474,7 +474,7 @@ describe('a result that arrives after its doubt was settled', () => {
 
   test('a late result is recorded even if another call had the same output', async () => {
     const { two, asked, late, wake } = await inDoubt([{ name: 'ask' }]);
-    const [question] = (await two.runs.interrupts({ tool: 'ask' })).items;
+    const [question] = (await two.runs.requests({ tool: 'ask' })).items;
     await two.runs.decide(question?.id ?? '', { type: 'respond', output: 'theirs' });
     await two.runs.decide(asked, { type: 'respond', output: 'mine' });
     await two.runs.settled();
@@ -549,7 +549,7 @@ describe('a result that arrives after a person approved a retry, before the retr
     expect(await two.runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
     expect(await facts()).toEqual([['call-settled', { type: 'output', output: 0 }]]);
     expect(paid).toEqual([]);
-    expect(await two.runs.interrupt(doubt)).toMatchObject({ settlement: { by: 'ann' } });
+    expect(await two.runs.request(doubt)).toMatchObject({ settlement: { by: 'ann' } });
     expect(await two.runs.verify('run')).toMatchObject({ ok: true });
   });
 
@@ -558,10 +558,10 @@ describe('a result that arrives after a person approved a retry, before the retr
     await two.runs.decide(doubt, CLEARED, { drive: false });
     await three.runs.drive('run');
     await three.runs.settled();
-    expect((await two.runs.interrupts()).items).toMatchObject([{ kind: 'unavailable' }]);
+    expect((await two.runs.requests()).items).toMatchObject([{ kind: 'unavailable' }]);
     await wake(() => 'paid');
     expect(await two.runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
-    expect((await two.runs.interrupts()).items).toEqual([]);
+    expect((await two.runs.requests()).items).toEqual([]);
     expect(await facts()).toEqual([['call-settled', { type: 'output', output: 'paid' }]]);
     expect(await two.runs.verify('run')).toMatchObject({ ok: true });
   });
@@ -572,7 +572,7 @@ describe('a result that arrives after a person approved a retry, before the retr
     await wake(() => 'paid');
     await three.runs.drive('run');
     await three.runs.settled();
-    const [card] = (await three.runs.interrupts()).items;
+    const [card] = (await three.runs.requests()).items;
     expect(card?.kind).toBe('unavailable');
     expect(card?.payload).toEqual({
       message: expect.stringContaining('An earlier start has ended late: "paid"'),
@@ -607,7 +607,7 @@ test('a question about a second start shows the result of the first one', async 
     now += 2 * LEASE_MS;
     await runs.drive('run');
     await runs.wait('run');
-    return (await runs.interrupts()).items[0];
+    return (await runs.requests()).items[0];
   };
   await one.clerk.start('Pay.', { runId: 'run' });
   await eventually(() => expect(started).toBe(1));
@@ -670,7 +670,7 @@ describe('a result that arrives while the store is down for longer than a write 
     expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
     await worker.stop();
     expect(paid()).toBe(1);
-    expect(await runs.interrupts({ settled: true })).toMatchObject({ items: [] });
+    expect(await runs.requests({ settled: true })).toMatchObject({ items: [] });
     expect(await runs.verify('run')).toMatchObject({ ok: true });
   });
 

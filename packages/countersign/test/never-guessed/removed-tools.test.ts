@@ -323,7 +323,7 @@ test.each([
   dies = false;
   const { runs } = await takeOver(id, version('tool'));
   const doubt = only(await waiting(runs));
-  expect(doubt.kind).toBe('unknown-outcome');
+  expect(doubt.kind).toBe('doubt');
   await runs.decide(doubt.id, 'approve');
   await runs.settled();
   expect(only(await waiting(runs)).kind).toBe('unavailable');

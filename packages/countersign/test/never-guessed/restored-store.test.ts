@@ -40,9 +40,9 @@ async function approvedAfter(remember: () => Promise<void>, ai: Countersign, pay
   await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
   await ai.runs.wait('run');
   await ai.runs.settled();
-  const [card] = (await ai.runs.interrupts()).items;
+  const [card] = (await ai.runs.requests()).items;
   await remember();
-  return (await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' })).interruptId;
+  return (await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' })).requestId;
 }
 
 test('a call whose recorded start the store lost causes a warning', async () => {
@@ -70,7 +70,7 @@ test('a call whose recorded start the store lost causes a warning', async () => 
     ],
   ]);
   // The question is pending again, and nothing runs by itself.
-  expect((await ai.runs.interrupts()).items.map(({ id }) => id)).toEqual([asked]);
+  expect((await ai.runs.requests()).items.map(({ id }) => id)).toEqual([asked]);
   warnings.mockRestore();
 });
 
@@ -87,7 +87,7 @@ async function clerkOn(store: Store) {
   });
   const agent = ai.defineAgent({ name: 'clerk', tools: [pay] });
   const approve = async (begun: number) => {
-    const [card] = (await ai.runs.interrupts()).items;
+    const [card] = (await ai.runs.requests()).items;
     await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
     await eventually(() => expect(bodies).toHaveLength(begun));
   };
@@ -190,7 +190,7 @@ async function deepPaymentOn({ store, remember }: ReturnType<typeof twoTimes>, d
   await ai.defineAgent({ name: 'clerk', tools: [teller] }).start('Pay.', { runId: 'run' });
   await ai.runs.wait('run');
   await ai.runs.settled();
-  const [card] = (await ai.runs.interrupts()).items;
+  const [card] = (await ai.runs.requests()).items;
   await remember();
   await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
   await eventually(() => expect(begun).toHaveBeenCalled());
@@ -207,7 +207,7 @@ test.each([1, 2, 3])('a lost call %d sub-agents deep causes one warning', async 
   expect(warnings.mock.calls.map(([text]) => text)).toEqual([
     expect.stringMatching(/lost the start of call .* of run run/),
   ]);
-  expect((await ai.runs.interrupts()).items.map(({ id }) => id)).toEqual([card?.id]);
+  expect((await ai.runs.requests()).items.map(({ id }) => id)).toEqual([card?.id]);
   warnings.mockRestore();
 });
 

@@ -46,8 +46,8 @@ test.each([
   await world.two.runs.drive('run');
   await world.two.runs.settled();
   expect(world.began).toEqual(began);
-  const kinds = (await world.two.runs.interrupts()).items.map(({ kind }) => kind);
-  expect(kinds).toEqual(began.length > 1 ? [] : ['unknown-outcome']);
+  const kinds = (await world.two.runs.requests()).items.map(({ kind }) => kind);
+  expect(kinds).toEqual(began.length > 1 ? [] : ['doubt']);
 });
 
 test.each([
@@ -80,7 +80,7 @@ test.each([
     await world.two.runs.drive('run');
     await world.two.runs.settled();
     expect(world.began).toEqual(began);
-    expect((await world.two.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+    expect((await world.two.runs.requests()).items).toMatchObject([{ kind: 'doubt' }]);
   },
   30_000,
 );

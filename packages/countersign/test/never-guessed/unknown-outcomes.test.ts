@@ -33,7 +33,7 @@ test.each(EVERYWHERE)(
     await open(define).root.start('Go', { runId: 'c' });
     await eventually(() => expect(effects).toEqual(['paid']));
     const two = await takeOver('c', define);
-    expect(only(await waiting(two.runs))).toMatchObject({ kind: 'unknown-outcome', tool: 'pay' });
+    expect(only(await waiting(two.runs))).toMatchObject({ kind: 'doubt', tool: 'pay' });
     const { text } = await two.root.chat({ runId: 'c' }).send('Never mind');
     expect(text).toMatch(/unknown whether it took effect/);
   },
@@ -56,7 +56,7 @@ test('only a message sent after the question withdraws a doubt two levels down',
   const { interrupts } = await root.generate({ runId: 'c', prompt: 'And?' });
   expect(only(interrupts)).toMatchObject({
     toolRequest: { name: 'pay' },
-    metadata: { interruptKind: 'unknown-outcome' },
+    metadata: { interruptKind: 'doubt' },
   });
   const { text, interrupts: none } = await root.generate({ runId: 'c', prompt: 'Never mind.' });
   expect({ text, none }).toEqual({ text: expect.stringMatching(/unknown whether it took effect/), none: [] });
@@ -132,7 +132,7 @@ test.each<[string, Partial<AgentConfig>]>([
   const two = await takeOver(id, define);
   expect((await two.runs.get(id)).status).not.toBe('done');
   const three = await takeOver(id, define);
-  expect(only(await waiting(three.runs))).toMatchObject({ kind: 'unknown-outcome', tool: 'pay' });
+  expect(only(await waiting(three.runs))).toMatchObject({ kind: 'doubt', tool: 'pay' });
   expect(effects).toEqual(['paid']);
 });
 
@@ -193,7 +193,7 @@ test.each(EVERYWHERE)(
     await eventually(() => expect(effects).toEqual(['pay']));
     const two = await takeOver(id, version('no pay'));
     const card = only(await waiting(two.runs));
-    expect(card.kind).toBe('unknown-outcome');
+    expect(card.kind).toBe('doubt');
     await expect(two.runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'invalid-resume' });
     await two.runs.decide(card.id, { type: 'respond', output: 'paid by ann' });
     await two.runs.settled();

@@ -25,7 +25,7 @@ test('a channel is told when a request opens and when it is decided, once each',
     tool: 'pay',
     title: 'pay',
     attempt: 1,
-    card: await runs.interrupt(id),
+    card: await runs.request(id),
     settlement: null,
     links: null,
   });
@@ -54,9 +54,9 @@ test('a request that was over long ago is not announced again, even if the store
   let marked: string | undefined;
   const store = changedStore(inner, {
     takeUntold: async (limit: number, leaseMs: number) => {
-      const again = marked === undefined ? undefined : await inner.interrupt(marked);
+      const again = marked === undefined ? undefined : await inner.request(marked);
       marked = undefined;
-      return again ? [{ interrupt: again, news: 9 }] : ((await inner.takeUntold?.(limit, leaseMs)) ?? []);
+      return again ? [{ request: again, news: 9 }] : ((await inner.takeUntold?.(limit, leaseMs)) ?? []);
     },
   });
   const { runs, ask, work } = desk({ channels: [channel], store });
@@ -369,7 +369,7 @@ test('the last notice is delivered once more if someone asks for it, with the sa
   await pass(2 * SECOND);
   expect(told()).toEqual(['opened', 'decided', 'decided']);
   expect(notices[2]?.key).toBe(notices[1]?.key);
-  await expect(ai.notices.resend('chat', 'unknown')).rejects.toMatchObject({ code: 'unknown-interrupt' });
+  await expect(ai.notices.resend('chat', 'unknown')).rejects.toMatchObject({ code: 'unknown-request' });
   await worker.stop();
 });
 

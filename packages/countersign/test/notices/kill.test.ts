@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import type { RunInterrupt } from '../../src/index.ts';
+import type { RunRequest } from '../../src/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite.ts';
 import { campaignSize, isFullCampaign } from '../campaign-size.ts';
 import { changedStore } from '../changed-store.ts';
@@ -99,7 +99,7 @@ async function recover(place: Place, url: string, receipts: Ledger<Receipt>) {
   const worker = runs.work({ pollMs: 50, onError: () => undefined });
   try {
     for (;;) {
-      const questions = await everyQuestion(runs);
+      const questions = await everyRequest(runs);
       const lost = missingIn(receipts.read(), questions);
       if (lost.length === 0 || Date.now() - began > 900_000) return { questions, lost };
       await delay(100);
@@ -110,11 +110,11 @@ async function recover(place: Place, url: string, receipts: Ledger<Receipt>) {
   }
 }
 
-async function everyQuestion(runs: ReturnType<typeof openDesk>['runs']): Promise<readonly RunInterrupt[]> {
-  const all: RunInterrupt[] = [];
+async function everyRequest(runs: ReturnType<typeof openDesk>['runs']): Promise<readonly RunRequest[]> {
+  const all: RunRequest[] = [];
   for (const settled of [false, true])
     for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await runs.interrupts({ settled, limit: 100, ...(cursor !== undefined && { cursor }) });
+      const page = await runs.requests({ settled, limit: 100, ...(cursor !== undefined && { cursor }) });
       all.push(...page.items);
       cursor = page.cursor;
     }
@@ -122,7 +122,7 @@ async function everyQuestion(runs: ReturnType<typeof openDesk>['runs']): Promise
 }
 
 /** The shared channel gets everything. A person who learned of a pending request learns how it ended. */
-function missingIn(receipts: readonly Receipt[], questions: readonly RunInterrupt[]): readonly string[] {
+function missingIn(receipts: readonly Receipt[], questions: readonly RunRequest[]): readonly string[] {
   const seen = new Set(receipts.map(nameOf));
   return questions.flatMap(({ id, settledAt }) => {
     const isOver = settledAt !== null;

@@ -72,7 +72,7 @@ async function start(): Promise<void> {
 
 async function decide(): Promise<void> {
   for (;;) {
-    const { items } = await runs.interrupts({ limit: 20 });
+    const { items } = await runs.requests({ limit: 20 });
     const card = items[Math.floor(random() * items.length)];
     const by = PEOPLE[Math.floor(random() * PEOPLE.length)] ?? '';
     // Another process may have decided it.

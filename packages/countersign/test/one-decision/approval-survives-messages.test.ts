@@ -34,7 +34,7 @@ test.each(['cancel', 'queue', 'refuse'] as const)(
       (e) => e.message,
     );
     await runs.settled();
-    expect((await runs.interrupt(card.id)).settlement).toMatchObject({ decision: { type: 'approve' }, by: 'ann' });
+    expect((await runs.request(card.id)).settlement).toMatchObject({ decision: { type: 'approve' }, by: 'ann' });
     expect(paid, r).toEqual(['pay']);
   },
 );

@@ -149,7 +149,7 @@ describe.each(kinds)('on %s, a change by another process counts', (_kind, open) 
         await ai.runs.cancel('run');
         await ai.runs.delete('run');
       },
-      { code: 'unknown-interrupt' },
+      { code: 'unknown-request' },
     ],
   ];
 
@@ -174,7 +174,7 @@ describe.each(kinds)('on %s, a change by another process counts', (_kind, open) 
     for (const table of ['event', 'interrupt', 'run']) await change(`DELETE FROM countersign_${table}`);
     const again = await bank(another()).pause();
     expect(again).not.toBe(card);
-    expect(await outcome(here.runs.decide(card, 'approve'))).toBe('unknown-interrupt');
+    expect(await outcome(here.runs.decide(card, 'approve'))).toBe('unknown-request');
     expect(await outcome(here.runs.decide(again, 'approve'))).toBe('decided');
     await here.runs.settled();
     expect(here.paid).toEqual([5]);
@@ -227,7 +227,7 @@ describe('when another process was first', () => {
     const here = bank(store, [calls(1, 2), 'Paid.', 'Paid.']);
     const there = bank(store, [calls(1, 2), 'Paid.', 'Paid.']);
     await here.pause();
-    const [first, second] = (await here.runs.interrupts()).items;
+    const [first, second] = (await here.runs.requests()).items;
     if (!first || !second) throw new Error('Expected two questions.');
     await there.runs.decide(second.id, 'approve');
     await there.runs.settled();
@@ -256,7 +256,7 @@ const tampered: readonly (readonly [string, string])[] = [
   ['the hash', "UPDATE countersign_run SET hash = 'AAAAAAAAAAAAAAAAAAAAAA' WHERE id = 'run'"],
   ['the version', "UPDATE countersign_run SET version = version + 1 WHERE id = 'run'"],
   ['the outcome', "UPDATE countersign_run SET outcome = '{' WHERE id = 'run'"],
-  ['the question', "UPDATE countersign_interrupt SET settled_at = 1, settlement = '{}' WHERE run_id = 'run'"],
+  ['the question', "UPDATE countersign_request SET settled_at = 1, settlement = '{}' WHERE run_id = 'run'"],
 ];
 
 describe.each(kinds)('on %s, a row changed in the database', (_kind, open) => {
@@ -325,6 +325,6 @@ describe('in a process without the agent', () => {
     const card = await pause();
     const bare = countersign({ store }).runs;
     expect(await outcome(bare.decide(card, decision, { drive: false }))).toBe('unknown-agent');
-    expect((await runs.interrupt(card)).settledAt).toBeNull();
+    expect((await runs.request(card)).settledAt).toBeNull();
   });
 });

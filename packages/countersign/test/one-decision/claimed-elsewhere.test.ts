@@ -38,7 +38,7 @@ function office(...replies: readonly (readonly string[])[]) {
   const types = async () => ((await store.read('run'))?.events ?? []).map(({ type }) => type);
   const first = open();
   const question = async () => {
-    const [card] = (await first.runs.interrupts()).items;
+    const [card] = (await first.runs.requests()).items;
     if (!card) throw new Error('Expected a question.');
     return { id: card.id, part: card.part, resume: { approve: approve(card.part) } };
   };
@@ -73,7 +73,7 @@ describe('a question of a run whose claim belongs to a killed process', () => {
       const { second, id, resume, done, time } = await held();
       if (how === 'by its id') await second.runs.decide(id, 'approve', { by: 'ann' });
       else await internalsOf(second.runs).resume('run', resume, { by: 'ann' });
-      expect((await second.runs.interrupt(id)).settlement).toMatchObject({ by: 'ann', decision: { type: 'approve' } });
+      expect((await second.runs.request(id)).settlement).toMatchObject({ by: 'ann', decision: { type: 'approve' } });
       await second.runs.settled();
       expect(done).toEqual([]);
       time.now += 2 * LEASE_MS;

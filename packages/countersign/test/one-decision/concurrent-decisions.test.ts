@@ -37,7 +37,7 @@ test.each([true, false])('many concurrent decisions on one run need few reads ea
   const { pending } = await runs.wait('run');
   reads = 0;
   const decided = await Promise.all(pending.map((id) => runs.decide(id, 'approve', { drive })));
-  expect(decided.map(({ interruptId }) => interruptId)).toEqual(pending);
+  expect(decided.map(({ requestId }) => requestId)).toEqual(pending);
   expect(reads).toBeLessThan(4 * MANY);
   if (!drive) await runs.drive('run');
   expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });

@@ -52,7 +52,7 @@ function sleeper(config: Partial<ToolConfig> = {}) {
     const first = open(on, 'first', () => awake.promise);
     await first.clerk.start('Pay.', { runId: 'run' });
     await first.runs.wait('run');
-    const [card] = (await first.runs.interrupts({ tool: 'pay' })).items;
+    const [card] = (await first.runs.requests({ tool: 'pay' })).items;
     await first.runs.decide(card?.id ?? '', 'approve');
     await eventually(() => expect(paid).toEqual(['paid by first']));
     now += 2 * LEASE_MS;
@@ -85,7 +85,7 @@ async function wakesBefore(type: 'call-interrupted' | 'call-started', config?: P
 test('a recorded result prevents the doubt that another process was about to raise', async () => {
   const { runs, types } = await wakesBefore('call-interrupted');
   expect(types.at(-1)).toBe('call-settled');
-  expect((await runs.interrupts()).items.map(({ kind }) => kind)).toEqual(['question']);
+  expect((await runs.requests()).items.map(({ kind }) => kind)).toEqual(['question']);
 });
 
 test('a recorded result prevents the start that another process was about to make', async () => {
@@ -99,8 +99,8 @@ test('a doubt has no deadline, even if the approval of the tool has one', async 
   const { runs } = open(store, 'second', async () => undefined);
   await runs.drive('run');
   await runs.settled();
-  const [doubt] = (await runs.interrupts({ tool: 'pay' })).items;
-  expect(doubt).toMatchObject({ kind: 'unknown-outcome', expiresAt: null });
+  const [doubt] = (await runs.requests({ tool: 'pay' })).items;
+  expect(doubt).toMatchObject({ kind: 'doubt', expiresAt: null });
   expect(paid).toEqual(['paid by first']);
 });
 
@@ -115,13 +115,13 @@ test('a late result waits for a store that is down', async () => {
   const { runs } = open(store, 'second', async () => undefined);
   await runs.drive('run');
   await runs.settled();
-  expect((await runs.interrupts({ tool: 'pay' })).items.map(({ kind }) => kind)).toEqual(['unknown-outcome']);
+  expect((await runs.requests({ tool: 'pay' })).items.map(({ kind }) => kind)).toEqual(['doubt']);
   isAway = true;
   setTimeout(() => {
     isAway = false;
   }, 50);
   await wakeUp();
-  expect((await runs.interrupts()).items.map(({ kind }) => kind)).toEqual(['question']);
+  expect((await runs.requests()).items.map(({ kind }) => kind)).toEqual(['question']);
   expect(paid).toEqual(['paid by first']);
 });
 
@@ -162,7 +162,7 @@ test.each([
   await clerk.start('Pay.', { runId: 'run' });
   await runs.wait('run');
   await runs.settled();
-  const [card] = (await runs.interrupts()).items;
+  const [card] = (await runs.requests()).items;
   // The person is in time. While their decision is on its way, a worker drives the run for its deadline.
   const { held: slow, reached: sent, go: arrive } = holding(store, 'decision-made');
   const person = open(slow);
@@ -226,7 +226,7 @@ test.each([false, true])('a decision validated past its deadline is too late (%s
   const { runs, clerk, paid, decisions } = looked(inside);
   await clerk.start('Pay.', { runId: 'run' });
   await runs.wait('run');
-  const [card] = (await runs.interrupts()).items;
+  const [card] = (await runs.requests()).items;
   const deciding = runs.decide(card?.id ?? '', { type: 'approve', edit: { n: 2 } });
   await expect(deciding).rejects.toMatchObject({ code: 'already-decided' });
   expect(paid).toEqual([]);

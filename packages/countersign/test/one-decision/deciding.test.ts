@@ -1,6 +1,6 @@
 // Decisions through a chat and by id: late, concurrent, on a changed card, or invalid.
 import { approve, countersign, memoryStore, UsageError, z } from 'countersign';
-import { type InterruptRecord, internalsOf, type Store } from 'countersign/store';
+import { internalsOf, type RequestRecord, type Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../src/runs/requests/card.ts';
@@ -54,7 +54,7 @@ describe.each(['clerk', 'boss'] as const)('a chat decision after the deadline, o
     await runs.settled();
     expect(paid).toEqual([]);
     expect(await runs.get('talk')).toMatchObject({ status: 'done', pending: [] });
-    const { items } = await runs.interrupts({ settled: true });
+    const { items } = await runs.requests({ settled: true });
     expect(items).toMatchObject([{ settlement: { decision: { type: 'reject' }, by: 'deadline', channel: null } }]);
   });
 });
@@ -77,7 +77,7 @@ test.each([
   const recorded = { type: 'approve', edit: { amount: 9 } };
   expect(await runs.decide(card, decision)).toMatchObject({ decision: recorded });
   await runs.wait(id, { until: 'end' });
-  expect({ paid, settlement: (await runs.interrupt(card)).settlement }).toMatchObject({
+  expect({ paid, settlement: (await runs.request(card)).settlement }).toMatchObject({
     paid: [9],
     settlement: { decision: recorded },
   });
@@ -87,12 +87,12 @@ test('changing a part after resume was called changes nothing', async () => {
   const { clerk, runs, paid } = bank();
   const { id } = await clerk.start('Pay.');
   const [card = ''] = (await runs.wait(id)).pending;
-  const part = structuredClone(approve((await runs.interrupt(card)).part, { edit: { amount: 9 } }));
+  const part = structuredClone(approve((await runs.request(card)).part, { edit: { amount: 9 } }));
   const deciding = internalsOf(runs).resume(id, { approve: [part] });
   Object.assign(part.toolRequest, { input: { amount: 10 } });
   await deciding;
   await runs.wait(id, { until: 'end' });
-  expect({ paid, settlement: (await runs.interrupt(card)).settlement }).toMatchObject({
+  expect({ paid, settlement: (await runs.request(card)).settlement }).toMatchObject({
     paid: [9],
     settlement: { decision: { type: 'approve', edit: { amount: 9 } } },
   });
@@ -119,7 +119,7 @@ describe('the record names the approver', () => {
     await chat.send('Ask.');
     const answer = { toolResponse: { name: 'ask', ref: 'a', output: 'blue' } };
     expect((await chat.send({ resume: { respond: answer } })).text).toBe('Thanks.');
-    const { items } = await runs.interrupts({ settled: true });
+    const { items } = await runs.requests({ settled: true });
     expect(items.map(({ settlement }) => settlement)).toEqual([
       expect.objectContaining({ by: 'ann', decision: { type: 'respond', output: 'blue' } }),
     ]);
@@ -132,7 +132,7 @@ describe('the record names the approver', () => {
     const byHand = { toolRequest: { name: 'pay', ref: 'p', input: { amount: 5 } }, metadata: { path: ['s'] } };
     await chat.send({ resume: { approve: byHand } });
     expect(paid).toEqual([5]);
-    const { items } = await runs.interrupts({ settled: true });
+    const { items } = await runs.requests({ settled: true });
     expect(items.map(({ settlement }) => settlement)).toEqual([
       expect.objectContaining({ by: 'ann', decision: { type: 'approve' } }),
     ]);
@@ -201,14 +201,14 @@ describe('a decision without driving', () => {
     const { clerk, runs, paid } = bank({ store });
     await clerk.start('Pay.', { runId: 'run' });
     const [card = ''] = (await runs.wait('run')).pending;
-    const { part } = await runs.interrupt(card);
+    const { part } = await runs.request(card);
     first.push(() => bank({ store: kept }).runs.decide(card, 'reject', { by: 'bob', drive: false }));
     const deciding =
       how === 'with resume'
         ? internalsOf(runs).resume('run', { approve: part }, { drive: false })
         : runs.decide(card, 'approve', { drive: false });
     await expect(deciding).rejects.toMatchObject({ code: 'already-decided' });
-    expect((await runs.interrupt(card)).settlement).toMatchObject({ by: 'bob', decision: { type: 'reject' } });
+    expect((await runs.request(card)).settlement).toMatchObject({ by: 'bob', decision: { type: 'reject' } });
     await runs.drive('run');
     await runs.wait('run', { until: 'end' });
     expect(paid).toEqual([]);
@@ -228,16 +228,16 @@ describe('a decision without driving', () => {
     const [card = ''] = (await runs.wait('run')).pending;
     broken.is = true;
     await expect(runs.decide(card, 'approve', { drive: false })).rejects.toThrow('The disk is full.');
-    expect((await runs.interrupt(card)).settlement).toBeNull();
+    expect((await runs.request(card)).settlement).toBeNull();
   });
 });
 
 describe('a card that was changed in the store together with its digest', () => {
-  const changed = (record: InterruptRecord, from: string, to: string): InterruptRecord => {
+  const changed = (record: RequestRecord, from: string, to: string): RequestRecord => {
     const card = JSON.parse(JSON.stringify(record.card).replace(from, to));
     return { ...record, card, digest: digestOf(record.id, card) };
   };
-  const changes: readonly (readonly [string, (record: InterruptRecord) => InterruptRecord, object])[] = [
+  const changes: readonly (readonly [string, (record: RequestRecord) => RequestRecord, object])[] = [
     ['its input', (record) => changed(record, '"amount":5', '"amount":1'), { input: { amount: 1 } }],
     [
       'its payload',
@@ -264,15 +264,15 @@ describe('a card that was changed in the store together with its digest', () => 
   test.each(changes)('cannot be decided: %s', async (_what, change, shown) => {
     const kept = memoryStore();
     const store = changedStore(kept, {
-      interrupt: async (id) => {
-        const record = await kept.interrupt(id);
+      request: async (id) => {
+        const record = await kept.request(id);
         return record && change(record);
       },
     });
     const { clerk, runs, paid } = bank({ store });
     const { id } = await clerk.start('Pay.');
     const [key = ''] = (await internalsOf(runs).rested(id)).pending;
-    const seen = await runs.interrupt(key);
+    const seen = await runs.request(key);
     expect(seen).toMatchObject(shown);
     await expect(runs.decide(key, 'approve', { digest: seen.digest })).rejects.toMatchObject({ code: 'outdated-card' });
     expect(paid).toEqual([]);
@@ -282,8 +282,8 @@ describe('a card that was changed in the store together with its digest', () => 
     const kept = memoryStore();
     let isBack = false;
     const store = changedStore(kept, {
-      interrupt: async (id) => {
-        const record = await kept.interrupt(id);
+      request: async (id) => {
+        const record = await kept.request(id);
         if (!record) return undefined;
         const lie = changed(record, '"amount":5', '"amount":1');
         return isBack ? { ...record, digest: lie.digest } : lie;
@@ -292,7 +292,7 @@ describe('a card that was changed in the store together with its digest', () => 
     const { clerk, runs, paid } = bank({ store });
     const { id } = await clerk.start('Pay.');
     const [key = ''] = (await internalsOf(runs).rested(id)).pending;
-    const { digest } = await runs.interrupt(key);
+    const { digest } = await runs.request(key);
     isBack = true;
     await expect(runs.decide(key, 'approve', { digest })).rejects.toMatchObject({ code: 'outdated-card' });
     expect(paid).toEqual([]);
@@ -301,20 +301,20 @@ describe('a card that was changed in the store together with its digest', () => 
   test('can be decided if it shows the recorded question in an older format', async () => {
     const kept = memoryStore();
     const store = changedStore(kept, {
-      interrupt: async (id) => {
-        const record = await kept.interrupt(id);
+      request: async (id) => {
+        const record = await kept.request(id);
         if (!record) return undefined;
         const { part } = record.card as { part: { toolRequest: object; metadata: object } };
         const card = {
           part: { ...part, metadata: { ...part.metadata, older: true } },
-        } as unknown as InterruptRecord['card'];
+        } as unknown as RequestRecord['card'];
         return { ...record, card, digest: digestOf(id, card) };
       },
     });
     const { clerk, runs, paid } = bank({ store });
     const { id } = await clerk.start('Pay.');
     const [key = ''] = (await internalsOf(runs).rested(id)).pending;
-    await runs.decide(key, 'approve', { digest: (await runs.interrupt(key)).digest });
+    await runs.decide(key, 'approve', { digest: (await runs.request(key)).digest });
     await runs.settled();
     expect(paid).toEqual([5]);
   });
@@ -371,7 +371,7 @@ describe('inside a sub-agent that no longer exists', () => {
     const old = deploy(true, true);
     await old.boss.start('Go.', { runId: 'run' });
     await old.runs.settled();
-    const { items } = await old.runs.interrupts();
+    const { items } = await old.runs.requests();
     const idOf = (tool: string) => items.find((card) => card.tool === tool)?.id ?? '';
     return { runs: deploy(false, isDefined).runs, count: idOf('count'), pay: idOf('pay') };
   }
@@ -388,7 +388,7 @@ describe('inside a sub-agent that no longer exists', () => {
       code: 'invalid-resume',
       message: expect.stringContaining(`the tool ${tool} is not available here`),
     });
-    expect((await runs.interrupt(cards[tool])).settledAt).toBeNull();
+    expect((await runs.request(cards[tool])).settledAt).toBeNull();
   });
 
   test('an answer to a question that is still defined is checked', async () => {
@@ -396,7 +396,7 @@ describe('inside a sub-agent that no longer exists', () => {
     const deciding = runs.decide(count, { type: 'respond', output: 'many' });
     await expect(deciding).rejects.toMatchObject({ code: 'invalid-resume', message: /does not fit its schema/ });
     await runs.decide(count, { type: 'respond', output: 3 });
-    expect((await runs.interrupt(count)).settlement).toMatchObject({ decision: { output: 3 } });
+    expect((await runs.request(count)).settlement).toMatchObject({ decision: { output: 3 } });
   });
 
   test('a rejection is recorded', async () => {
@@ -404,7 +404,7 @@ describe('inside a sub-agent that no longer exists', () => {
     await runs.decide(pay, 'reject');
     await runs.decide(count, 'reject');
     await runs.settled();
-    const { items } = await runs.interrupts();
+    const { items } = await runs.requests();
     expect(items.map(({ tool, kind }) => [tool, kind])).toEqual([['helper', 'unavailable']]);
   });
 });
@@ -447,11 +447,11 @@ test.each([
 ] as const)('%o is rejected, and nothing is decided', async (decision, field) => {
   const { clerk, runs, paid } = bank();
   const { id } = await clerk.start('Pay.');
-  const [interruptId = ''] = (await runs.wait(id)).pending;
-  const deciding = runs.decide(interruptId, decision as never);
+  const [requestId = ''] = (await runs.wait(id)).pending;
+  const deciding = runs.decide(requestId, decision as never);
   await expect(deciding).rejects.toMatchObject({ code: 'invalid-decision', details: { fields: [field] } });
-  expect({ paid, pending: (await runs.get(id)).pending }).toEqual({ paid: [], pending: [interruptId] });
-  await runs.decide(interruptId, 'approve');
+  expect({ paid, pending: (await runs.get(id)).pending }).toEqual({ paid: [], pending: [requestId] });
+  await runs.decide(requestId, 'approve');
   await runs.wait(id);
   expect(paid).toEqual([5]);
 });
@@ -464,7 +464,7 @@ describe('an approver named like the deadline', () => {
     await runs.decide(card, 'reject', { by: 'deadline', channel: 'inbox' });
     const { messages } = await runs.wait(id, { until: 'end' });
     expect(JSON.stringify(messages)).toContain('was rejected by a person');
-    expect((await runs.interrupts({ settled: true, outcome: 'expired' })).items).toEqual([]);
+    expect((await runs.requests({ settled: true, outcome: 'expired' })).items).toEqual([]);
   });
 
   test('must pass a channel, or the decision is rejected', async () => {

@@ -34,7 +34,7 @@ describe('while needsApproval is still running', () => {
     const { text, interrupts } = await sending;
     expect([text, interrupts]).toEqual(['Done.', []]);
     expect(paid).toEqual([5]);
-    const { items } = await runs.interrupts({ settled: true });
+    const { items } = await runs.requests({ settled: true });
     expect(items).toMatchObject([{ kind: 'approval', settlement: { decision: { type: 'approve' }, by: 'ann' } }]);
     const types = (await runs.recorded('run')).map(({ type }) => type);
     expect(types.filter((type) => type === 'decision-made')).toHaveLength(1);

@@ -113,7 +113,7 @@ test('the record names the approver and marks the other question withdrawn', asy
   const { ai, chat } = clerkWith(true, 'cancel', ['a', 'b']);
   const [a] = (await chat.send('pay all')).interrupts;
   await chat.send({ prompt: 'only that', resume: { approve: one(a) }, by: 'ann' });
-  const { items } = await ai.runs.interrupts({ settled: true });
+  const { items } = await ai.runs.requests({ settled: true });
   const settled = items.map(({ part, settlement }) => [part.toolRequest.ref, settlement]);
   expect(settled).toEqual([
     ['a', expect.objectContaining({ decision: { type: 'approve' }, by: 'ann' })],
@@ -125,7 +125,7 @@ test('the record names the approver and marks the other question withdrawn', asy
 test('a message with a decision that was already made is sent', async () => {
   const { ai, chat, paid } = clerkWith(true, 'cancel');
   const paused = await chat.send('pay all');
-  const [card] = (await ai.runs.interrupts()).items;
+  const [card] = (await ai.runs.requests()).items;
   await ai.runs.decide(one(card).id, 'approve');
   await ai.runs.settled();
   const { text } = await chat.send({ prompt: 'stop now', resume: { approve: paused.interrupts } });
@@ -157,7 +157,7 @@ test('the `by` of the send replaces a `by` inside the decision, in the record an
     event.type === 'decision-made' ? [event.decision] : [],
   );
   expect(made).toEqual([expect.objectContaining({ type: 'approve', by: 'ann', note: 'fine' })]);
-  const [card] = (await ai.runs.interrupts({ settled: true })).items;
+  const [card] = (await ai.runs.requests({ settled: true })).items;
   expect(card?.settlement).toMatchObject({ by: 'ann', note: 'fine' });
 });
 

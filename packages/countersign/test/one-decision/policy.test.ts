@@ -43,12 +43,12 @@ describe.each([
     const edit = { amount: 1_000_000 };
     const edited = await runs.decide(card, { type: 'approve', edit }, { by: 'bob' });
     expect(edited).toMatchObject({ status: 'waiting', missing: [{ of: { people: ['boss'] }, count: 1 }] });
-    const next = edited.interruptId;
+    const next = edited.requestId;
     await runs.settled();
     expect({ paid, pending: (await runs.get('run')).pending }).toEqual({ paid: [], pending: [next] });
     await expect(runs.decide(next, 'approve', { by: 'bob' })).rejects.toMatchObject({
       code: 'not-allowed',
-      details: { interruptId: next, status: 403 },
+      details: { requestId: next, status: 403 },
     });
     await runs.decide(next, 'approve', { by: 'boss' });
     await runs.settled();
@@ -94,7 +94,7 @@ test.each<[string, () => unknown]>([
   ['throws', () => Promise.reject(new Error('The directory is down.'))],
 ])('if policyFor %s, nobody can approve, and the card says why', async (_how, policyFor) => {
   const { runs, card, paid } = await asked(policyFor as PolicyFor);
-  const { policies } = await runs.interrupt(card);
+  const { policies } = await runs.request(card);
   expect(policies.flatMap(({ warnings = [] }) => warnings)).toHaveLength(1);
   await expect(runs.decide(card, 'approve', { by: 'boss' })).rejects.toMatchObject({ code: 'not-allowed' });
   expect(paid).toEqual([]);
@@ -102,7 +102,7 @@ test.each<[string, () => unknown]>([
 
 test('if policyFor returns nothing, anyone may decide', async () => {
   const { runs, card, paid } = await asked(() => undefined);
-  expect((await runs.interrupt(card)).policies).toEqual([{}]);
+  expect((await runs.request(card)).policies).toEqual([{}]);
   await runs.decide(card, 'approve', { by: 'eve' });
   await runs.settled();
   expect(paid).toHaveLength(1);
@@ -110,7 +110,7 @@ test('if policyFor returns nothing, anyone may decide', async () => {
 
 test('each of several decisions is checked, and one refusal stops them all', async () => {
   const { runs, pay, paid, card } = await asked(upTo100);
-  const { part } = await runs.interrupt(card);
+  const { part } = await runs.request(card);
   const resume = { approve: [pay.approve(part)] };
   await expect(internalsOf(runs).resume('run', resume, { by: 'eve' })).rejects.toMatchObject({ code: 'not-allowed' });
   await internalsOf(runs).resume(

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DecisionInput, RunInterrupt } from 'countersign';
+import type { DecisionInput, RunRequest } from 'countersign';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { campaignSize } from '../campaign-size.ts';
 import { type Kind, Ledger, type Line, openBank, openStore, type Place } from '../crash/bank.ts';
@@ -51,19 +51,19 @@ class Arena {
   }
 
   /** Starts runs and returns the pending question of each. */
-  async pausedRuns(count: number, kind: Kind): Promise<readonly RunInterrupt[]> {
+  async pausedRuns(count: number, kind: Kind): Promise<readonly RunRequest[]> {
     const ids = Array.from({ length: count }, () => `${kind}-${++this.#made}`);
     await Promise.all(ids.map((id) => this.#bank.start(id)));
     await this.#bank.runs.settled();
     return (await Promise.all(ids.map((id) => this.questions(id)))).flat();
   }
 
-  async questions(runId: string): Promise<readonly RunInterrupt[]> {
-    return (await this.#bank.runs.interrupts({ runId })).items;
+  async questions(runId: string): Promise<readonly RunRequest[]> {
+    return (await this.#bank.runs.requests({ runId })).items;
   }
 
   async settlement(id: string): Promise<{ readonly by: unknown }> {
-    return (await this.#bank.runs.interrupt(id)).settlement as { readonly by: unknown };
+    return (await this.#bank.runs.request(id)).settlement as { readonly by: unknown };
   }
 
   status = async (runId: string): Promise<string> => (await this.#bank.runs.get(runId)).status;
@@ -87,7 +87,7 @@ class Arena {
   }
 
   /** Lets `many` people decide each of these questions, spread over the processes. */
-  async race(cards: readonly RunInterrupt[], many: number, decide: (person: number) => DecisionInput): Promise<void> {
+  async race(cards: readonly RunRequest[], many: number, decide: (person: number) => DecisionInput): Promise<void> {
     const decisions = Array.from({ length: PROCESSES }, (): Volley['decisions'][number][] => []);
     for (const [index, { id }] of cards.entries())
       for (let person = 0; person < many; person++)

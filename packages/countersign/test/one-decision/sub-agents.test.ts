@@ -168,7 +168,7 @@ test('an approval given while a sibling runs takes effect once, even if the proc
   await approval('two');
   const other = await takeOver(id, define);
   const doubt = only(await waiting(other.runs));
-  expect(doubt).toMatchObject({ kind: 'unknown-outcome', part: { toolRequest: { ref: 'one' } } });
+  expect(doubt).toMatchObject({ kind: 'doubt', part: { toolRequest: { ref: 'one' } } });
   expect([(await other.runs.get(id)).status, effects]).toEqual(['waiting', ['two']]);
   await other.runs.decide(doubt.id, { type: 'respond', output: 'one' });
   await other.runs.settled();

@@ -1,8 +1,7 @@
 // Which events may still be recorded after another process wrote first.
 
 import { expect, test } from 'vitest';
-import { ANYONE } from '../../src/core/authority/policy.ts';
-import { interruptIn } from '../../src/core/messages/interrupt-metadata.ts';
+import { requestIn } from '../../src/core/messages/request-metadata.ts';
 import { event, type RunEvent } from '../../src/core/run/event.ts';
 import { fold, type State } from '../../src/core/run/state.ts';
 import { dropAfterEnd, isSuperseded } from '../../src/runs/journal/drop-superseded.ts';
@@ -15,11 +14,11 @@ async function begun() {
   const before = await trustedState(await loaded(kept));
   const asks = before.turn?.calls[1];
   if (asks?.phase.at !== 'waiting') throw new Error('Expected a question.');
-  const { id: interruptId } = asks.phase.interrupt;
+  const { id: requestId } = asks.phase.request;
   const cancels = event({
     type: 'decision-made',
     callId: asks.id,
-    interruptId,
+    requestId,
     decision: { type: 'cancel' },
     resumed: true,
   });
@@ -31,7 +30,7 @@ const asked = (callId: string): RunEvent =>
   event({
     type: 'call-interrupted',
     callId,
-    interrupt: interruptIn('more', { interrupt: true }),
+    request: requestIn('more', { interrupt: true }),
   });
 const committed = (callId: string): RunEvent => event({ type: 'call-committed', callId });
 const held = (callId: string): RunEvent => event({ type: 'call-held', callId, inner: [] });
@@ -69,7 +68,7 @@ function decidesInside(callId: string, ...refs: readonly string[]): RunEvent {
   const reject = { type: 'reject' } as const;
   const decisions = refs.map((ref) => ({ on: { path: [], name: 'pay', ref }, decision: reject }));
   const decision = { type: 'inside', decisions, decided: [] } as const;
-  return event({ type: 'decision-made', callId, interruptId: callId, decision, resumed: true });
+  return event({ type: 'decision-made', callId, requestId: callId, decision, resumed: true });
 }
 
 test('a decision on two nested questions is dropped if one of them was decided first', async () => {

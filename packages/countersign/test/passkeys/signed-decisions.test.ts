@@ -1,5 +1,5 @@
 // Decisions that are signed with a passkey: checked when they are recorded, by `runs.verify`, and in the evidence.
-import { evidenceText, type Json, type RunInterrupt, verifyEvidence } from 'countersign';
+import { evidenceText, type Json, type RunRequest, verifyEvidence } from 'countersign';
 import { signingChallenge } from 'countersign/store';
 import { expect, test } from 'vitest';
 import { contentHash } from '../../src/runs/evidence/evidence.ts';
@@ -18,8 +18,8 @@ async function signedBank(place: Place = 'root') {
   return { ...bank, annas, bens };
 }
 
-const sign = (key: Key, by: string, { id, digest }: RunInterrupt, decision: Json) =>
-  key.sign(signingChallenge({ interruptId: id, digest, decision, by }));
+const sign = (key: Key, by: string, { id, digest }: RunRequest, decision: Json) =>
+  key.sign(signingChallenge({ requestId: id, digest, decision, by }));
 
 test.each(PLACES)('two signed votes settle, run once, and verify without the store (%s)', async (place) => {
   const { ask, runs, paid, annas, bens } = await signedBank(place);

@@ -1,5 +1,5 @@
 // Absences: a delegate decides for a person who is away, in the period only. Decisions name both people.
-import { type Json, memoryStore, type RunInterrupt } from 'countersign';
+import { type Json, memoryStore, type RunRequest } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { absenceChallenge, signingChallenge } from 'countersign/store';
 import { describe, expect, test } from 'vitest';
@@ -121,7 +121,7 @@ test('a request that anyone may decide records both people too', async () => {
   await people.absent('anna', away);
   await runs.decide(id, 'approve', { by: 'dan', onBehalfOf: 'anna' });
   expect(await types()).toContain('vote-cast');
-  expect((await runs.interrupt(id)).settlement).toMatchObject({ by: 'dan', votes: [{ onBehalfOf: 'anna' }] });
+  expect((await runs.request(id)).settlement).toMatchObject({ by: 'dan', votes: [{ onBehalfOf: 'anna' }] });
 });
 
 test.each([
@@ -171,8 +171,8 @@ test.each([
 describe('an absence gives nobody more than the absent person allows', () => {
   const SIGNED = { deciders: { people: ['anna'] }, signed: 'passkey' } as const;
   const approve = { type: 'approve' } as const;
-  const signed = (key: ReturnType<typeof softKey>, { id, digest }: RunInterrupt, onBehalfOf?: string) =>
-    key.sign(signingChallenge({ interruptId: id, digest, decision: approve, by: 'dan', onBehalfOf }));
+  const signed = (key: ReturnType<typeof softKey>, { id, digest }: RunRequest, onBehalfOf?: string) =>
+    key.sign(signingChallenge({ requestId: id, digest, decision: approve, by: 'dan', onBehalfOf }));
 
   async function withKeys(policy: object) {
     const bank = clocked({ needsApproval: { policy } as never });
@@ -254,14 +254,14 @@ describe('assignment', () => {
     const before = await types();
     await runs.assign(id, { to: 'ben', by: 'cara' });
     expect(await types()).toEqual(before);
-    expect(before.slice(-2)).toEqual(['question-assigned', 'question-assigned']);
+    expect(before.slice(-2)).toEqual(['request-assigned', 'request-assigned']);
     await expect(runs.assign(id, { to: 'dan', by: 'anna' })).rejects.toMatchObject(notAllowed);
     expect(await runs.assign(id, { to: null, by: 'anna' })).toMatchObject({ progress: { assignedTo: null } });
     await runs.decide(id, 'approve', { by: 'cara' });
     await runs.wait('run');
     expect(paid).toHaveLength(1);
     await expect(runs.assign(id, { to: 'anna' })).rejects.toMatchObject({ code: 'already-decided' });
-    await expect(runs.assign('run:none', { to: 'anna' })).rejects.toMatchObject({ code: 'unknown-interrupt' });
+    await expect(runs.assign('run:none', { to: 'anna' })).rejects.toMatchObject({ code: 'unknown-request' });
     await expect(runs.assign(id, {} as never)).rejects.toMatchObject({ code: 'invalid-options' });
   });
 
@@ -272,7 +272,7 @@ describe('assignment', () => {
     await runs.assign(id, { to: 'dan', by: 'ben' });
     const names = ['anna', 'ben', 'cara', 'dan', null];
     await Promise.all(names.map((to) => runs.assign(id, { to, by: 'ben' })));
-    const { progress } = await runs.interrupt(id);
+    const { progress } = await runs.request(id);
     expect(names).toContain(progress?.assignedTo ?? null);
     expect(await runs.verify('run')).toMatchObject({ ok: true });
   });

@@ -54,7 +54,7 @@ test('a deadline does not agree to an edit', async () => {
   await runs.drive('run');
   await runs.settled();
   expect(paid).toEqual([]);
-  expect((await runs.interrupt(`${card.id}~2`)).settlement).toMatchObject({
+  expect((await runs.request(`${card.id}~2`)).settlement).toMatchObject({
     decision: { type: 'reject' },
     by: 'deadline',
   });

@@ -83,7 +83,7 @@ export function openBank({
     return pending();
   };
   const pending = async () => {
-    const { items } = await ai.runs.interrupts();
+    const { items } = await ai.runs.requests();
     const [card] = items;
     if (!card || items.length > 1) throw new Error(`Expected one request, found ${items.length}.`);
     return card;

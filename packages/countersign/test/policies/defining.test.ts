@@ -94,7 +94,7 @@ test('a doubt about an approved call is decided by the same policy', async () =>
   await runs.drive('run');
   await runs.settled();
   const doubt = await pending();
-  expect(doubt).toMatchObject({ kind: 'unknown-outcome', policies: [TWO] });
+  expect(doubt).toMatchObject({ kind: 'doubt', policies: [TWO] });
   expect(await runs.decide(doubt, 'approve', { by: 'anna' })).toMatchObject({ status: 'waiting' });
   await runs.decide(doubt, 'approve', { by: 'ben' });
   await runs.wait('run');

@@ -129,7 +129,7 @@ test('rules hold in sub-agents and for tools made without an instance', async ()
   const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
   const { id } = await ai.defineAgent({ name: 'root', tools: [clerk] }).start('Go');
   await internalsOf(ai.runs).rested(id);
-  expect(only((await ai.runs.interrupts()).items)).toMatchObject({ tool: 'pay', policies: [BOSS] });
+  expect(only((await ai.runs.requests()).items)).toMatchObject({ tool: 'pay', policies: [BOSS] });
   expect(paid).toEqual([]);
   const { policies } = internalsOf(ai);
   expect([pay, clerk].map(({ definition }) => policies.asksByRule(definition))).toEqual(['always', 'never']);

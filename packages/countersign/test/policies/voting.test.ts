@@ -16,7 +16,7 @@ describe.each(PLACES)('a request with a policy (%s)', (place) => {
     const first = await runs.decide(card, 'approve', { by: 'anna', channel: 'inbox', note: 'fine', seenForMs: 900 });
     expect(first).toMatchObject({
       status: 'waiting',
-      interruptId: card.id,
+      requestId: card.id,
       votes: [{ by: 'anna', roles: ['finance'], channel: 'inbox', note: 'fine', digest: card.digest, seenForMs: 900 }],
       missing: [{ of: { roles: ['finance'] }, count: 1 }],
     });
@@ -31,7 +31,7 @@ describe.each(PLACES)('a request with a policy (%s)', (place) => {
       'vote-cast',
       'decision-made',
     ]);
-    expect((await runs.interrupt(card.id)).settlement).toMatchObject({ votes: [{ by: 'anna' }, { by: 'ben' }] });
+    expect((await runs.request(card.id)).settlement).toMatchObject({ votes: [{ by: 'anna' }, { by: 'ben' }] });
     expect(await runs.verify('run')).toMatchObject({ ok: true });
   });
 
@@ -58,10 +58,10 @@ describe.each(PLACES)('a request with a policy (%s)', (place) => {
     const card = await ask();
     await runs.decide(card.id, 'approve', { by: 'anna' });
     const edited = await runs.decide(card, edit, { by: 'ben' });
-    expect(edited).toMatchObject({ status: 'waiting', interruptId: `${card.id}~2`, votes: [{ by: 'ben' }] });
+    expect(edited).toMatchObject({ status: 'waiting', requestId: `${card.id}~2`, votes: [{ by: 'ben' }] });
     // A repeated request, because its answer was lost, is told the same.
     expect(await runs.decide(card, edit, { by: 'ben' })).toEqual(edited);
-    expect((await runs.interrupt(card.id)).settlement).toMatchObject({ withdrawn: true, by: 'ben', note: 'edited' });
+    expect((await runs.request(card.id)).settlement).toMatchObject({ withdrawn: true, by: 'ben', note: 'edited' });
     const again = await pending();
     expect(again).toMatchObject({ id: `${card.id}~2`, input: { amount: 5 }, progress: { round: 2 } });
     await expect(runs.decide(card, 'approve', { by: 'cara' })).rejects.toMatchObject({ code: 'already-decided' });
@@ -107,7 +107,7 @@ describe.each(PLACES)('a request with a policy (%s)', (place) => {
     const { runs, ask, types } = openBank({ place, needsApproval: { policy: { ...TWO, notRequester: true } } });
     const { id } = await ask();
     const before = await types();
-    const refused = { code: 'not-allowed', details: { status: 403, interruptId: id } };
+    const refused = { code: 'not-allowed', details: { status: 403, requestId: id } };
     await expect(runs.decide(id, 'approve', { by: 'mallory' })).rejects.toMatchObject(refused);
     await expect(runs.decide(id, 'approve', { by: 'asker' })).rejects.toMatchObject(refused);
     await expect(runs.decide(id, 'approve')).rejects.toMatchObject(refused);
@@ -124,9 +124,9 @@ test('with four eyes, an editor does not count, and the others decide on the edi
     needsApproval: { policy: { deciders: { roles: ['finance'] }, notRequester: true } },
   });
   const card = await ask();
-  const { interruptId } = await runs.decide(card, edit, { by: 'ben' });
-  await expect(runs.decide(interruptId, 'approve', { by: 'ben' })).rejects.toMatchObject({ code: 'not-allowed' });
-  await runs.decide(interruptId, 'approve', { by: 'anna' });
+  const { requestId } = await runs.decide(card, edit, { by: 'ben' });
+  await expect(runs.decide(requestId, 'approve', { by: 'ben' })).rejects.toMatchObject({ code: 'not-allowed' });
+  await runs.decide(requestId, 'approve', { by: 'anna' });
   await runs.wait('run');
   expect(paid).toEqual([{ amount: 5, currency: 'EUR' }]);
 });
@@ -142,7 +142,7 @@ test('a condition on the edited input adds a group', async () => {
   const card = await ask();
   const raised = await runs.decide(card, { type: 'approve', edit: { amount: 500 } }, { by: 'ben' });
   expect(raised).toMatchObject({ status: 'waiting', missing: [{ of: { roles: ['cfo'] }, count: 1 }] });
-  await runs.decide(raised.interruptId, 'approve', { by: 'cara' });
+  await runs.decide(raised.requestId, 'approve', { by: 'cara' });
   await runs.wait('run');
   expect(paid).toEqual([{ amount: 500, currency: 'EUR' }]);
 });

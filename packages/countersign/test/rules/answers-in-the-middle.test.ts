@@ -1,7 +1,7 @@
 // Rule 7, with a form: a body asks for an answer that fits a schema, and continues with it.
 import { approve, countersign, memoryStore, OutcomeUnknown, reject, respond, restart, tool, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
-import { interruptCard } from 'countersign/ui';
+import { requestCard } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';
 import { calls, failureOf, only, outputs, scripted, travelled } from './support.ts';
 
@@ -73,8 +73,8 @@ describe('rule 7: a body that asks for an answer', () => {
     const agent = ai.defineAgent({ name: 'clerk', description: 'Books.', tools: [book] });
     const { id: runId } = await agent.start({ prompt: 'go' });
     await ai.runs.wait(runId);
-    const [interrupt] = (await ai.runs.interrupts({ runId })).items;
-    const card = interruptCard(interrupt as never, agent, true);
+    const [interrupt] = (await ai.runs.requests({ runId })).items;
+    const card = requestCard(interrupt as never, agent, true);
     expect(card).toMatchObject({ allows: ['respond', 'reject'], onExpiry: 'reject' });
     expect(card.answerSchema).toMatchObject({ type: 'object', required: ['row'] });
     await ai.runs.decide(card.id, { type: 'respond', output: { row: 3 } }, { by: 'ann' });
@@ -94,7 +94,7 @@ describe('rule 12: a body that cannot know whether it acted', () => {
     const { ai } = scripted([calls({ name: 'pay', ref: 'r1' }), 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [pay] });
     const part = only(paused.interrupts);
-    expect(part.metadata?.interruptKind).toBe('unknown-outcome');
+    expect(part.metadata?.interruptKind).toBe('doubt');
     const response = await ai.generate({
       tools: [pay],
       messages: paused.messages,

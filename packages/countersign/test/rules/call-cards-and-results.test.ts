@@ -95,7 +95,7 @@ test('the options of the gate override those of the tool, and times are whole nu
   const config = { name: 'pay', description: '', ...asks, needsApproval: () => ({ risk: 'high' as const }) };
   await ai.defineAgent({ name: 'clerk', tools: [ai.defineTool(config, () => 'paid')] }).start('Pay.', { runId: 'run' });
   await internalsOf(ai.runs).rested('run');
-  const card = only((await ai.runs.interrupts()).items);
+  const card = only((await ai.runs.requests()).items);
   expect(card).toMatchObject({ risk: 'high', labels: ['money'], expiresAt: 1_000_011 });
   expect(card?.part.metadata).toMatchObject({ reminders: [1_000_006] });
 });
@@ -125,7 +125,7 @@ test('a body that mutates its input before it asks changes neither the card nor 
   });
   await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
   await internalsOf(ai.runs).rested('run');
-  const card = only((await ai.runs.interrupts()).items);
+  const card = only((await ai.runs.requests()).items);
   expect(card.input).toEqual({ amount: 5 });
   await ai.runs.decide(card.id, { type: 'restart', resumed: 'yes' });
   await ai.runs.settled();

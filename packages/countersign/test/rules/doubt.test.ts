@@ -70,7 +70,7 @@ describe('rule 12: doubt', () => {
   test('a call without a result becomes a question and does not run again', async () => {
     const { log, model, part } = await asked();
     expect(part.metadata).toMatchObject({
-      interruptKind: 'unknown-outcome',
+      interruptKind: 'doubt',
       interrupt: { message: expect.stringContaining('transfer') },
     });
     expect(log).toEqual(['sent 5']);
@@ -148,7 +148,7 @@ describe('rule 12: doubt', () => {
 
   test('messages do not show whether a committing tool committed: a person is asked', async () => {
     const { log, part } = await asked({ commits: true });
-    expect(part.metadata).toMatchObject({ interruptKind: 'unknown-outcome' });
+    expect(part.metadata).toMatchObject({ interruptKind: 'doubt' });
     expect(log).toEqual(['sent 5']);
   });
 
@@ -196,7 +196,7 @@ describe('rule 12: doubt', () => {
     ['rejects with what cannot be read', () => Promise.reject(Object.create(null))],
   ])('verify that %s proves nothing: a person is asked', async (_name, verify) => {
     const { log, part } = await asked({ verify: verify as never });
-    expect(part.metadata?.interruptKind).toBe('unknown-outcome');
+    expect(part.metadata?.interruptKind).toBe('doubt');
     expect(log).toEqual(['sent 5']);
   });
 
@@ -222,7 +222,7 @@ describe('rule 12: doubt', () => {
   test('a call in doubt whose tool is missing is asked about, not run and not reported as unknown', async () => {
     const { log, ai, messages } = await stopped();
     const waiting = await ai.generate({ tools: [], messages });
-    expect(only(waiting.interrupts).metadata?.interruptKind).toBe('unknown-outcome');
+    expect(only(waiting.interrupts).metadata?.interruptKind).toBe('doubt');
     expect(log).toEqual(['sent 5']);
   });
 
@@ -323,7 +323,7 @@ describe('rule 12: doubt', () => {
     const { ai } = scripted([calls({ name: 'quick' }, { name: 'stuck' }, { name: 'gated' }), 'done']);
     const aborted = await ai.generate({ prompt: 'go', tools, abortSignal: controller.signal });
     const asked = await ai.generate({ tools, messages: travelled(aborted.messages) });
-    expect(asked.interrupts.map((part) => part.metadata?.interruptKind)).toEqual(['unknown-outcome', 'approval']);
+    expect(asked.interrupts.map((part) => part.metadata?.interruptKind)).toEqual(['doubt', 'approval']);
     const done = await ai.generate({
       tools,
       messages: travelled(asked.messages),

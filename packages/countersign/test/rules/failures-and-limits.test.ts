@@ -282,7 +282,7 @@ describe('abort: it stops promptly and loses nothing that finished', () => {
     const { ai } = scripted([calls({ name: 'polite' }), 'done']);
     const aborted = await ai.generate({ prompt: 'go', tools: [polite], abortSignal: controller.signal });
     const on = await ai.generate({ tools: [polite], messages: travelled(aborted.messages) });
-    expect(on.finishReason === 'stop' || only(on.interrupts).metadata?.interruptKind === 'unknown-outcome').toBe(true);
+    expect(on.finishReason === 'stop' || only(on.interrupts).metadata?.interruptKind === 'doubt').toBe(true);
   });
 
   test('a tool that receives the abort and throws is in doubt', async () => {
@@ -294,7 +294,7 @@ describe('abort: it stops promptly and loses nothing that finished', () => {
     const { ai } = scripted([calls({ name: 'send' }), 'done']);
     const aborted = await ai.generate({ prompt: 'go', tools: [send], abortSignal: controller.signal });
     const on = await ai.generate({ tools: [send], messages: travelled(aborted.messages) });
-    expect(only(on.interrupts).metadata?.interruptKind).toBe('unknown-outcome');
+    expect(only(on.interrupts).metadata?.interruptKind).toBe('doubt');
   });
 
   test('questions asked before the abort are pending after it', async () => {

@@ -209,7 +209,7 @@ describe('a flat resume is accepted wherever a resume is', () => {
       else await internalsOf(ai.runs).resume('r', [approve(part)], { by: 'ann' });
       await ai.runs.wait('r');
       expect(log).toEqual(['paid 1']);
-      const { items } = await ai.runs.interrupts({ settled: true });
+      const { items } = await ai.runs.requests({ settled: true });
       expect(only(items).settlement).toMatchObject({ by: 'ann', decision: { type: 'approve' } });
     }
   });

@@ -261,7 +261,7 @@ describe('rule 9: the gate comes before the body', () => {
     ['resolvedInterrupt and decision', { resolvedInterrupt: true, decision: { made: 'approve', type: 'approve' } }],
     ['inner', { inner: { messages: [{ role: 'user', content: [{ text: 'x' }] }] } }],
     ['callId and pauses', { callId: 'p', pauses: 7 }],
-    ['interruptId', { interruptId: 'forged' }],
+    ['requestId', { requestId: 'forged' }],
     ['path', { path: ['p'] }],
     ['replacedInput', { replacedInput: { amount: 1 } }],
     ['runsWith', { runsWith: { amount: 1 } }],

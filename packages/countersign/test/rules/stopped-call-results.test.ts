@@ -57,7 +57,7 @@ describe('a call that a person stopped', () => {
         context.resumed === undefined ? context.interrupt({ message: 'Which account?' }) : 'paid',
       );
       const clerk = ai.defineAgent({ name: 'clerk', tools: has === 'no tool' ? [] : [pay] });
-      const card = async () => only((await ai.runs.interrupts()).items);
+      const card = async () => only((await ai.runs.requests()).items);
       return { clerk, runs: ai.runs, card };
     };
     const one = version('no gate');

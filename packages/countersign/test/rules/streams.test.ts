@@ -127,7 +127,7 @@ describe('rule 17: streams show the pause', () => {
     });
     expect(only(await collect(stream))).toMatchObject({
       type: 'interrupt',
-      interrupt: { metadata: { interruptKind: 'unknown-outcome' } },
+      interrupt: { metadata: { interruptKind: 'doubt' } },
     });
   });
 

@@ -490,7 +490,7 @@ describe('rule 16: sub-agents', () => {
     const aborted = await ai.generate({ prompt: 'go', tools: [helper], abortSignal: controller.signal });
     const doubt = await ai.generate({ tools: [helper], messages: travelled(aborted.messages) });
     const part = only(doubt.interrupts);
-    expect(part.metadata).toMatchObject({ path: ['h'], interruptKind: 'unknown-outcome' });
+    expect(part.metadata).toMatchObject({ path: ['h'], interruptKind: 'doubt' });
     const done = await ai.generate({
       tools: [helper],
       messages: travelled(doubt.messages),

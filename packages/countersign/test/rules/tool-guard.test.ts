@@ -18,7 +18,7 @@ async function started() {
 describe('tool.is', () => {
   test('is true for the interrupts of the tool, in a response and in the store', async () => {
     const { pay, interrupts, runs } = await started();
-    const { items } = await runs.interrupts();
+    const { items } = await runs.requests();
     expect(interrupts.filter(pay.is).map(({ toolRequest }) => toolRequest.ref)).toEqual(['a']);
     expect(
       travelled(items)
@@ -39,10 +39,10 @@ describe('tool.is', () => {
 describe('runs.decide with the question itself', () => {
   test('decides the question that was shown', async () => {
     const { log, pay, runs } = await started();
-    const { items } = await runs.interrupts();
+    const { items } = await runs.requests();
     const question = only(items.filter((item) => pay.is(item)));
     expect(await runs.decide(question, { type: 'approve', edit: { amount: 2 } }, { by: 'ann' })).toMatchObject({
-      interruptId: question.id,
+      requestId: question.id,
       by: 'ann',
     });
     await runs.settled();
@@ -51,7 +51,7 @@ describe('runs.decide with the question itself', () => {
 
   test('is rejected if the question is not the pending one', async () => {
     const { log, pay, runs } = await started();
-    const { items } = await runs.interrupts();
+    const { items } = await runs.requests();
     const question = { ...only(items.filter((item) => pay.is(item))), digest: 'another' };
     await expect(runs.decide(question, 'approve')).rejects.toMatchObject({ code: 'outdated-card' });
     await runs.settled();

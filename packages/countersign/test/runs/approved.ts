@@ -24,7 +24,7 @@ export async function approved() {
   const ask = ai.defineInterrupt({ name: 'ask', description: '' });
   await ai.defineAgent({ name: 'clerk', tools: [pay, ask] }).start('Pay.', { runId: 'run' });
   await internalsOf(ai.runs).rested('run');
-  const [card] = (await ai.runs.interrupts({ tool: 'pay' })).items;
+  const [card] = (await ai.runs.requests({ tool: 'pay' })).items;
   await ai.runs.decide(card?.id ?? '', 'approve', { drive: false });
   const callId = (await trustedState(await loaded(kept))).turn?.calls[0]?.id ?? '';
   /** Fails a test that waits forever. */

@@ -22,7 +22,7 @@ test('a deleted run is gone, and cannot be started, decided or messaged again', 
   const { runs, clerk, payments } = office();
   await clerk.start('Pay.', { runId: 'order-7' });
   await runs.wait('order-7');
-  const [question = ''] = (await runs.interrupts()).items.map(({ id }) => id);
+  const [question = ''] = (await runs.requests()).items.map(({ id }) => id);
   await runs.decide(question, 'approve');
   expect(await runs.wait('order-7')).toMatchObject({ status: 'done', text: 'Paid.' });
   await internalsOf(runs).left('order-7');
@@ -31,11 +31,11 @@ test('a deleted run is gone, and cannot be started, decided or messaged again', 
 
   await expect(runs.get('order-7')).rejects.toMatchObject({ code: 'unknown-run' });
   await expect(runs.delete('order-7')).rejects.toMatchObject({ code: 'unknown-run' });
-  await expect(runs.decide(question, 'approve')).rejects.toMatchObject({ code: 'unknown-interrupt' });
+  await expect(runs.decide(question, 'approve')).rejects.toMatchObject({ code: 'unknown-request' });
   await expect(runs.drive('order-7')).rejects.toMatchObject({ code: 'unknown-run' });
   await expect(clerk.start('Pay.', { runId: 'order-7' })).rejects.toMatchObject({ code: 'run-deleted' });
   await expect(clerk.chat({ runId: 'order-7' }).send('And again.')).rejects.toMatchObject({ code: 'run-deleted' });
-  expect((await runs.interrupts({ settled: true })).items).toEqual([]);
+  expect((await runs.requests({ settled: true })).items).toEqual([]);
   expect(payments).toEqual([{ amount: 7 }]);
 });
 

@@ -54,8 +54,8 @@ function bank(store: Store, options: object = {}) {
 async function drilled(store: Store) {
   const place = bank(store);
   const { id } = await place.runs.drill(REQUEST);
-  const [interruptId = ''] = (await internalsOf(place.runs).rested(id)).pending;
-  return { ...place, id, interruptId };
+  const [requestId = ''] = (await internalsOf(place.runs).rested(id)).pending;
+  return { ...place, id, requestId };
 }
 
 const DECISIONS = [
@@ -77,11 +77,11 @@ describe.each(STORES)('on %s', (_name, open) => {
 
   test('a drill looks like a request of its agent until it is settled', async () => {
     const store = await opened();
-    const { runs, clerk, id, interruptId } = await drilled(store);
+    const { runs, clerk, id, requestId } = await drilled(store);
     await clerk.start('Pay.', { runId: 'real', by: 'eve' });
     const [real = ''] = (await internalsOf(runs).rested('real')).pending;
     const shape = (value: object) => Object.keys(value).sort();
-    const [drill, other] = [await runs.interrupt(interruptId), await runs.interrupt(real)];
+    const [drill, other] = [await runs.request(requestId), await runs.request(real)];
     expect(shape(drill)).toEqual(shape(other));
     const { agent, title, risk, labels, startedBy, payload } = drill;
     expect({ agent, title, risk, labels, startedBy, payload }).toEqual({
@@ -101,10 +101,10 @@ describe.each(STORES)('on %s', (_name, open) => {
   });
 
   test.each(DECISIONS)('nothing of its tool runs after %j, and the decider learns what it was', async (decision) => {
-    const { ai, runs, model, ran, id, interruptId } = await drilled(await opened());
-    const decided = await runs.decide(interruptId, decision, { by: 'ann' });
+    const { ai, runs, model, ran, id, requestId } = await drilled(await opened());
+    const decided = await runs.decide(requestId, decision, { by: 'ann' });
     expect(decided).toMatchObject({ drill: true, by: 'ann' });
-    expect(await runs.decide(interruptId, decision, { by: 'ann' })).toMatchObject({ drill: true });
+    expect(await runs.decide(requestId, decision, { by: 'ann' })).toMatchObject({ drill: true });
     const run = await runs.wait(id, { until: 'end' });
     expect(run).toMatchObject({
       status: 'done',
@@ -112,7 +112,7 @@ describe.each(STORES)('on %s', (_name, open) => {
       drill: true,
       text: expect.stringContaining('a drill'),
     });
-    expect(await runs.interrupt(interruptId)).toMatchObject({ drill: true, agent: 'clerk' });
+    expect(await runs.request(requestId)).toMatchObject({ drill: true, agent: 'clerk' });
     expect((await runs.list()).items).toMatchObject([{ drill: true }]);
     expect({ ran, asked: model.requests.length }).toEqual({ ran: [], asked: 0 });
     expect(await runs.verify(id)).toMatchObject({ ok: true });
@@ -123,25 +123,25 @@ describe.each(STORES)('on %s', (_name, open) => {
 
 test('a process without drills of its own can decide one, and one without the agent cannot drive it', async () => {
   const store = memoryStore();
-  const { interruptId, id } = await drilled(store);
-  await expect(countersign({ store }).runs.decide(interruptId, 'approve')).rejects.toMatchObject({
+  const { requestId, id } = await drilled(store);
+  await expect(countersign({ store }).runs.decide(requestId, 'approve')).rejects.toMatchObject({
     code: 'unknown-agent',
   });
   const other = bank(store);
-  await other.runs.decide(interruptId, 'approve', { by: 'ann' });
+  await other.runs.decide(requestId, 'approve', { by: 'ann' });
   expect(await other.runs.wait(id, { until: 'end' })).toMatchObject({ drill: true });
   expect(other.ran).toEqual([]);
 });
 
 test('no agent, message or chat can turn a run into a drill or a drill into a run', async () => {
-  const { ai, clerk, ran, id, interruptId } = await drilled(memoryStore());
+  const { ai, clerk, ran, id, requestId } = await drilled(memoryStore());
   expect(() => ai.defineAgent({ name: 'drill~clerk' })).toThrow('The name of an agent');
   expect([...ai.agents.keys()]).toEqual(['clerk']);
   const speaking = clerk.generate({ runId: id, prompt: 'Pay it.' });
   await expect(speaking).rejects.toMatchObject({ code: 'invalid-options' });
-  const deciding = clerk.generate({ runId: id, resume: { restart: [(await ai.runs.interrupt(interruptId)).part] } });
+  const deciding = clerk.generate({ runId: id, resume: { restart: [(await ai.runs.request(requestId)).part] } });
   await expect(deciding).rejects.toMatchObject({ code: 'invalid-options' });
-  expect({ ran, pending: (await ai.runs.get(id)).pending }).toEqual({ ran: [], pending: [interruptId] });
+  expect({ ran, pending: (await ai.runs.get(id)).pending }).toEqual({ ran: [], pending: [requestId] });
 });
 
 test('a drill is decided under the policy of its tool, and a vote that settles nothing does not tell', async () => {
@@ -151,23 +151,23 @@ test('a drill is decided under the policy of its tool, and a vote that settles n
   const config = { name: 'pay', description: '', inputSchema, needsApproval: { policy } };
   ai.defineAgent({ name: 'clerk', tools: [ai.defineTool(config, () => Promise.reject(new Error('It ran.')))] });
   const { id } = await ai.runs.drill(REQUEST);
-  const [interruptId = ''] = (await internalsOf(ai.runs).rested(id)).pending;
-  const deciding = ai.runs.decide(interruptId, 'approve', { by: 'eve' });
+  const [requestId = ''] = (await internalsOf(ai.runs).rested(id)).pending;
+  const deciding = ai.runs.decide(requestId, 'approve', { by: 'eve' });
   await expect(deciding).rejects.toMatchObject({ code: 'not-allowed' });
-  const first = await ai.runs.decide(interruptId, 'approve', { by: 'ann' });
+  const first = await ai.runs.decide(requestId, 'approve', { by: 'ann' });
   expect(first).toMatchObject({ status: 'waiting' });
-  expect(JSON.stringify([first, await ai.runs.interrupt(interruptId)])).not.toContain('drill');
-  expect(await ai.runs.decide(interruptId, 'approve', { by: 'ben' })).toMatchObject({ status: 'settled', drill: true });
+  expect(JSON.stringify([first, await ai.runs.request(requestId)])).not.toContain('drill');
+  expect(await ai.runs.decide(requestId, 'approve', { by: 'ben' })).toMatchObject({ status: 'settled', drill: true });
   expect(await ai.runs.wait(id, { until: 'end' })).toMatchObject({ status: 'done', drill: true });
 });
 
 test('a grant does not let a drill pass, and a drill gives no grant', async () => {
-  const { ai, clerk, runs, ran, interruptId } = await drilled(memoryStore());
+  const { ai, clerk, runs, ran, requestId } = await drilled(memoryStore());
   const grant = { uses: 5, serves: { agents: ['clerk'] }, expiresAt: Date.now() + 60_000 };
-  const decided = await runs.decide(interruptId, 'approve', { by: 'ann', grant });
+  const decided = await runs.decide(requestId, 'approve', { by: 'ann', grant });
   expect(decided).toMatchObject({ drill: true });
   expect(decided).not.toHaveProperty('grant');
-  await expect(ai.grants.give(interruptId, grant, { by: 'ann' })).rejects.toMatchObject({ code: 'invalid-grant' });
+  await expect(ai.grants.give(requestId, grant, { by: 'ann' })).rejects.toMatchObject({ code: 'invalid-grant' });
   expect((await ai.grants.list()).items).toEqual([]);
   await clerk.start('Pay.', { runId: 'real', by: 'eve' });
   const [real = ''] = (await internalsOf(runs).rested('real')).pending;
@@ -204,7 +204,7 @@ test('workers start the drills that the seed gives for the time of the store, ea
   const clock = () => time;
   const drills = { seed: 'a seed', perDay: 24, requests: [REQUEST, { ...REQUEST, prompt: 'Pay this, too.' }] };
   const workers = [1, 2, 3].map(() => bank(store, { drills, clock }).runs.work({ pollMs: 5 }));
-  const pending = async () => (await store.listInterrupts({ limit: 50 })).items.length;
+  const pending = async () => (await store.listRequests({ limit: 50 })).items.length;
   for (let hours = 1; hours <= 3; hours += 1) {
     await expect.poll(pending, { timeout: 5_000, interval: 5 }).toBe(hours);
     time += 3_600_000;

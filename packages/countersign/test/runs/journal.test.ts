@@ -178,7 +178,7 @@ test('each write extends the claim', async () => {
 describe('a decision that arrives when nothing is left to do here', () => {
   async function rested(changes: (answer: () => Promise<unknown>, kept: Store) => Partial<Store> = () => ({})) {
     const { kept, runs, open, started, settled, step } = await approved();
-    const [question] = (await runs.interrupts({ tool: 'ask' })).items;
+    const [question] = (await runs.requests({ tool: 'ask' })).items;
     const answer = () => runs.decide(question?.id ?? '', { type: 'respond', output: 1 }, { drive: false });
     const { journal, run } = await open('hold', changes(answer, kept));
     run.record(started);

@@ -40,12 +40,12 @@ describe.each(['memory', 'SQLite'])('on %s', (kind) => {
   test('questions are found by words in their input and by the starter of the run', async () => {
     const { runs, start } = clerk();
     const [ofAnn, ofBob] = [await start('ann'), await start('bob')];
-    const found = async (query: object) => (await runs.interrupts(query)).items.map(({ id }) => id);
+    const found = async (query: object) => (await runs.requests(query)).items.map(({ id }) => id);
     expect(await found({ search: 'order 47' })).toEqual([ofAnn, ofBob]);
     expect(await found({ search: 'SENDEMAIL mail shall' })).toEqual([ofAnn, ofBob]);
     expect(await found({ search: 'toolRequest' })).toEqual([]);
     expect(await found({ search: 'order', startedBy: 'bob' })).toEqual([ofBob]);
-    expect((await runs.interrupt(ofBob)).startedBy).toBe('bob');
+    expect((await runs.request(ofBob)).startedBy).toBe('bob');
     await runs.decide(ofAnn, 'reject', { by: 'carl' });
     expect(await found({ search: 'order' })).toEqual([ofBob]);
     expect(await found({ search: 'order', settled: true })).toEqual([ofAnn]);
@@ -67,7 +67,7 @@ describe.each(['memory', 'SQLite'])('on %s', (kind) => {
     expect(stats).toMatchObject({ waiting: 1, decided: 2 });
     const took = [stats.medianMs, stats.p95Ms, stats.tools[0]?.medianMs].map((ms) => (ms ?? 0) / 1_000);
     expect(took).toEqual([about(DAY_MS), about(DAY_MS + 1_000), about(DAY_MS)]);
-    expect(stats.oldestWaitingAt).toBe((await runs.interrupt(waiting)).createdAt);
+    expect(stats.oldestWaitingAt).toBe((await runs.request(waiting)).createdAt);
     const counted = { tool: 'sendEmail', waiting: 1, approved: 1, rejected: 1, answered: 0, cancelled: 0 };
     expect(stats.tools).toMatchObject([counted]);
     expect(stats.days.map(({ day, approved, rejected }) => [day, approved, rejected])).toEqual([

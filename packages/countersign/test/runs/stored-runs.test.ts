@@ -5,7 +5,7 @@ import {
   countersign,
   memoryStore,
   NotPerformed,
-  type RunInterrupt,
+  type RunRequest,
   UsageError,
   z,
 } from 'countersign';
@@ -55,7 +55,7 @@ describe('a stored run', () => {
     const { id } = await clerk.start('Pay 5.', { by: 'ann', context: { user: 'ann' } });
     const waiting = await runs.wait(id);
     expect(waiting).toMatchObject({ status: 'waiting', agent: 'clerk', startedBy: 'ann' });
-    const card = only((await runs.interrupts()).items);
+    const card = only((await runs.requests()).items);
     expect(card).toMatchObject({
       runId: id,
       tool: 'pay',
@@ -76,8 +76,8 @@ describe('a stored run', () => {
     const done = await runs.wait(id, { until: 'end' });
     expect(done).toMatchObject({ status: 'done', finishReason: 'stop', text: 'Paid.' });
     expect(payments).toEqual(['5 for ann']);
-    expect((await runs.interrupts()).items).toEqual([]);
-    expect(only((await runs.interrupts({ settled: true })).items).settlement).toMatchObject({
+    expect((await runs.requests()).items).toEqual([]);
+    expect(only((await runs.requests({ settled: true })).items).settlement).toMatchObject({
       by: 'bob',
       decision: { type: 'approve' },
     });
@@ -88,7 +88,7 @@ describe('a stored run', () => {
     const { clerk, runs, payments } = bank([asksToPay(5), 'Paid.']);
     const { id } = await clerk.start('Pay 5.');
     await runs.wait(id);
-    const card = only((await runs.interrupts()).items);
+    const card = only((await runs.requests()).items);
     const first = await runs.decide(card.id, 'approve', { by: 'bob' });
     expect(await runs.decide(card.id, { type: 'approve' }, { by: 'eve' })).toEqual(first);
     const late = await runs
@@ -104,7 +104,7 @@ describe('a stored run', () => {
     const { clerk, runs, payments } = bank([asksToPay(5), 'Done.']);
     const { id } = await clerk.start('Pay 5.');
     await runs.wait(id);
-    const card = only((await runs.interrupts()).items);
+    const card = only((await runs.requests()).items);
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, (_, index) =>
         runs.decide(card.id, index % 2 ? 'approve' : { type: 'reject', reason: 'no' }, { by: `${index}` }),
@@ -125,13 +125,13 @@ describe('a stored run', () => {
     const { clerk, runs, payments } = bank([asksToPay(5), asksToPay(900, 'q'), 'Done.']);
     const { id } = await clerk.start('Pay.');
     await runs.wait(id);
-    const first = only((await runs.interrupts()).items);
+    const first = only((await runs.requests()).items);
     await runs.decide(first.id, 'approve');
     await runs.settled();
     await runs.decide(first.id, 'approve');
     await runs.settled();
     expect(payments).toHaveLength(1);
-    const second = only((await runs.interrupts()).items);
+    const second = only((await runs.requests()).items);
     expect(second.input).toEqual({ amount: 900 });
     expect((await runs.get(id)).status).toBe('waiting');
   });
@@ -140,7 +140,7 @@ describe('a stored run', () => {
     const { clerk, runs, payments } = bank([asksToPay(5), 'Done.']);
     const { id } = await clerk.start('Pay.');
     await runs.wait(id);
-    const card = only((await runs.interrupts()).items);
+    const card = only((await runs.requests()).items);
     await expect(runs.decide(card.id, 'approve', { digest: 'other' })).rejects.toMatchObject({ code: 'outdated-card' });
     expect(payments).toEqual([]);
     await runs.decide(card.id, 'approve', { digest: card.digest });
@@ -161,8 +161,8 @@ describe('a stored run', () => {
     ]);
     const { id } = await clerk.start('Pay.', { context: { user: 'ann' } });
     await runs.wait(id);
-    const cards = new Map((await runs.interrupts()).items.map((card) => [card.part.toolRequest.ref, card]));
-    const card = (ref: string) => cards.get(ref) as RunInterrupt;
+    const cards = new Map((await runs.requests()).items.map((card) => [card.part.toolRequest.ref, card]));
+    const card = (ref: string) => cards.get(ref) as RunRequest;
     await expect(runs.decide(card('a').id, { type: 'approve', edit: { amount: 'x' } })).rejects.toBeInstanceOf(
       UsageError,
     );
@@ -193,7 +193,7 @@ describe('a stored run', () => {
     });
     const { id } = await clerk.start('Pay.');
     await runs.wait(id);
-    const card = only((await runs.interrupts()).items);
+    const card = only((await runs.requests()).items);
     expect(card.expiresAt).toBe(61_000);
     now = 62_000;
     await expect(runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
@@ -202,16 +202,16 @@ describe('a stored run', () => {
     await worker.stop();
     expect(done.text).toBe('Too late.');
     expect(payments).toEqual([]);
-    expect(only((await runs.interrupts({ settled: true })).items).settlement).toMatchObject({ by: 'deadline' });
+    expect(only((await runs.requests({ settled: true })).items).settlement).toMatchObject({ by: 'deadline' });
   });
 
   test('cancelling ends the run and withdraws its questions', async () => {
     const { clerk, runs } = bank([asksToPay(5)]);
     const { id } = await clerk.start('Pay.');
     await runs.wait(id);
-    const card = only((await runs.interrupts()).items);
+    const card = only((await runs.requests()).items);
     expect(await runs.cancel(id, { by: 'ann' })).toMatchObject({ status: 'cancelled' });
-    expect((await runs.interrupts()).items).toEqual([]);
+    expect((await runs.requests()).items).toEqual([]);
     await expect(runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
     expect(await runs.cancel(id)).toMatchObject({ status: 'cancelled' });
   });
@@ -220,7 +220,7 @@ describe('a stored run', () => {
     const { clerk, runs, payments } = bank([asksToPay(5), { fail: { message: '503', retryable: true } }, 'Paid.']);
     const { id } = await clerk.start('Pay.');
     await runs.wait(id);
-    await runs.decide(only((await runs.interrupts()).items).id, 'approve');
+    await runs.decide(only((await runs.requests()).items).id, 'approve');
     expect(await runs.wait(id, { until: 'end' })).toMatchObject({
       status: 'failed',
       error: { code: 'provider-failed', message: '503', retryable: true },
@@ -239,7 +239,7 @@ describe('a stored run', () => {
       for await (const event of runs.events(id)) seen.push(`${event.seq} ${event.type}`);
     })();
     await runs.wait(id);
-    await runs.decide(only((await runs.interrupts()).items).id, 'approve');
+    await runs.decide(only((await runs.requests()).items).id, 'approve');
     await following;
     expect(seen).toEqual([
       '1 user-spoke',
@@ -280,8 +280,8 @@ describe('a stored run', () => {
   test('unknown runs and questions are rejected', async () => {
     const { runs } = bank([]);
     await expect(runs.get('nope')).rejects.toMatchObject({ code: 'unknown-run' });
-    await expect(runs.decide('nope:x', 'approve')).rejects.toMatchObject({ code: 'unknown-interrupt' });
-    await expect(runs.decide('x', 'approve')).rejects.toMatchObject({ code: 'unknown-interrupt' });
+    await expect(runs.decide('nope:x', 'approve')).rejects.toMatchObject({ code: 'unknown-request' });
+    await expect(runs.decide('x', 'approve')).rejects.toMatchObject({ code: 'unknown-request' });
     expect(() => countersign().runs).toThrow('Runs live in a store');
   });
 });
@@ -331,7 +331,7 @@ describe('a stored run, more cases', () => {
     });
     const { id } = await clerk.start('Pay.');
     await internalsOf(ai.runs).rested(id);
-    expect(only((await ai.runs.interrupts()).items)).toMatchObject({
+    expect(only((await ai.runs.requests()).items)).toMatchObject({
       tool: 'pay',
       risk: 'high',
       labels: ['money'],
@@ -355,7 +355,7 @@ describe('a stored run, more cases', () => {
     if (!part) throw new Error('Expected a question.');
     await chat.send({ resume: { approve: approve(part, { edit: { amount: 7 }, by: 'bob', note: 'less' }) } });
     expect(payments).toHaveLength(1);
-    const card = only((await runs.interrupts({ settled: true })).items);
+    const card = only((await runs.requests({ settled: true })).items);
     expect(card.settlement).toMatchObject({
       decision: { type: 'approve', edit: { amount: 7 } },
       by: 'ann',
@@ -423,7 +423,7 @@ describe('a stored run, more cases', () => {
     await runs.settled();
     expect(log).toEqual(expected);
     const view = await runs.get(id);
-    if (text === undefined) expect(only((await runs.interrupts()).items).kind).toBe('unknown-outcome');
+    if (text === undefined) expect(only((await runs.requests()).items).kind).toBe('doubt');
     else expect(view.text).toBe(text);
   });
 });

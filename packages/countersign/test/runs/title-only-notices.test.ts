@@ -52,7 +52,7 @@ test('a doubt says it too, even if the tool is gone', async () => {
   await one.runs.decide(card?.id ?? '', 'approve');
   await eventually(() => expect(effects).toEqual(['paid']));
   const two = await takeOver(id, define);
-  expect(await waiting(two.runs)).toMatchObject([{ kind: 'unknown-outcome', notice }]);
+  expect(await waiting(two.runs)).toMatchObject([{ kind: 'doubt', notice }]);
 });
 
 test('any other value is refused where the tool is defined', () => {

@@ -7,7 +7,7 @@ import { timelineOf } from 'countersign/request';
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
-import { interruptCard } from 'countersign/ui';
+import { requestCard } from 'countersign/ui';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 
@@ -40,7 +40,7 @@ function desk({ title, approval, input = { to: 'ACME' }, store = memoryStore() }
   const asked = async () => {
     const { id } = await agent.start('Pay.');
     const { pending } = await ai.runs.wait(id);
-    return ai.runs.interrupt(pending[0] ?? '');
+    return ai.runs.request(pending[0] ?? '');
   };
   return { ai, agent, asked, paid };
 }
@@ -56,7 +56,7 @@ test('the title is a function of the validated input', async () => {
   const { ai, asked, paid } = desk({ title: ({ to, amount }: z.infer<typeof invoice>) => `Pay €${amount} to ${to}` });
   const request = await asked();
   expect(request).toMatchObject({ title: 'Pay €950 to ACME', input: { to: 'ACME', amount: 950 } });
-  expect(interruptCard(request, ai.agents.get('clerk'), true)).toMatchObject({
+  expect(requestCard(request, ai.agents.get('clerk'), true)).toMatchObject({
     title: 'Pay €950 to ACME',
     tool: 'pay',
   });
@@ -85,10 +85,10 @@ test('another process shows the recorded title, and does not compute it again', 
   const second = sqliteStore(path);
   const title = vi.fn(() => 'Pay the new way');
   const { runs } = desk({ title, store: second }).ai;
-  expect(await runs.interrupt(id)).toMatchObject({ title: 'Pay the old way' });
-  expect((await runs.interrupts({ search: 'old way' })).items).toMatchObject([{ id, title: 'Pay the old way' }]);
-  await runs.decide(id, { type: 'reject' }, { digest: (await runs.interrupt(id)).digest });
-  expect(await runs.interrupt(id)).toMatchObject({ title: 'Pay the old way', settlement: { decision: {} } });
+  expect(await runs.request(id)).toMatchObject({ title: 'Pay the old way' });
+  expect((await runs.requests({ search: 'old way' })).items).toMatchObject([{ id, title: 'Pay the old way' }]);
+  await runs.decide(id, { type: 'reject' }, { digest: (await runs.request(id)).digest });
+  expect(await runs.request(id)).toMatchObject({ title: 'Pay the old way', settlement: { decision: {} } });
   expect(title).not.toHaveBeenCalled();
   await second.close();
   rmSync(folder, { recursive: true, force: true });
@@ -100,7 +100,7 @@ test('an edit keeps the title of the request that was decided', async () => {
   await ai.runs.decide(id, { type: 'approve', edit: { to: 'ACME', amount: 5 } });
   await ai.runs.wait(runId);
   expect(paid).toEqual([{ to: 'ACME', amount: 5 }]);
-  expect(await ai.runs.interrupt(id)).toMatchObject({ title: 'Pay €950', input: { amount: 950 } });
+  expect(await ai.runs.request(id)).toMatchObject({ title: 'Pay €950', input: { amount: 950 } });
 });
 
 test('the timeline carries the title with the request and with its decision', async () => {
@@ -121,9 +121,9 @@ test('a title that was changed in the store is refused', async () => {
   const { asked } = desk({ title: 'Pay ACME', store });
   const { id } = await asked();
   const changed = changedStore(store, {
-    interrupt: async (key) => JSON.parse(JSON.stringify(await store.interrupt(key)).replace('Pay ACME', 'Pay EMCA')),
+    request: async (key) => JSON.parse(JSON.stringify(await store.request(key)).replace('Pay ACME', 'Pay EMCA')),
   });
-  await expect(desk({ store: changed }).ai.runs.interrupt(id)).rejects.toMatchObject({ code: 'outdated-card' });
+  await expect(desk({ store: changed }).ai.runs.request(id)).rejects.toMatchObject({ code: 'outdated-card' });
 });
 
 describe('a title that cannot be used is left out with a warning, and the request is asked', () => {
@@ -209,13 +209,13 @@ test('a function gets the types that the schema makes, which JSON does not have'
   );
   const { id } = await ai.defineAgent({ name: 'clerk', tools: [book] }).start('Book.');
   const { pending } = await ai.runs.wait(id);
-  expect(await ai.runs.interrupt(pending[0] ?? '')).toMatchObject({ title: 'Book a room in 2026' });
+  expect(await ai.runs.request(pending[0] ?? '')).toMatchObject({ title: 'Book a room in 2026' });
 });
 
 test('the gate can give a title of its own, which replaces that of the tool', async () => {
   const request = await desk({ title: 'Pay', approval: { title: 'Pay a new payee', message: 'Sure?' } }).asked();
   expect(request.title).toBe('Pay a new payee');
-  expect(interruptCard(request, undefined, true).payload).toEqual({ message: 'Sure?' });
+  expect(requestCard(request, undefined, true).payload).toEqual({ message: 'Sure?' });
 });
 
 test('an invalid title of the gate falls back to that of the tool', async () => {
@@ -231,7 +231,7 @@ test('a body that asks can give a title', async () => {
   );
   const { id } = await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.');
   const { pending } = await ai.runs.wait(id);
-  expect(await ai.runs.interrupt(pending[0] ?? '')).toMatchObject({ title: 'Choose an account', kind: 'interrupt' });
+  expect(await ai.runs.request(pending[0] ?? '')).toMatchObject({ title: 'Choose an account', kind: 'interrupt' });
 });
 
 test('a question of the model has a title', async () => {
@@ -247,7 +247,7 @@ test('a question of the model has a title', async () => {
   });
   const { id } = await ai.defineAgent({ name: 'clerk', tools: [ask] }).start('Ask.');
   const { pending } = await ai.runs.wait(id);
-  expect(await ai.runs.interrupt(pending[0] ?? '')).toMatchObject({ title: 'Choose tea 2 times', kind: 'question' });
+  expect(await ai.runs.request(pending[0] ?? '')).toMatchObject({ title: 'Choose tea 2 times', kind: 'question' });
 });
 
 test('the request of a sub-agent has its title at the root', async () => {
@@ -269,9 +269,9 @@ test('the request of a sub-agent has its title at the root', async () => {
   const clerk = ai.defineAgent({ name: 'clerk', description: 'Pays.', tools: [pay] });
   const { id } = await ai.defineAgent({ name: 'boss', tools: [clerk] }).start('Pay.');
   const { pending } = await ai.runs.wait(id);
-  const request = await ai.runs.interrupt(pending[0] ?? '');
+  const request = await ai.runs.request(pending[0] ?? '');
   expect(request).toMatchObject({ tool: 'pay', title: 'Pay ACME' });
-  expect(interruptCard(request, ai.agents.get('boss'), true).title).toBe('Pay ACME');
+  expect(requestCard(request, ai.agents.get('boss'), true).title).toBe('Pay ACME');
 });
 
 test.each([
@@ -286,7 +286,7 @@ test.each([
   without.defineAgent({ name: 'clerk', tools: [] });
   await without.runs.drive(runId);
   const { pending } = await without.runs.wait(runId);
-  expect(await without.runs.interrupt(pending[0] ?? '')).toMatchObject({ kind: 'unavailable', title });
+  expect(await without.runs.request(pending[0] ?? '')).toMatchObject({ kind: 'unavailable', title });
 });
 
 test('a request about an unknown outcome has the title of the input that ran', async () => {
@@ -315,7 +315,7 @@ test('a request about an unknown outcome has the title of the input that ran', a
     resume: { approve: [edited] },
   });
   const { interrupts } = await ai.generate({ messages: aborted.messages, tools });
-  expect(interrupts[0]?.metadata).toMatchObject({ interruptKind: 'unknown-outcome', title: 'Pay €5 to ACME' });
+  expect(interrupts[0]?.metadata).toMatchObject({ interruptKind: 'doubt', title: 'Pay €5 to ACME' });
 });
 
 test('metadata of the model cannot set a title', async () => {
@@ -328,7 +328,7 @@ test('metadata of the model cannot set a title', async () => {
   const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
   const { id } = await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.');
   const { pending } = await ai.runs.wait(id);
-  expect((await ai.runs.interrupt(pending[0] ?? '')).title).toBeNull();
+  expect((await ai.runs.request(pending[0] ?? '')).title).toBeNull();
 });
 
 test('without a store, the interrupt carries its title and keeps it in its messages', async () => {

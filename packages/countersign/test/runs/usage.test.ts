@@ -46,7 +46,7 @@ test.each([
   expect(await runs.wait(id)).toMatchObject({ status: 'waiting', usage: tokens(120, 12) });
   expect(await listed()).toEqual([['waiting', tokens(120, 12)]]);
 
-  const [request] = (await runs.interrupts()).items;
+  const [request] = (await runs.requests()).items;
   await runs.decide(request?.id ?? '', 'approve');
   const failed = await runs.wait(id, { until: 'end' });
   expect(failed).toMatchObject({ status: 'failed', usage: tokens(150, 15), error: { code: 'provider-failed' } });

@@ -49,7 +49,7 @@ test('a call about to start is not recorded as started, and the model reads of n
   const one = open(store);
   await one.clerk.start('Pay.', { runId: 'run' });
   await one.runs.wait('run');
-  const [question = ''] = (await one.runs.interrupts()).items.map(({ id }) => id);
+  const [question = ''] = (await one.runs.requests()).items.map(({ id }) => id);
   await one.runs.decide(question, 'approve', { drive: false });
   const two = open(justBefore(store, 'call-started', () => one.runs.cancel('run', { by: 'boss' })));
   await two.runs.drive('run');
@@ -75,7 +75,7 @@ test('a deadline does not decide a withdrawn question', async () => {
   await two.runs.settled();
   expect(paid).toEqual([]);
   expect((await typesIn(store))?.at(-1)).toBe('run-ended');
-  const [question] = (await one.runs.interrupts({ settled: true })).items;
+  const [question] = (await one.runs.requests({ settled: true })).items;
   expect(question?.settlement).toMatchObject({ withdrawn: true, by: 'boss' });
 });
 
@@ -151,8 +151,8 @@ test('with `refuse`, nothing is decided while another question is pending and th
   });
   const clerk = ai.defineAgent({ name: 'clerk', tools: [slow, pay] });
   await clerk.start('Pay both.', { runId: 'run' });
-  await eventually(async () => expect((await ai.runs.interrupts()).items).toHaveLength(2));
-  const [ann] = (await ai.runs.interrupts()).items;
+  await eventually(async () => expect((await ai.runs.requests()).items).toHaveLength(2));
+  const [ann] = (await ai.runs.requests()).items;
   if (!ann) throw new Error('Expected a question.');
   const sent = clerk
     .chat({ runId: 'run' })
@@ -160,7 +160,7 @@ test('with `refuse`, nothing is decided while another question is pending and th
   await expect(sent).rejects.toMatchObject({ code: 'decision-pending' });
   slowly.resolve();
   await ai.runs.wait('run');
-  expect((await ai.runs.interrupts()).items).toHaveLength(2);
+  expect((await ai.runs.requests()).items).toHaveLength(2);
   expect(paid).toEqual([]);
 });
 
@@ -206,7 +206,7 @@ test.each(['root', 'inside'] as const)(
     const { runs, paid, clerk } = payingClerk(where);
     await clerk.start('Pay.', { runId: 'run' });
     await runs.settled();
-    const [card] = (await runs.interrupts()).items;
+    const [card] = (await runs.requests()).items;
     await runs.decide(card?.id ?? '', 'approve', { drive: false });
     await runs.cancel('run');
     const { text } = await clerk.chat({ runId: 'run' }).send('And now?');

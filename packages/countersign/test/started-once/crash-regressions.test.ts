@@ -1,5 +1,5 @@
 // Bugs found by the crash campaigns, each as a small test on the memory store.
-import { countersign, memoryStore, ProviderError, type RunInterrupt, type Runs, z } from 'countersign';
+import { countersign, memoryStore, ProviderError, type RunRequest, type Runs, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
@@ -78,7 +78,7 @@ test('a stop releases a run even if a decision arrives at the same moment', asyn
   const { id } = await first.clerk.start('Pay.');
   await first.ai.runs.wait(id);
   await first.ai.runs.settled();
-  const [one, two] = (await second.ai.runs.interrupts()).items;
+  const [one, two] = (await second.ai.runs.requests()).items;
   if (!one || !two) throw new Error('Expected two questions.');
   slow = true;
   await first.ai.runs.decide(one.id, 'approve');
@@ -216,7 +216,7 @@ test('a recorded start and a recorded decision are acknowledged, however slow th
   const other = open();
   await other.runs.drive('decided');
   await other.runs.settled();
-  const [card] = (await other.runs.interrupts({ runId: 'decided' })).items;
+  const [card] = (await other.runs.requests({ runId: 'decided' })).items;
   if (!card) throw new Error('Expected a doubt.');
   expect(await open(slow).runs.decide(card.id, { type: 'respond', output: 'acted' }, { by: 'bob' })).toMatchObject({
     by: 'bob',
@@ -257,7 +257,7 @@ test('of two concurrent approvals, one of them losing its connection, the call r
   });
   const { id } = await first.clerk.start('Pay.');
   await first.runs.settled();
-  const [card] = (await first.runs.interrupts()).items;
+  const [card] = (await first.runs.requests()).items;
   if (!card) throw new Error('Expected a question.');
   const deciding = second.runs.decide(card.id, 'approve', { by: 'ann' });
   await reached.promise;
@@ -281,7 +281,7 @@ test('a late result settles an open doubt', async () => {
   pass(120_000);
   await other.runs.drive(id);
   await other.runs.settled();
-  expect((await other.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  expect((await other.runs.requests()).items).toMatchObject([{ kind: 'doubt' }]);
   gate.resolve('acted');
   await eventually(async () => expect((await other.runs.get(id)).status).toBe('done'));
 });
@@ -308,7 +308,7 @@ test('a process that lost its claim starts no further step', async () => {
   pass(120_000);
   await other.runs.drive(id);
   await other.runs.settled();
-  const [card] = (await other.runs.interrupts({ runId: id })).items;
+  const [card] = (await other.runs.requests({ runId: id })).items;
   if (!card) throw new Error('Expected a doubt.');
   await other.runs.decide(card.id, 'approve');
   await other.runs.settled();
@@ -358,8 +358,8 @@ function twoQuestionsInside(gate: () => Promise<void>) {
   return { open, pass, paid };
 }
 
-async function questionOf(runs: Runs, to: string): Promise<RunInterrupt> {
-  const card = (await runs.interrupts()).items.find(({ input }) => JSON.stringify(input) === JSON.stringify({ to }));
+async function questionOf(runs: Runs, to: string): Promise<RunRequest> {
+  const card = (await runs.requests()).items.find(({ input }) => JSON.stringify(input) === JSON.stringify({ to }));
   if (!card) throw new Error(`No question about ${to}.`);
   return card;
 }
@@ -374,7 +374,7 @@ test('the second of two questions inside a sub-agent can be decided while the fi
   const bob = await questionOf(runs, 'bob');
   await runs.decide(ann.id, 'approve');
   // A pending question can be decided.
-  const shown = (await runs.interrupts()).items.map((card) => card.id);
+  const shown = (await runs.requests()).items.map((card) => card.id);
   const deciding = shown.includes(bob.id) ? runs.decide(bob.id, 'approve') : undefined;
   gate.resolve();
   await deciding;
@@ -401,7 +401,7 @@ test('after a doubt inside a sub-agent, the other question inside is still asked
   for (let round = 0; round < 5; round++) {
     await runs.drive(id);
     await runs.settled();
-    for (const card of (await runs.interrupts()).items) {
+    for (const card of (await runs.requests()).items) {
       await runs.decide(card.id, 'approve');
       await runs.settled();
     }
@@ -451,7 +451,7 @@ test('the late result of a first try does not settle an approved second try', as
   pass(120_000);
   await other.runs.drive(id);
   await other.runs.settled();
-  const [card] = (await other.runs.interrupts({ runId: id })).items;
+  const [card] = (await other.runs.requests({ runId: id })).items;
   if (!card) throw new Error('Expected a doubt.');
   await other.runs.decide(card.id, 'approve', { by: 'bob' });
   await eventually(() => expect(tries).toBe(2));
@@ -491,7 +491,7 @@ test("settlesWithin is measured by the store's clock, not by a fast local one", 
   await other.runs.drive(id);
   await other.runs.settled();
   expect(tries).toBe(1);
-  expect((await other.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  expect((await other.runs.requests()).items).toMatchObject([{ kind: 'doubt' }]);
 });
 
 test.each([-86_400_000, 86_400_000])(
@@ -509,7 +509,7 @@ test.each([-86_400_000, 86_400_000])(
     );
     const [first, second] = [await clerk.start('Act.'), await clerk.start('Act.')];
     await runs.settled();
-    const cardOf = async (runId: string) => (await runs.interrupts({ runId })).items[0]?.id ?? '';
+    const cardOf = async (runId: string) => (await runs.requests({ runId })).items[0]?.id ?? '';
     const [inTime, late] = [await cardOf(first.id), await cardOf(second.id)];
     now += 59_000;
     const worker = runs.work({ pollMs: 5 });
@@ -532,8 +532,8 @@ function bound(store: Store): Store {
     release: (...args) => store.release(...args),
     due: (limit, agents) => store.due(limit, agents),
     listRuns: (query) => store.listRuns(query),
-    listInterrupts: (query) => store.listInterrupts(query),
-    interrupt: (id) => store.interrupt(id),
+    listRequests: (query) => store.listRequests(query),
+    request: (id) => store.request(id),
     queue: () => store.queue(),
     countRuns: () => store.countRuns(),
     stats: (query) => store.stats(query),

@@ -40,7 +40,7 @@ function watched(): Watched {
 
 /** Binds the methods of the store. */
 function bound(store: Store): Partial<Store> {
-  const names = ['read', 'claim', 'renew', 'release', 'due', 'listRuns', 'listInterrupts', 'interrupt', 'now'] as const;
+  const names = ['read', 'claim', 'renew', 'release', 'due', 'listRuns', 'listRequests', 'request', 'now'] as const;
   const rest = ['watch', 'migrate', 'close'] as const;
   return Object.fromEntries([...names, ...rest].map((name) => [name, store[name].bind(store)]));
 }

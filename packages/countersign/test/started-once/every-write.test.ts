@@ -48,12 +48,12 @@ async function survives(name: string, options: CrashOptions, fewest = 8): Promis
   expect(problems).toEqual([]);
   expect(results.length).toBeGreaterThanOrEqual(fewest);
   const decisions = results.flatMap((result) => result.decisions);
-  const doubts = decisions.filter(({ card }) => card.kind === 'unknown-outcome');
+  const doubts = decisions.filter(({ card }) => card.kind === 'doubt');
   expect(doubts.length > 0).toBe(!NEVER_IN_DOUBT.has(name));
   // A crash before the commit point raises no doubt.
   if (name === 'commit point')
     for (const { crashes, decisions } of results.filter(({ crashes }) => crashes.length === 1)) {
-      const isDoubted = decisions.some(({ card }) => card.kind === 'unknown-outcome');
+      const isDoubted = decisions.some(({ card }) => card.kind === 'doubt');
       if (crashes[0]?.what === 'effect prepare') expect(isDoubted).toBe(false);
       if (crashes[0]?.what === 'effect send') expect(isDoubted).toBe(true);
     }

@@ -60,7 +60,7 @@ test.each(ASKED_NEXT)('a question is recorded once when its answer is lost and %
 });
 test.each(ASKED_NEXT)('an approval made meanwhile is kept and runs when %s fails', async (op) => {
   const { ai, clerk, paid } = flaky(op, 'call-interrupted', async (other) => {
-    const [card] = (await other.runs.interrupts()).items;
+    const [card] = (await other.runs.requests()).items;
     await other.runs.decide(card?.id ?? '', 'approve', { by: 'ann' });
   });
   await clerk.start('a', { runId: 't' });

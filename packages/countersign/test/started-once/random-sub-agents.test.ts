@@ -1,7 +1,7 @@
 // Random histories of a run with sub-agents: processes die, stop and decide, and models fail, in any order.
 // Each call still acts once, and the run ends with the same text.
 import { setImmediate } from 'node:timers/promises';
-import { ConflictError, type DecisionInput, type Json, type RunInterrupt } from 'countersign';
+import { ConflictError, type DecisionInput, type Json, type RunRequest } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { campaignSize } from '../campaign-size.ts';
 import { ask, call, type Define, LEASE_MS, script, tool, waiting, world } from '../sub-agents/kit.ts';
@@ -77,9 +77,9 @@ const OF_B = said('b', [1, 2]);
 const TEXT = said('end', [OF_A, OF_B, OF_B, OF_B]);
 
 /** Decides like a person who knows the real effects, and waits while a call is still acting. */
-function decisionOn({ kind, input, payload, part }: RunInterrupt, { acted, busy }: Outside): DecisionInput | undefined {
+function decisionOn({ kind, input, payload, part }: RunRequest, { acted, busy }: Outside): DecisionInput | undefined {
   if (kind === 'interrupt') return { type: 'restart', resumed: (payload as { readonly n: number }).n };
-  if (kind !== 'unknown-outcome') return 'approve';
+  if (kind !== 'doubt') return 'approve';
   const key = String(part.metadata?.callId ?? part.toolRequest.ref);
   if (busy.has(key)) return undefined;
   return acted.has(key) ? { type: 'respond', output: (input as { readonly out: Json }).out } : 'approve';

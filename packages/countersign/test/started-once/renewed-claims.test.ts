@@ -56,6 +56,6 @@ test('a tool that runs four leases long is started once, and no question is aske
   await rival.stop();
   expect(views.map(({ status }) => status)).toEqual(ids.map(() => 'done'));
   expect(started).toBe(RUNS);
-  expect((await first.runs.interrupts({ settled: true })).items).toEqual([]);
+  expect((await first.runs.requests({ settled: true })).items).toEqual([]);
   await Promise.all([mine.close(), theirs.close()]);
 });

@@ -124,7 +124,7 @@ test.each([
   await one.runs.settled();
   expect(await types()).not.toContain('call-settled');
   expect(await types()).not.toContain('step-done');
-  expect((await two.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  expect((await two.runs.requests()).items).toMatchObject([{ kind: 'doubt' }]);
 });
 
 function aborted(signal: AbortSignal): Promise<never> {

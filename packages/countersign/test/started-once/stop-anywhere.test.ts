@@ -5,8 +5,8 @@ import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { loadMessages, messagesOf } from '../../src/core/messages/load-messages.ts';
 import { findDecided, matchedOf } from '../../src/core/run/decide.ts';
-import { readResume } from '../../src/core/run/read-resume.ts';
 import type { RunEvent } from '../../src/core/run/event.ts';
+import { readResume } from '../../src/core/run/read-resume.ts';
 import { fold } from '../../src/core/run/state.ts';
 import { drive } from '../../src/loop/drive.ts';
 import { applyDecisions, checkDecided } from '../../src/loop/resume.ts';
@@ -57,8 +57,8 @@ const script = () =>
 function resumeFor(interrupts: readonly ToolRequestPart[], world: World) {
   const tool = (part: ToolRequestPart) => world.tools.find(({ name }) => name === part.toolRequest.name) as Tool;
   const of = (name: string) =>
-    interrupts.filter((part) => part.toolRequest.name === name && part.metadata?.interruptKind !== 'unknown-outcome');
-  const doubts = interrupts.filter((part) => part.metadata?.interruptKind === 'unknown-outcome');
+    interrupts.filter((part) => part.toolRequest.name === name && part.metadata?.interruptKind !== 'doubt');
+  const doubts = interrupts.filter((part) => part.metadata?.interruptKind === 'doubt');
   return {
     respond: [
       ...of('ask').map((part) => tool(part).respond(part, 'blue')),

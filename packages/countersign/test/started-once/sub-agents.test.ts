@@ -4,7 +4,7 @@ import {
   countersign,
   type Message,
   memoryStore,
-  type RunInterrupt,
+  type RunRequest,
   type Runs,
   type Tool,
   z,
@@ -102,7 +102,7 @@ async function takeOver(one: ReturnType<typeof team>, id: string, given: Partial
 }
 
 /** Approves in a process that dies as soon as the approval is recorded: none of its later writes arrive. */
-async function approveAndDie(store: Store, runs: Runs, interruptId: string): Promise<void> {
+async function approveAndDie(store: Store, runs: Runs, requestId: string): Promise<void> {
   const append = store.append.bind(store);
   let dead: string | undefined;
   vi.spyOn(store, 'append').mockImplementation(async (given) => {
@@ -111,7 +111,7 @@ async function approveAndDie(store: Store, runs: Runs, interruptId: string): Pro
     if (given.events.some(({ type }) => type === 'decision-made')) dead ??= given.claim?.token;
     return answer;
   });
-  await runs.decide(interruptId, 'approve');
+  await runs.decide(requestId, 'approve');
 }
 
 const simple = (ai: Countersign, name: string, body: (key: string) => unknown, config: object = {}): Tool =>
@@ -184,8 +184,8 @@ describe('a late result from inside a sub-agent', () => {
     const { id } = await zombie.root.start('Go.');
     await eventually(() => expect(one.effects).toEqual(['paid']));
     const other = await takeOver(one, id);
-    const cards = (await other.runs.interrupts()).items;
-    const card = only(cards.filter(({ kind }) => kind === 'unknown-outcome'));
+    const cards = (await other.runs.requests()).items;
+    const card = only(cards.filter(({ kind }) => kind === 'doubt'));
     const report = async () => {
       bank.resolve('paid at last');
       await zombie.runs.settled();
@@ -200,7 +200,7 @@ describe('a late result from inside a sub-agent', () => {
     await eventually(async () => expect((await other.runs.get(id)).text).toBe('inside: ["paid at last"]'));
     expect((await other.runs.get(id)).status).toBe('done');
     expect(one.effects).toEqual(['paid']);
-    expect(only((await other.runs.interrupts({ settled: true })).items)).toMatchObject({
+    expect(only((await other.runs.requests({ settled: true })).items)).toMatchObject({
       id: card.id,
       settlement: { withdrawn: true },
     });
@@ -209,10 +209,10 @@ describe('a late result from inside a sub-agent', () => {
 
   test('leaves the other questions inside pending', async () => {
     const { id, other, report } = await inDoubt(0, call('ask'));
-    expect((await other.runs.interrupts()).items).toHaveLength(2);
+    expect((await other.runs.requests()).items).toHaveLength(2);
     await report();
-    await eventually(async () => expect((await other.runs.interrupts()).items).toHaveLength(1));
-    const question = only((await other.runs.interrupts()).items);
+    await eventually(async () => expect((await other.runs.requests()).items).toHaveLength(1));
+    const question = only((await other.runs.requests()).items);
     expect(question).toMatchObject({ tool: 'ask', kind: 'question' });
     await other.runs.decide(question.id, { type: 'respond', output: 'blue' });
     await other.runs.settled();
@@ -232,7 +232,7 @@ describe('a late result from inside a sub-agent', () => {
     await other.runs.decide(card.id, 'approve');
     await other.runs.settled();
     await report();
-    const question = only((await other.runs.interrupts()).items);
+    const question = only((await other.runs.requests()).items);
     await other.runs.decide(question.id, { type: 'respond', output: 'blue' });
     await other.runs.settled();
     expect((await other.runs.get(id)).text).toBe('inside: ["paid again","blue"]');
@@ -258,7 +258,7 @@ describe('after a crash', () => {
       await eventually(async () => expect(one.effects).toEqual(['first']));
       await eventually(async () => expect(await one.recorded(id)).toContain('call-settled'));
       const other = await takeOver(one, id);
-      expect((await other.runs.interrupts()).items).toEqual([]);
+      expect((await other.runs.requests()).items).toEqual([]);
       expect((await other.runs.get(id)).text).toBe('inside: [1,2]');
       expect(one.effects).toEqual(['first', 'second']);
     },
@@ -288,8 +288,8 @@ describe('after a crash', () => {
     const { id } = await crashed.root.start('Go.');
     await eventually(() => expect(one.effects).toEqual(['paid']));
     const other = await takeOver(one, id);
-    const card: RunInterrupt = only((await other.runs.interrupts()).items);
-    expect(card).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
+    const card: RunRequest = only((await other.runs.requests()).items);
+    expect(card).toMatchObject({ tool: 'pay', kind: 'doubt' });
     expect(card.part.metadata?.path).toEqual(['to-helper']);
     await other.runs.decide(card.id, decision);
     await other.runs.settled();
@@ -303,7 +303,7 @@ describe('after a crash', () => {
     const { id } = await one.open().root.start('Go.');
     await eventually(() => expect(one.effects).toEqual(['paid']));
     const other = await takeOver(one, id);
-    await other.runs.decide(only((await other.runs.interrupts()).items).id, 'reject');
+    await other.runs.decide(only((await other.runs.requests()).items).id, 'reject');
     await other.runs.settled();
     expect((await other.runs.get(id)).text).toMatch(/unknown whether it took effect/);
     expect(one.effects).toEqual(['paid']);
@@ -316,7 +316,7 @@ describe('after a crash', () => {
     one.pass(2 * LEASE_MS);
     const { root } = one.open();
     const { interrupts } = await root.generate({ runId: id, prompt: 'And?' });
-    expect(only(interrupts).metadata).toMatchObject({ interruptKind: 'unknown-outcome', path: ['to-helper'] });
+    expect(only(interrupts).metadata).toMatchObject({ interruptKind: 'doubt', path: ['to-helper'] });
     const { text, interrupts: none } = await root.generate({ runId: id, prompt: 'Never mind.' });
     expect({ text, none }).toEqual({ text: expect.stringMatching(/unknown whether it took effect/), none: [] });
     expect(one.effects).toEqual(['paid']);
@@ -327,10 +327,10 @@ describe('after a crash', () => {
     const crashed = one.open();
     const { id } = await crashed.root.start('Go.');
     await crashed.runs.settled();
-    await crashed.runs.decide(only((await crashed.runs.interrupts()).items).id, 'approve', { by: 'ann' });
+    await crashed.runs.decide(only((await crashed.runs.requests()).items).id, 'approve', { by: 'ann' });
     await eventually(() => expect(one.effects).toEqual(['paid']));
     const other = await takeOver(one, id);
-    expect(only((await other.runs.interrupts()).items)).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
+    expect(only((await other.runs.requests()).items)).toMatchObject({ tool: 'pay', kind: 'doubt' });
     expect(one.effects).toEqual(['paid']);
   });
 
@@ -345,10 +345,10 @@ describe('after a crash', () => {
     const first = one.open();
     const { id } = await first.root.start('Go.');
     await first.runs.settled();
-    const card = only((await first.runs.interrupts()).items);
+    const card = only((await first.runs.requests()).items);
     await approveAndDie(one.store, first.runs, card.id);
     const other = await takeOver(one, id);
-    expect((await other.runs.interrupts()).items).toEqual([]);
+    expect((await other.runs.requests()).items).toEqual([]);
     expect((await other.runs.get(id)).text).toBe('inside: ["paid","seen"]');
     expect(one.effects).toEqual(['paid']);
   });
@@ -427,7 +427,7 @@ describe('after a crash', () => {
     });
     const other = await takeOver(one, id);
     const run = await other.runs.get(id);
-    if (text === undefined) expect(only((await other.runs.interrupts()).items)).toMatchObject({ tool: 'send' });
+    if (text === undefined) expect(only((await other.runs.requests()).items)).toMatchObject({ tool: 'send' });
     else expect(run.text).toBe(text);
     expect(one.effects).toEqual(['sent']);
   });
@@ -457,10 +457,10 @@ describe('after a crash', () => {
     const first = one.open();
     const { id } = await first.root.start('Go.');
     await first.runs.settled();
-    const card = only((await first.runs.interrupts()).items);
+    const card = only((await first.runs.requests()).items);
     await approveAndDie(one.store, first.runs, card.id);
     const without = await takeOver(one, id, { tools: () => [] });
-    const gone = only((await without.runs.interrupts()).items);
+    const gone = only((await without.runs.requests()).items);
     expect(gone).toMatchObject({ tool: 'pay', kind: 'unavailable' });
     const back = one.open();
     await back.runs.decide(gone.id, 'approve');
@@ -483,7 +483,7 @@ describe('after a crash', () => {
     await eventually(() => expect(one.effects).toEqual(['paid']));
     vi.restoreAllMocks();
     const other = await takeOver(one, id);
-    expect(only((await other.runs.interrupts()).items)).toMatchObject({ tool: 'helper', kind: 'unknown-outcome' });
+    expect(only((await other.runs.requests()).items)).toMatchObject({ tool: 'helper', kind: 'doubt' });
     expect(one.effects).toEqual(['paid']);
   });
 });
@@ -559,7 +559,7 @@ test('a pause inside costs the same, however long the inner conversation is', as
   const sizes: number[] = [];
   for (let asked = 0; asked < pauses; asked += 1) {
     await runs.settled();
-    await runs.decide(only((await runs.interrupts()).items).id, 'approve');
+    await runs.decide(only((await runs.requests()).items).id, 'approve');
     sizes.push((await one.recorded(id)).length);
   }
   await runs.settled();
@@ -576,7 +576,7 @@ test("deadlines inside follow the store's clock", async () => {
   const { root, runs } = one.open();
   const { id } = await root.start('Go.');
   await runs.settled();
-  const { createdAt, expiresAt } = only((await runs.interrupts()).items);
+  const { createdAt, expiresAt } = only((await runs.requests()).items);
   expect(expiresAt).toBe(createdAt + 1_000);
   one.pass(2_000);
   await runs.drive(id);

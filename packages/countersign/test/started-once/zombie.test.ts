@@ -47,8 +47,8 @@ async function raise({ place, kind, stallAt, decidesAtOnce }: Trial) {
     await Promise.all(ids.map((id) => runs.drive(id)));
     await runs.settled();
     for (const id of ids)
-      for (const card of (await runs.interrupts({ runId: id })).items) {
-        const isDoubt = card.kind === 'unknown-outcome';
+      for (const card of (await runs.requests({ runId: id })).items) {
+        const isDoubt = card.kind === 'doubt';
         if ((isDoubt && !decidesDoubts) || (card.kind === 'question' && !answersQuestions)) continue;
         await runs.decide(card.id, isDoubt ? truthOn(card, ledger.read()) : decisionOn(card), { by: 'bob' });
       }
@@ -72,7 +72,7 @@ async function raise({ place, kind, stallAt, decidesAtOnce }: Trial) {
     zombie.kill('SIGCONT');
     expect(await say()).toBe('rested');
     await runs.settled();
-    const waiting = (await Promise.all(ids.map(async (id) => (await runs.interrupts({ runId: id })).items))).flat();
+    const waiting = (await Promise.all(ids.map(async (id) => (await runs.requests({ runId: id })).items))).flat();
     const settledByItself = (await statuses()).filter((status) => status === 'done').length;
     await until(async () => {
       if ((await statuses()).every((status) => status === 'done')) return true;

@@ -58,7 +58,7 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
   ],
   'ids that differ in case are one': [
     'nearly the same names are kept apart',
-    (store) => ({ interrupt: (id) => store.interrupt(id.toLowerCase()) }),
+    (store) => ({ request: (id) => store.request(id.toLowerCase()) }),
   ],
   'a falsy value becomes null': [
     'zero or false value',
@@ -67,13 +67,13 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
   'readers share one object': [
     'does not change the run',
     (store) => {
-      const known = new Map<string, ReturnType<Store['interrupt']>>();
-      return { interrupt: (id) => known.get(id) ?? known.set(id, store.interrupt(id)).get(id) ?? store.interrupt(id) };
+      const known = new Map<string, ReturnType<Store['request']>>();
+      return { request: (id) => known.get(id) ?? known.set(id, store.request(id)).get(id) ?? store.request(id) };
     },
   ],
   'every page is the first': [
     'newest first when asked, each once',
-    (store) => ({ listInterrupts: ({ after: _, ...query }) => store.listInterrupts(query) }),
+    (store) => ({ listRequests: ({ after: _, ...query }) => store.listRequests(query) }),
   ],
   'every page of the notes is the first': [
     'every note of its collection once',
@@ -91,7 +91,7 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
     'each untold question goes to one',
     (store) => ({
       takeUntold: async (limit) =>
-        (await store.listInterrupts({ limit })).items.map((question) => ({ interrupt: question, news: 1 })),
+        (await store.listRequests({ limit })).items.map((question) => ({ request: question, news: 1 })),
     }),
   ],
   'news that came meanwhile are removed': [

@@ -7,12 +7,12 @@ import { sqliteStore } from 'countersign/sqlite';
 import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
-import type { InterruptQuery, RunStatus } from '../../src/runs/port/store.ts';
+import type { RequestQuery, RunStatus } from '../../src/runs/port/store.ts';
 import { tablesIn } from '../../src/stores/postgres/schema.ts';
 import { postgresStatements } from '../../src/stores/postgres/statements.ts';
-import { interruptsSql, runsSql } from '../../src/stores/sql/list-query.ts';
+import { requestsSql, runsSql } from '../../src/stores/sql/list-query.ts';
 import { SQL, SQLITE_DIALECT } from '../../src/stores/sqlite/statements.ts';
-import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract/check.ts';
+import { addition, creation, request, stepDone } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 
@@ -23,7 +23,7 @@ const { freshDatabase } = postgres ?? ({} as TestServer);
 const MOST_BLOCKS = 50 * 5;
 
 /** The queries of a first page, and of a later one. */
-const FIRST_PAGES: readonly Omit<InterruptQuery, 'limit'>[] = [
+const FIRST_PAGES: readonly Omit<RequestQuery, 'limit'>[] = [
   {},
   { order: 'newest' },
   { agent: 'agent', tool: 'tool', kind: 'approval' },
@@ -41,8 +41,8 @@ const FIRST_PAGES: readonly Omit<InterruptQuery, 'limit'>[] = [
   { outcome: 'rejected' },
 ];
 
-/** A run has few interrupts, whatever the other filters. */
-const OF_A_RUN: readonly Omit<InterruptQuery, 'limit'>[] = [
+/** A run has few requests, whatever the other filters. */
+const OF_A_RUN: readonly Omit<RequestQuery, 'limit'>[] = [
   { runId: 'run-500' },
   { runId: 'run-500', order: 'newest' },
   { runId: 'run-500', label: 'common' },
@@ -70,7 +70,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
       expect(statements - before).toBe(1);
     };
     const claim = { how: 'take', token: 'me', leaseMs: 60_000 } as const;
-    const opened = ['a', 'b', 'c'].map((id) => interrupt(id, 'run', { labels: ['red'] }));
+    const opened = ['a', 'b', 'c'].map((id) => request(id, 'run', { labels: ['red'] }));
     await one(() => store.append(creation('run', { claim, opened })));
     await one(() => store.append(addition('run', 1, { settled: [{ id: 'a', settlement: 1 }] })));
     const settled = ['b', 'c'].map((id) => ({ id, settlement: 1 }));
@@ -79,8 +79,8 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await one(() => store.claim('run', 'me', 60_000));
     await one(() => store.renew('run', 'me', 60_000));
     await one(() => store.release('run', 'me'));
-    await one(() => store.interrupt('a'));
-    await one(() => store.listInterrupts({ limit: 5 }));
+    await one(() => store.request('a'));
+    await one(() => store.listRequests({ limit: 5 }));
     await one(() => store.takeUntold?.(5, 60_000) ?? Promise.reject());
     await one(() => store.told?.('a', 1) ?? Promise.reject());
     await store.due(5);
@@ -163,7 +163,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
       expect(blocks, JSON.stringify({ analysed })).toBeLessThanOrEqual(5 * 40);
       expect(await blocksRead(url, told.text, ['i-500', 1]), JSON.stringify({ analysed })).toBeLessThanOrEqual(100);
       // A few untold ones among many that people know of.
-      await onServer(url, "UPDATE countersign_interrupt SET tell_at = NULL WHERE id NOT LIKE 'i-%00'");
+      await onServer(url, "UPDATE countersign_request SET tell_at = NULL WHERE id NOT LIKE 'i-%00'");
     }
   });
 
@@ -181,10 +181,10 @@ describe.runIf(postgres)('on PostgreSQL', () => {
   test("questions are found by their run and by their id, whatever the planner's statistics say", async () => {
     const url = await freshDatabase();
     await fillPostgres(url, 20_000);
-    const { dialect, interrupt: byId } = postgresStatements(tablesIn(undefined));
+    const { dialect, request: byId } = postgresStatements(tablesIn(undefined));
     const look = async (known: string): Promise<void> => {
       for (const query of OF_A_RUN) {
-        const { text, values } = interruptsSql({ ...query, limit: 50 }, dialect);
+        const { text, values } = requestsSql({ ...query, limit: 50 }, dialect);
         const blocks = await blocksRead(url, text, values);
         expect(blocks, JSON.stringify({ known, query })).toBeLessThanOrEqual(30);
       }
@@ -195,10 +195,10 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     for (const unknown of ['settled_at IS NULL', 'settled_at IS NOT NULL']) {
       await onServer(
         url,
-        `CREATE TABLE kept AS SELECT * FROM countersign_interrupt WHERE ${unknown};
-         DELETE FROM countersign_interrupt WHERE ${unknown};
-         ANALYZE countersign_interrupt;
-         INSERT INTO countersign_interrupt OVERRIDING SYSTEM VALUE SELECT * FROM kept;
+        `CREATE TABLE kept AS SELECT * FROM countersign_request WHERE ${unknown};
+         DELETE FROM countersign_request WHERE ${unknown};
+         ANALYZE countersign_request;
+         INSERT INTO countersign_request OVERRIDING SYSTEM VALUE SELECT * FROM kept;
          DROP TABLE kept`,
       );
       await look(`all but ${unknown}`);
@@ -213,7 +213,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
       if (analysed) await onServer(url, 'ANALYZE');
       for (const settled of [false, true])
         for (const people of [['ann'], ['nobody']]) {
-          const { text, values } = interruptsSql({ deciders: { ...ANN, people }, settled, limit: 50 }, dialect);
+          const { text, values } = requestsSql({ deciders: { ...ANN, people }, settled, limit: 50 }, dialect);
           const blocks = await blocksRead(url, text, values);
           expect(blocks, JSON.stringify({ analysed, settled, people })).toBeLessThanOrEqual(300);
         }
@@ -228,16 +228,16 @@ describe.runIf(postgres)('on PostgreSQL', () => {
       return JSON.stringify(row['QUERY PLAN']);
     };
     await fillPostgres(url, 20_000);
-    expect(await planned()).not.toMatch(/"Seq Scan","[^}]*countersign_(run|event|interrupt)/);
+    expect(await planned()).not.toMatch(/"Seq Scan","[^}]*countersign_(run|event|request)/);
     await onServer(url, 'ANALYZE');
-    expect(await planned()).not.toMatch(/"Seq Scan","[^}]*countersign_(run|event|interrupt)/);
+    expect(await planned()).not.toMatch(/"Seq Scan","[^}]*countersign_(run|event|request)/);
   });
 
   test('statements planned on empty tables use the indexes when the tables are full', async () => {
     const url = await freshDatabase();
     const store = postgresStore({ url, poolMax: 2 });
     const drive = async (runId: string): Promise<void> => {
-      const opened = ['a', 'b'].map((id) => interrupt(`${runId}-${id}`, runId, { labels: ['red'] }));
+      const opened = ['a', 'b'].map((id) => request(`${runId}-${id}`, runId, { labels: ['red'] }));
       await store.append(creation(runId, { opened, status: 'waiting' }));
       await store.read(runId);
       await store.append(addition(runId, 1, { settled: [{ id: `${runId}-a`, settlement: 1 }] }));
@@ -254,7 +254,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await fillPostgres(url, 20_000);
     await rounds('second');
     await store.close();
-    const tables = ['run', 'event', 'interrupt'].map((name) => `'countersign_${name}'`);
+    const tables = ['run', 'event', 'request'].map((name) => `'countersign_${name}'`);
     const counts = `SELECT sum(n_tup_ins)::int > 60000 AS counted, max(seq_tup_read)::int AS read
       FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname IN (${tables.join(', ')})`;
     await expect.poll(async () => (await onServer(url, counts))[0].counted).toBe(true);
@@ -278,10 +278,10 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     }
   });
 
-  test('a first page reads as little of 100,000 pending interrupts as of 1,000', { timeout: 180_000 }, async () => {
+  test('a first page reads as little of 100,000 pending requests as of 1,000', { timeout: 180_000 }, async () => {
     const { dialect } = postgresStatements(tablesIn(undefined));
     const lists = [
-      ...FIRST_PAGES.map((query) => interruptsSql({ ...query, limit: 50 }, dialect)),
+      ...FIRST_PAGES.map((query) => requestsSql({ ...query, limit: 50 }, dialect)),
       runsSql({ limit: 50 }, dialect),
       runsSql({ status: 'waiting', agent: 'agent', limit: 50 }, dialect),
     ];
@@ -310,27 +310,27 @@ test('on SQLite each page is read along an index, in its order', async () => {
   await store.close();
   const database = new DatabaseSync(path);
   for (const query of FIRST_PAGES) {
-    const { text, values } = interruptsSql({ ...query, limit: 50 }, SQLITE_DIALECT);
+    const { text, values } = requestsSql({ ...query, limit: 50 }, SQLITE_DIALECT);
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
     const steps = plan.map(({ detail }) => String(detail)).join('\n');
-    // The interrupts of one run are few, and sorted.
+    // The requests of one run are few, and sorted.
     if (query.runId === undefined) expect(steps, JSON.stringify(query)).not.toMatch(/TEMP B-TREE/);
     expect(steps, JSON.stringify(query)).toMatch(/USING (COVERING )?(INDEX|PRIMARY KEY)/);
   }
   for (const settled of [false, true]) {
-    const { text, values } = interruptsSql({ deciders: ANN, settled, limit: 50 }, SQLITE_DIALECT);
+    const { text, values } = requestsSql({ deciders: ANN, settled, limit: 50 }, SQLITE_DIALECT);
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
     const steps = plan.map(({ detail }) => String(detail)).join('\n');
     expect(steps).toMatch(/SEARCH d USING PRIMARY KEY \(key=\? AND settled=\?/);
     expect(steps).not.toMatch(/SCAN [id]\b/);
   }
   for (const query of OF_A_RUN) {
-    const { text, values } = interruptsSql({ ...query, limit: 50 }, SQLITE_DIALECT);
+    const { text, values } = requestsSql({ ...query, limit: 50 }, SQLITE_DIALECT);
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
-    expect(plan[0]?.detail, JSON.stringify(query)).toMatch(/USING INDEX countersign_interrupt_run /);
+    expect(plan[0]?.detail, JSON.stringify(query)).toMatch(/USING INDEX countersign_request_run /);
   }
   const untold = database.prepare(`EXPLAIN QUERY PLAN ${SQL.untold}`).all();
-  const used = expect.stringMatching(/USING (COVERING )?INDEX countersign_interrupt_untold/);
+  const used = expect.stringMatching(/USING (COVERING )?INDEX countersign_request_untold/);
   expect(untold.map(({ detail }) => detail)).toEqual([used]);
   database.close();
   folder.remove();
@@ -342,7 +342,7 @@ async function position(url: string): Promise<number> {
   return (await onServer(url, text))[0].bytes;
 }
 
-/** Inserts this many runs, each with a pending and an older settled interrupt. */
+/** Inserts this many runs, each with a pending and an older settled request. */
 async function fillPostgres(url: string, count: number): Promise<void> {
   const store = postgresStore(url);
   await store.migrate();
@@ -357,15 +357,15 @@ async function fillPostgres(url: string, count: number): Promise<void> {
     INSERT INTO countersign_event (run_seq, version, events, opened)
       SELECT seq, 1, '[]', ARRAY['i-' || created_at, 's-' || created_at] FROM countersign_run
       WHERE hash = 'hash';
-    INSERT INTO countersign_interrupt (${columns})
+    INSERT INTO countersign_request (${columns})
       SELECT n, 'i-' || n, 'run-' || n, 'agent', 'tool', 'approval', ARRAY['common'], 'digest', 'pay acme',
         repeat('x', 100), NULL, NULL, NULL, NULL,
         ARRAY['r:finance', CASE WHEN n % 500 = 0 THEN 'p:ann' ELSE 'p:ben' END]
       FROM generate_series(1, ${count}) n;
-    INSERT INTO countersign_interrupt (${columns})
+    INSERT INTO countersign_request (${columns})
       SELECT created_at - ${count}, 's-' || created_at, run_id, agent, tool, kind, labels, digest, search_text, card, 0,
         'approved', 1, 1, deciders
-      FROM countersign_interrupt WHERE digest = 'digest'`,
+      FROM countersign_request WHERE digest = 'digest'`,
   );
 }
 

@@ -4,7 +4,7 @@ import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/runs/port/store.ts';
-import { creation, interrupt } from '../../src/testing/store-contract/check.ts';
+import { creation, request } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 import { onServer, type TestServer, testServer } from './postgres-server.ts';
 
@@ -25,8 +25,8 @@ describe.runIf(postgres)('on PostgreSQL', () => {
        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO clerk_${name}`,
     );
     const store = postgresStore(url.replace('//postgres@', `//clerk_${name}@`));
-    await store.append(creation('run', { opened: [interrupt('a', 'run', { tool: 'pay' })] }));
-    expect((await store.listInterrupts({ search: 'pay', limit: 9 })).items.length).toBe(1);
+    await store.append(creation('run', { opened: [request('a', 'run', { tool: 'pay' })] }));
+    expect((await store.listRequests({ search: 'pay', limit: 9 })).items.length).toBe(1);
     expect(await store.notes.put('notes', 'key', 1)).toBe(true);
     expect(await store.notes.put('notes', 'key', 2)).toBe(true);
     await store.close();
@@ -86,8 +86,8 @@ function outlive(
     const store = open(await freshPlace());
     const text = Array.from({ length: 300_000 }, (_, index) => `word${index}`).join(' ');
     const card = { part: { toolRequest: { input: { text, other: 'x'.repeat(10_000) } } } };
-    await store.append(creation('run', { opened: [interrupt('a', 'run', { card })] }));
-    const found = async (search: string) => (await store.listInterrupts({ search, limit: 9 })).items.length;
+    await store.append(creation('run', { opened: [request('a', 'run', { card })] }));
+    const found = async (search: string) => (await store.listRequests({ search, limit: 9 })).items.length;
     expect(await found('word99')).toBe(1);
     expect(await found('word299999')).toBe(0);
     await store.close();

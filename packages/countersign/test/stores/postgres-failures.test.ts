@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Store } from '../../src/runs/port/store.ts';
 import { postgresFailure } from '../../src/stores/postgres/failure.ts';
 import { MIGRATIONS, migratePostgres, tablesIn } from '../../src/stores/postgres/schema.ts';
-import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract/check.ts';
+import { addition, creation, request, stepDone } from '../../src/testing/store-contract/check.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 
 const postgres = await testServer({ own: true });
@@ -41,7 +41,7 @@ describe.runIf(postgres)('a server that crashes', () => {
       expect(loaded?.run.version).toBeGreaterThanOrEqual(version);
       expect(loaded?.events.length).toBe(loaded?.run.version);
       expect((loaded?.run.version ?? 0) % 3).toBe(0);
-      const { items } = await store.listInterrupts({ runId: `run-${index}`, limit: 100_000 });
+      const { items } = await store.listRequests({ runId: `run-${index}`, limit: 100_000 });
       expect(items.length).toBe((loaded?.run.version ?? 0) / 3);
     }
     await store.close();
@@ -393,7 +393,7 @@ describe.runIf(postgres)('a schema', () => {
 });
 
 describe.runIf(postgres)('a migration that waits for a table', () => {
-  const later = [...MIGRATIONS, () => 'ALTER TABLE countersign_interrupt ADD COLUMN added text;'];
+  const later = [...MIGRATIONS, () => 'ALTER TABLE countersign_request ADD COLUMN added text;'];
 
   async function migrateDuringBackup() {
     const url = await freshDatabase();
@@ -401,7 +401,7 @@ describe.runIf(postgres)('a migration that waits for a table', () => {
     await working.append(creation('run'));
     const backup = new pg.Client(url);
     await backup.connect();
-    await backup.query('BEGIN; SELECT FROM countersign_interrupt');
+    await backup.query('BEGIN; SELECT FROM countersign_request');
     const pool = poolOn(url, 2);
     const stop = new AbortController();
     const migrated = migratePostgres(pool, tablesIn(undefined), stop.signal, later);
@@ -416,10 +416,10 @@ describe.runIf(postgres)('a migration that waits for a table', () => {
 
   test('lets later queries pass and finishes when it can', { timeout: 60_000 }, async () => {
     const { url, working, backup, migrated, end } = await migrateDuringBackup();
-    await working.append(addition('run', 1, { opened: [interrupt('question', 'run')] }));
+    await working.append(addition('run', 1, { opened: [request('question', 'run')] }));
     await backup.end();
     await migrated;
-    expect(await onServer(url, 'SELECT added FROM countersign_interrupt')).toEqual([{ added: null }]);
+    expect(await onServer(url, 'SELECT added FROM countersign_request')).toEqual([{ added: null }]);
     await end();
   });
 
@@ -554,8 +554,8 @@ describe.runIf(postgres)('names', () => {
     // Incompressible, and three bytes each.
     const name = Array.from({ length: 512 }, () => String.fromCharCode(0x4e00 + Math.random() * 20_000)).join('');
     const create = { id: 'run', agent: 'clerk', startedBy: name };
-    await store.append(creation('run', { create, opened: [interrupt('question', 'run', { labels: [name] })] }));
-    const { items } = await store.listInterrupts({ label: name, startedBy: name, limit: 2 });
+    await store.append(creation('run', { create, opened: [request('question', 'run', { labels: [name] })] }));
+    const { items } = await store.listRequests({ label: name, startedBy: name, limit: 2 });
     expect(items.map(({ id }) => id)).toEqual(['question']);
     await store.close();
   });
@@ -657,7 +657,7 @@ describe.runIf(postgres)('tables', () => {
     );
     const clerk = postgresStore(url.replace('postgres@', 'clerk@'));
     await clerk.append(addition('run', 1));
-    await clerk.append(creation('other', { opened: [interrupt('question', 'other', { labels: ['red'] })] }));
+    await clerk.append(creation('other', { opened: [request('question', 'other', { labels: ['red'] })] }));
     expect(await clerk.due(10)).toEqual(await owner.due(10));
     await Promise.all([owner.close(), clerk.close()]);
   });
@@ -713,7 +713,7 @@ async function keepAppending(store: Store, runId: string, stop: AbortSignal, fai
     try {
       version ??= (await store.read(runId))?.run.version ?? 0;
       const events = [0, 1, 2].map((index) => stepDone(`${version}-${index}`));
-      const change = { events, opened: [interrupt(`${runId}-${version}`, runId)] };
+      const change = { events, opened: [request(`${runId}-${version}`, runId)] };
       await store.append(version === 0 ? creation(runId, change) : addition(runId, version, change));
       version += 3;
       acknowledged = version;

@@ -2,7 +2,7 @@
 import { postgresStore } from 'countersign/postgres';
 import { describe, expect, test } from 'vitest';
 import { MIGRATIONS, migratePostgres, tablesIn } from '../../src/stores/postgres/schema.ts';
-import { addition, countDone, creation, interrupt } from '../../src/testing/store-contract/check.ts';
+import { addition, countDone, creation, request } from '../../src/testing/store-contract/check.ts';
 import { onServer, poolOn, type TestServer, testServer, withSetting } from './postgres-server.ts';
 
 const postgres = await testServer({ own: true });
@@ -48,7 +48,7 @@ describe.runIf(postgres)('tables', () => {
     await pool.end();
   });
 
-  test('of the first version get the progress of interrupts and their marks, and keep their runs', async () => {
+  test('of the first version get the progress of requests and their marks, and keep their runs', async () => {
     const url = await freshDatabase();
     const pool = poolOn(url);
     await migratePostgres(pool, tablesIn(undefined), new AbortController().signal, MIGRATIONS.slice(0, 1));
@@ -56,15 +56,15 @@ describe.runIf(postgres)('tables', () => {
       url,
       `INSERT INTO countersign_run (created_at, id, agent, status, outcome, updated_at, version, hash)
         VALUES (1, 'run', 'agent', 'waiting', 'null', 1, 1, '');
-      INSERT INTO countersign_interrupt (created_at, id, run_id, agent, tool, kind, digest, card, deciders)
+      INSERT INTO countersign_request (created_at, id, run_id, agent, tool, kind, digest, card, deciders)
         VALUES (1, 'question', 'run', 'agent', 'tool', 'approval', '', '{}', '{*}')`,
     );
     const store = postgresStore(pool);
-    expect(await store.interrupt('question')).toMatchObject({ progress: null, settledAt: null });
+    expect(await store.request('question')).toMatchObject({ progress: null, settledAt: null });
     expect(await store.takeUntold?.(5, 1_000)).toEqual([]);
     await store.append(addition('run', 1, { progressed: [{ id: 'question', progress: { votes: 1 } }] }));
-    expect(await store.interrupt('question')).toMatchObject({ progress: { votes: 1 } });
-    expect(await store.takeUntold?.(5, 1_000)).toMatchObject([{ interrupt: { id: 'question' }, news: 1 }]);
+    expect(await store.request('question')).toMatchObject({ progress: { votes: 1 } });
+    expect(await store.takeUntold?.(5, 1_000)).toMatchObject([{ request: { id: 'question' }, news: 1 }]);
     await store.close();
     await pool.end();
   });
@@ -127,9 +127,9 @@ describe.runIf(postgres)('a setting that would change stored values', () => {
       ...[['bytea_output', 'escape'] as const, ['TimeZone', 'Asia/Kathmandu'] as const],
     ].reduce((url, [name, value]) => withSetting(url, name, value), await freshDatabase());
     const store = postgresStore(url);
-    const opened = interrupt('question', 'run', { createdAt: 1_800_000_000_123, expiresAt: 1_800_000_000_124 });
+    const opened = request('question', 'run', { createdAt: 1_800_000_000_123, expiresAt: 1_800_000_000_124 });
     await store.append(creation('run', { opened: [opened], wakeAt: 1_800_000_000_125 }));
-    expect(await store.interrupt('question')).toMatchObject(opened);
+    expect(await store.request('question')).toMatchObject(opened);
     expect((await store.read('run'))?.run.wakeAt).toBe(1_800_000_000_125);
     await store.close();
   });
@@ -160,10 +160,10 @@ describe.runIf(postgres).each(['repeatable read', 'serializable'])('with transac
     expect(claims.filter((claim) => claim !== undefined).length).toBe(1);
 
     const all = Array.from({ length: 40 }, (_, index) => `question-${index}`);
-    await store.append(creation('asks', { opened: all.map((id) => interrupt(id, 'asks')) }));
+    await store.append(creation('asks', { opened: all.map((id) => request(id, 'asks')) }));
     const taken = (await Promise.all(atOnce((one) => one.takeUntold?.(3, 60_000) ?? Promise.resolve([])))).flat();
     taken.push(...((await store.takeUntold?.(40, 60_000)) ?? []));
-    expect(taken.map(({ interrupt: { id } }) => id).sort()).toEqual([...all].sort());
+    expect(taken.map(({ request: { id } }) => id).sort()).toEqual([...all].sort());
 
     expect((await Promise.all(atOnce((one) => one.notes.put('any', 'note', 1)))).every((done) => done)).toBe(true);
     const put = await Promise.all(atOnce((one) => one.notes.put('one', 'note', 1, { version: 0 })));

@@ -3,7 +3,7 @@ import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/runs/port/store.ts';
-import { creation, interrupt } from '../../src/testing/store-contract/check.ts';
+import { creation, request } from '../../src/testing/store-contract/check.ts';
 import { campaignSize } from '../campaign-size.ts';
 import { temporaryFolder } from './folder.ts';
 import { testServer, withSetting } from './postgres-server.ts';
@@ -49,14 +49,14 @@ function races(freshPlace: () => Promise<string>, open: (place: string) => Store
     const place = await freshPlace();
     const store = open(place);
     const runIds = Array.from({ length: RUNS }, (_, index) => `run-${index}`);
-    const ask = (id: string) => store.append(creation(id, { opened: [interrupt(`${id}-question`, id)] }));
+    const ask = (id: string) => store.append(creation(id, { opened: [request(`${id}-question`, id)] }));
     await Promise.all(runIds.map(ask));
     const decided = winners(await race({ place, task: 'settle', processes: PROCESSES, runs: RUNS }));
     for (const [runId, name] of decided) {
-      expect((await store.interrupt(`${runId}-question`))?.settlement).toBe(name);
+      expect((await store.request(`${runId}-question`))?.settlement).toBe(name);
     }
     await expectHashes(store, decided, 2);
-    expect((await store.listInterrupts({ limit: 1 })).items).toEqual([]);
+    expect((await store.listRequests({ limit: 1 })).items).toEqual([]);
     await store.close();
   });
 

@@ -32,7 +32,7 @@ async function perform(task: string): Promise<readonly string[]> {
       return won(async (id) => {
         for (;;) {
           const run = await store.read(id);
-          if ((await store.interrupt(`${id}-question`))?.settledAt !== null) throw new Lost();
+          if ((await store.request(`${id}-question`))?.settledAt !== null) throw new Lost();
           const settled = [{ id: `${id}-question`, settlement: name }];
           try {
             return await store.append(addition(id, run?.run.version ?? 0, { settled, hash: name }));

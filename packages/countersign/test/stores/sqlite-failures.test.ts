@@ -21,7 +21,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Store } from '../../src/runs/port/store.ts';
 import { SqliteConnection } from '../../src/stores/sqlite/connection.ts';
 import { sqliteFailure } from '../../src/stores/sqlite/failure.ts';
-import { addition, creation, interrupt } from '../../src/testing/store-contract/check.ts';
+import { addition, creation, request } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -165,7 +165,7 @@ describe('a disk that is full', () => {
       let version = 1;
       const step = async (): Promise<void> => {
         const events = Array.from({ length: 3 }, () => addition('run', 0).events).flat();
-        const opened = [interrupt(`question-${version}`, 'run', { card: 'x'.repeat(20_000) })];
+        const opened = [request(`question-${version}`, 'run', { card: 'x'.repeat(20_000) })];
         await store.append(addition('run', version, { events, opened }));
         version += 3;
       };
@@ -368,12 +368,12 @@ async function untilItFails(step: () => Promise<void>): Promise<unknown> {
   throw new Error('The disk never got full.');
 }
 
-/** Each append wrote three events and one interrupt; the first one wrote one event. */
+/** Each append wrote three events and one request; the first one wrote one event. */
 async function expectWhole(store: Store, version: number): Promise<void> {
   const loaded = await store.read('run');
   expect(loaded?.run.version).toBe(version);
   expect(loaded?.events.length).toBe(version);
-  const { items } = await store.listInterrupts({ limit: 10_000 });
+  const { items } = await store.listRequests({ limit: 10_000 });
   expect(items.length).toBe((version - 1) / 3);
 }
 
@@ -456,6 +456,6 @@ test('half a surrogate pair in a name matches no other name', async () => {
   await store.append(creation('run\ufffd'));
   expect(await store.read('run\ud800')).toBeUndefined();
   expect(await store.claim('run\ud800', 'token', 1_000)).toBeUndefined();
-  expect(await store.interrupt('run\ud800')).toBeUndefined();
+  expect(await store.request('run\ud800')).toBeUndefined();
   await store.close();
 });

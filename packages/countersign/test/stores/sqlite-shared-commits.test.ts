@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Append, Store } from '../../src/runs/port/store.ts';
-import { addition, creation, interrupt } from '../../src/testing/store-contract/check.ts';
+import { addition, creation, request } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -76,11 +76,11 @@ test('appends requested before closing are durable once it has closed', async ()
 
 test('a rejected append leaves no trace between successful ones of the same transaction', async () => {
   const red = { labels: ['red'] };
-  await store.append(creation('run', { opened: ['one', 'two'].map((id) => interrupt(id, 'run', red)) }));
-  await store.append(creation('other', { opened: [interrupt('foreign', 'other', red)] }));
+  await store.append(creation('run', { opened: ['one', 'two'].map((id) => request(id, 'run', red)) }));
+  await store.append(creation('other', { opened: [request('foreign', 'other', red)] }));
   await store.append(addition('run', 1, { settled: [{ id: 'two', settlement: 'first' }] }));
   const settles = (...ids: readonly string[]) => ids.map((id) => ({ id, settlement: 'again' }));
-  const opens = (...ids: readonly string[]) => ids.map((id) => interrupt(id, 'run', red));
+  const opens = (...ids: readonly string[]) => ids.map((id) => request(id, 'run', red));
   const refused: readonly Append[] = [
     addition('run', 2, { opened: opens('foreign') }),
     addition('run', 2, { opened: opens('new', 'one'), settled: settles('one') }),
@@ -89,8 +89,8 @@ test('a rejected append leaves no trace between successful ones of the same tran
     addition('run', 2, { opened: opens('new'), settled: settles('one', 'one') }),
     addition('run', 2, { opened: opens('new'), settled: settles('one', 'foreign') }),
     addition('run', 2, { opened: opens('new'), settled: settles('new') }),
-    creation('new run', { opened: [interrupt('fresh', 'new run', red), interrupt('one', 'new run', red)] }),
-    creation('other', { opened: [interrupt('fresh', 'other', red)] }),
+    creation('new run', { opened: [request('fresh', 'new run', red), request('one', 'new run', red)] }),
+    creation('other', { opened: [request('fresh', 'other', red)] }),
   ];
   const before = commits();
   const tables = dump();
@@ -107,9 +107,9 @@ test('a rejected append leaves no trace between successful ones of the same tran
 
 test('an impossible append fails alone, and the rest of its transaction succeeds', async () => {
   await store.append(creation('run'));
-  await store.append(creation('damaged', { opened: [interrupt('labelled', 'damaged', { labels: ['red'] })] }));
+  await store.append(creation('damaged', { opened: [request('labelled', 'damaged', { labels: ['red'] })] }));
   change("UPDATE countersign_run SET outcome = '{' WHERE id = 'damaged'");
-  change("UPDATE countersign_interrupt SET labels = '{'");
+  change("UPDATE countersign_request SET labels = '{'");
   const results = await Promise.allSettled([
     store.append(creation('first')),
     store.append(creation('bad', { status: {} as never })),
@@ -123,7 +123,7 @@ test('an impossible append fails alone, and the rest of its transaction succeeds
   expect(rejected).toMatchObject([[1, { code: 'store-failed', retryable: false }]]);
   expect((await store.listRuns({ limit: 9 })).items.map(({ id }) => id)).toEqual(['last', 'first', 'damaged', 'run']);
   expect((await store.read('run'))?.events.length).toBe(3);
-  expect((await store.listInterrupts({ label: 'red', limit: 9 })).items).toEqual([]);
+  expect((await store.listRequests({ label: 'red', limit: 9 })).items).toEqual([]);
 });
 
 test('a failed append does not affect the only other one of its transaction', async () => {
@@ -163,19 +163,19 @@ test('falsy names, times and settlements come back unchanged', async () => {
   const empty = { agent: '', tool: '', kind: '', digest: '', labels: [''], createdAt: 0, expiresAt: 0 };
   const settlements = [0, '', false, null];
   const ids = settlements.map((_, index) => `question-${index}`);
-  const opened = ids.map((id) => interrupt(id, 'run', { ...empty, card: 0 }));
+  const opened = ids.map((id) => request(id, 'run', { ...empty, card: 0 }));
   await store.append(creation('run', { create, hash: '', outcome: false, wakeAt: 0, opened: opened.slice(0, 2) }));
   await store.append(addition('run', 1, { hash: '', outcome: 0, wakeAt: 0, opened: opened.slice(2) }));
   const settled = settlements.map((settlement, index) => ({ id: `question-${index}`, settlement }));
   await store.append(addition('run', 2, { hash: '', outcome: '', wakeAt: 0, settled }));
   expect((await store.read('run'))?.run).toMatchObject({ ...create, version: 3, hash: '', outcome: '', wakeAt: 0 });
-  const kept = await Promise.all(ids.map((id) => store.interrupt(id)));
+  const kept = await Promise.all(ids.map((id) => store.request(id)));
   expect(kept).toEqual(
     opened.map((one, index) => ({
       ...{ ...one, startedBy: '', progress: null, settledAt: expect.any(Number), settlement: settlements[index] },
     })),
   );
-  expect((await store.listInterrupts({ settled: true, label: '', startedBy: '', limit: 9 })).items.length).toBe(4);
+  expect((await store.listRequests({ settled: true, label: '', startedBy: '', limit: 9 })).items.length).toBe(4);
 });
 
 function runIds(name: string, count: number): readonly string[] {
@@ -208,7 +208,7 @@ function dump(runs = ''): unknown {
     runs: all(`SELECT * FROM countersign_run ${runs}`),
     events: all(`SELECT run_seq, version, events FROM countersign_event
       WHERE run_seq IN (SELECT seq FROM countersign_run ${runs}) ORDER BY run_seq, version`),
-    interrupts: all('SELECT * FROM countersign_interrupt'),
+    requests: all('SELECT * FROM countersign_request'),
   };
   database.close();
   return tables;

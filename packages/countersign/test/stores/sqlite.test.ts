@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
 import { storeContract } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
-import { addition, creation, interrupt } from '../../src/testing/store-contract/check.ts';
+import { addition, creation, request } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 
 describe('sqliteStore on a file', () => {
@@ -54,9 +54,7 @@ test('a vacuumed file has no trace of a deleted run except its id', async () => 
   const path = `${folder.path}/runs.db`;
   const store = sqliteStore(path);
   for (const id of ['other', 'one', 'last'])
-    await store.append(
-      creation(id, { opened: [interrupt(`${id}?`, id, { tool: id === 'one' ? 'xylophone' : 'pay' })] }),
-    );
+    await store.append(creation(id, { opened: [request(`${id}?`, id, { tool: id === 'one' ? 'xylophone' : 'pay' })] }));
   await store.append(addition('one', 1, { status: 'done', settled: [{ id: 'one?', settlement: {} }] }));
   expect(await store.delete('one')).toBe(true);
   await store.close();
@@ -67,23 +65,23 @@ test('a vacuumed file has no trace of a deleted run except its id', async () => 
   folder.remove();
 });
 
-test('a file of the first version gets the progress of interrupts and their marks, and keeps its runs', async () => {
+test('a file of the first version gets the progress of requests and their marks, and keeps its runs', async () => {
   const folder = temporaryFolder();
   const path = `${folder.path}/runs.db`;
   const old = sqliteStore(path);
-  await old.append(creation('run', { opened: [interrupt('question', 'run')] }));
+  await old.append(creation('run', { opened: [request('question', 'run')] }));
   await old.close();
   const database = new DatabaseSync(path);
-  database.exec('DROP INDEX countersign_interrupt_untold; DELETE FROM countersign_migration WHERE version > 1');
+  database.exec('DROP INDEX countersign_request_untold; DELETE FROM countersign_migration WHERE version > 1');
   for (const column of ['progress', 'news', 'tell_at', 'tell_attempts'])
-    database.exec(`ALTER TABLE countersign_interrupt DROP COLUMN ${column}`);
+    database.exec(`ALTER TABLE countersign_request DROP COLUMN ${column}`);
   database.close();
   const store = sqliteStore(path);
-  expect(await store.interrupt('question')).toMatchObject({ progress: null, settledAt: null });
+  expect(await store.request('question')).toMatchObject({ progress: null, settledAt: null });
   expect(await store.takeUntold?.(5, 1_000)).toEqual([]);
   await store.append(addition('run', 1, { progressed: [{ id: 'question', progress: { votes: 1 } }] }));
-  expect(await store.interrupt('question')).toMatchObject({ progress: { votes: 1 } });
-  expect(await store.takeUntold?.(5, 1_000)).toMatchObject([{ interrupt: { id: 'question' }, news: 1 }]);
+  expect(await store.request('question')).toMatchObject({ progress: { votes: 1 } });
+  expect(await store.takeUntold?.(5, 1_000)).toMatchObject([{ request: { id: 'question' }, news: 1 }]);
   await store.close();
   folder.remove();
 });
@@ -92,13 +90,13 @@ test('a filter that few requests pass is answered in stretches, so that other wo
   const store = sqliteStore({ path: ':memory:' });
   const rare = new Set([0, 2_500, 2_501, 4_999]);
   const opened = Array.from({ length: 5_000 }, (_, index) =>
-    interrupt(`i${index}`, 'run', { createdAt: index, tool: rare.has(index) ? 'rare' : 'common' }),
+    request(`i${index}`, 'run', { createdAt: index, tool: rare.has(index) ? 'rare' : 'common' }),
   );
   await store.append(creation('run', { status: 'waiting', opened }));
   const found = async (order: 'newest' | 'oldest', limit: number) => {
     const all: string[] = [];
     for (let after: string | null | undefined; after !== null; ) {
-      const page = await store.listInterrupts({ tool: 'rare', order, limit, ...(after && { after }) });
+      const page = await store.listRequests({ tool: 'rare', order, limit, ...(after && { after }) });
       for (const { id } of page.items) all.push(id);
       after = page.cursor;
     }
@@ -109,7 +107,7 @@ test('a filter that few requests pass is answered in stretches, so that other wo
     expect(await found('newest', limit)).toEqual(['i4999', 'i2501', 'i2500', 'i0']);
   }
   let isDone = false;
-  const listing = store.listInterrupts({ tool: 'none', search: 'a b c', limit: 9 }).then(({ items }) => {
+  const listing = store.listRequests({ tool: 'none', search: 'a b c', limit: 9 }).then(({ items }) => {
     isDone = true;
     return items;
   });
@@ -126,9 +124,9 @@ test('runs and requests are counted in stretches, so that other work has its tur
   const tools = ['pay', 'ask', 'mail'] as const;
   // The times to decide are 0 to 5,999 ms in an order of no meaning.
   const opened = Array.from({ length: 6_000 }, (_, index) =>
-    interrupt(`i${index}`, 'run', { createdAt: 100_000 - ((index * 7) % 6_000), tool: tools[index % 3] ?? '' }),
+    request(`i${index}`, 'run', { createdAt: 100_000 - ((index * 7) % 6_000), tool: tools[index % 3] ?? '' }),
   );
-  const waiting = opened.map(({ id, createdAt }) => interrupt(`waiting-${id}`, 'run', { createdAt }));
+  const waiting = opened.map(({ id, createdAt }) => request(`waiting-${id}`, 'run', { createdAt }));
   await store.append(creation('run', { status: 'waiting', opened: [...opened, ...waiting] }));
   const settlement = { decision: { type: 'approve' } };
   await store.append(addition('run', 1, { settled: opened.map(({ id }) => ({ id, settlement })) }));

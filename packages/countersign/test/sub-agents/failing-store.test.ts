@@ -1,6 +1,6 @@
 // Sub-agents and their store: reading a run midway, and a store that fails.
 import { setImmediate } from 'node:timers/promises';
-import { type Json, ProviderError, type RunInterrupt } from 'countersign';
+import { type Json, ProviderError, type RunRequest } from 'countersign';
 import type { Append, Store } from 'countersign/store';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
@@ -79,10 +79,10 @@ const team =
   };
 
 /** Reports that a call in doubt happened if it did, and approves everything else. */
-function truth(card: RunInterrupt, happened: ReadonlyMap<string, number>) {
+function truth(card: RunRequest, happened: ReadonlyMap<string, number>) {
   const key = String(card.part.metadata?.callId ?? card.part.toolRequest.ref);
   const { out } = card.input as { readonly out: Json };
-  return card.kind === 'unknown-outcome' && happened.has(key)
+  return card.kind === 'doubt' && happened.has(key)
     ? ({ type: 'respond', output: out } as const)
     : ('approve' as const);
 }
@@ -101,7 +101,7 @@ async function endOf(nth: number, failure: Failure) {
     await current.runs.settled();
     const { status } = await current.runs.get('r');
     if (status === 'done') break;
-    const [card] = (await current.runs.interrupts()).items;
+    const [card] = (await current.runs.requests()).items;
     if (status === 'running' || status === 'failed') {
       pass(2 * LEASE_MS);
       current = open(define);

@@ -8,7 +8,7 @@ import {
   type Message,
   memoryStore,
   type RunEvent,
-  type RunInterrupt,
+  type RunRequest,
   type Runs,
   type Tool,
   type ToolConfig,
@@ -135,7 +135,7 @@ export const talker = (ai: Countersign, name: string, tools: readonly Tool[], mo
   });
 
 /** Lists all pending questions. */
-export const waiting = async (runs: Runs): Promise<readonly RunInterrupt[]> => (await runs.interrupts()).items;
+export const waiting = async (runs: Runs): Promise<readonly RunRequest[]> => (await runs.requests()).items;
 
 export function only<T>(items: readonly T[]): T {
   expect(items).toHaveLength(1);
@@ -143,7 +143,7 @@ export function only<T>(items: readonly T[]): T {
 }
 
 /** Returns the one question of this tool. */
-export const of = (cards: readonly RunInterrupt[], name: string): RunInterrupt =>
+export const of = (cards: readonly RunRequest[], name: string): RunRequest =>
   only(cards.filter(({ tool }) => tool === name));
 
 /** Runs `act` once, just before such an event is written. */

@@ -121,7 +121,7 @@ describe('a run that failed', () => {
     await stays();
     now += 3_600_000;
     await expect(ai.runs.decide(asked, 'approve', { by: 'eve' })).rejects.toMatchObject({ code: 'not-allowed' });
-    expect((await ai.runs.recorded('run')).map(({ type }) => type)).toContain('question-escalated');
+    expect((await ai.runs.recorded('run')).map(({ type }) => type)).toContain('request-escalated');
     await stays();
     named = 'pair';
     await ai.runs.reapplyPolicy(asked, { by: 'ann' });
@@ -231,8 +231,8 @@ describe('a run that failed', () => {
     expect(await runs.wait(id)).toMatchObject({ status: 'failed', pending: [expect.any(String)] });
     const [card = ''] = (await runs.get(id)).pending;
     expect(await runs.cancel(id, { by: 'ann' })).toMatchObject({ status: 'cancelled', error: null, pending: [] });
-    expect((await runs.interrupts()).items).toEqual([]);
-    expect((await runs.interrupt(card)).settlement).toMatchObject({ withdrawn: true, by: 'ann' });
+    expect((await runs.requests()).items).toEqual([]);
+    expect((await runs.request(card)).settlement).toMatchObject({ withdrawn: true, by: 'ann' });
     await expect(runs.decide(card, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
     expect(await runs.verify(id)).toMatchObject({ ok: true });
     expect(paid).toEqual([]);
@@ -289,7 +289,7 @@ describe('a run that fails while earlier results are still being written', () =>
 
   test('acts on a decision made after the failure', async () => {
     const { id, runs, paid } = await failing(['one', 'two', 'pay', 'breaks'], async (runs) => {
-      const [card] = (await runs.interrupts()).items;
+      const [card] = (await runs.requests()).items;
       if (card) await runs.decide(card.id, 'approve');
     });
     expect(paid).toEqual(['paid']);

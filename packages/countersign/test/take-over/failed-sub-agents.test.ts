@@ -170,7 +170,7 @@ describe('a run that fails at the moment of a decision', () => {
     pass(2 * LEASE_MS);
     await two.runs.drive(id);
     await two.runs.settled();
-    const doubts = (await waiting(two.runs)).filter(({ kind }) => kind === 'unknown-outcome');
+    const doubts = (await waiting(two.runs)).filter(({ kind }) => kind === 'doubt');
     expect(doubts).toEqual([]);
   });
 

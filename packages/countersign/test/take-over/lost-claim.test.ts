@@ -72,7 +72,7 @@ describe('a claim of a minute', () => {
     const other = bank(kept, pays, { needsApproval: gated });
     await other.runs.drive('run');
     await other.runs.settled();
-    expect((await other.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+    expect((await other.runs.requests()).items).toMatchObject([{ kind: 'doubt' }]);
     expect(pays).not.toHaveBeenCalled();
   });
 
@@ -181,8 +181,7 @@ const WAYS = [
   ['by its id', (runs: Runs, asked: string) => runs.decide(asked, 'approve')],
   [
     'with resume',
-    async (runs: Runs, asked: string) =>
-      internalsOf(runs).resume('run', { approve: (await runs.interrupt(asked)).part }),
+    async (runs: Runs, asked: string) => internalsOf(runs).resume('run', { approve: (await runs.request(asked)).part }),
   ],
 ] as const;
 
@@ -230,7 +229,7 @@ test.each(WAYS)(
     await runs.drive('run', { context: { user: 'ann' } });
     expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
     expect({ decided, paid, contexts }).toEqual({ decided: true, paid: ['paid'], contexts: [{ user: 'ann' }] });
-    expect((await runs.interrupts({ settled: true })).items).toHaveLength(1);
+    expect((await runs.requests({ settled: true })).items).toHaveLength(1);
   },
 );
 

@@ -44,11 +44,11 @@ async function restartUnderLoad(name: string, place: Place): Promise<void> {
       (await runs.list({ status: 'running', limit: 1 })).items.length > 0 ||
       (await runs.list({ status: 'waiting', limit: 1 })).items.length > 0;
     for (const limit = performance.now() + 120_000; (await isOpen()) && performance.now() < limit; await delay(10))
-      for (const card of (await runs.interrupts({ limit: 100 })).items)
-        if (card.kind !== 'unknown-outcome') await runs.decide(card.id, decisionOn(card), { by: 'auditor' });
+      for (const card of (await runs.requests({ limit: 100 })).items)
+        if (card.kind !== 'doubt') await runs.decide(card.id, decisionOn(card), { by: 'auditor' });
     await worker.stop();
-    const waiting = await runs.interrupts({ kind: 'unknown-outcome' });
-    const settled = await runs.interrupts({ kind: 'unknown-outcome', settled: true });
+    const waiting = await runs.requests({ kind: 'doubt' });
+    const settled = await runs.requests({ kind: 'doubt', settled: true });
     expect([...waiting.items, ...settled.items].map(({ id }) => id)).toEqual([]);
     const { problems, ...figures } = await inspect(store, runs, ledger.read(), new Ledger<Ack>(files.acks).read());
     console.log(`${name}: ${JSON.stringify(figures)}`);

@@ -71,7 +71,7 @@ test.each([
 test('leaving a run writes all buffered events and releases the claim, even after another process wrote', async () => {
   const { kept, open, started, types, runs } = await approved();
   const { run, journal } = await open('hold');
-  const [question] = (await runs.interrupts({ tool: 'ask' })).items;
+  const [question] = (await runs.requests({ tool: 'ask' })).items;
   await runs.decide(question?.id ?? '', { type: 'respond', output: 'yes' }, { drive: false });
   run.record(started);
   await leave({ run, journal });

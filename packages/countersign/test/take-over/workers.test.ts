@@ -197,7 +197,7 @@ test.each(['the root', 'a sub-agent'])(
     await eventually(async () => expect(await ai.runs.get('run')).toMatchObject({ status: 'done' }));
     await worker.stop();
     expect(paid).toBe(1);
-    expect((await kept.listInterrupts({ settled: true, limit: 10 })).items).toEqual([]);
+    expect((await kept.listRequests({ settled: true, limit: 10 })).items).toEqual([]);
   },
 );
 

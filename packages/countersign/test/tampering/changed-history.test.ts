@@ -45,7 +45,7 @@ async function waiting() {
   await clerk.start('Pay.', { runId: 'one', by: 'ann' });
   await clerk.start('Pay.', { runId: 'two', by: 'bob' });
   await ai.runs.settled();
-  const { id } = (await ai.runs.interrupts({ runId: 'one' })).items[0] ?? { id: '' };
+  const { id } = (await ai.runs.requests({ runId: 'one' })).items[0] ?? { id: '' };
   const file = new DatabaseSync(path);
   return { ai, clerk, paid, id, file, close: () => [file.close(), store.close()] };
 }
@@ -59,7 +59,7 @@ const changes: readonly (readonly [string, string])[] = [
   ['the tool', change('"name":"pay"', '"name":"give"')],
   ['what the user said', change('Pay.', 'Pay all.')],
   ['when it happened', change('"at":1', '"at":2')],
-  ['a question that was not asked', change('"approval"', '"unknown-outcome"')],
+  ['a question that was not asked', change('"approval"', '"doubt"')],
   ['an event more', change('}]', '},{"v":1,"type":"run-ended","reason":"stop","at":1}]')],
   ['the agent', "UPDATE countersign_run SET agent = 'other' WHERE id = 'one'"],
   ['who started it', "UPDATE countersign_run SET started_by = 'eve' WHERE id = 'one'"],
@@ -105,9 +105,9 @@ describe.each(changes)('after a change of the record: %s', (_name, sql) => {
 });
 
 describe.each([
-  ['was deleted', "DELETE FROM countersign_interrupt WHERE run_id = 'one'"],
-  ['was settled', "UPDATE countersign_interrupt SET settled_at = 1, settlement = '{}' WHERE run_id = 'one'"],
-  ['is of another run', "UPDATE countersign_interrupt SET run_id = 'two' WHERE run_id = 'one'"],
+  ['was deleted', "DELETE FROM countersign_request WHERE run_id = 'one'"],
+  ['was settled', "UPDATE countersign_request SET settled_at = 1, settlement = '{}' WHERE run_id = 'one'"],
+  ['is of another run', "UPDATE countersign_request SET run_id = 'two' WHERE run_id = 'one'"],
 ])('a question whose row %s', (_name, sql) => {
   test.each([
     ['decide', ({ ai, id }) => ai.runs.decide(id, 'approve')],
@@ -149,7 +149,7 @@ test('a deadline that cannot be recorded does not grow the record with each try'
   await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'one' });
   await ai.runs.settled();
   const file = new DatabaseSync(path);
-  file.exec('DELETE FROM countersign_interrupt');
+  file.exec('DELETE FROM countersign_request');
   now += 2_000;
   const worker = ai.runs.work({ pollMs: 1 });
   await eventually(() => expect(tries).toBeGreaterThan(5));
@@ -186,13 +186,13 @@ test('events recorded by others while a tool runs are accepted only if they cont
   });
   const clerk = ai.defineAgent({ name: 'clerk', tools: [wait, pay] });
   const { id } = await clerk.start('Go.');
-  await eventually(async () => expect((await ai.runs.interrupts()).items).toHaveLength(1));
+  await eventually(async () => expect((await ai.runs.requests()).items).toHaveLength(1));
   // A writer with access to the store who does not know how the chain is computed.
   const read = store.read.bind(store);
   const { run, events } = (await read(id)) ?? { run: { version: 0, hash: '' }, events: [] };
   const [callId = ''] = events.flatMap((event) => (event.type === 'call-interrupted' ? [event.callId] : []));
   const decision = { type: 'approve' } as const;
-  const forged = { v: 1, type: 'decision-made', callId, interruptId: callId, decision, resumed: true, at: 1 } as const;
+  const forged = { v: 1, type: 'decision-made', callId, requestId: callId, decision, resumed: true, at: 1 } as const;
   await store.append({
     runId: id,
     expectedVersion: run.version,

@@ -77,15 +77,15 @@ describe.each(kinds)('on %s', (kind, open) => {
     ['another card', `card = replace(card, 'ann', 'eve')`, 'outdated-card'],
   ])('an interrupt with %s is skipped with one warning, and the others are listed', async (_what, set, code) => {
     const warnings = listenForWarnings();
-    const given = await afterChange(`UPDATE countersign_interrupt SET ${set} WHERE run_id = 'bad'`);
+    const given = await afterChange(`UPDATE countersign_request SET ${set} WHERE run_id = 'bad'`);
     const { runs, bad, good, seen } = given;
     for (const order of ['oldest', 'newest'] as const) {
       for (const query of [{}, { label: 'money' }, { search: 'pay' }]) {
-        expect((await runs.interrupts({ ...query, order })).items).toMatchObject([{ id: good }]);
+        expect((await runs.requests({ ...query, order })).items).toMatchObject([{ id: good }]);
         expect(await eachPage(runs, { ...query, order })).toEqual([good]);
       }
     }
-    await expect(runs.interrupt(bad)).rejects.toMatchObject({ code, message: expect.stringContaining(bad) });
+    await expect(runs.request(bad)).rejects.toMatchObject({ code, message: expect.stringContaining(bad) });
     const worker = given.work();
     await expect.poll(() => seen).toEqual([good]);
     await worker.stop();
@@ -101,7 +101,7 @@ describe.each(kinds)('on %s', (kind, open) => {
     const given = await afterChange('SELECT 1');
     await given.runs.decide(given.bad, 'approve');
     await given.runs.wait('bad', { until: 'end' });
-    await given.change(`UPDATE countersign_interrupt SET settlement = '[]' WHERE run_id = 'bad'`);
+    await given.change(`UPDATE countersign_request SET settlement = '[]' WHERE run_id = 'bad'`);
     await expect(given.runs.decide(given.bad, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
     expect(given.paid).toEqual([1]);
     await given.end();
@@ -114,7 +114,7 @@ describe.each(kinds)('on %s', (kind, open) => {
       const { runs, bad, good } = given;
       await given.change(`UPDATE countersign_event SET opened = ARRAY['${bad}', '${good}']
         WHERE run_seq = (SELECT seq FROM countersign_run WHERE id = 'bad')`);
-      expect((await runs.interrupts({ runId: 'bad' })).items).toMatchObject([{ id: bad }]);
+      expect((await runs.requests({ runId: 'bad' })).items).toMatchObject([{ id: bad }]);
       await runs.cancel('bad');
       await runs.delete('bad');
       await runs.decide(good, 'approve');
@@ -131,7 +131,7 @@ describe.each(kinds)('on %s', (kind, open) => {
     await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'odd' });
     const { pending } = await ai.runs.wait('odd');
     expect(pending).toHaveLength(refs.length);
-    expect((await ai.runs.interrupts({ runId: 'odd' })).items.map(({ id }) => id)).toEqual(pending);
+    expect((await ai.runs.requests({ runId: 'odd' })).items.map(({ id }) => id)).toEqual(pending);
     await ai.runs.stop();
     await store.close();
     remove();
@@ -238,7 +238,7 @@ async function eachPage(runs: ReturnType<typeof countersign>['runs'], query: obj
   let cursor: string | null | undefined;
   for (let pages = 0; cursor !== null; pages += 1) {
     expect(pages).toBeLessThan(5);
-    const page = await runs.interrupts({ ...query, limit: 1, ...(cursor !== undefined && { cursor }) });
+    const page = await runs.requests({ ...query, limit: 1, ...(cursor !== undefined && { cursor }) });
     found.push(...page.items.map(({ id }) => id));
     cursor = page.cursor;
   }

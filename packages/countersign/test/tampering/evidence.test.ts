@@ -62,7 +62,7 @@ async function busyRun(store: Store): Promise<Runs> {
   await ai.runs.wait('one');
   await ai.runs.settled();
   const worker = ai.runs.work({ pollMs: 5 });
-  for (const { id, input, tool, digest } of (await ai.runs.interrupts({ runId: 'one' })).items) {
+  for (const { id, input, tool, digest } of (await ai.runs.requests({ runId: 'one' })).items) {
     const { amount } = input as { readonly amount?: number };
     const by = { by: 'bob', channel: 'inbox', note: 'checked', digest };
     if (tool === 'ask') await ai.runs.decide(id, { type: 'respond', output: 'because' }, by);

@@ -152,7 +152,7 @@ countersign({ model: 'openai/gpt-5', providers: { openai, openaiV2, openaiV3 } }
 // @ts-expect-error no model
 countersign({ model: 5 });
 
-const { items: cards } = await ai.runs.interrupts({ settled: true });
+const { items: cards } = await ai.runs.requests({ settled: true });
 for (const { settlement } of cards) {
   const who: string | null | undefined = settlement?.by;
   const when: number | undefined = settlement?.at;

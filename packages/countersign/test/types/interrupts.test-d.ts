@@ -4,12 +4,12 @@ import {
   countersign,
   type GenerateResponse,
   memoryStore,
-  type RunInterrupt,
+  type RunRequest,
   type Runs,
   type ToolRequestPart,
   z,
 } from 'countersign';
-import type { InterruptKind } from 'countersign/request';
+import type { RequestKind } from 'countersign/request';
 import { scriptedModel } from 'countersign/testing';
 import { expectTypeOf } from 'vitest';
 
@@ -76,11 +76,11 @@ declare const untyped: ToolRequestPart;
 if (pay.is(untyped)) expectTypeOf(untyped.toolRequest.input).toEqualTypeOf<Payment>();
 
 // And a stored question, whose decision is then checked.
-const { items } = await ai.runs.interrupts();
+const { items } = await ai.runs.requests();
 for (const question of items) {
-  expectTypeOf(question.kind).toEqualTypeOf<InterruptKind>();
+  expectTypeOf(question.kind).toEqualTypeOf<RequestKind>();
   if (pay.is(question)) {
-    expectTypeOf(question).toExtend<RunInterrupt>();
+    expectTypeOf(question).toExtend<RunRequest>();
     expectTypeOf(question.input.amount).toEqualTypeOf<number>();
     await ai.runs.decide(question, 'approve', { by: 'ann' });
     await ai.runs.decide(question, { type: 'approve', edit: { to: 'ann', amount: 5 } });
@@ -98,22 +98,22 @@ for (const question of items) {
 await ai.runs.decide('id', { type: 'approve', edit: { anything: 1 } }, { digest: 'd' });
 
 // A list of the questions of one tool is typed by the tool, and so are the decisions on them.
-for (const question of (await ai.runs.interruptsOf(pay, { kind: 'approval' })).items) {
-  expectTypeOf(question).toExtend<RunInterrupt>();
+for (const question of (await ai.runs.requestsOf(pay, { kind: 'approval' })).items) {
+  expectTypeOf(question).toExtend<RunRequest>();
   expectTypeOf(question.input.amount).toEqualTypeOf<number>();
   await ai.runs.decide(question, { type: 'approve', edit: { ...question.input, amount: 5 } }, { by: 'ann' });
   // @ts-expect-error the edit must fit the input schema
   await ai.runs.decide(question, { type: 'approve', edit: { amount: '5' } });
 }
-for (const question of (await ai.runs.interruptsOf(ask)).items) {
+for (const question of (await ai.runs.requestsOf(ask)).items) {
   await ai.runs.decide(question, { type: 'respond', output: 'yes' });
   // @ts-expect-error the answer must fit the output schema
   await ai.runs.decide(question, { type: 'respond', output: 5 });
 }
-for (const question of (await ai.runs.interrupts({ tool: 'pay' })).items)
+for (const question of (await ai.runs.requests({ tool: 'pay' })).items)
   await ai.runs.decide(question, { type: 'approve', edit: { anything: 1 } });
 // @ts-expect-error a name instead of a tool
-await ai.runs.interruptsOf('pay');
+await ai.runs.requestsOf('pay');
 // @ts-expect-error an unknown decision
 await ai.runs.decide('id', 'aprove');
 

@@ -66,7 +66,7 @@ test('only a permitted person decides a question that appears while a post is ha
   });
   const { runs, paid, post, first, second } = await asked({}, store, bossAnswers);
   holds = true;
-  const answering = post({ decisions: [{ interruptId: second, decision: { type: 'approve' } }] });
+  const answering = post({ decisions: [{ requestId: second, decision: { type: 'approve' } }] });
   // The chat was loaded, and the question appears now.
   await held.promise;
   await runs.decide(first, 'approve', { by: 'boss' });
@@ -119,11 +119,11 @@ test('an approval card does not accept the answer to a question that was not ask
     { type: 'restart', resumed: { boss: true } },
     { type: 'respond', output: 'paid' },
   ]) {
-    const answer = await (await post({ decisions: [{ interruptId: first, decision }] })).text();
+    const answer = await (await post({ decisions: [{ requestId: first, decision }] })).text();
     expect(answer).toContain(`pay accepts approve, edit, reject, not ${decision.type}.`);
   }
   expect((await runs.wait('chat-1')).pending).toEqual([first]);
   expect(paid).toEqual([]);
-  await (await post({ decisions: [{ interruptId: first, decision: { type: 'cancel' } }] })).text();
+  await (await post({ decisions: [{ requestId: first, decision: { type: 'cancel' } }] })).text();
   expect((await runs.wait('chat-1')).status).toBe('done');
 });

@@ -59,7 +59,7 @@ for (const stored of [true, false])
       // As from a page that shows only the calls.
       const messages = client.state.messages.map((message: any) => {
         const said = (part: any) => part.input?.amount === 200 && { state: 'output-available', output: APPROVAL.YES };
-        const parts = message.parts.filter(({ type }: any) => type !== 'data-interrupt');
+        const parts = message.parts.filter(({ type }: any) => type !== 'data-request');
         return { ...message, parts: parts.map((part: any) => ({ ...part, ...said(part) })) };
       });
       await post(url, { id: 'chat-1', messages });
@@ -152,7 +152,7 @@ for (const stored of [true, false])
       const answer = await post(url, {
         id: 'chat-2',
         messages: other.state.messages,
-        decisions: [{ interruptId: card.id, decision: { type: 'approve' } }],
+        decisions: [{ requestId: card.id, decision: { type: 'approve' } }],
       });
       expect(answer.status).toBe(404);
       expect(ledger).toEqual([]);
@@ -161,7 +161,7 @@ for (const stored of [true, false])
     test("another person cannot read, write or decide in a user's chat", async () => {
       const { url, ledger, messages, part, card } = await pending();
       const decided = { id: 'chat-1', messages: changed(messages, yes(part)) };
-      const byCard = { id: 'chat-1', messages, decisions: [{ interruptId: card.id, decision: { type: 'approve' } }] };
+      const byCard = { id: 'chat-1', messages, decisions: [{ requestId: card.id, decision: { type: 'approve' } }] };
       for (const body of [decided, byCard])
         expect((await post(url, body, { user: 'mallory' })).status).toBe(stored ? 404 : 403);
       if (stored)
@@ -196,9 +196,9 @@ for (const stored of [true, false])
 
     test('a decision on another card is rejected', async () => {
       const { url, ledger, messages, card } = await pending();
-      const decisions = [{ interruptId: card.id, digest: 'another', decision: { type: 'approve' } }];
+      const decisions = [{ requestId: card.id, digest: 'another', decision: { type: 'approve' } }];
       const answer = await post(url, { id: 'chat-1', messages, decisions });
-      expect(answer.chunks.find(({ type }) => type === 'data-interrupt')?.data.problems).toHaveLength(1);
+      expect(answer.chunks.find(({ type }) => type === 'data-request')?.data.problems).toHaveLength(1);
       expect(ledger).toEqual([]);
     });
 
@@ -206,7 +206,7 @@ for (const stored of [true, false])
       'a decision with %o beside it is refused, and the call waits on',
       async (beside) => {
         const { url, ledger, messages, card } = await pending();
-        const decisions = [{ interruptId: card.id, decision: { type: 'approve' }, ...beside }];
+        const decisions = [{ requestId: card.id, decision: { type: 'approve' }, ...beside }];
         const answer = await post(url, { id: 'chat-1', messages, decisions });
         expect(answer.status).toBe(400);
         expect(answer.text).toContain(`decisions[0].${Object.keys(beside)[0]} is unknown`);
@@ -216,8 +216,8 @@ for (const stored of [true, false])
 
     test('unknown ids are rejected', async () => {
       const { url, ledger, messages } = await pending();
-      const decide = (interruptId: string) =>
-        post(url, { id: 'chat-1', messages, decisions: [{ interruptId, decision: { type: 'approve' } }] });
+      const decide = (requestId: string) =>
+        post(url, { id: 'chat-1', messages, decisions: [{ requestId, decision: { type: 'approve' } }] });
       for (const id of ['chat-1:nothing', 'nothing', '', 'chat-2:c1']) expect((await decide(id)).status).toBe(404);
       expect(ledger).toEqual([]);
     });
@@ -237,7 +237,7 @@ for (const stored of [true, false])
           { id: 'chat-1', messages: [{ id: 'a', role: 'user', parts: [{ type: 'file', url: 'file:///etc/passwd' }] }] },
           400,
         ],
-        [{ id: 'chat-1', messages: [], decisions: [{ interruptId: 1 }] }, 400],
+        [{ id: 'chat-1', messages: [], decisions: [{ requestId: 1 }] }, 400],
         [deep, 413],
         [
           `{"id":"chat-1","messages":[{"id":"a","role":"user","parts":[{"type":"text","text":"${'x'.repeat(10_000_000)}"}]}]}`,
@@ -261,10 +261,10 @@ for (const stored of [true, false])
       const body = JSON.stringify({
         id: 'chat-1',
         messages,
-        decisions: [{ interruptId: card.id, decision: { type: 'respond', output: 'PLACE' } }],
+        decisions: [{ requestId: card.id, decision: { type: 'respond', output: 'PLACE' } }],
       }).replace('"PLACE"', '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}');
       const answer = await post(url, body);
-      expect(answer.chunks.findLast(({ type }) => type === 'data-interrupt')?.data.problems.length).toBeGreaterThan(0);
+      expect(answer.chunks.findLast(({ type }) => type === 'data-request')?.data.problems.length).toBeGreaterThan(0);
       expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
     });
 
@@ -373,7 +373,7 @@ describe('with a store only', () => {
       body: JSON.stringify({
         id: 'chat-1',
         messages: client.state.messages,
-        decisions: [{ interruptId: client.cards[0].id, decision: { type: 'approve' } }],
+        decisions: [{ requestId: client.cards[0].id, decision: { type: 'approve' } }],
       }),
     });
     await (await request).body?.getReader().read();

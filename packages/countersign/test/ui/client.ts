@@ -64,7 +64,7 @@ export function createClient(version: 5 | 6 | 7, options: ClientOptions) {
     get cards(): any[] {
       return state.messages
         .at(-1)
-        ?.parts.filter((part: any) => part.type === 'data-interrupt')
+        ?.parts.filter((part: any) => part.type === 'data-request')
         .map((part: any) => part.data);
     },
     get text(): string {

@@ -68,7 +68,7 @@ for (const stored of [true, false])
       ['parts', { messages: [assistant(answered(13_000))] }],
       ['parts in all', { messages: Array.from({ length: 1_200 }, () => assistant(answered(10))) }],
       ['messages', { messages: Array.from({ length: 6_000 }, () => assistant([])) }],
-      ['decisions', { decisions: Array.from({ length: 2_000 }, () => ({ interruptId: 'x' })) }],
+      ['decisions', { decisions: Array.from({ length: 2_000 }, () => ({ requestId: 'x' })) }],
     ] as [string, object][])('a post with too many %s is rejected with 413', async (what, body) => {
       const { url } = await serveChat({ script: [], ...kind });
       const refused = await post(url, { id: 'chat-1', ...body });
@@ -116,7 +116,7 @@ describe('the work grows with the size of the post', () => {
   /** A generous limit on the cost of one part. */
   const PER_PART = 40;
   const card = (index: number) => ({
-    type: 'data-interrupt',
+    type: 'data-request',
     id: `chat-1:q${index}`,
     data: { id: `chat-1:q${index}`, toolCallId: `c${index}` },
   });
@@ -149,7 +149,7 @@ describe('the work grows with the size of the post', () => {
     const pending = new Map(
       Array.from({ length: PARTS }, (_, index) => {
         const part = { toolRequest: { name: 'a', ref: `c${index}`, input: {} }, metadata: {} };
-        const kind = index % 2 === 0 ? 'unknown-outcome' : 'approval';
+        const kind = index % 2 === 0 ? 'doubt' : 'approval';
         const question = new Proxy({ part, kind, id: `q${index}`, interrupt: {} } as Record<string, unknown>, {
           get(target, key) {
             cardReads += 1;

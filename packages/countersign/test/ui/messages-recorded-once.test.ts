@@ -100,7 +100,7 @@ function openPaying(store: Store, clock: () => number, body: () => Promise<strin
   const ask = async () => {
     const messages = [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'pay' }] }];
     await (await post({ messages })).text();
-    const [card] = (await ai.runs.interrupts({ runId: 'chat' })).items;
+    const [card] = (await ai.runs.requests({ runId: 'chat' })).items;
     const part = { type: 'tool-pay', toolCallId: 'p', state: 'approval-responded', input: {} };
     const parts = [{ ...part, approval: { id: card?.id, approved: true } }];
     return { messages: [...messages, { id: 'chat.1', role: 'assistant', parts }] };
@@ -131,20 +131,20 @@ async function diedPaying(along: readonly object[] = [], refs = ['p']) {
 
 test('a decision posted again after the process died gets a response, without a worker', async () => {
   const { post, posted, paid } = await diedPaying();
-  expect(await (await post(posted)).text()).toContain('unknown-outcome');
+  expect(await (await post(posted)).text()).toContain('doubt');
   expect(paid).toHaveBeenCalledOnce();
 });
 
 test('a message after the process died does not withdraw the question that no page has shown', async () => {
   const { post, runs, paid } = await diedPaying();
   const say = (id: string, text: string) => post({ messages: [{ id, role: 'user', parts: [{ type: 'text', text }] }] });
-  expect(await (await say('m2', 'and?')).text()).toContain('unknown-outcome');
-  expect((await runs.interrupts({ runId: 'chat' })).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  expect(await (await say('m2', 'and?')).text()).toContain('doubt');
+  expect((await runs.requests({ runId: 'chat' })).items).toMatchObject([{ kind: 'doubt' }]);
   // The same message, posted again.
   await (await say('m2', 'and?')).text();
-  expect((await runs.interrupts({ runId: 'chat' })).items).toHaveLength(1);
+  expect((await runs.requests({ runId: 'chat' })).items).toHaveLength(1);
   await (await say('m3', 'never mind')).text();
-  expect((await runs.interrupts({ runId: 'chat' })).items).toEqual([]);
+  expect((await runs.requests({ runId: 'chat' })).items).toEqual([]);
   expect(paid).toHaveBeenCalledOnce();
 });
 
@@ -153,8 +153,8 @@ test('a message before the outcome of a call is known stays in the chat and is r
   await (await post({ messages: [{ id: 'm2', role: 'user', parts: [{ type: 'text', text: 'and?' }] }] })).text();
   const shown = ['m1', 'm2', 'chat.1'];
   expect((await load()).map(({ id }) => id)).toEqual(shown);
-  const [card] = (await runs.interrupts({ runId: 'chat' })).items;
-  const decisions = [{ interruptId: card?.id, decision: { type: 'respond', output: 'paid' } }];
+  const [card] = (await runs.requests({ runId: 'chat' })).items;
+  const decisions = [{ requestId: card?.id, decision: { type: 'respond', output: 'paid' } }];
   expect(await (await post({ decisions })).text()).toContain('Paid.');
   expect((await load()).map(({ id }) => id)).toEqual(shown);
   await (await post({ messages: [{ id: 'm3', role: 'user', parts: [{ type: 'text', text: 'thanks' }] }] })).text();
@@ -167,11 +167,11 @@ test('a message from a page without the question about the outcome does not with
   const { post, posted, runs, load, paid } = await diedPaying([said]);
   await runs.drive('chat');
   await (await post(posted)).text();
-  expect((await runs.interrupts({ runId: 'chat' })).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  expect((await runs.requests({ runId: 'chat' })).items).toMatchObject([{ kind: 'doubt' }]);
   // Now the page shows it.
   const more = { id: 'm3', role: 'user', parts: [{ type: 'text', text: 'never mind' }] };
   await (await post({ messages: [...(await load()), more] })).text();
-  expect((await runs.interrupts({ runId: 'chat' })).items).toEqual([]);
+  expect((await runs.requests({ runId: 'chat' })).items).toEqual([]);
   expect(paid).toHaveBeenCalledOnce();
 });
 
@@ -189,9 +189,9 @@ describe.each([6, 7] as const)(
       const { messages } = posted;
       const page = createClient(version, { api: 'http://localhost/api/chat', id: 'chat', messages, fetch });
       await act(page.chat);
-      expect(page.cards.map(({ kind, status }) => [kind, status])).toContainEqual(['unknown-outcome', 'pending']);
-      const [doubt] = (await runs.interrupts({ runId: 'chat' })).items;
-      await page.post({ decisions: [{ interruptId: doubt?.id, decision: { type: 'respond', output: 'paid' } }] });
+      expect(page.cards.map(({ kind, status }) => [kind, status])).toContainEqual(['doubt', 'pending']);
+      const [doubt] = (await runs.requests({ runId: 'chat' })).items;
+      await page.post({ decisions: [{ requestId: doubt?.id, decision: { type: 'respond', output: 'paid' } }] });
       expect(page.text).toContain('Paid.');
       expect((await runs.get('chat')).status).toBe('done');
       expect(paid).toHaveBeenCalledOnce();
@@ -203,12 +203,12 @@ test('a message with a decision does not withdraw the question about another out
   const { post, runs, load, paid } = await diedPaying([], ['p', 'q']);
   await runs.drive('chat');
   await runs.settled();
-  const { items } = await runs.interrupts({ runId: 'chat' });
-  const interruptId = items.find(({ kind }) => kind === 'approval')?.id;
+  const { items } = await runs.requests({ runId: 'chat' });
+  const requestId = items.find(({ kind }) => kind === 'approval')?.id;
   const said = { id: 'm2', role: 'user', parts: [{ type: 'text', text: 'not that one' }] };
-  const decisions = [{ interruptId, decision: { type: 'reject' } }];
+  const decisions = [{ requestId, decision: { type: 'reject' } }];
   await (await post({ messages: [...(await load()), said], decisions })).text();
-  expect((await runs.interrupts({ runId: 'chat' })).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  expect((await runs.requests({ runId: 'chat' })).items).toMatchObject([{ kind: 'doubt' }]);
   expect(paid).toHaveBeenCalledOnce();
 });
 
@@ -218,7 +218,7 @@ test.each([6, 7] as const)('an edited message withdraws its earlier calls (clien
   await client.chat.sendMessage({ text: 'pay' });
   expect(client.cards).toMatchObject([{ status: 'pending' }]);
   await client.chat.sendMessage({ text: 'do not pay', messageId: client.state.messages[0].id });
-  expect((await runs.interrupts({ runId: 'chat' })).items).toEqual([]);
+  expect((await runs.requests({ runId: 'chat' })).items).toEqual([]);
   const said = (await runs.get('chat')).messages.filter(({ role }) => role === 'user');
   expect(said.map(({ content }) => content)).toEqual([[{ text: 'pay' }], [{ text: 'do not pay' }]]);
 });
@@ -252,7 +252,7 @@ test('a decision gets a response even if its claim expires on the way', async ()
   });
   const paid = vi.fn(async () => 'paid');
   const { ask, post } = openPaying(store, clock, paid);
-  expect(await (await post(await ask())).text()).toContain('unknown-outcome');
+  expect(await (await post(await ask())).text()).toContain('doubt');
   expect(paid).not.toHaveBeenCalled();
 });
 
@@ -263,9 +263,9 @@ test('a decision posted again after the model failed resumes the run and stays o
     if (fails) throw new Error('overloaded');
   });
   await ask();
-  const [card] = (await runs.interrupts({ runId: 'chat' })).items;
+  const [card] = (await runs.requests({ runId: 'chat' })).items;
   const decide = async (type: 'approve' | 'reject') => {
-    await (await post({ messages: [], decisions: [{ interruptId: card?.id, decision: { type } }] })).text();
+    await (await post({ messages: [], decisions: [{ requestId: card?.id, decision: { type } }] })).text();
     return (await runs.get('chat')).status;
   };
   expect(await decide('approve')).toBe('failed');
@@ -286,13 +286,13 @@ test.each([6, 7] as const)(
     const shown = () => page.state.messages.map(({ id }) => id);
     expect(new Set(shown()).size).toBe(3);
     const cards = () =>
-      page.state.messages.flatMap(({ parts }) => parts.filter(({ type }: any) => type === 'data-interrupt'));
+      page.state.messages.flatMap(({ parts }) => parts.filter(({ type }: any) => type === 'data-request'));
     expect(cards().map(({ data }) => [data.kind, data.status])).toEqual([
       ['approval', 'decided'],
-      ['unknown-outcome', 'pending'],
+      ['doubt', 'pending'],
     ]);
-    const [doubt] = (await runs.interrupts({ runId: 'chat' })).items;
-    await page.post({ decisions: [{ interruptId: doubt?.id, decision: { type: 'respond', output: 'paid' } }] });
+    const [doubt] = (await runs.requests({ runId: 'chat' })).items;
+    await page.post({ decisions: [{ requestId: doubt?.id, decision: { type: 'respond', output: 'paid' } }] });
     expect(new Set(shown()).size).toBe(3);
     expect(JSON.stringify(page.state.messages)).toContain('Paid.');
     expect(page.state.error).toBeUndefined();

@@ -36,7 +36,7 @@ test('with a clock that returns no time, no sealed call can be decided', async (
   });
   const client = createClient(6, { api: url, id: 'chat-1' });
   await client.say('Pay bob 500');
-  const decisions = [{ interruptId: client.cards[0].id, decision: { type: 'approve' } }];
+  const decisions = [{ requestId: client.cards[0].id, decision: { type: 'approve' } }];
   expect((await post(url, { id: 'chat-1', messages: client.state.messages, decisions })).status).toBe(403);
   expect(ledger).toEqual([]);
 });

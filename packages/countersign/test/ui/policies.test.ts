@@ -34,7 +34,7 @@ for (const stored of [true, false])
       const [card] = client.cards;
       const { messages } = client.state;
       const decide = (decision: object, user = 'ada') =>
-        post(server.url, { id: 'chat-1', messages, decisions: [{ interruptId: card.id, decision }] }, { user });
+        post(server.url, { id: 'chat-1', messages, decisions: [{ requestId: card.id, decision }] }, { user });
       return { ...server, card, decide };
     }
 
@@ -94,7 +94,7 @@ test('a loaded chat says whether the reader may decide each card', async () => {
   await createClient(6, { api: url, id: 'chat-1' }).say('Pay bob 500');
   for (const user of ['ada', 'boss']) {
     const { messages } = JSON.parse((await get(`${url}/chat-1`, { user })).text);
-    const card = messages.at(-1).parts.find(({ type }: { type: string }) => type === 'data-interrupt').data;
+    const card = messages.at(-1).parts.find(({ type }: { type: string }) => type === 'data-request').data;
     expect(card.mayDecide).toBe(user === 'boss');
   }
 });
@@ -104,7 +104,7 @@ test('the chat of another agent does not exist here: it cannot be read, written 
   const client = createClient(6, { api: url, id: 'chat-1' });
   await client.say('Pay bob 500');
   const other = chatRoute(ai.defineAgent({ name: 'other', tools: [] }), { demo: true, mayRead: () => true });
-  const decisions = [{ interruptId: client.cards[0].id, decision: { type: 'approve' } }];
+  const decisions = [{ requestId: client.cards[0].id, decision: { type: 'approve' } }];
   const posted = (body: object) => {
     const whole = JSON.stringify({ id: 'chat-1', messages: client.state.messages, ...body });
     return new Request(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: whole });

@@ -1,21 +1,21 @@
 // A table of the decisions in a post: a part in the browser, the pending question, the decision.
 
 import { expect, test } from 'vitest';
-import { interruptIn } from '../../src/core/messages/interrupt-metadata.ts';
-import type { InterruptKind } from '../../src/core/request/interrupt.ts';
+import { requestIn } from '../../src/core/messages/request-metadata.ts';
+import type { RequestKind } from '../../src/core/request/request.ts';
 import type { PendingCard } from '../../src/runs/requests/card.ts';
 import { readPost } from '../../src/ui/http/post.ts';
 import { postedDecisions } from '../../src/ui/http/posted-decisions.ts';
 
 const KEY = 'chat-1:call_1';
 
-function pending(kind: InterruptKind, path?: readonly string[]): ReadonlyMap<string, PendingCard> {
+function pending(kind: RequestKind, path?: readonly string[]): ReadonlyMap<string, PendingCard> {
   const part = { toolRequest: { name: 'pay', ref: 'c1', input: {} }, ...(path && { metadata: { path } }) };
-  const interrupt = interruptIn('call_1', { interrupt: true, interruptKind: kind });
-  return new Map([[KEY, { id: 'call_1', part, tool: 'pay', interrupt }]]);
+  const request = requestIn('call_1', { interrupt: true, interruptKind: kind });
+  return new Map([[KEY, { id: 'call_1', part, tool: 'pay', request }]]);
 }
 
-function decided(part: object, kind: InterruptKind, path?: readonly string[]) {
+function decided(part: object, kind: RequestKind, path?: readonly string[]) {
   const message = { id: 'm', role: 'assistant', parts: [{ type: 'tool-pay', toolCallId: 'c1', ...part }] };
   const { decisions, problems } = postedDecisions(readPost({ id: 'chat-1', messages: [message] }), pending(kind, path));
   return { decisions: decisions.map(({ decision }) => decision), problems: [...problems.keys()] };
@@ -49,14 +49,14 @@ test.each([
     'question',
     { type: 'reject', reason: 'no idea' },
   ],
-  ['no to an unknown outcome', approval(false), 'unknown-outcome', { type: 'cancel' }],
+  ['no to an unknown outcome', approval(false), 'doubt', { type: 'cancel' }],
 ] as const)('%s is a decision', (_name, part, kind, decision) => {
   expect(decided(part, kind)).toEqual({ decisions: [decision], problems: [] });
 });
 
 test.each([
-  ['a plain yes to an unknown outcome', approval(true), 'unknown-outcome'],
-  ['a made-up output of an unknown outcome', output({ ok: true }), 'unknown-outcome'],
+  ['a plain yes to an unknown outcome', approval(true), 'doubt'],
+  ['a made-up output of an unknown outcome', output({ ok: true }), 'doubt'],
   ['a made-up output of an approval', output({ ok: true }), 'approval'],
   ['a yes to a question', approval(true), 'question'],
 ] as const)('%s is reported as not a decision', (_name, part, kind) => {
@@ -80,13 +80,13 @@ test('a call inside a sub-agent is found by its path', () => {
 
 test('of two decisions on one question the explicit one counts', () => {
   const message = { id: 'm', role: 'assistant', parts: [{ type: 'tool-pay', toolCallId: 'c1', ...approval(true) }] };
-  const explicit = [{ interruptId: KEY, decision: { type: 'reject' } }];
+  const explicit = [{ requestId: KEY, decision: { type: 'reject' } }];
   const post = readPost({ id: 'chat-1', messages: [message], decisions: explicit });
   expect(postedDecisions(post, pending('approval')).decisions).toEqual(explicit);
 });
 
 test('of several explicit decisions on one question the first counts', () => {
-  const decisions = ['reject', 'approve'].map((type) => ({ interruptId: KEY, decision: { type } }));
+  const decisions = ['reject', 'approve'].map((type) => ({ requestId: KEY, decision: { type } }));
   expect(postedDecisions(readPost({ id: 'chat-1', decisions }), pending('approval')).decisions).toEqual([decisions[0]]);
 });
 
@@ -97,11 +97,11 @@ test.each([
   ['no question', [], { decisions: [], problems: ['chat-1:c1/2'] }],
 ])('if a call asks again, an output belongs to %s that the message shows', (_name, shown, expected) => {
   const part = { toolRequest: { name: 'pay', ref: 'c1', input: {} }, metadata: { pauses: 2 } };
-  const interrupt = interruptIn('c1/2', { interrupt: true });
-  const card = { id: 'c1/2', part, tool: 'pay', interrupt };
+  const request = requestIn('c1/2', { interrupt: true });
+  const card = { id: 'c1/2', part, tool: 'pay', request };
   const cards = shown.map((id) => {
     const key = `chat-1:${id}`;
-    return { type: 'data-interrupt', id: key, data: { id: key, toolCallId: 'c1' } };
+    return { type: 'data-request', id: key, data: { id: key, toolCallId: 'c1' } };
   });
   const parts = [{ type: 'tool-pay', toolCallId: 'c1', ...output('Yes, confirmed.') }, ...cards];
   const post = readPost({ id: 'chat-1', messages: [{ id: 'm', role: 'assistant', parts }] });

@@ -124,13 +124,13 @@ for (const stored of [true, false])
         await client.say('Pay both');
         const [, second] = client.cards;
         await client.post({
-          decisions: [{ interruptId: second.id, decision: { type: 'approve' }, digest: second.digest }],
+          decisions: [{ requestId: second.id, decision: { type: 'approve' }, digest: second.digest }],
         });
         expect(client.cards.map(({ status }) => status)).toEqual(['pending', 'decided']);
         expect(client.tools[1]).toMatchObject({ state: 'output-available', output: { receipt: 'eve:600' } });
         const [first] = client.cards;
         await client.post({
-          decisions: [{ interruptId: first.id, decision: { type: 'approve', edit: { to: 'bob', amount: 1 } } }],
+          decisions: [{ requestId: first.id, decision: { type: 'approve', edit: { to: 'bob', amount: 1 } } }],
         });
         expect(client.tools[0]).toMatchObject({ state: 'output-available', input: { to: 'bob', amount: 1 } });
         expect(client.text).toBe('Done.');
@@ -146,7 +146,7 @@ for (const stored of [true, false])
         await client.say('Pay bob 500');
         const [card] = client.cards;
         await client.post({
-          decisions: [{ interruptId: card.id, decision: { type: 'approve', edit: { to: 'bob', amount: 5000 } } }],
+          decisions: [{ requestId: card.id, decision: { type: 'approve', edit: { to: 'bob', amount: 5000 } } }],
         });
         expect(client.cards).toMatchObject([{ status: 'pending', problems: [{ path: ['amount'] }] }]);
         expect(ledger).toEqual([]);
@@ -209,7 +209,7 @@ for (const stored of [true, false])
         const [card] = client.cards;
         expect(card).toMatchObject({ toolCallId: 's1/c1', tool: 'transfer', status: 'pending' });
         expect(card.inputSchema).toMatchObject({ properties: { amount: {} } });
-        await client.post({ decisions: [{ interruptId: card.id, decision: { type: 'approve' } }] });
+        await client.post({ decisions: [{ requestId: card.id, decision: { type: 'approve' } }] });
         expect(client.chat.status).toBe('ready');
         expect(client.text).toBe('All paid.');
         expect(ledger).toHaveLength(1);

@@ -104,7 +104,7 @@ test('a call with an unknown outcome is asked about, and a plain yes is not enou
   await ai.runs.drive('chat-1');
   await ai.runs.settled();
   await load();
-  expect(client.cards.at(-1)).toMatchObject({ kind: 'unknown-outcome', allows: ['respond', 'approve', 'cancel'] });
+  expect(client.cards.at(-1)).toMatchObject({ kind: 'doubt', allows: ['respond', 'approve', 'cancel'] });
   await approve(client);
   expect(client.cards.at(-1)).toMatchObject({
     status: 'pending',
@@ -113,7 +113,7 @@ test('a call with an unknown outcome is asked about, and a plain yes is not enou
   expect(client.tools).toMatchObject([{ state: 'approval-requested' }]);
   expect(started).toBe(1);
   const { id } = client.cards.at(-1);
-  await client.post({ decisions: [{ interruptId: id, decision: { type: 'respond', output: 'it was done' } }] });
+  await client.post({ decisions: [{ requestId: id, decision: { type: 'respond', output: 'it was done' } }] });
   expect(client.tools).toMatchObject([{ state: 'output-available', output: 'it was done' }]);
   expect(started).toBe(1);
 });

@@ -41,7 +41,7 @@ test('an approval reads the run once', async () => {
   const { client, ledger, readsOf } = await counted([PAY, 'Paid.']);
   await client.say('Pay bob 500');
   const [card] = client.cards;
-  const decisions = [{ interruptId: card.id, decision: { type: 'approve' } }];
+  const decisions = [{ requestId: card.id, decision: { type: 'approve' } }];
   expect(await readsOf(() => client.post({ decisions }))).toBe(1);
   expect(ledger).toHaveLength(1);
 });

@@ -18,7 +18,7 @@ test.each([
   ['unavailable', ['respond', 'restart', 'restart with another input']],
   ['question', ['approve', 'edit', 'restart', 'restart with another input']],
   ['interrupt', []],
-  ['unknown-outcome', ['edit', 'restart', 'restart with another input']],
+  ['doubt', ['edit', 'restart', 'restart with another input']],
 ] as const)('%s', (kind, misfits) => {
   const card = { tool: 'pay', allows: ALLOWS[kind] };
   const found = Object.entries(DECISIONS).filter(([, decision]) => misfitOf(card, decision) !== undefined);

@@ -24,7 +24,7 @@ for (const version of [5, 6, 7] as const)
       await first.say('Pay bob 500');
       const second = await reload(url, 'chat-1');
       expect(withoutState(second.state.messages)).toEqual(withoutState(first.state.messages));
-      await second.post({ decisions: [{ interruptId: second.cards[0].id, decision: { type: 'approve' } }] });
+      await second.post({ decisions: [{ requestId: second.cards[0].id, decision: { type: 'approve' } }] });
       expect(second.text).toBe('Let me pay.|Paid.');
       expect(ledger).toHaveLength(1);
     });
@@ -33,7 +33,7 @@ for (const version of [5, 6, 7] as const)
       const { url } = await serveChat({ script: [PAY, 'Paid.', 'Bye.'], route });
       const first = createClient(version, { api: url, id: 'chat-1' });
       await first.say('Pay bob 500');
-      await first.post({ decisions: [{ interruptId: first.cards[0].id, decision: { type: 'approve' } }] });
+      await first.post({ decisions: [{ requestId: first.cards[0].id, decision: { type: 'approve' } }] });
       await first.say('Thanks');
       const second = await reload(url, 'chat-1');
       const shape = (messages: any[]) =>
@@ -46,7 +46,7 @@ for (const version of [5, 6, 7] as const)
       const first = createClient(version, { api: url, id: 'chat-1' });
       await first.say('Pay bob 500');
       const second = await reload(url, 'chat-1');
-      await first.post({ decisions: [{ interruptId: first.cards[0].id, decision: { type: 'approve' } }] });
+      await first.post({ decisions: [{ requestId: first.cards[0].id, decision: { type: 'approve' } }] });
       await second.chat.resumeStream();
       expect(second.chat.status).toBe('ready');
       expect(second.tools.at(-1)).toMatchObject({ state: 'output-available', output: { receipt: 'bob:500' } });
@@ -85,7 +85,7 @@ for (const version of [5, 6, 7] as const)
       const client = createClient(version, { api: url, id: 'chat-1', fetch: cutting });
       await client.say('Pay bob 500');
       cut = true;
-      await client.post({ decisions: [{ interruptId: client.cards[0].id, decision: { type: 'approve' } }] });
+      await client.post({ decisions: [{ requestId: client.cards[0].id, decision: { type: 'approve' } }] });
       expect(client.chat.status).toBe('error');
       await client.post();
       expect(client.chat.status).toBe('ready');
@@ -184,7 +184,7 @@ test('a watch reports the state of the chat at once and on every pause or end', 
   const next = async () => JSON.parse(((await reader?.read())?.value ?? '').replace('data: ', ''));
   const { id } = client.cards[0];
   expect(await next()).toMatchObject({ status: 'waiting', pending: [id], messageId: client.last.id });
-  await client.post({ decisions: [{ interruptId: id, decision: { type: 'approve' } }] });
+  await client.post({ decisions: [{ requestId: id, decision: { type: 'approve' } }] });
   expect(await next()).toMatchObject({ status: 'done', pending: [], messageId: client.last.id });
   left.abort();
 });

@@ -52,7 +52,7 @@ test('a generation becomes a message, and continues in the same message after a 
     ['reasoning', 'Hm.'],
     ['text', 'Let me see.'],
     ['tool-pay', 'approval-requested'],
-    ['data-interrupt', undefined],
+    ['data-request', undefined],
   ]);
   const [interrupt] = (await ai.generate({ messages, tools: [pay] })).interrupts;
   if (!interrupt) throw new Error('Nothing waits.');
@@ -63,7 +63,7 @@ test('a generation becomes a message, and continues in the same message after a 
   const done = await read(second, paused);
   expect(done.id).toBe(paused.id);
   expect(shape(done).slice(-3)).toEqual([
-    ['data-interrupt', undefined],
+    ['data-request', undefined],
     ['step-start', undefined],
     ['text', 'Paid.'],
   ]);

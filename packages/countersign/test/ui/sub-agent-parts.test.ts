@@ -41,7 +41,7 @@ test.each(([5, 6, 7] as const).flatMap((version) => EVERYWHERE.map((where) => ({
       const part = client.tools.find(({ type }) => type === 'tool-work');
       const card = client.cards.at(-1);
       seen.push([part.state, card.status]);
-      await client.post({ decisions: [{ interruptId: card.id, decision: { type: 'approve' } }] });
+      await client.post({ decisions: [{ requestId: card.id, decision: { type: 'approve' } }] });
     }
     await runs.settled();
     const state = version === 5 ? 'input-available' : 'approval-requested';
@@ -93,8 +93,8 @@ test.each(['with its own ref', 'without a ref'])(
     const { GET, POST } = chatRoute(clerk, { authorize: () => ({ id: 'ann' }) });
     await clerk.start('Pay.', { runId: 'chat-1', by: 'ann' });
     const { pending } = await ai.runs.wait('chat-1');
-    const decisions = pending.map((interruptId, index) => ({
-      interruptId,
+    const decisions = pending.map((requestId, index) => ({
+      requestId,
       decision: index === 0 ? { type: 'approve' } : { type: 'reject', reason: 'too much' },
     }));
     const headers = { 'content-type': 'application/json' };
@@ -102,7 +102,7 @@ test.each(['with its own ref', 'without a ref'])(
     await (await POST(new Request(API, { method: 'POST', headers, body }))).text();
     await ai.runs.settled();
     const { messages } = (await (await GET(new Request(`${API}/chat-1`))).json()) as any;
-    const cards = messages.flatMap(({ parts }: any) => parts.filter(({ type }: any) => type === 'data-interrupt'));
+    const cards = messages.flatMap(({ parts }: any) => parts.filter(({ type }: any) => type === 'data-request'));
     const at = expect.any(Number);
     expect(cards.map(({ data }: any) => data.decision)).toMatchObject([
       { type: 'approve', by: 'ann', channel: 'chat', at },
@@ -126,7 +126,7 @@ test.each(['blue', '', 0, false, null])('an answer to a question inside is shown
   const client = createClient(7, { api: API, id: 'chat-1', fetch: fetcher });
   await client.say('Ask');
   const decision = { type: 'respond', output: answer };
-  await client.post({ decisions: client.cards.map(({ id }) => ({ interruptId: id, decision })) });
+  await client.post({ decisions: client.cards.map(({ id }) => ({ requestId: id, decision })) });
   const asked = client.tools.filter(({ type }) => type === 'tool-ask');
   expect(asked.map(({ state, output }) => ({ state, output }))).toEqual(
     Array(2).fill({ state: 'output-available', output: answer }),
@@ -145,7 +145,7 @@ test('two calls inside with the same ref each show their own decision', async ()
   const [one, two] = interrupts as [(typeof interrupts)[0], (typeof interrupts)[0]];
   await chat.send({ resume: { approve: [approve(one, { edit: { amount: 0 } })], reject: [reject(two, 'too much')] } });
   const { messages } = (await (await GET(new Request(`${API}/chat-1`))).json()) as any;
-  const cards = messages.flatMap(({ parts }: any) => parts.filter(({ type }: any) => type === 'data-interrupt'));
+  const cards = messages.flatMap(({ parts }: any) => parts.filter(({ type }: any) => type === 'data-request'));
   expect(cards.map(({ data }: any) => data.decision)).toMatchObject([
     { type: 'approve', edit: { amount: 0 } },
     { type: 'reject', reason: 'too much' },

@@ -33,7 +33,7 @@ const gated = gateTools([pay], {
 // People decide in the inbox, by mail, in Slack or on the command line. This program also takes a decision as its argument.
 const [, , decision] = process.argv;
 if (decision === 'approve' || decision === 'reject')
-  for (const { id } of (await ai.runs.interrupts()).items) await ai.runs.decide(id, decision, { by: 'you' });
+  for (const { id } of (await ai.runs.requests()).items) await ai.runs.decide(id, decision, { by: 'you' });
 
 const response = await app.generate({
   model: scriptedModel(app), // With a plugin and a key: googleAI.model('gemini-flash-latest')
@@ -44,8 +44,7 @@ const response = await app.generate({
 });
 if (response.finishReason === 'interrupted') {
   writeFileSync(SAVED, JSON.stringify(response.messages));
-  for (const { title, id } of (await ai.runs.interrupts()).items)
-    console.log(`Waiting for a decision: ${title} (${id})`);
+  for (const { title, id } of (await ai.runs.requests()).items) console.log(`Waiting for a decision: ${title} (${id})`);
 } else {
   rmSync(SAVED, { force: true });
   console.log(response.text);

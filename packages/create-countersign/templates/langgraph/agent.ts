@@ -36,7 +36,7 @@ const thread = { configurable: { thread_id: 'chat-7' } };
 await agent.invoke({ messages: [{ role: 'user', content: 'Pay the invoice of ACME' }] }, thread);
 
 // The graph is paused. People decide in the inbox; here, this line does.
-const [request] = (await ai.runs.interrupts()).items;
+const [request] = (await ai.runs.requests()).items;
 console.log(`Waiting: ${request?.title}`);
 await ai.runs.decide(request?.id ?? '', 'approve', { by: 'bea' });
 

@@ -35,7 +35,7 @@ const agent = new Mastra({ agents: { clerk }, storage: new InMemoryStore(), logg
 const { runId = '' } = await agent.generate('Pay the invoice of ACME');
 
 // The run is suspended. People decide in the inbox; here, this line does.
-const [request] = (await ai.runs.interrupts()).items;
+const [request] = (await ai.runs.requests()).items;
 console.log(`Waiting: ${request?.title}`);
 await ai.runs.decide(request?.id ?? '', 'approve', { by: 'bea' });
 

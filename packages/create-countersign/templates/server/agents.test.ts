@@ -13,7 +13,7 @@ async function startPayment(amount: number) {
   const run = await ai.agents.get('clerk')?.start('Pay ACME.', { by: 'ann' });
   assert.ok(run);
   await ai.runs.wait(run.id);
-  return { ai, model, id: run.id, requests: (await ai.runs.interrupts()).items };
+  return { ai, model, id: run.id, requests: (await ai.runs.requests()).items };
 }
 
 test('a payment above 100 runs after a person approved it', async () => {

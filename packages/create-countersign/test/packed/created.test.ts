@@ -73,7 +73,7 @@ test('the project nextjs starts: its page loads, a payment in its chat waits, an
     const body = JSON.stringify({ id: 'chat', messages: [message] });
     const headers = { 'content-type': 'application/json' };
     const response = await fetch(`${url}/api/chat`, { method: 'POST', headers, body });
-    expect(await response.text()).toMatch(/"data-interrupt".*"status":"pending"/);
+    expect(await response.text()).toMatch(/"data-request".*"status":"pending"/);
     await paysOnce(`${url}/api/gated`);
   } finally {
     await stop();

@@ -99,10 +99,10 @@ export async function serves(place: Place): Promise<void> {
     const { id } = await client.runs.start({ agent: 'clerk', prompt: 'Pay Birch 500' });
     await expect.poll(async () => (await client.runs.get(id)).pending.length, POLL).toBe(1);
     const [request = ''] = (await client.runs.get(id)).pending;
-    const { digest } = await client.interrupts.get(request);
+    const { digest } = await client.requests.get(request);
     const approval = { decision: { type: 'approve' as const }, digest };
-    await client.interrupts.decide(request, approval);
-    await client.interrupts.decide(request, approval);
+    await client.requests.decide(request, approval);
+    await client.requests.decide(request, approval);
     await expect.poll(async () => (await client.runs.get(id)).status, POLL).toBe('done');
     expect(place.read('ledger').match(/Birch 500/g)).toHaveLength(1);
   } finally {
@@ -134,8 +134,8 @@ async function decideIn(
   const store = sqliteStore(join(place.folder, file));
   try {
     const { runs } = countersign({ store });
-    await expect.poll(async () => (await runs.interrupts()).items.length, POLL).toBe(1);
-    const [request] = (await runs.interrupts()).items;
+    await expect.poll(async () => (await runs.requests()).items.length, POLL).toBe(1);
+    const [request] = (await runs.requests()).items;
     await runs.decide(request?.id ?? '', decision, { by: 'bob' });
   } finally {
     await store.close();

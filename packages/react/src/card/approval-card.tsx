@@ -1,10 +1,10 @@
 // The card of one interrupt: what it is about, everything that would run, and the possible decisions.
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useNamed, useWords, type Words } from '../appearance.tsx';
 import { LongText, Unshown, useUnshown } from '../text/long-text.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
-import type { UseInterrupts } from '../use-interrupts.ts';
+import type { UseRequests } from '../use-requests.ts';
 import { CardFacts, CardInput, CardPayload, messagesOf, Reversibility, Risk } from './card-body.tsx';
 import { Decide, type Mode } from './decide.tsx';
 import { DecisionDetails, OutcomeLine } from './decision-summary.tsx';
@@ -15,13 +15,13 @@ import { CardPreview } from './preview.tsx';
 import { titleOf } from './title.ts';
 import { DecidedVotes, Voting } from './voting.tsx';
 
-type AnyCard = InterruptCard<string, any>;
+type AnyCard = RequestCard<string, any>;
 
 export type ApprovalCardProps = {
-  /** The interrupt as `useInterrupts` gave it. */
+  /** The interrupt as `useRequests` gave it. */
   readonly interrupt: AnyCard;
-  /** What `useInterrupts` returned. */
-  readonly actions: UseInterrupts<any>;
+  /** What `useRequests` returned. */
+  readonly actions: UseRequests<any>;
   /** Of the card's heading. */
   readonly headingLevel?: 2 | 3 | 4 | 5 | 6;
   /** Replaces the readable form of the input. The input is text from a model: show it as text. */
@@ -92,7 +92,7 @@ function kindOf({ kind }: AnyCard, words: Words): string {
       return words.mayItRun;
     case 'question':
       return words.question;
-    case 'unknown-outcome':
+    case 'doubt':
       return words.unknownOutcome;
     case 'unavailable':
       return words.unavailable;

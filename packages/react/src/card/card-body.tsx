@@ -1,5 +1,5 @@
 // The parts of a card below its heading: the input, what the asker adds, risk, reversibility, labels and deadline.
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 import { type ReactNode, useState } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
 import { areAnswers } from '../form/choices.ts';
@@ -8,7 +8,7 @@ import { VisibleText } from '../text/visible-text.tsx';
 import { Deadline } from './deadline.tsx';
 import { titleOf } from './title.ts';
 
-type AnyCard = InterruptCard<string, any>;
+type AnyCard = RequestCard<string, any>;
 
 /** What a question says of itself, by the conventions `question`, `choices` and `allowOther`. */
 export type Question = {

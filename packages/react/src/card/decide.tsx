@@ -1,20 +1,20 @@
 // The decisions of a pending card: buttons, and the forms for an answer or a reason.
-import type { Allowed, InterruptCard } from 'countersign/ui';
+import type { Allowed, RequestCard } from 'countersign/ui';
 import { useId, useState } from 'react';
 import { useNamed, useWords, type Words } from '../appearance.tsx';
 import { QuestionForm } from '../form/question-form.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
-import type { UseInterrupts } from '../use-interrupts.ts';
+import type { UseRequests } from '../use-requests.ts';
 import { questionOf } from './card-body.tsx';
 
-type AnyCard = InterruptCard<string, any>;
+type AnyCard = RequestCard<string, any>;
 
 /** Which form of the card is open. */
 export type Mode = 'decide' | 'edit' | 'reject' | 'respond';
 
 type DecideProps = {
   readonly interrupt: AnyCard;
-  readonly actions: UseInterrupts<any>;
+  readonly actions: UseRequests<any>;
   /** How many characters of the card are not shown yet. */
   readonly unshown: number;
   readonly mode: Mode;
@@ -82,7 +82,7 @@ function isUnreachable(error: Error): boolean {
 
 type FormProps = {
   readonly interrupt: AnyCard;
-  readonly actions: UseInterrupts<any>;
+  readonly actions: UseRequests<any>;
   readonly busy: boolean;
 };
 
@@ -96,7 +96,7 @@ function Buttons({
 }: FormProps & { readonly mode: Mode; readonly onMode: (mode: Mode) => void }) {
   const named = useNamed();
   const words = useWords();
-  const doubt = interrupt.kind === 'unknown-outcome';
+  const doubt = interrupt.kind === 'doubt';
   const offers: readonly (readonly [Allowed, string, () => void])[] = [
     ['approve', approveLabel(interrupt, words), () => actions.approve(interrupt)],
     ['restart', words.goOn, () => actions.restart(interrupt)],
@@ -118,12 +118,12 @@ function Buttons({
 }
 
 function approveLabel({ kind }: AnyCard, words: Words): string {
-  if (kind === 'unknown-outcome') return words.didNotHappen;
+  if (kind === 'doubt') return words.didNotHappen;
   return kind === 'unavailable' ? words.tryAgain : words.approve;
 }
 
 function rejectLabel({ kind }: AnyCard, words: Words): string {
-  if (kind === 'unknown-outcome') return words.leaveIt;
+  if (kind === 'doubt') return words.leaveIt;
   return kind === 'question' ? words.decline : words.reject;
 }
 
@@ -144,7 +144,7 @@ function isDouble(verb: Allowed, { allows }: AnyCard, mode: Mode): boolean {
 }
 
 type AnswerFormProps = FormProps & {
-  readonly problems: ReturnType<UseInterrupts['problems']>;
+  readonly problems: ReturnType<UseRequests['problems']>;
   readonly onDraft: (draft: unknown) => void;
   readonly onBack: (() => void) | undefined;
 };

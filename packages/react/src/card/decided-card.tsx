@@ -1,5 +1,5 @@
 // A decided request in a conversation: one line that says how it ended, and opens to the whole.
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 import { useNamed, useWords } from '../appearance.tsx';
 import { LongText } from '../text/long-text.tsx';
 import { ValueView } from '../text/value-view.tsx';
@@ -10,7 +10,7 @@ import { titleOf } from './title.ts';
 
 export type DecidedCardProps = {
   /** A request that is no longer pending. Without a decision it is shown as withdrawn. */
-  readonly interrupt: InterruptCard<string, any>;
+  readonly interrupt: RequestCard<string, any>;
   /** What the call returned, if it ran. */
   readonly output?: unknown;
   /** Why the call failed, if it ran. */

@@ -1,5 +1,5 @@
 // A recorded decision: the outcome, who decided it and when, then the reason, the note, and the changes.
-import type { CardDecision, InterruptCard } from 'countersign/ui';
+import type { CardDecision, RequestCard } from 'countersign/ui';
 import { useNamed, useWords } from '../appearance.tsx';
 import { Moment } from '../text/local-text.tsx';
 import { LongText } from '../text/long-text.tsx';
@@ -8,7 +8,7 @@ import { VisibleText } from '../text/visible-text.tsx';
 import { InputDiff } from './input-diff.tsx';
 import { OutcomeIcon, outcomeOfDecision, outcomeText } from './outcome.tsx';
 
-type AnyCard = InterruptCard<string, any>;
+type AnyCard = RequestCard<string, any>;
 
 /** Shows nothing while nothing is decided. */
 export function DecisionSummary({ interrupt }: { readonly interrupt: AnyCard }) {

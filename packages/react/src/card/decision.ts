@@ -1,5 +1,5 @@
 // Decisions in their wire form: each names one interrupt and carries the digest of the card the person saw.
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 
 /** A person's decision. */
 export type Decision =
@@ -11,15 +11,15 @@ export type Decision =
 
 /** An entry of `decisions` in the body of the POST. */
 export type PostedDecision = {
-  readonly interruptId: string;
+  readonly requestId: string;
   readonly digest?: string;
   readonly decision: Decision;
   readonly note?: string;
 };
 
-export function posted(card: InterruptCard, decision: Decision, note: string | undefined): PostedDecision {
+export function posted(card: RequestCard, decision: Decision, note: string | undefined): PostedDecision {
   return {
-    interruptId: card.id,
+    requestId: card.id,
     ...(card.digest !== '' && { digest: card.digest }),
     decision,
     ...(note !== undefined && note !== '' && { note }),

@@ -1,15 +1,15 @@
 // Keeps the draft of a person when someone else decided first, and shows it.
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
 import { ValueView } from '../text/value-view.tsx';
 
-type AnyCard = InterruptCard<string, any>;
+type AnyCard = RequestCard<string, any>;
 
 export type KeptDraft = { readonly value: unknown };
 
 /** A list of cards keeps the drafts itself: a decided card leaves the list. */
-export const DraftsContext = createContext<(interruptId: string, draft: KeptDraft | undefined) => void>(() => {});
+export const DraftsContext = createContext<(requestId: string, draft: KeptDraft | undefined) => void>(() => {});
 
 /** The draft of this card. Once the person has sent it, it is no longer a draft. */
 export function useDraft({ id, decision }: AnyCard) {

@@ -1,13 +1,13 @@
 // Edits the input of a call, in the place where the input was shown.
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 import { useWords } from '../appearance.tsx';
 import { QuestionForm } from '../form/question-form.tsx';
-import type { UseInterrupts } from '../use-interrupts.ts';
+import type { UseRequests } from '../use-requests.ts';
 import { InputDiff } from './input-diff.tsx';
 
 type EditFormProps = {
-  readonly interrupt: InterruptCard<string, any>;
-  readonly actions: UseInterrupts<any>;
+  readonly interrupt: RequestCard<string, any>;
+  readonly actions: UseRequests<any>;
   readonly onDraft: (draft: unknown) => void;
   readonly onBack: () => void;
 };

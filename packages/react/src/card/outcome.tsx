@@ -1,5 +1,5 @@
 // How a request ended: one word for it, and its icon. Colour alone never tells it.
-import type { CardDecision, InterruptCard } from 'countersign/ui';
+import type { CardDecision, RequestCard } from 'countersign/ui';
 import type { ReactNode } from 'react';
 import { useNamed, type Words } from '../appearance.tsx';
 
@@ -15,7 +15,7 @@ export type Outcome =
   | 'withdrawn';
 
 /** Undefined while the request is pending. */
-export function outcomeOf({ status, decision }: Pick<InterruptCard, 'status' | 'decision'>): Outcome | undefined {
+export function outcomeOf({ status, decision }: Pick<RequestCard, 'status' | 'decision'>): Outcome | undefined {
   if (decision !== null) return outcomeOfDecision(decision);
   return status === 'decided' ? 'withdrawn' : undefined;
 }

@@ -1,14 +1,14 @@
 // What the tool says would happen: rows as a table, text line by line; beside it the preview that was approved before.
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 import { useNamed, useWords } from '../appearance.tsx';
 import { LongText } from '../text/long-text.tsx';
 import { ValueView } from '../text/value-view.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 
-type Preview = NonNullable<InterruptCard['preview']>;
+type Preview = NonNullable<RequestCard['preview']>;
 
 /** Shows everything that the tool has computed, as text. */
-export function CardPreview({ interrupt }: { readonly interrupt: InterruptCard<string, any> }) {
+export function CardPreview({ interrupt }: { readonly interrupt: RequestCard<string, any> }) {
   const named = useNamed();
   const words = useWords();
   const { preview, earlierPreview } = interrupt;

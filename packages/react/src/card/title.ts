@@ -1,7 +1,7 @@
 // The headline of a request: a sentence for people. The name of the tool is the small print.
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 
-type Titled = Pick<InterruptCard<string, any>, 'tool' | 'kind' | 'input' | 'payload'> & {
+type Titled = Pick<RequestCard<string, any>, 'tool' | 'kind' | 'input' | 'payload'> & {
   /** The tool's own sentence, such as “Pay €950 to ACME”. */
   readonly title?: string | null | undefined;
 };

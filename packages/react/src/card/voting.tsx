@@ -1,6 +1,6 @@
 // Who must decide a request: the votes so far, those that are missing, and what the policy says besides.
 import { shownPolicy } from 'countersign/request';
-import type { CardProgress, CardVote, InterruptCard } from 'countersign/ui';
+import type { CardProgress, CardVote, RequestCard } from 'countersign/ui';
 import { Fragment, type ReactNode } from 'react';
 import { useNamed, useWords, type Words } from '../appearance.tsx';
 import { Moment } from '../text/local-text.tsx';
@@ -8,7 +8,7 @@ import { LongText } from '../text/long-text.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import { OutcomeIcon, outcomeOfDecision } from './outcome.tsx';
 
-type VotingProps = { readonly interrupt: InterruptCard<string, any> };
+type VotingProps = { readonly interrupt: RequestCard<string, any> };
 type Who = CardProgress['escalatedTo'][number];
 type Missing = CardProgress['missing'][number];
 
@@ -169,7 +169,7 @@ function didOf({ type, isEdit }: CardVote, words: Words): string {
 type Counted = Pick<CardProgress, 'votes' | 'missing'> & { readonly policy: { readonly notRequester?: true } };
 
 /** How many votes count for it, and how many it needs; undefined for a request that one decision settles. */
-export function votesOn({ policies, progress }: Pick<InterruptCard, 'policies' | 'progress'>) {
+export function votesOn({ policies, progress }: Pick<RequestCard, 'policies' | 'progress'>) {
   const policy = shownPolicy(policies);
   return policy && progress ? countOf({ policy, ...progress }) : undefined;
 }

@@ -1,8 +1,8 @@
 // The outbox: decisions on their way to the server, one POST at a time.
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { type PostedDecision, unsendable } from '../card/decision.ts';
-import type { ChatLike } from '../interrupt.ts';
-import { isBusy } from '../read-interrupts.ts';
+import { isBusy } from '../read-requests.ts';
+import type { ChatLike } from '../request.ts';
 
 export type Letter = { readonly posted: PostedDecision; readonly by: 'decisions' | 'plain' };
 
@@ -27,18 +27,18 @@ export function useOutbox(chat: ChatLike) {
   const { id: chatId, status, error } = chat;
 
   const send = useCallback((letter: Letter) => {
-    const { interruptId, decision } = letter.posted;
-    if (claimed.current.has(interruptId)) return;
+    const { requestId, decision } = letter.posted;
+    if (claimed.current.has(requestId)) return;
     const problem = unsendable(decision, letter.by);
     if (problem !== undefined) {
-      setOutbox((outbox) => ({ ...outbox, failures: new Map(outbox.failures).set(interruptId, new Error(problem)) }));
+      setOutbox((outbox) => ({ ...outbox, failures: new Map(outbox.failures).set(requestId, new Error(problem)) }));
       return;
     }
-    claimed.current.add(interruptId);
+    claimed.current.add(requestId);
     setOutbox((outbox) => ({
       ...outbox,
       waiting: [...outbox.waiting, letter],
-      failures: without(outbox.failures, [interruptId]),
+      failures: without(outbox.failures, [requestId]),
     }));
   }, []);
 
@@ -82,7 +82,7 @@ export function useOutbox(chat: ChatLike) {
   });
 
   function settle(letters: Batch, failure: Error | undefined) {
-    const ids = letters.map(({ posted }) => posted.interruptId);
+    const ids = letters.map(({ posted }) => posted.requestId);
     posting.current = undefined;
     for (const id of ids) claimed.current.delete(id);
     setOutbox((outbox) => ({
@@ -97,7 +97,7 @@ export function useOutbox(chat: ChatLike) {
 
 /** The interrupts that this client is deciding now. */
 export function onTheirWay({ waiting, underWay }: Outbox): ReadonlySet<string> {
-  return new Set([...waiting, ...(underWay?.letters ?? [])].map(({ posted }) => posted.interruptId));
+  return new Set([...waiting, ...(underWay?.letters ?? [])].map(({ posted }) => posted.requestId));
 }
 
 async function post(chat: ChatLike, letters: Batch): Promise<void> {
@@ -106,10 +106,10 @@ async function post(chat: ChatLike, letters: Batch): Promise<void> {
   if (decisions.length > 0) await chat.sendMessage(undefined, { body: { decisions } });
 }
 
-async function answerPlainly(chat: ChatLike, { interruptId, decision }: PostedDecision): Promise<void> {
+async function answerPlainly(chat: ChatLike, { requestId, decision }: PostedDecision): Promise<void> {
   const reason = decision.type === 'reject' || decision.type === 'cancel' ? decision.reason : undefined;
   await chat.addToolApprovalResponse?.({
-    id: interruptId,
+    id: requestId,
     approved: decision.type === 'approve',
     ...(reason !== undefined && { reason }),
   });

@@ -1,7 +1,7 @@
 // Watches a chat for changes from elsewhere, and fetches the conversation only when there are some.
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import type { ChatLike, ChatMessage } from '../interrupt.ts';
-import { isBusy } from '../read-interrupts.ts';
+import { isBusy } from '../read-requests.ts';
+import type { ChatLike, ChatMessage } from '../request.ts';
 import { pauseMs, type WatchEvent, watchRun } from './watch.ts';
 
 /** Where the chat's server is, and how it is asked. */
@@ -232,7 +232,7 @@ function wordsPastQuestions({ messages, status }: ChatLike): string | undefined 
 }
 
 const isPendingCard = ({ type, data }: { readonly type: string; readonly data?: unknown }): boolean =>
-  type === 'data-interrupt' && (data as { readonly status?: unknown } | undefined)?.status === 'pending';
+  type === 'data-request' && (data as { readonly status?: unknown } | undefined)?.status === 'pending';
 
 /** Whether the user has sent nothing since: messages loaded earlier lack a newer message. */
 function saysNothing(before: ChatLike, now: ChatLike): boolean {

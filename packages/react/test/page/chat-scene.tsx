@@ -2,7 +2,7 @@
 import { useChat } from '@ai-sdk/react';
 import { DefaultChatTransport } from 'ai';
 import { useRef, useState } from 'react';
-import { ApprovalCard, type ChatLike, Interrupts, useInterrupts } from '../../src/index.ts';
+import { ApprovalCard, type ChatLike, Interrupts, useRequests } from '../../src/index.ts';
 import { useChat6 } from './use-chat-6.ts';
 
 export type ChatProps = {
@@ -36,7 +36,7 @@ type ConversationProps = {
 };
 
 function Conversation({ chat, speak, watch }: ConversationProps) {
-  const actions = useInterrupts(chat, watch ? { api: API } : {});
+  const actions = useRequests(chat, watch ? { api: API } : {});
   window.actions = actions;
   const [text, setText] = useState('');
   const input = useRef<HTMLInputElement>(null);

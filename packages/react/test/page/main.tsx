@@ -2,7 +2,7 @@
 import { type ComponentProps, StrictMode } from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
-import { InputDiff, QuestionForm, type UseInterrupts, ValueView, VisibleText } from '../../src/index.ts';
+import { InputDiff, QuestionForm, type UseRequests, ValueView, VisibleText } from '../../src/index.ts';
 import { type ChatProps, ChatScene } from './chat-scene.tsx';
 
 export type Scene =
@@ -19,7 +19,7 @@ declare global {
     /** Removes the scene. */
     hide(): void;
     /** The return value of the chat hook. */
-    actions: UseInterrupts;
+    actions: UseRequests;
     /** The submitted values of forms. */
     answers: unknown[];
   }

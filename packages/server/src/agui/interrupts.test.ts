@@ -4,7 +4,7 @@ import { decisionOf } from './interrupts.ts';
 const resolved = (payload?: unknown) => ({ interruptId: 'r:1@d', status: 'resolved' as const, payload });
 
 test('a doubt needs an explicit decision, because an approval runs the call again', () => {
-  const doubt = { id: 'r:1', kind: 'unknown-outcome' as const, allows: [] };
+  const doubt = { id: 'r:1', kind: 'doubt' as const, allows: [] };
   for (const payload of [{ approved: true }, { approved: false }, true])
     expect(() => decisionOf(resolved(payload), doubt)).toThrow('Invalid payload');
   for (const decision of [

@@ -2,27 +2,27 @@
 import type { Interrupt } from '@ag-ui/core';
 import { z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 import { DecideShape, noteShape, reasonShape } from '../schemas/decision.ts';
 import type { ResumeEntry } from './input.ts';
 
 export type Asked = z.output<typeof DecideShape>;
 
 /** The id that clients send back names the request and the card that they showed. */
-export const interruptIdOf = ({ id, digest }: Pick<InterruptCard, 'id' | 'digest'>): string => `${id}@${digest}`;
+export const requestIdOf = ({ id, digest }: Pick<RequestCard, 'id' | 'digest'>): string => `${id}@${digest}`;
 
 /** Undefined if it is not an id of ours. */
-export function readInterruptId(id: string): { readonly interruptId: string; readonly digest: string } | undefined {
+export function readRequestId(id: string): { readonly interruptId: string; readonly digest: string } | undefined {
   const at = id.lastIndexOf('@');
   return at > 0 && at < id.length - 1 ? { interruptId: id.slice(0, at), digest: id.slice(at + 1) } : undefined;
 }
 
-export function interruptOf(card: InterruptCard): Interrupt {
+export function requestOf(card: RequestCard): Interrupt {
   const { tool, title, toolCallId, kind, payload, expiresAt } = card;
   const asked = (payload as { readonly message?: unknown } | null)?.message;
   const message = title ?? (typeof asked === 'string' ? asked : `${tool}: ${PROMPTS[kind]}`);
   return {
-    id: interruptIdOf(card),
+    id: requestIdOf(card),
     // Not `tool_call`: for that one, CopilotKit records the answer as the result of the call.
     reason: wantsAnswer(card) ? 'input_required' : `countersign:${kind}`,
     message,
@@ -33,15 +33,15 @@ export function interruptOf(card: InterruptCard): Interrupt {
   };
 }
 
-const PROMPTS: Readonly<Record<InterruptCard['kind'], string>> = {
+const PROMPTS: Readonly<Record<RequestCard['kind'], string>> = {
   approval: 'approval needed',
   unavailable: 'approval needed',
   interrupt: 'a decision is needed',
   question: 'an answer is needed',
-  'unknown-outcome': 'it is unknown whether this ran',
+  doubt: 'it is unknown whether this ran',
 };
 
-type AskedCard = Pick<InterruptCard, 'id' | 'kind' | 'allows'>;
+type AskedCard = Pick<RequestCard, 'id' | 'kind' | 'allows'>;
 
 /** The model asks a question, or the body of a tool asks for an answer. */
 function wantsAnswer({ kind, allows }: Omit<AskedCard, 'id'>): boolean {
@@ -49,9 +49,9 @@ function wantsAnswer({ kind, allows }: Omit<AskedCard, 'id'>): boolean {
 }
 
 /** `approved` alone never settles a doubt: there, an approval runs the call again. */
-const isDoubt = ({ kind }: Pick<InterruptCard, 'kind'>): boolean => kind === 'unknown-outcome';
+const isDoubt = ({ kind }: Pick<RequestCard, 'kind'>): boolean => kind === 'doubt';
 
-function answerSchema(card: InterruptCard): Record<string, unknown> {
+function answerSchema(card: RequestCard): Record<string, unknown> {
   const { allows, answerSchema, inputSchema } = card;
   if (wantsAnswer(card)) return answerSchema ?? {};
   const note = { type: 'string', description: 'For other people; the model does not see it.' };

@@ -1,6 +1,6 @@
 // The messages of a chat as messages of AG-UI: one assistant message per reply of the model, one tool message per result.
 import type { AssistantMessage, ContentPart, Message, ReasoningMessage, ToolMessage } from '@ag-ui/core';
-import type { ChatMessage, ChatPart, InterruptCard } from 'countersign/ui';
+import type { ChatMessage, ChatPart, RequestCard } from 'countersign/ui';
 
 /** The id of the message that holds a reply; replies of a message count from 1. */
 export const replyId = (messageId: string, reply: number): string => `${messageId}/${reply}`;
@@ -13,7 +13,7 @@ export function agUiMessages(messages: readonly ChatMessage[]): Message[] {
 }
 
 /** The requests that wait for a decision. */
-export function pendingCards(messages: readonly ChatMessage[]): readonly InterruptCard[] {
+export function pendingCards(messages: readonly ChatMessage[]): readonly RequestCard[] {
   return messages
     .flatMap(({ parts }) => parts.filter(isCard))
     .map(({ data }) => data)
@@ -112,6 +112,6 @@ function resultOf(
 
 const toolName = (type: string): string => type.slice('tool-'.length);
 
-type CardPart = ChatPart & { readonly data: InterruptCard };
+type CardPart = ChatPart & { readonly data: RequestCard };
 
-const isCard = (part: ChatPart): part is CardPart => part.type === 'data-interrupt';
+const isCard = (part: ChatPart): part is CardPart => part.type === 'data-request';

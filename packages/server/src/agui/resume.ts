@@ -6,7 +6,7 @@ import type { Services } from '../api/services.ts';
 import type { Person } from '../identity/person.ts';
 import { refusedOutcome } from '../refused-outcome.ts';
 import type { ResumeEntry } from './input.ts';
-import { decisionOf, readInterruptId } from './interrupts.ts';
+import { decisionOf, readRequestId } from './interrupts.ts';
 
 export type Refused = ReturnType<typeof refusedOutcome>;
 
@@ -19,7 +19,7 @@ export async function resume(
   entries: readonly ResumeEntry[],
 ): Promise<readonly Refused[]> {
   const refused: Refused[] = [];
-  const byRequest = Map.groupBy(entries, ({ interruptId }) => readInterruptId(interruptId)?.interruptId ?? interruptId);
+  const byRequest = Map.groupBy(entries, ({ interruptId }) => readRequestId(interruptId)?.interruptId ?? interruptId);
   for (const [interruptId, said] of byRequest) {
     try {
       await decide(services, resuming, interruptId, said);
@@ -36,10 +36,10 @@ async function decide(
   interruptId: string,
   [entry, ...others]: readonly ResumeEntry[],
 ): Promise<void> {
-  const named = entry && readInterruptId(entry.interruptId);
+  const named = entry && readRequestId(entry.interruptId);
   // A request of another run is not part of this thread, even if the person could decide it there.
   if (!named || !interruptId.startsWith(`${runId}:`))
-    throw new UsageError('unknown-interrupt', { interruptId }, `Interrupt ${interruptId} not found in this thread.`);
+    throw new UsageError('unknown-request', { interruptId }, `Interrupt ${interruptId} not found in this thread.`);
   if (others.some((other) => !isDeepStrictEqual(other, entry)))
     throw new UsageError(
       'invalid-decision',

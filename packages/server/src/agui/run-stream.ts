@@ -5,7 +5,7 @@ import { type ChatChunk, type ChatMessage, type LoadedChat, sseResponse, untilLe
 import { readServerEvents } from '../client/server-events.ts';
 import { problemOf } from '../http/problem.ts';
 import type { RunInput } from './input.ts';
-import { interruptOf } from './interrupts.ts';
+import { requestOf } from './interrupts.ts';
 import { pendingCards } from './messages.ts';
 import type { Refused } from './resume.ts';
 import { Transcript } from './transcript.ts';
@@ -106,7 +106,7 @@ async function ending(
   });
   const finished = (outcome: RunFinishedOutcome): Event => ({ type: EventType.RUN_FINISHED, threadId, runId, outcome });
   if (failure !== undefined) return failed(failure, await errorCode());
-  const [first, ...others] = pendingCards(messages).map(interruptOf);
+  const [first, ...others] = pendingCards(messages).map(requestOf);
   if (first) return finished({ type: 'interrupt', interrupts: [first, ...others] });
   switch (status) {
     case 'done':

@@ -9,7 +9,7 @@ import {
   type ToolCall,
   type ToolMessage,
 } from '@ag-ui/core';
-import type { ChatChunk, ChatMessage, InterruptCard } from 'countersign/ui';
+import type { ChatChunk, ChatMessage, RequestCard } from 'countersign/ui';
 import { agUiMessages, deniedText, outputText, reasoningId, replyId, toolMessage } from './messages.ts';
 
 type Events = Generator<Event, void, undefined>;
@@ -74,8 +74,8 @@ export class Transcript {
         return yield* this.#reasoning(id, String(chunk.delta));
       case 'reasoning-end':
         return yield* this.#end(reasoningId(this.#messageId, id));
-      case 'data-interrupt':
-        return this.#note(chunk.data as InterruptCard);
+      case 'data-request':
+        return this.#note(chunk.data as RequestCard);
       default:
         if (typeof chunk.toolCallId === 'string') yield* this.#call(chunk.toolCallId, chunk);
     }
@@ -173,7 +173,7 @@ export class Transcript {
     yield { type: EventType.TOOL_CALL_RESULT, messageId: message.id, toolCallId, content, role: 'tool' };
   }
 
-  #note({ toolCallId, decision }: InterruptCard): void {
+  #note({ toolCallId, decision }: RequestCard): void {
     if (decision?.reason !== undefined) this.#reasons.set(toolCallId, decision.reason);
   }
 

@@ -18,7 +18,7 @@ const PostShape = z
         z.looseObject({ id: z.string().optional(), role: z.string(), parts: z.array(z.looseObject({})).optional() }),
       )
       .optional(),
-    decisions: z.array(z.looseObject({ interruptId: z.string() })).optional(),
+    decisions: z.array(z.looseObject({ requestId: z.string() })).optional(),
   })
   .openapi('ChatPost', { description: 'The body `useChat` posts. See `docs/reference/wire-format.md`.' });
 

@@ -12,7 +12,7 @@ export type ChatPost = {
   readonly id: string;
   readonly trigger?: 'submit-message' | 'regenerate-message' | undefined;
   readonly messages?: readonly { readonly role: string; readonly [name: string]: unknown }[] | undefined;
-  readonly decisions?: readonly { readonly interruptId: string; readonly [name: string]: unknown }[] | undefined;
+  readonly decisions?: readonly { readonly requestId: string; readonly [name: string]: unknown }[] | undefined;
 };
 
 type Asking = { readonly agent: string; readonly person: Person; readonly request: Request };

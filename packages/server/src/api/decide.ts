@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import type { Json } from 'countersign';
 import { endpoint, json } from '../http/endpoint.ts';
 import { DecideResultShape, DecideShape } from '../schemas/decision.ts';
-import { interruptIdShape } from '../schemas/interrupt.ts';
+import { requestIdShape } from '../schemas/request.ts';
 import { IdempotencyHeaders, remember } from './idempotency.ts';
 import { CHANNELS, decidableRequest, recordDecision } from './record-decision.ts';
 import type { Services } from './services.ts';
@@ -15,7 +15,7 @@ export const ChannelHeaders = z.object({
 export function decideEndpoints(services: Services) {
   return [
     endpoint({
-      route: 'POST /interrupts/{interruptId}/decide',
+      route: 'POST /interrupts/{requestId}/decide',
       operationId: 'decideRequest',
       summary: 'Decide a request',
       description:
@@ -24,21 +24,21 @@ export function decideEndpoints(services: Services) {
         'invalid, except to reject and to cancel.',
       tag: 'Requests',
       scope: 'decide',
-      params: z.object({ interruptId: interruptIdShape }),
+      params: z.object({ requestId: requestIdShape }),
       headers: IdempotencyHeaders.extend(ChannelHeaders.shape),
       body: DecideShape,
       answers: { 200: { description: 'The recorded decision, or the votes so far.', shape: DecideResultShape } },
       problems: [409, 422],
-      handle: async ({ params: { interruptId }, body, headers, person, request }) => {
+      handle: async ({ params: { requestId }, body, headers, person, request }) => {
         const { 'x-countersign-channel': channel, 'idempotency-key': key } = headers;
-        const seen = await decidableRequest(services, interruptId, person, body);
+        const seen = await decidableRequest(services, requestId, person, body);
         // A figure about the decision, not a part of it.
         const { seenForMs: _viewed, ...asked } = body;
         if (key !== undefined)
           await remember(services.ai.runs.notes, {
             key,
             person: person.id,
-            asked: ['decide', interruptId, asked as Json],
+            asked: ['decide', requestId, asked as Json],
             kept: null,
           });
         return json(

@@ -55,14 +55,14 @@ function withReason({ decision }: DecideItem, reason: string | undefined): Decid
 async function outcomeOf(
   services: Services,
   decider: Decider,
-  { interruptId, ...asked }: DecideItem,
+  { requestId, ...asked }: DecideItem,
   note: string | undefined,
 ): Promise<DecisionOutcome> {
   try {
-    const seen = await decidableRequest(services, interruptId, decider.person, asked);
+    const seen = await decidableRequest(services, requestId, decider.person, asked);
     const decided = await recordDecision(services, seen, decider, { ...asked, note });
     return decided as DecisionOutcome;
   } catch (error) {
-    return refusedOutcome(interruptId, error, services.log);
+    return refusedOutcome(requestId, error, services.log);
   }
 }

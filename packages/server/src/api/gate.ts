@@ -14,12 +14,12 @@ import {
   GateShape,
   GateStartShape,
 } from '../schemas/gate.ts';
-import { interruptIdShape } from '../schemas/interrupt.ts';
+import { requestIdShape } from '../schemas/request.ts';
 import { CancelShape } from '../schemas/run.ts';
 import type { Services } from './services.ts';
 
 const params = z.object({
-  id: interruptIdShape.openapi({ description: 'The `runId` of the call, or the `id` of its request.' }),
+  id: requestIdShape.openapi({ description: 'The `runId` of the call, or the `id` of its request.' }),
 });
 const tag = 'Gate';
 const answers = { 200: { description: 'The call as it is now.', shape: GateShape } };

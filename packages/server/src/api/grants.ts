@@ -1,6 +1,6 @@
 // Grants: list, read, revoke, simulate. People see the grants that they gave, and those of requests that they can see.
 import { z } from '@hono/zod-openapi';
-import { type RunInterrupt, UsageError } from 'countersign';
+import { type RunRequest, UsageError } from 'countersign';
 import type { GrantView, SimulatedGrant } from 'countersign/store';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';
@@ -55,7 +55,7 @@ export function grantEndpoints(services: Services) {
       problems: [422],
       handle: async ({ body: { tool, grant }, person }) => {
         const deciders = await access.mine(person);
-        const among = async (request: RunInterrupt) => (await access.seen(request, person, null)) !== undefined;
+        const among = async (request: RunRequest) => (await access.seen(request, person, null)) !== undefined;
         const history = { among, ...defined({ deciders }) };
         const simulation = grant ? await ai.grants.simulate({ tool, ...grant } as SimulatedGrant, history) : null;
         const { grant: suggestion } = await ai.grants.suggest(tool, history);
@@ -113,7 +113,7 @@ async function seen(
   person: Person,
 ): Promise<Grant | undefined> {
   const isOwn = grant.givenBy === person.id || person.reach === 'all';
-  const request = await services.access.find(grant.interruptId, person);
+  const request = await services.access.find(grant.requestId, person);
   if (!isOwn && !request) return undefined;
   const mayRevoke =
     person.scopes.includes('decide') &&

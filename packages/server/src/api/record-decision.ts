@@ -9,7 +9,7 @@ import { defined } from '../defined.ts';
 import type { Person } from '../identity/person.ts';
 import { refuseOwnRequests } from '../mcp/own-requests.ts';
 import type { DecideShape } from '../schemas/decision.ts';
-import type { Interrupt } from '../schemas/interrupt.ts';
+import type { ApiRequest } from '../schemas/request.ts';
 import type { Services } from './services.ts';
 
 /** The channels that a caller of the API can name. Others are the names of channels such as `mail`. */
@@ -23,21 +23,21 @@ type Asked = z.output<typeof DecideShape>;
 /** The request that this person may decide in this way. Throws if it does not exist for them, or they may not. */
 export async function decidableRequest(
   { access }: Pick<Services, 'access'>,
-  interruptId: string,
+  requestId: string,
   person: Person,
   { decision }: Pick<Asked, 'decision'>,
-): Promise<Interrupt> {
-  const seen = await access.interrupt(interruptId, person);
+): Promise<ApiRequest> {
+  const seen = await access.interrupt(requestId, person);
   if (!(await access.mayDecide(seen, person)))
-    throw new UsageError('not-allowed', { status: 403, interruptId }, `${person.id} cannot decide ${interruptId}.`);
+    throw new UsageError('not-allowed', { status: 403, requestId }, `${person.id} cannot decide ${requestId}.`);
   const misfit = seen.status === 'pending' ? misfitOf(seen, decision as DecisionInput) : undefined;
-  if (misfit !== undefined) throw new UsageError('invalid-decision', { interruptId }, misfit);
+  if (misfit !== undefined) throw new UsageError('invalid-decision', { requestId }, misfit);
   return seen;
 }
 
 export async function recordDecision(
   { ai, assignees, mcp }: Pick<Services, 'ai' | 'assignees' | 'mcp'>,
-  seen: Interrupt,
+  seen: ApiRequest,
   { person, channel, address }: Decider,
   { decision, digest, note, grant, signature, onBehalfOf, seenForMs }: Asked,
 ): Promise<DecideResult> {

@@ -1,12 +1,12 @@
 // Connects channels with the server: notices link to its pages, and go only to people with access to the request.
-import type { RunInterrupt } from 'countersign';
+import type { RunRequest } from 'countersign';
 import type { Recipient } from 'countersign/store';
 import { isByDefault } from '../access.ts';
 import type { Services } from '../api/services.ts';
 import { personById } from '../identity/person-by-id.ts';
 import type { AppOptions } from '../options.ts';
 
-type MakeLink = (request: RunInterrupt, to: Recipient, channel: string) => Promise<string | undefined>;
+type MakeLink = (request: RunRequest, to: Recipient, channel: string) => Promise<string | undefined>;
 
 /** Adds the channels of the options to those of the instance. `decisionLink`: undefined if people do not decide by links. */
 export function connectChannels(
@@ -30,7 +30,7 @@ export function connectChannels(
     },
     links: async (request, { channel, recipient }) => {
       if (publicUrl === undefined) return null;
-      const page = `${publicUrl.replace(/\/$/, '')}${basePath}/interrupts/${encodeURIComponent(request.id)}`;
+      const page = `${publicUrl.replace(/\/$/, '')}${basePath}/requests/${encodeURIComponent(request.id)}`;
       const decide = recipient ? await decisionLink?.(request, recipient, channel) : undefined;
       return { request: page, ...(decide !== undefined && { decide }) };
     },

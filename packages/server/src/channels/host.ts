@@ -17,14 +17,14 @@ export function channelHost(
   return {
     publicUrl,
     personOf: (id) => personById(options, id),
-    async request(interruptId, person) {
-      return person.scopes.includes('read') ? access.find(interruptId, person) : undefined;
+    async request(requestId, person) {
+      return person.scopes.includes('read') ? access.find(requestId, person) : undefined;
     },
-    async decide(interruptId, person, { decision, digest, note }) {
+    async decide(requestId, person, { decision, digest, note }) {
       if (!person.scopes.includes('decide'))
-        throw new UsageError('not-allowed', { status: 403, interruptId }, `${person.id} cannot decide requests.`);
+        throw new UsageError('not-allowed', { status: 403, requestId }, `${person.id} cannot decide requests.`);
       const asked = { decision: decision as never, digest, ...(note !== undefined && { note }) };
-      const seen = await decidableRequest(services, interruptId, person, asked);
+      const seen = await decidableRequest(services, requestId, person, asked);
       return recordDecision(services, seen, { person, channel, address: new URL(publicUrl) }, asked);
     },
     log: (level, message, details = {}) => log(level, message, details),

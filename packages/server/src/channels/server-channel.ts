@@ -2,7 +2,7 @@
 import type { Channel, DecideResult, DecisionInput } from 'countersign';
 import type { Notes } from 'countersign/store';
 import type { Person } from '../identity/person.ts';
-import type { Interrupt } from '../schemas/interrupt.ts';
+import type { ApiRequest } from '../schemas/request.ts';
 
 /** What the server does for a channel. Requests and decisions take the same path as those of the API, with the same checks. */
 export type ChannelHost = {
@@ -11,10 +11,10 @@ export type ChannelHost = {
   /** The person by this id, with the roles that the directory knows; undefined if the directory does not know them. */
   personOf(id: string): Promise<Person | undefined>;
   /** The request as this person sees it; undefined if it does not exist for them. */
-  request(interruptId: string, person: Person): Promise<Interrupt | undefined>;
+  request(requestId: string, person: Person): Promise<ApiRequest | undefined>;
   /** Records the decision, with the name of the channel. Throws what `ai.runs.decide` throws. */
   decide(
-    interruptId: string,
+    requestId: string,
     person: Person,
     decided: { readonly decision: DecisionInput; readonly digest: string; readonly note?: string },
   ): Promise<DecideResult>;

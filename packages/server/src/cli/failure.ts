@@ -63,7 +63,7 @@ export function failureOf(error: unknown, more: { readonly [key: string]: unknow
 const EXIT_CODES: Readonly<Record<string, ExitCode>> = {
   'unknown-run': EXIT.notFound,
   'unknown-grant': EXIT.notFound,
-  'unknown-interrupt': EXIT.notFound,
+  'unknown-request': EXIT.notFound,
   'not-found': EXIT.notFound,
   'already-decided': EXIT.conflict,
   'outdated-card': EXIT.conflict,
@@ -79,7 +79,7 @@ const EXIT_CODES: Readonly<Record<string, ExitCode>> = {
 
 const HINTS: Readonly<Record<string, string>> = {
   'unknown-run': 'List runs with: countersign runs',
-  'unknown-interrupt': 'List requests with: countersign inbox',
+  'unknown-request': 'List requests with: countersign inbox',
   'unknown-agent': 'Pass --agents <file>, or decide through a server with --url',
   'outdated-card': 'Review the request again with: countersign inbox',
   'not-authorized': 'Pass --token or set COUNTERSIGN_TOKEN. Create a token with: countersign tokens create',

@@ -7,7 +7,6 @@ import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
 import type { GateAnswer, GateAskShape, GateGranted, GateReportShape, GateStartShape } from '../schemas/gate.ts';
 import type { Grant, GrantInDetail, GrantQueryShape, SimulatedShape, SimulateShape } from '../schemas/grant.ts';
 import type { Insights, InsightsQueryShape } from '../schemas/insights.ts';
-import type { Interrupt, InterruptQueryShape, InterruptWithMessages } from '../schemas/interrupt.ts';
 import type {
   ChannelStatus,
   DeadLetter,
@@ -17,6 +16,7 @@ import type {
   NoticePreferencesShape,
 } from '../schemas/notices.ts';
 import type { AgentInfo, Me } from '../schemas/person.ts';
+import type { ApiRequest, RequestQueryShape, RequestWithMessages } from '../schemas/request.ts';
 import type { Run, RunQueryShape, RunSummary, StartShape, VerifiedShape } from '../schemas/run.ts';
 import type { Stats } from '../schemas/stats.ts';
 import { ApiError } from './api-error.ts';
@@ -67,7 +67,7 @@ type Filters<Shape extends z.ZodType> = {
 type Numeric = 'limit' | 'createdBefore' | 'createdAfter' | 'days';
 
 export type RunFilters = Filters<typeof RunQueryShape>;
-export type InterruptFilters = Filters<typeof InterruptQueryShape>;
+export type RequestFilters = Filters<typeof RequestQueryShape>;
 export type GrantFilters = Filters<typeof GrantQueryShape>;
 
 /** A tool, and the limits of a grant for it. */
@@ -101,7 +101,7 @@ const ITEMS_AT_ONCE = 50;
  * Makes a client of the server at `url`. Every function throws `ApiError` when the server refuses.
  * @example
  * const client = createClient('http://localhost:3000', { token });
- * const { items } = await client.interrupts.list({ risk: 'high' });
+ * const { items } = await client.requests.list({ risk: 'high' });
  */
 export function createClient(url: string, options: ClientOptions = {}) {
   const connection = new Connection(url, options);
@@ -109,7 +109,7 @@ export function createClient(url: string, options: ClientOptions = {}) {
   const post = <T>(path: string, body?: unknown, ask?: Once): Promise<T> =>
     connection.json(path, { method: 'POST', body, ...ask });
   const run = (runId: string) => `/runs/${encodeURIComponent(runId)}`;
-  const interrupt = (interruptId: string) => `/interrupts/${encodeURIComponent(interruptId)}`;
+  const request = (requestId: string) => `/requests/${encodeURIComponent(requestId)}`;
   const grant = (grantId: string) => `/grants/${encodeURIComponent(grantId)}`;
   const gate = (id: string) => `/gate/${encodeURIComponent(id)}`;
   const items = async <T>(path: string, ask?: Waiting) => (await get<{ items: readonly T[] }>(path, {}, ask)).items;
@@ -198,12 +198,12 @@ export function createClient(url: string, options: ClientOptions = {}) {
           yield JSON.parse(data) as RunEvent;
       },
     },
-    interrupts: {
-      list: (filters?: InterruptFilters, ask?: Waiting) => get<Page<Interrupt>>('/interrupts', filters, ask),
-      get: (interruptId: string, ask?: Waiting) => get<InterruptWithMessages>(interrupt(interruptId), {}, ask),
-      decide: async (interruptId: string, decide: Decide, ask?: Once): Promise<DecideResult> => {
+    requests: {
+      list: (filters?: RequestFilters, ask?: Waiting) => get<Page<ApiRequest>>('/requests', filters, ask),
+      get: (requestId: string, ask?: Waiting) => get<RequestWithMessages>(request(requestId), {}, ask),
+      decide: async (requestId: string, decide: Decide, ask?: Once): Promise<DecideResult> => {
         refuseLost(decide.decision);
-        return post(`${interrupt(interruptId)}/decide`, decide, ask);
+        return post(`${request(requestId)}/decide`, decide, ask);
       },
       /**
        * Decides any number of requests, each for itself, and returns the outcome of each, in their order. They are sent 50 at a
@@ -224,14 +224,14 @@ export function createClient(url: string, options: ClientOptions = {}) {
         return outcomes;
       },
       /** Assigns the request to a person; null removes the assignment. Others can still decide. */
-      assign: (interruptId: string, to: string | null, ask?: Waiting) =>
-        post<Interrupt>(`${interrupt(interruptId)}/assignee`, { to }, ask),
+      assign: (requestId: string, to: string | null, ask?: Waiting) =>
+        post<ApiRequest>(`${request(requestId)}/assignee`, { to }, ask),
       /** Assigns it to the caller while they review it, for five minutes by default. Send it again to renew it. */
-      take: (interruptId: string, { forMs = 300_000, signal }: Waiting & { readonly forMs?: number } = {}) =>
-        post<Interrupt>(`${interrupt(interruptId)}/assignee`, { forMs }, { signal }),
+      take: (requestId: string, { forMs = 300_000, signal }: Waiting & { readonly forMs?: number } = {}) =>
+        post<ApiRequest>(`${request(requestId)}/assignee`, { forMs }, { signal }),
       /** Ends what `take` began. */
-      release: (interruptId: string, ask?: Waiting): Promise<Interrupt> =>
-        connection.json(`${interrupt(interruptId)}/assignee`, { method: 'DELETE', ...ask }),
+      release: (requestId: string, ask?: Waiting): Promise<ApiRequest> =>
+        connection.json(`${request(requestId)}/assignee`, { method: 'DELETE', ...ask }),
     },
     /** Calls of programs outside. `id` is the `runId` of the call, or the `id` of its request. */
     gate: {

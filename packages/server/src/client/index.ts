@@ -5,10 +5,10 @@ export type { DecisionOutcome } from '../schemas/decisions.ts';
 export type { GateAnswer, GateGranted } from '../schemas/gate.ts';
 export type { Grant, GrantInDetail } from '../schemas/grant.ts';
 export type { Insights } from '../schemas/insights.ts';
-export type { Assignee, Interrupt, InterruptWithMessages } from '../schemas/interrupt.ts';
 export type { ChannelStatus, DeadLetter, Delivery, MyNotices } from '../schemas/notices.ts';
 export type { AgentInfo, Me } from '../schemas/person.ts';
 export type { ApiProblem } from '../schemas/problem.ts';
+export type { ApiRequest, Assignee, RequestWithMessages } from '../schemas/request.ts';
 export type { Run, RunSummary } from '../schemas/run.ts';
 export type { Stats } from '../schemas/stats.ts';
 export { ApiError } from './api-error.ts';
@@ -27,8 +27,8 @@ export {
   type GateStart,
   type GrantFilters,
   type InsightFilters,
-  type InterruptFilters,
   type Page,
+  type RequestFilters,
   type RunEvent,
   type RunFilters,
   type SimulatedGrant,

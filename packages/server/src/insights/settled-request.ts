@@ -1,5 +1,5 @@
 // A settled request, reduced to what the figures count: how it ended, who voted, and after how long.
-import type { RunInterrupt } from 'countersign';
+import type { RunRequest } from 'countersign';
 
 /** How a vote or a request ended. `edited`: approved with changes. */
 export type Outcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled';
@@ -28,7 +28,7 @@ export type SettledRequest = {
 };
 
 /** The part of a stored request that is read. */
-export type Readable = Pick<RunInterrupt, 'tool' | 'createdAt' | 'settledAt' | 'settlement'> & {
+export type Readable = Pick<RunRequest, 'tool' | 'createdAt' | 'settledAt' | 'settlement'> & {
   readonly policies: readonly { readonly name?: string }[];
   readonly drill?: boolean;
 };

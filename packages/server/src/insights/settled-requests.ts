@@ -61,7 +61,7 @@ export async function readSettled(
   const requests: SettledRequest[] = [];
   let cursor: string | undefined;
   for (let looked = 0; looked < MOST_REQUESTS; ) {
-    const page = await runs.interrupts({ ...query, ...defined({ cursor }) });
+    const page = await runs.requests({ ...query, ...defined({ cursor }) });
     requests.push(...page.items.flatMap((interrupt) => settledRequest(interrupt) ?? []));
     // A page of large requests is short and costs as much.
     looked += Math.max(LEAST_COUNTED, page.items.length);

@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { ConflictError, type DecisionInput, type RunInterrupt, UsageError } from 'countersign';
+import { ConflictError, type DecisionInput, type RunRequest, UsageError } from 'countersign';
 import { type FormProblem, readForm } from 'countersign/request';
 import { internalsOf, type Recipient } from 'countersign/store';
 import { problemsOf } from 'countersign/ui';
@@ -15,7 +15,7 @@ import type { Caller } from '../identity/identify.ts';
 import type { Person } from '../identity/person.ts';
 import { personById } from '../identity/person-by-id.ts';
 import type { AppOptions } from '../options.ts';
-import type { Interrupt } from '../schemas/interrupt.ts';
+import type { ApiRequest } from '../schemas/request.ts';
 import { formatFor } from '../text/format.ts';
 import type { LinkOptions } from './link-options.ts';
 import { type Offer, offersOf } from './offers.ts';
@@ -27,7 +27,7 @@ type Visit = { readonly request: Request; findCaller(): Promise<Caller | undefin
 
 export type DecisionLinks = {
   /** The address of the page for this person. Undefined if they cannot decide the request there. */
-  make(request: RunInterrupt, to: Pick<Recipient, 'person' | 'contact'>, channel: string): Promise<string | undefined>;
+  make(request: RunRequest, to: Pick<Recipient, 'person' | 'contact'>, channel: string): Promise<string | undefined>;
   /** Shows the page. Records nothing: mail programs open links before people do. */
   show(token: string, visit: Visit): Promise<Response>;
   /** Takes a form of the page: the first one is shown again to be confirmed, the confirmed one is recorded. */
@@ -51,7 +51,7 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
   const tokens: LinkTokens = createLinkTokens(ai.runs.notes, options.linkSecret);
 
   /** The request, if this person can decide it by a link now. */
-  async function openFor(card: Interrupt | undefined, person: Person): Promise<Interrupt | undefined> {
+  async function openFor(card: ApiRequest | undefined, person: Person): Promise<ApiRequest | undefined> {
     if (!card?.mayDecide || !person.scopes.includes('read')) return undefined;
     if (card.expiresAt !== null && card.expiresAt <= Date.now()) return undefined;
     const { votes = [], assignedTo = null } = card.progress ?? {};
@@ -66,7 +66,7 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
     if (!link || link.expiresAt <= Date.now()) return undefined;
     const decider = requireSignIn ? person : await personById(options, link.person);
     if (decider?.id !== link.person) return undefined;
-    const found = await access.find(link.interruptId, decider);
+    const found = await access.find(link.requestId, decider);
     const card = await openFor(found, decider);
     return card?.digest === link.digest ? { link, card, person: decider } : undefined;
   }
@@ -95,7 +95,7 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
 
   async function record({ link, person }: Opened, decision: DecisionInput, request: Request) {
     const asked = { decision: decision as never, digest: link.digest };
-    const seen = await decidableRequest(services, link.interruptId, person, asked);
+    const seen = await decidableRequest(services, link.requestId, person, asked);
     const decider = { person, channel: link.channel, address: services.addressOf(request) };
     return recordDecision(services, seen, decider, asked);
   }
@@ -111,7 +111,7 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
       }
       const expiresAt = Math.min(Date.now() + lifetimeMs, request.expiresAt ?? Number.POSITIVE_INFINITY);
       const { locale, timeZone } = contact;
-      const link = { interruptId: request.id, person: id, digest: request.digest, expiresAt, channel };
+      const link = { requestId: request.id, person: id, digest: request.digest, expiresAt, channel };
       const token = await tokens.sign({ ...link, ...defined({ locale, timeZone }) });
       return `${new URL(publicUrl).origin}${basePath}/decide/${token}`;
     },
@@ -142,15 +142,15 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
   };
 }
 
-type Opened = { readonly link: DecisionLink; readonly card: Interrupt; readonly person: Person };
+type Opened = { readonly link: DecisionLink; readonly card: ApiRequest; readonly person: Person };
 
 const OUTDATED = 'This page was out of date, so nothing was recorded. Check the request below and decide again.';
 const NOT_OFFERED = 'This decision is not possible here, so nothing was recorded.';
-const OVER: ReadonlySet<string> = new Set(['outdated-card', 'unknown-interrupt', 'not-allowed', 'already-decided']);
+const OVER: ReadonlySet<string> = new Set(['outdated-card', 'unknown-request', 'not-allowed', 'already-decided']);
 
 type ReadDecision = { readonly decision: DecisionInput } | { readonly problems: readonly FormProblem[] };
 
-function readDecision(offer: Offer, posted: URLSearchParams, card: Interrupt): ReadDecision {
+function readDecision(offer: Offer, posted: URLSearchParams, card: ApiRequest): ReadDecision {
   switch (offer.verb) {
     case 'approve':
       return { decision: decisionFor(offer.verb) };

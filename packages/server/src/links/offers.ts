@@ -1,6 +1,6 @@
 // What a person can do on the page of a link, and what only the inbox can show.
 import { type Form, formOf } from 'countersign/request';
-import type { Interrupt } from '../schemas/interrupt.ts';
+import type { ApiRequest } from '../schemas/request.ts';
 
 /** A decision that the page offers. */
 export type Offer =
@@ -18,7 +18,7 @@ export type Offers = {
 /** Longer requests are not shown on the page, and a request that is not shown is not decided there. */
 const MOST_CHARACTERS = 50_000;
 
-export function offersOf(card: Interrupt): Offers {
+export function offersOf(card: ApiRequest): Offers {
   if (sizeOf(card) > MOST_CHARACTERS) return { offers: [], elsewhere: TOO_LARGE, isShown: false };
   if (card.policies.some(({ signed }) => signed)) return { offers: [], elsewhere: SIGNED, isShown: true };
   const { allows } = card;
@@ -53,5 +53,5 @@ const sizeOf = ({
   policies,
   progress,
   labels,
-}: Interrupt): number =>
+}: ApiRequest): number =>
   JSON.stringify([title, tool, input, payload, preview, earlierPreview, policies, progress, labels]).length;

@@ -4,7 +4,7 @@ import { type FormProblem, shownPolicy } from 'countersign/request';
 import type { Person } from '../identity/person.ts';
 import { cardPage } from '../pages/card-page.ts';
 import { escaped, htmlResponse } from '../pages/html.ts';
-import type { Interrupt } from '../schemas/interrupt.ts';
+import type { ApiRequest } from '../schemas/request.ts';
 import { badgesOf, HEADINGS, PART_NAMES, partsOf, votingOf } from '../text/card-parts.ts';
 import type { Format } from '../text/format.ts';
 import { jsonText } from '../text/value-text.ts';
@@ -17,7 +17,7 @@ import { lineHtml, valueHtml } from './value-html.ts';
 
 /** What every page of an open link shows. */
 export type LinkPage = Offers & {
-  readonly card: Interrupt;
+  readonly card: ApiRequest;
   /** The recipient of the link. This person decides. */
   readonly person: Person;
   readonly channel: string;
@@ -84,7 +84,7 @@ ${isSettled && result.drill ? '<p>It was a drill, a request to reject: nothing w
 }
 
 /** The title names the proposed call. After an edit, another call runs. */
-const asked = ({ verb }: Offer, { title, tool }: Interrupt): string =>
+const asked = ({ verb }: Offer, { title, tool }: ApiRequest): string =>
   `<p class="doing">${verb === 'edit' ? 'Asked for: ' : ''}<strong>${lineHtml(title ?? tool)}</strong></p>`;
 
 /** The same for every link that does not work, whatever the reason: it must not tell which requests exist. */
@@ -152,7 +152,7 @@ ${section('Request', factsHtml(card, format))}`;
 
 const section = (heading: string, body: string): string => `<section><h2>${escaped(heading)}</h2>${body}</section>`;
 
-function votingHtml(card: Interrupt, format: Format): string {
+function votingHtml(card: ApiRequest, format: Format): string {
   const { deciders, quorum = [] } = shownPolicy(card.policies) ?? {};
   const voting = votingOf(card, format.time);
   const lines = [
@@ -172,7 +172,7 @@ function votingHtml(card: Interrupt, format: Format): string {
 const EXPIRY = { reject: 'rejected', cancel: 'cancelled', approve: 'approved' } as const;
 
 function factsHtml(
-  { tool, agent, startedBy, runId, createdAt, expiresAt, onExpiry }: Interrupt,
+  { tool, agent, startedBy, runId, createdAt, expiresAt, onExpiry }: ApiRequest,
   format: Format,
 ): string {
   const facts: readonly (readonly [string, string])[] = [
@@ -218,7 +218,7 @@ ${escaped(refused?.posted?.get('reason') ?? '')}</textarea></label>`;
 }
 
 /** The answers that the question itself offers. */
-function suggestionsOf({ input }: Interrupt): readonly string[] {
+function suggestionsOf({ input }: ApiRequest): readonly string[] {
   const { choices, options } = (input ?? {}) as { readonly choices?: unknown; readonly options?: unknown };
   return ([choices, options].find(Array.isArray) ?? []).filter((choice) => typeof choice === 'string');
 }
@@ -234,7 +234,7 @@ function chosenHtml(decision: DecisionInput, format: Format): string {
   return '';
 }
 
-const isDoubt = ({ kind }: Interrupt): boolean => kind === 'unknown-outcome';
+const isDoubt = ({ kind }: ApiRequest): boolean => kind === 'doubt';
 
 type Words = {
   /** On the button that leads to the confirmation. */
@@ -247,7 +247,7 @@ type Words = {
 };
 
 /** What the page says about a decision, step by step. */
-function wordsOf({ verb }: Offer, card: Interrupt): Words {
+function wordsOf({ verb }: Offer, card: ApiRequest): Words {
   switch (verb) {
     case 'approve': {
       const offer = isDoubt(card) ? 'It did not happen: run it again' : 'Approve';
@@ -275,7 +275,7 @@ function wordsOf({ verb }: Offer, card: Interrupt): Words {
   }
 }
 
-function consequence({ verb }: Offer, card: Interrupt): string {
+function consequence({ verb }: Offer, card: ApiRequest): string {
   if (verb === 'approve' && isDoubt(card)) return '<p class="problem">If it did happen, it then happens twice.</p>';
   if (verb === 'approve') return `<p>${lineHtml(card.tool)} runs with exactly the input below.</p>`;
   return '';
@@ -288,7 +288,7 @@ const hidden = (name: string, value: string): string =>
   `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`;
 
 const requestPath = ({ basePath, card }: LinkPage): string =>
-  escaped(`${basePath}/interrupts/${encodeURIComponent(card.id)}`);
+  escaped(`${basePath}/requests/${encodeURIComponent(card.id)}`);
 
 const footer = ({ person }: LinkPage): string =>
   `<p class="small">You decide as ${lineHtml(person.name || person.id)}. The link to this page is yours alone: whoever has it can decide for

@@ -6,7 +6,7 @@ import { keptSecret } from '../kept-secret.ts';
 
 /** One request, one person, one version of the card, until a time, sent through one channel. */
 export type DecisionLink = {
-  readonly interruptId: string;
+  readonly requestId: string;
   readonly person: string;
   readonly digest: string;
   readonly expiresAt: number;
@@ -46,7 +46,7 @@ export function createSecrets(notes: Notes, given: string | readonly string[] = 
 export function createLinkTokens(notes: Notes, given?: string | readonly string[]): LinkTokens {
   const secrets = createSecrets(notes, given);
   return {
-    async sign({ interruptId: i, person: p, digest: d, expiresAt: e, channel: c, locale: l, timeZone: z }) {
+    async sign({ requestId: i, person: p, digest: d, expiresAt: e, channel: c, locale: l, timeZone: z }) {
       const payload = Buffer.from(JSON.stringify({ i, p, d, e, c, l, z } satisfies Unsure<Payload>)).toString(
         'base64url',
       );
@@ -59,7 +59,7 @@ export function createLinkTokens(notes: Notes, given?: string | readonly string[
       const fits = (await secrets()).map((secret) => isSame(signatureOf(payload, secret), sent));
       if (!fits.includes(true)) return undefined;
       const { i, p, d, e, c, l, z } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Payload;
-      return { interruptId: i, person: p, digest: d, expiresAt: e, channel: c, ...defined({ locale: l, timeZone: z }) };
+      return { requestId: i, person: p, digest: d, expiresAt: e, channel: c, ...defined({ locale: l, timeZone: z }) };
     },
   };
 }

@@ -10,13 +10,13 @@ const SHARE = 20;
 
 export class AssigneeWatch {
   readonly #notes: Notes;
-  readonly #changed: (interruptId: string) => void;
+  readonly #changed: (requestId: string) => void;
   #followers = 0;
   #stopping = new AbortController();
   #woken = Promise.withResolvers<void>();
 
   /** Calls `changed` with the request id of each changed note. */
-  constructor(notes: Notes, changed: (interruptId: string) => void) {
+  constructor(notes: Notes, changed: (requestId: string) => void) {
     this.#notes = notes;
     this.#changed = changed;
   }
@@ -48,7 +48,7 @@ export class AssigneeWatch {
       const found = await assigneeVersions(this.#notes).catch(() => undefined);
       // If the store is unavailable, the next read finds the change.
       if (found && !stop.aborted) {
-        for (const interruptId of differences(known, found)) this.#changed(interruptId);
+        for (const requestId of differences(known, found)) this.#changed(requestId);
         known = found;
       }
       const ms = Math.max(LOOK_MS, SHARE * (performance.now() - startedAt));

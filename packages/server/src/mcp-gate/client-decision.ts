@@ -12,7 +12,7 @@ export type DecisionForm = { readonly params: Params; readonly digest?: string }
 
 /** The form for a request. If its card does not fit, or the person may not decide it here, the form says so. */
 export async function decisionForm(ai: Countersign, id: string, by: string): Promise<DecisionForm> {
-  const card = wholeCard(ai, await ai.runs.interrupt(id), { person: by, mayDecide: true });
+  const card = wholeCard(ai, await ai.runs.request(id), { person: by, mayDecide: true });
   const mayDecide = card.mayDecide && !card.policies.some(({ signed }) => signed);
   const message = mayDecide ? decisionCard(card, { decision: 'approve' }) : undefined;
   if (message === undefined) return { params: formOf(`${ELSEWHERE} The request is ${id}.`, {}) };

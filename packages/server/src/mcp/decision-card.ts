@@ -1,6 +1,6 @@
 // The card of a request and the decision on it as plain text, whole and inert, for the person who confirms it.
 import { stripVTControlCharacters } from 'node:util';
-import type { Interrupt } from '../schemas/interrupt.ts';
+import type { ApiRequest } from '../schemas/request.ts';
 import { cardLines } from '../text/card-text.ts';
 import { valueLines } from '../text/value-text.ts';
 import { visibleText } from '../text/visible-text.ts';
@@ -20,7 +20,7 @@ const MOST_CHARACTERS = 8_000;
 const MOST_LEVELS = 8;
 
 /** The text that a person confirms; undefined if it is too long or too deeply nested to be shown whole. */
-export function decisionCard(card: Interrupt, wanted: Wanted): string | undefined {
+export function decisionCard(card: ApiRequest, wanted: Wanted): string | undefined {
   const shown = [card.input, card.payload, card.preview, card.earlierPreview, wanted.input, wanted.answer];
   if (shown.some((value) => levels(value) > MOST_LEVELS)) return undefined;
   const text = [

@@ -17,19 +17,19 @@ import type { Page } from 'countersign/store';
 import { misfitOf } from 'countersign/ui';
 import { decisionFor } from '../decision-for.ts';
 import { defined } from '../defined.ts';
-import type { Interrupt } from '../schemas/interrupt.ts';
+import type { ApiRequest } from '../schemas/request.ts';
 import { visibleJson } from '../text/visible-text.ts';
 import { decisionCard, HEADLINES, type Wanted } from './decision-card.ts';
 
 /** What the tools do, for one person. */
 export type InboxPort = {
   readonly person: string;
-  list(query: { readonly limit: number; readonly cursor?: string | undefined }): Promise<Page<Interrupt>>;
-  read(id: string): Promise<Interrupt>;
+  list(query: { readonly limit: number; readonly cursor?: string | undefined }): Promise<Page<ApiRequest>>;
+  read(id: string): Promise<ApiRequest>;
   /** Throws if it is known before the person is asked that they may not decide it through MCP. */
-  check?(card: Interrupt): void;
+  check?(card: ApiRequest): void;
   /** Throws if the person may not decide it in this way. */
-  decide(card: Interrupt, decision: DecisionInput, note: string | undefined): Promise<DecideResult>;
+  decide(card: ApiRequest, decision: DecisionInput, note: string | undefined): Promise<DecideResult>;
   /** The page on which a person decides the request. */
   linkTo(id: string): string;
   /** What the caller is told about an error; undefined, and logged, if its text is not for them. */
@@ -169,7 +169,7 @@ function canAsk({ server }: McpServer, { mcpReq }: ServerContext, { asksOlderCli
 }
 
 const summary = (
-  { id, title, tool, kind, agent, risk, createdAt, expiresAt, mayDecide }: Interrupt,
+  { id, title, tool, kind, agent, risk, createdAt, expiresAt, mayDecide }: ApiRequest,
   port: InboxPort,
 ) => ({
   ...{ id, title, tool, kind, agent, risk, createdAt, expiresAt, mayDecide },

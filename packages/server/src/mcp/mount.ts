@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { CountersignError, type DecisionInput, UsageError } from 'countersign';
 import { type BodyLimits, readJson } from 'countersign/ui';
 import type { Context, Hono } from 'hono';
-import { listRequests } from '../api/interrupts.ts';
 import { recordDecision } from '../api/record-decision.ts';
+import { listRequests } from '../api/requests.ts';
 import type { Services } from '../api/services.ts';
 import { requireScope } from '../http/endpoint.ts';
 import type { Caller } from '../identity/identify.ts';
@@ -32,7 +32,7 @@ export function mountMcp(
   const secrets = createSecrets(services.ai.runs.notes, options.linkSecret);
 
   function portFor(person: Person, address: URL): InboxPort {
-    const page = `${address.origin}${options.basePath ?? ''}/interrupts/`;
+    const page = `${address.origin}${options.basePath ?? ''}/requests/`;
     return {
       person: person.id,
       list: (query) => listRequests(services, query, person),

@@ -1,7 +1,7 @@
 // Who may decide through MCP. A model often holds the token of its client, and must not approve its own calls with it.
 import { UsageError } from 'countersign';
 import type { Person } from '../identity/person.ts';
-import type { Interrupt } from '../schemas/interrupt.ts';
+import type { ApiRequest } from '../schemas/request.ts';
 
 /** The options of the inbox as an MCP server. */
 export type McpOptions = {
@@ -14,11 +14,11 @@ export type McpOptions = {
 
 /** Throws `not-allowed` if this caller may not decide this request through MCP, whatever their other rights. */
 export function refuseOwnRequests(
-  { id: interruptId, startedBy }: Pick<Interrupt, 'id' | 'startedBy'>,
+  { id: requestId, startedBy }: Pick<ApiRequest, 'id' | 'startedBy'>,
   person: Pick<Person, 'id' | 'scopes'>,
   rules: McpOptions | false,
 ): void {
-  const refused = (why: string) => new UsageError('not-allowed', { status: 403, interruptId }, why);
+  const refused = (why: string) => new UsageError('not-allowed', { status: 403, requestId }, why);
   if (rules === false) throw refused('Deciding through MCP is turned off here.');
   if (rules.allowOwnRequests) return;
   if (person.scopes.includes('start'))

@@ -1,9 +1,9 @@
 // Schemas of decisions.
 import { z } from '@hono/zod-openapi';
 import { GrantGivenShape, GrantRequestShape } from './grant.ts';
-import { WhoShape } from './interrupt.ts';
 import { anyJson as json } from './page.ts';
 import { SignatureShape } from './passkey.ts';
+import { WhoShape } from './request.ts';
 
 export const reasonShape = z.string().max(10_000).optional();
 
@@ -58,7 +58,7 @@ const voteShape = z
 export const WaitingShape = z
   .object({
     status: z.literal('waiting'),
-    interruptId: z
+    requestId: z
       .string()
       .openapi({ description: 'The request to decide now: a new one if this vote edited the input.' }),
     runId: z.string(),
@@ -70,7 +70,7 @@ export const WaitingShape = z
 export const DecidedShape = z
   .object({
     status: z.literal('settled'),
-    interruptId: z.string(),
+    requestId: z.string(),
     runId: z.string(),
     decision: z.unknown(),
     by: z.string().nullable(),

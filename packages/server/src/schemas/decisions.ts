@@ -1,15 +1,15 @@
 // Schemas of many decisions at once.
 import { z } from '@hono/zod-openapi';
 import { DecidedShape, DecisionShape, noteShape, reasonShape, WaitingShape } from './decision.ts';
-import { interruptIdShape } from './interrupt.ts';
 import { ProblemShape } from './problem.ts';
+import { requestIdShape } from './request.ts';
 
 /** More items need several requests. */
 export const MOST_ITEMS = 500;
 
 const DecideItemShape = z
   .strictObject({
-    interruptId: interruptIdShape,
+    requestId: requestIdShape,
     digest: z.string().min(1).max(200).openapi({ description: 'The digest of the card that the person saw.' }),
     decision: DecisionShape,
   })
@@ -25,10 +25,10 @@ export const DecideManyShape = z
       .max(MOST_ITEMS)
       .superRefine((items, context) => {
         const seen = new Set<string>();
-        for (const [index, { interruptId }] of items.entries()) {
-          if (seen.has(interruptId))
-            context.addIssue({ code: 'custom', path: [index, 'interruptId'], message: 'is duplicated' });
-          seen.add(interruptId);
+        for (const [index, { requestId }] of items.entries()) {
+          if (seen.has(requestId))
+            context.addIssue({ code: 'custom', path: [index, 'requestId'], message: 'is duplicated' });
+          seen.add(requestId);
         }
       }),
     reason: reasonShape.openapi({ description: 'For every item that rejects or cancels without its own reason.' }),
@@ -43,7 +43,7 @@ const refused = z
         '`outdated`: the card changed and stays open; load it again. `conflict`: it was settled differently. `unknown`: it ' +
         'does not exist, or the caller cannot see it. `failed`: an error of the server; send the item again.',
     }),
-    interruptId: z.string(),
+    requestId: z.string(),
     problem: ProblemShape,
   })
   .openapi('RefusedDecision');

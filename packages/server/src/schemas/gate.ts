@@ -1,8 +1,8 @@
 // Schemas of the gate: calls of programs outside, and their results.
 import { z } from '@hono/zod-openapi';
 import { dataSchemaShape } from './data-schema.ts';
-import { REVERSIBILITIES, RISKS } from './interrupt.ts';
 import { anyJson as json, nameShape, wholeNumber } from './page.ts';
+import { REVERSIBILITIES, RISKS } from './request.ts';
 
 /** The longest that a request of this API waits, in seconds: below the idle timeouts of most proxies. */
 export const LONGEST_WAIT_S = 60;

@@ -26,7 +26,7 @@ export const GrantShape = z
     tool: z.string(),
     expiresAt: moment,
     givenBy: z.string(),
-    interruptId: z.string().openapi({ description: 'The request that was approved with it.' }),
+    requestId: z.string().openapi({ description: 'The request that was approved with it.' }),
     madeAt: moment,
     status: z.enum(['active', 'used-up', 'expired', 'revoked']),
     left: z.object({ uses: z.number(), amount: z.number().optional() }),

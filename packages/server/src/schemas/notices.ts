@@ -1,7 +1,7 @@
 // Schemas of notices: channels, their deliveries, and what a person wants to be told.
 import { z } from '@hono/zod-openapi';
-import { interruptIdShape } from './interrupt.ts';
 import { nameShape, pageOf, pageQuery } from './page.ts';
+import { requestIdShape } from './request.ts';
 
 export const NOTICE_TYPES = [
   'opened',
@@ -81,7 +81,7 @@ export const RetryShape = z
   .strictObject({ channel: channelShape, id: z.string().min(1).max(1_000) })
   .openapi('RetryDelivery');
 
-export const ResendShape = z.strictObject({ channel: channelShape, requestId: interruptIdShape }).openapi('Resend');
+export const ResendShape = z.strictObject({ channel: channelShape, requestId: requestIdShape }).openapi('Resend');
 
 export const RetriedShape = z.object({ retried: z.boolean() }).openapi('Retried');
 

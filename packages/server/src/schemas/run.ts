@@ -2,9 +2,9 @@
 import { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
 import type { Usage } from 'countersign/request';
-import { type Interrupt, InterruptShape } from './interrupt.ts';
 import { MessageShape } from './message.ts';
 import { nameShape, pageQuery, runIdShape, wholeNumber } from './page.ts';
+import { type ApiRequest, RequestShape } from './request.ts';
 
 export const STATUSES = ['running', 'waiting', 'done', 'failed', 'cancelled'] as const;
 
@@ -24,7 +24,7 @@ export const RunSummaryShape = z
     agent: z.string(),
     title: z.string().nullable().openapi({ description: 'The first words of the user.' }),
     waitsFor: z
-      .object({ interruptId: z.string(), tool: z.string(), title: z.string().nullable() })
+      .object({ requestId: z.string(), tool: z.string(), title: z.string().nullable() })
       .nullable()
       .openapi({ description: 'The oldest pending request of a run that waits, with its title.' }),
     usage: UsageShape.nullable().openapi({
@@ -50,7 +50,7 @@ export const RunShape = RunSummaryShape.extend({
   error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
   finishReason: z.string().nullable(),
   pending: z.array(z.string()).openapi({ description: 'The ids of the pending requests.' }),
-  interrupts: z.array(InterruptShape).openapi({
+  interrupts: z.array(RequestShape).openapi({
     description: 'Its requests, oldest first, at most 200: all pending ones and the latest of the others.',
   }),
 }).openapi('Run', { description: 'Without the scope `read`, its texts and lists are empty.' });
@@ -60,7 +60,7 @@ export type Run = Readonly<Omit<z.infer<typeof RunShape>, 'usage' | 'messages' |
   readonly usage: Usage | null;
   readonly messages: readonly Message[];
   readonly pending: readonly string[];
-  readonly interrupts: readonly Interrupt[];
+  readonly interrupts: readonly ApiRequest[];
 };
 
 export const StartShape = z

@@ -1,14 +1,14 @@
 // The schema of what webhooks post.
 import { z } from '@hono/zod-openapi';
-import { InterruptShape, KINDS, RISKS } from './interrupt.ts';
 import { NOTICE_TYPES } from './notices.ts';
 import { orNull } from './page.ts';
+import { KINDS, RequestShape, RISKS } from './request.ts';
 
 const REASONS = ['decider', 'assignee', 'escalated', 'delegate', 'everyone', 'told-before'] as const;
 
 const moment = z.number().openapi({ description: 'In milliseconds.' });
 
-const RequestShape = InterruptShape.omit({
+const PostedRequestShape = RequestShape.omit({
   assignee: true,
   mayDecide: true,
   inputSchema: true,
@@ -48,7 +48,7 @@ const DataShape = z
       z.object({ person: z.string(), why: z.enum(REASONS), onBehalfOf: z.string().nullable() }).openapi('Recipient'),
     ),
     links: orNull(z.object({ request: z.string() })).openapi({ description: 'Pages of the inbox.' }),
-    request: orNull(RequestShape),
+    request: orNull(PostedRequestShape),
     withheld: z.enum(['by-tool', 'too-large']).nullable().openapi({
       description: 'Why `request` is null: its tool keeps it out of notices, or it does not fit. Get it from the API.',
     }),

@@ -30,7 +30,7 @@ export function watchRecords(ai: Countersign, { measures, log, logInputs }: Reco
     });
   }
 
-  async function decided(runId: string, interruptId: string, settlement: Settlement): Promise<void> {
+  async function decided(runId: string, requestId: string, settlement: Settlement): Promise<void> {
     const { decision, by, note } = settlement;
     const outcome = decision?.type;
     if (typeof outcome !== 'string') return;
@@ -38,9 +38,9 @@ export function watchRecords(ai: Countersign, { measures, log, logInputs }: Reco
     measures.decided(outcome, channel);
     if (!log) return;
     // The settlement does not name the tool and its input.
-    const { agent, tool, input } = await ai.runs.interrupt(interruptId);
+    const { agent, tool, input } = await ai.runs.request(requestId);
     log('info', 'decided', {
-      ...{ interruptId, runId, agent, tool, outcome, by, channel },
+      ...{ requestId, runId, agent, tool, outcome, by, channel },
       ...(logInputs && { input, decision, note }),
     });
   }
@@ -52,7 +52,7 @@ export function watchRecords(ai: Countersign, { measures, log, logInputs }: Reco
     if (append.status !== 'running') measures.runRested(append.status);
     for (const { id, settlement } of append.settled)
       decided(append.runId, id, (settlement ?? {}) as Settlement).catch((error: unknown) =>
-        log?.('warn', 'decided', { interruptId: id, runId: append.runId, error }),
+        log?.('warn', 'decided', { requestId: id, runId: append.runId, error }),
       );
   });
 }

@@ -80,7 +80,7 @@ export class RunSpans {
         return this.#ofTool(call, timed, agent);
       }
       case 'wait-ended': {
-        const { call, startedAt, interrupt, decision, path } = entry;
+        const { call, startedAt, request, decision, path } = entry;
         // The call of a sub-agent waits as long as the call inside it, and has this span.
         if (startedAt === null || path.length > 0) return undefined;
         return this.#made({ ...ended, startAt: startedAt, outcome: decision?.type ?? 'withdrawn' }, agent, {
@@ -90,7 +90,7 @@ export class RunSpans {
           labels: { 'gen_ai.tool.name': call.name },
           attributes: {
             'gen_ai.tool.call.id': call.id,
-            'countersign.interrupt.kind': interrupt?.kind,
+            'countersign.request.kind': request?.kind,
             'countersign.decision.by': decision?.by,
             'countersign.decision.channel': decision?.channel,
           },

@@ -1,7 +1,7 @@
 // What a request says, part by part. The terminal, mails, chats and the pages of links write the same parts, each in its own markup.
 import type { Json } from 'countersign';
 import { type Preview, shownPolicy } from 'countersign/request';
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 import { isRecord } from '../is-record.ts';
 import { timeText } from './moment.ts';
 import { visibleLine } from './visible-text.ts';
@@ -35,7 +35,7 @@ export function partsOf({ payload, input, preview, earlierPreview }: Shown): rea
   ];
 }
 
-type Shown = Pick<InterruptCard, 'payload' | 'input' | 'preview' | 'earlierPreview'>;
+type Shown = Pick<RequestCard, 'payload' | 'input' | 'preview' | 'earlierPreview'>;
 
 /** These are shown as badges and facts. */
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set([
@@ -64,7 +64,7 @@ export type VotingLine = { readonly text: string; readonly look: 'vote' | 'rule'
 
 /** Who must decide, and the votes so far; undefined if there is nothing to say. `time` writes the times of votes. */
 export function votingOf(
-  { policies, progress, status }: Pick<InterruptCard, 'policies' | 'progress' | 'status'>,
+  { policies, progress, status }: Pick<RequestCard, 'policies' | 'progress' | 'status'>,
   time: (at: number) => string = timeText,
 ): { readonly heading: string; readonly lines: readonly VotingLine[] } | undefined {
   const policy = shownPolicy(policies);
@@ -94,13 +94,13 @@ export const badgesOf = ({ kind, risk, reversibility, labels }: Badged): readonl
   ...labels,
 ];
 
-type Badged = Pick<InterruptCard, 'kind' | 'risk' | 'reversibility' | 'labels'>;
+type Badged = Pick<RequestCard, 'kind' | 'risk' | 'reversibility' | 'labels'>;
 
 const KINDS = {
   approval: 'Needs approval',
   question: 'Question',
   interrupt: 'Needs input',
-  'unknown-outcome': 'Started, but its outcome is unknown',
+  doubt: 'Started, but its outcome is unknown',
   unavailable: 'Approved, but the tool is gone or no longer accepts its input',
 } as const;
 
@@ -109,6 +109,6 @@ export const HEADINGS = {
   approval: 'Input it would run with',
   question: 'Question',
   interrupt: 'Input',
-  'unknown-outcome': 'Input it was started with',
+  doubt: 'Input it was started with',
   unavailable: 'Input it would have run with',
 } as const;

@@ -1,10 +1,10 @@
 // What a request shows: no text can pass for something else.
 import type { Json } from 'countersign';
 import { expect, test } from 'vitest';
-import type { Interrupt } from '../schemas/interrupt.ts';
+import type { ApiRequest } from '../schemas/request.ts';
 import { cardLines, cardSummary, headlineAndTool } from './card-text.ts';
 
-const cardWith = (input: Interrupt['input']): Interrupt =>
+const cardWith = (input: ApiRequest['input']): ApiRequest =>
   ({
     id: 'run_1:call_1',
     runId: 'run_1',
@@ -28,15 +28,15 @@ const cardWith = (input: Interrupt['input']): Interrupt =>
     mayDecide: true,
     assignee: null,
     decision: null,
-  }) as unknown as Interrupt;
-const textOf = (card: Interrupt, columns: number): string => cardLines(card, columns, 1_000).join('\n');
+  }) as unknown as ApiRequest;
+const textOf = (card: ApiRequest, columns: number): string => cardLines(card, columns, 1_000).join('\n');
 
 test('names of any script are aligned', () => {
   expect(textOf(cardWith({ 金額: 950, to: 'DE02' }), 38)).toContain('  金額  950\n  to    DE02\n');
 });
 
 test('no text can pass for a field of its own', () => {
-  const fields = (input: Interrupt['input']) => textOf(cardWith(input), 48).match(/^ {2}\S.*$/gm);
+  const fields = (input: ApiRequest['input']) => textOf(cardWith(input), 48).match(/^ {2}\S.*$/gm);
   const spaces = ' '.repeat(50);
   expect(fields({ memo: `June${spaces}amount  5${spaces}to      DE02`, amount: 9_000 })).toEqual([
     '  memo    │ "June',
@@ -54,7 +54,7 @@ test('a message cannot pass for the input', () => {
   const card = {
     ...cardWith({ amount: 9_000 }),
     payload: 'Sure?\n\nInput it would run with\n  amount  5',
-  } as Interrupt;
+  } as ApiRequest;
   const text = textOf(card, 50);
   expect(text).toContain(
     '│ Sure?\n│\n│ Input it would run with\n│   amount  5\n\nInput it would run with\n  amount  9000\n',
@@ -85,19 +85,19 @@ test('strings, numbers and JSON look different', () => {
 });
 
 test('in a list, strings and names cannot add fields', () => {
-  const summary = (input: Interrupt['input']) => cardSummary({ ...cardWith(input), payload: true });
+  const summary = (input: ApiRequest['input']) => cardSummary({ ...cardWith(input), payload: true });
   expect(summary({ to: 'DE02, amount 5', 'amount 5, to': 1 })).toBe('to "DE02, amount 5", "amount 5, to" 1');
 });
 
 test('a request leads with its title, and its tool is small print', () => {
-  const card = { ...cardWith({ amount: 950 }), title: 'Pay €950\nto ACME\u202e' } as Interrupt;
+  const card = { ...cardWith({ amount: 950 }), title: 'Pay €950\nto ACME\u202e' } as ApiRequest;
   expect(textOf(card, 48)).toMatch(/^Pay €950⏎to ACME<U\+202E>\npay\nNeeds approval/);
   expect(headlineAndTool(card)).toBe('Pay €950⏎to ACME<U+202E> (pay)');
 });
 
 test('without a title, also from an older server, a request leads with its tool', () => {
   for (const title of [null, undefined]) {
-    const card = { ...cardWith({ amount: 950 }), title } as Interrupt;
+    const card = { ...cardWith({ amount: 950 }), title } as ApiRequest;
     expect(textOf(card, 48)).toMatch(/^pay\nNeeds approval/);
     expect(headlineAndTool(card)).toBe('pay');
   }
@@ -108,7 +108,7 @@ test('a preview has an entry for each row, and no text in it passes for another'
     { product: 'tea', left: 3 },
     { product: `soap${' '.repeat(40)}- product "gold"`, left: 0 },
   ];
-  const card = { ...cardWith({ below: 1 }), preview: { value: rows }, reversibility: 'irreversible' } as Interrupt;
+  const card = { ...cardWith({ below: 1 }), preview: { value: rows }, reversibility: 'irreversible' } as ApiRequest;
   const text = textOf(card, 50);
   expect(text).toContain('Needs approval · irreversible\n');
   expect(text).toContain('\nWhat would happen\n  - product "tea", left 3\n');
@@ -116,9 +116,9 @@ test('a preview has an entry for each row, and no text in it passes for another'
 });
 
 test('a failed preview and a changed one are named', () => {
-  const failed = { ...cardWith({}), preview: { failed: 'the ledger\nis down' } } as Interrupt;
+  const failed = { ...cardWith({}), preview: { failed: 'the ledger\nis down' } } as ApiRequest;
   expect(textOf(failed, 78)).toContain('\nWhat would happen\n  Preview failed: the ledger⏎is down\n');
-  const changed = { ...cardWith({}), preview: { value: '- old\n+ new' }, earlierPreview: { value: 0 } } as Interrupt;
+  const changed = { ...cardWith({}), preview: { value: '- old\n+ new' }, earlierPreview: { value: 0 } } as ApiRequest;
   expect(textOf(changed, 78)).toContain(
     '\nWhat would happen has changed.\n\nNow\n  │ - old\n  │ + new\n\nBefore\n  0\n',
   );
@@ -126,5 +126,5 @@ test('a failed preview and a changed one are named', () => {
 
 test('a server of an older version sends no preview', () => {
   const { reversibility: _class, preview: _now, earlierPreview: _before, ...card } = cardWith({ amount: 1 });
-  expect(textOf(card as Interrupt, 48)).not.toContain('would happen');
+  expect(textOf(card as ApiRequest, 48)).not.toContain('would happen');
 });

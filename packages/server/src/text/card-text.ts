@@ -3,7 +3,7 @@
 import { styleText } from 'node:util';
 import type { Json } from 'countersign';
 import { isRecord } from '../is-record.ts';
-import type { Interrupt } from '../schemas/interrupt.ts';
+import type { ApiRequest } from '../schemas/request.ts';
 import { badgesOf, type CardPart, HEADINGS, PART_NAMES, partsOf, payloadOf, votingOf } from './card-parts.ts';
 import { recordedText } from './decision-text.ts';
 import { durationText, roughDuration, timeText } from './moment.ts';
@@ -13,7 +13,7 @@ import { visibleLine } from './visible-text.ts';
 
 type Format = Parameters<typeof styleText>[0];
 
-export function cardLines(card: Interrupt, columns: number, now: number): readonly string[] {
+export function cardLines(card: ApiRequest, columns: number, now: number): readonly string[] {
   const lines = (texts: readonly string[], format?: Format) =>
     texts
       .flatMap((text) => wrap(text, columns, 2))
@@ -42,7 +42,7 @@ const LOOKS = { plain: undefined, vote: undefined, rule: 'dim', warning: 'red' }
 
 type Lines = (texts: readonly string[], format?: Format) => readonly string[];
 
-function partLines({ name, shown }: CardPart, { kind }: Interrupt, columns: number, lines: Lines): readonly string[] {
+function partLines({ name, shown }: CardPart, { kind }: ApiRequest, columns: number, lines: Lines): readonly string[] {
   if (name === 'message' && 'value' in shown) return ['', ...lines(barred(String(shown.value), columns))];
   const heading = name === 'input' ? HEADINGS[kind] : (CHANGED[name] ?? PART_NAMES[name]);
   return [
@@ -70,17 +70,18 @@ function previewRows(value: Json, columns: number): readonly string[] {
 }
 
 /** The title of a request; the name of its tool if it has none. */
-export const headline = ({ title, tool }: Interrupt): string => visibleLine(title ?? tool);
+export const headline = ({ title, tool }: ApiRequest): string => visibleLine(title ?? tool);
 
 /** The name of the tool, unless that is the headline. */
-export const smallPrint = ({ title, tool }: Interrupt): readonly string[] => (title == null ? [] : [visibleLine(tool)]);
+export const smallPrint = ({ title, tool }: ApiRequest): readonly string[] =>
+  title == null ? [] : [visibleLine(tool)];
 
 /** As in `Pay €950 to ACME (pay)`. */
-export const headlineAndTool = (card: Interrupt): string =>
+export const headlineAndTool = (card: ApiRequest): string =>
   [headline(card), ...smallPrint(card).map((tool) => `(${tool})`)].join(' ');
 
 /** Summarizes a request on one line. */
-export function cardSummary(card: Interrupt): string {
+export function cardSummary(card: ApiRequest): string {
   const { message } = payloadOf(card.payload);
   const { question } = (card.input ?? {}) as { readonly question?: unknown };
   if (card.kind === 'question' && typeof question === 'string') return visibleLine(question);
@@ -89,16 +90,16 @@ export function cardSummary(card: Interrupt): string {
 }
 
 /** As in `4 min`. */
-export const cardAge = (card: Interrupt, now: number): string =>
+export const cardAge = (card: ApiRequest, now: number): string =>
   card.createdAt === null ? '' : roughDuration(now - card.createdAt);
 
-export function decisionLine({ decision }: Interrupt): string {
+export function decisionLine({ decision }: ApiRequest): string {
   if (!decision) return '';
   const { by, at, channel, note, ...said } = decision;
   return recordedText({ decision: said, by, at, channel, note });
 }
 
-function timesOf(card: Interrupt, now: number): readonly string[] {
+function timesOf(card: ApiRequest, now: number): readonly string[] {
   const requested =
     card.createdAt === null ? [] : [`Requested ${timeText(card.createdAt)}, ${durationText(now - card.createdAt)} ago`];
   if (card.expiresAt === null || card.status === 'decided') return requested;

@@ -2,7 +2,7 @@
 import type { DecideResult, Json } from 'countersign';
 import type { CardVote } from 'countersign/ui';
 import { isRecord } from '../is-record.ts';
-import type { Assignee, Interrupt } from '../schemas/interrupt.ts';
+import type { ApiRequest, Assignee } from '../schemas/request.ts';
 import { shortTime, timeText } from './moment.ts';
 import { valueLine } from './value-text.ts';
 import { visibleLine } from './visible-text.ts';
@@ -71,11 +71,11 @@ export function conflictText({ decision, by, channel, at }: Recorded, person: st
 }
 
 /** The assignee of a pending card, unless their time is over. */
-export const assigneeOn = ({ assignee, status }: Interrupt, now: number): Assignee | null =>
+export const assigneeOn = ({ assignee, status }: ApiRequest, now: number): Assignee | null =>
   assignee !== null && (assignee.until ?? Infinity) > now && status === 'pending' ? assignee : null;
 
 /** As in `ann is reviewing this`, if another person does. */
-export function othersReview(card: Interrupt, person: string | undefined, now: number): string | undefined {
+export function othersReview(card: ApiRequest, person: string | undefined, now: number): string | undefined {
   const assignee = assigneeOn(card, now);
   if (assignee === null || assignee.until === null || assignee.person === person) return undefined;
   return `${visibleLine(assignee.person)} is reviewing this`;

@@ -68,7 +68,7 @@ export function attacks(
   const grant = { uses: 1_000, serves: { people: ['ann'] } };
   const given = { ...grant, where: [{ field: 'to', equals: 'x' }], expiresAt: Date.now() + 3_600_000 };
   const decisions = pending.map(({ id, digest }, index) => ({
-    interruptId: id,
+    requestId: id,
     digest,
     decision: index % 2 === 0 ? { type: 'approve', edit: { text: 'x'.repeat(1_600) } } : { type: 'reject' },
   }));
@@ -94,27 +94,27 @@ export function attacks(
     'POST /gate/{id}/withdraw': [['a long reason', `/gate/${other.runId}/withdraw`, { reason: 'x'.repeat(2_000) }]],
     'GET /interrupts': [
       ...['pending', 'settled'].flatMap((status): Attack[] => [
-        ['a full page', `/interrupts?status=${status}&limit=200`],
-        ['a filter that nothing passes', `/interrupts?status=${status}&tool=none`],
+        ['a full page', `/requests?status=${status}&limit=200`],
+        ['a filter that nothing passes', `/requests?status=${status}&tool=none`],
         [
           'a search with many words',
-          `/interrupts?status=${status}&search=${many(100, (index) => String.fromCharCode(97 + (index % 26))).join('+')}`,
+          `/requests?status=${status}&search=${many(100, (index) => String.fromCharCode(97 + (index % 26))).join('+')}`,
         ],
-        ['a search that finds nothing', `/interrupts?status=${status}&search=nothing`],
+        ['a search that finds nothing', `/requests?status=${status}&search=nothing`],
       ]),
     ],
-    'GET /interrupts/{interruptId}': [['a large request', `/interrupts/${request}`]],
-    'POST /interrupts/{interruptId}/assignee': [['a large request', `/interrupts/${request}/assignee`, { to: null }]],
-    'DELETE /interrupts/{interruptId}/assignee': [['a large request', `/interrupts/${request}/assignee`]],
-    'POST /interrupts/{interruptId}/challenge': inputs(`/interrupts/${request}/challenge`, decide, REFUSED),
-    'POST /interrupts/{interruptId}/decide': [
+    'GET /interrupts/{requestId}': [['a large request', `/requests/${request}`]],
+    'POST /interrupts/{requestId}/assignee': [['a large request', `/requests/${request}/assignee`, { to: null }]],
+    'DELETE /interrupts/{requestId}/assignee': [['a large request', `/requests/${request}/assignee`]],
+    'POST /interrupts/{requestId}/challenge': inputs(`/requests/${request}/challenge`, decide, REFUSED),
+    'POST /interrupts/{requestId}/decide': [
       ...Object.entries(VALUES).map(([what, edit], index): Attack => {
         const { id, digest } = others[index] ?? large;
-        return [what, `/interrupts/${encodeURIComponent(id)}/decide`, { decision: { type: 'approve', edit }, digest }];
+        return [what, `/requests/${encodeURIComponent(id)}/decide`, { decision: { type: 'approve', edit }, digest }];
       }),
       [
         'a grant',
-        `/interrupts/${encodeURIComponent(granted.id)}/decide`,
+        `/requests/${encodeURIComponent(granted.id)}/decide`,
         { decision: { type: 'approve' }, digest: granted.digest, grant: given },
       ],
     ],

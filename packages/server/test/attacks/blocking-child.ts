@@ -52,7 +52,7 @@ for (let index = 0; index < 500; index += 1) pending.push(await asked(`pending-$
 await fill(Number(length));
 const url = `http://127.0.0.1:${server.port}`;
 const links = decisionLinks({ ai, access: new Access(ai, {}, () => undefined) } as never, { publicUrl: url });
-const link = await links.make(await ai.runs.interrupt(linked.id), { person: 'ann', contact: {} }, 'mail');
+const link = await links.make(await ai.runs.request(linked.id), { person: 'ann', contact: {} }, 'mail');
 const side = { url: `http://127.0.0.1:${sideServer.port}`, tokens: await tokensFor(sideAi) };
 const main = { url, tokens: await tokensFor(ai) };
 const world = { main, side, large, others: [large, second, third], linked, granted, other, pending, link };
@@ -82,13 +82,13 @@ process.on('disconnect', () => process.exit());
 /** A pending request of ann. */
 async function asked(key: string, input: object, by = gate) {
   const { id } = { id: '', ...(await by.request(input as never, { key, by: 'ann' })) };
-  const { runId, digest } = await ai.runs.interrupt(id);
+  const { runId, digest } = await ai.runs.request(id);
   return { id, runId, digest };
 }
 
 /** Settled requests of ann, as copies of one; every hundredth is large. */
 async function fill(count: number): Promise<void> {
-  const ofRequest = async (id: string) => (await store.interrupt(id)) ?? fail();
+  const ofRequest = async (id: string) => (await store.request(id)) ?? fail();
   const [small, big] = [await ofRequest(other.id), await ofRequest(large.id)];
   const now = Date.now();
   for (let done = 0; done < count; done += 500) {

@@ -22,7 +22,7 @@ test('a page of another server neither acts nor reads with the session of the br
   const { id } = (await teller?.start('pay mallory 500', { by: 'dev' })) ?? { id: '' };
   const { pending } = await target.ai.runs.wait(id);
   const here = `http://localhost:${target.server.port}`;
-  const decide = `${here}/api/v1/interrupts/${pending[0]}/decide`;
+  const decide = `${here}/api/v1/requests/${pending[0]}/decide`;
   const evil = await otherServer(`<!doctype html>
     <form id="form" method="post" enctype="text/plain" target="frame" action="${decide}">
       <input name='{"decision":{"type":"approve"},"note":"' value='"}'></form>

@@ -64,8 +64,8 @@ test('scopes are enforced', async () => {
     '/api/v1/runs',
     `/api/v1/runs/${body.id}`,
     `/api/v1/runs/${body.id}/events`,
-    '/api/v1/interrupts',
-    `/api/v1/interrupts/${id}`,
+    '/api/v1/requests',
+    `/api/v1/requests/${id}`,
     '/api/v1/stats',
     '/api/v1/insights',
     '/api/v1/insights.csv',
@@ -87,11 +87,11 @@ test('scopes are enforced', async () => {
   }
   const decide = { decision: { type: 'approve' } };
   for (const ask of [reader, starter]) {
-    expect((await ask('POST', `/api/v1/interrupts/${id}/decide`, decide)).status).toBe(403);
-    expect((await ask('POST', `/api/v1/interrupts/${id}/assignee`, { forMs: 5_000 })).status).toBe(403);
+    expect((await ask('POST', `/api/v1/requests/${id}/decide`, decide)).status).toBe(403);
+    expect((await ask('POST', `/api/v1/requests/${id}/assignee`, { forMs: 5_000 })).status).toBe(403);
     const chat = {
       id: body.id,
-      decisions: [{ interruptId: id, ...decide }],
+      decisions: [{ requestId: id, ...decide }],
       messages: [{ id: 'a', role: 'assistant', parts: [] }],
     };
     expect((await ask('POST', '/api/v1/chat/teller', chat)).status).toBe(403);
@@ -104,7 +104,7 @@ test('scopes are enforced', async () => {
       })
     ).status,
   ).toBe(403);
-  expect((await decider('POST', `/api/v1/interrupts/${id}/decide`, decide)).status).toBe(200);
+  expect((await decider('POST', `/api/v1/requests/${id}/decide`, decide)).status).toBe(200);
 });
 
 test('a caller without the scope read gets no content in any response', async () => {
@@ -117,7 +117,7 @@ test('a caller without the scope read gets no content in any response', async ()
     ...{ type: 'tool-pay', toolCallId: 'x', state: 'approval-responded', input: {} },
     approval: { id: run.pending[0], approved: true },
   };
-  const decide = [{ interruptId: run.pending[0], decision: { type: 'approve' } }];
+  const decide = [{ requestId: run.pending[0], decision: { type: 'approve' } }];
   // Without a message, the response would be the conversation.
   for (const ask of [starter, decider])
     for (const post of [

@@ -76,8 +76,8 @@ test('every path of the app serves its page, and its files are found from each',
     '/',
     '/runs/run_1',
     '/runs/2026.11.16',
-    '/interrupts/run_1:call_2',
-    '/interrupts/run_1%3Acall_2.call_3',
+    '/requests/run_1:call_2',
+    '/requests/run_1%3Acall_2.call_3',
     '/chat/clerk.v2/chat.1',
     '/index.html',
   ]) {
@@ -118,8 +118,8 @@ test('texts of models and people are data in every response, never a page', asyn
   expect(card.input.question).toBe(HOSTILE);
   for (const path of [
     `/api/v1/runs/${run.id}`,
-    '/api/v1/interrupts',
-    `/api/v1/interrupts/${card.id}`,
+    '/api/v1/requests',
+    `/api/v1/requests/${card.id}`,
     `/api/v1/runs/${run.id}/events`,
     `/api/v1/chat/teller/${run.id}`,
   ]) {

@@ -18,9 +18,9 @@ async function waiting(options: Parameters<typeof startServer>[0]) {
   const { as, ai, paid } = await startServer({ log: (entry) => log.push(entry), ...options });
   const { id } = (await ai.agents.get('teller')?.start('pay bob 500', { by: 'ann' })) ?? { id: '' };
   await ai.runs.wait(id);
-  const [card] = (await ai.runs.interrupts()).items;
+  const [card] = (await ai.runs.requests()).items;
   const eve = await as('eve');
-  const approve = (ask: Ask) => ask('POST', `/api/v1/interrupts/${card?.id}/decide`, { decision: { type: 'approve' } });
+  const approve = (ask: Ask) => ask('POST', `/api/v1/requests/${card?.id}/decide`, { decision: { type: 'approve' } });
   return { id, paid, as, eve, approve, failed: () => log.filter(({ event }) => event === 'policy'), ai };
 }
 
@@ -63,11 +63,11 @@ test('a person whom a policy lets read can do nothing else', async () => {
 
 test.each(noes)('an owner from whom a policy hides a run cannot decide in it: %s', async (_, policy) => {
   const { id, paid, as, approve, ai } = await waiting({ mayRead: policy as () => boolean });
-  const [card] = (await ai.runs.interrupts()).items;
+  const [card] = (await ai.runs.requests()).items;
   for (const ask of [await as('ann'), await as('root', { reach: 'all' })]) {
     for (const path of [`runs/${id}`, `interrupts/${card?.id}`])
       expect((await ask('GET', `/api/v1/${path}`)).status, path).toBe(404);
-    expect((await ask('GET', '/api/v1/interrupts')).body.items).toEqual([]);
+    expect((await ask('GET', '/api/v1/requests')).body.items).toEqual([]);
     expect((await approve(ask)).status).toBe(404);
   }
   expect(paid).toEqual([]);
@@ -82,7 +82,7 @@ test.each<[string, () => unknown]>([
   const instance = { policyFor: policyFor as () => undefined };
   const { paid, as, approve, ai } = await waiting({ mayRead: () => true, instance });
   for (const ask of [await as('ann'), await as('eve'), await as('root', { reach: 'all' })]) {
-    const [card] = (await ask('GET', '/api/v1/interrupts')).body.items;
+    const [card] = (await ask('GET', '/api/v1/requests')).body.items;
     expect(card).toMatchObject({ mayDecide: false, policies: [{ deciders: { people: [] }, warnings: [/./] }] });
     expect(await approve(ask)).toMatchObject({ status: 403, body: { code: 'not-allowed' } });
   }
@@ -97,7 +97,7 @@ test('policyFor may be asynchronous', async () => {
         tool === 'pay' && startedBy === 'ann' ? { deciders: { people: ['eve'] } } : undefined,
     },
   });
-  expect((await eve('GET', '/api/v1/interrupts')).body.items[0].mayDecide).toBe(true);
+  expect((await eve('GET', '/api/v1/requests')).body.items[0].mayDecide).toBe(true);
   expect((await approve(eve)).status).toBe(200);
   await ai.runs.settled();
   expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
@@ -105,10 +105,10 @@ test('policyFor may be asynchronous', async () => {
 
 test('policyFor sees the input that would run, not only the one on the card', async () => {
   const { paid, as, ai } = await waiting({ mayRead: () => true, instance: { policyFor: upTo(500, 'eve') } });
-  const pending = async () => (await ai.runs.interrupts()).items[0]?.id;
+  const pending = async () => (await ai.runs.requests()).items[0]?.id;
   const [eve, boss] = [await as('eve'), await as('boss')];
   const approve = async (ask: Ask, edit?: object) =>
-    ask('POST', `/api/v1/interrupts/${await pending()}/decide`, {
+    ask('POST', `/api/v1/requests/${await pending()}/decide`, {
       decision: { type: 'approve', ...(edit && { edit }) },
     });
   // Beyond her limit, her edit is a proposal to the boss.
@@ -131,12 +131,11 @@ test('a request of a process without a server is for its starter, also in the ch
   const elsewhere = countersign({ model: obedientModel(), store });
   defineTeller(elsewhere);
   await elsewhere.agents.get('teller')?.start('pay bob 500', { by: 'ann', runId: 'run' });
-  const [interruptId] = (await elsewhere.runs.wait('run')).pending;
+  const [requestId] = (await elsewhere.runs.wait('run')).pending;
   const decision = { type: 'approve' };
   const [eve, ann] = [await as('eve'), await as('ann')];
-  const inChat = (ask: Ask) =>
-    ask('POST', '/api/v1/chat/teller', { id: 'run', decisions: [{ interruptId, decision }] });
-  expect((await eve('POST', `/api/v1/interrupts/${interruptId}/decide`, { decision })).status).toBe(403);
+  const inChat = (ask: Ask) => ask('POST', '/api/v1/chat/teller', { id: 'run', decisions: [{ requestId, decision }] });
+  expect((await eve('POST', `/api/v1/requests/${requestId}/decide`, { decision })).status).toBe(403);
   expect((await inChat(eve)).status).toBe(403);
   expect(paid).toEqual([]);
   expect((await inChat(ann)).status).toBe(200);

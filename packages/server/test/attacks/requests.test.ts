@@ -31,8 +31,8 @@ test('a body that is nested too deeply, or has too many values, is refused by ev
   for (const path of [
     '/api/v1/runs',
     '/api/v1/runs/x/cancel',
-    '/api/v1/interrupts/x:y/decide',
-    '/api/v1/interrupts/x:y/assignee',
+    '/api/v1/requests/x:y/decide',
+    '/api/v1/requests/x:y/assignee',
     '/api/v1/chat/parrot',
   ]) {
     for (const large of [deep, many]) {
@@ -84,7 +84,7 @@ test('keys such as __proto__ change no prototype', async () => {
   const view = await ai.runs.wait(body.id);
   const edit =
     '{"decision":{"type":"approve","edit":{"to":"bob","amount":5,"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}}}';
-  const { status } = await ask('POST', `/api/v1/interrupts/${view.pending[0]}/decide`, edit);
+  const { status } = await ask('POST', `/api/v1/requests/${view.pending[0]}/decide`, edit);
   expect([200, 422]).toContain(status);
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   await ai.runs.settled();
@@ -97,8 +97,8 @@ test('other methods are refused with the allowed ones', async () => {
   for (const [method, path, allow] of [
     ['PUT', '/api/v1/runs', 'POST, GET'],
     ['DELETE', '/api/v1/runs/x', 'GET'],
-    ['PATCH', '/api/v1/interrupts/x:y/decide', 'POST'],
-    ['GET', '/api/v1/interrupts/x:y/decide', 'POST'],
+    ['PATCH', '/api/v1/requests/x:y/decide', 'POST'],
+    ['GET', '/api/v1/requests/x:y/decide', 'POST'],
     ['GET', '/api/v1/runs/x/cancel', 'POST'],
     ['POST', '/api/v1/changes', 'GET'],
     ['POST', '/api/v1/openapi.json', 'GET'],
@@ -139,7 +139,7 @@ test('header values with line breaks never reach a response', async () => {
     (await ask('GET', '/api/v1/me', undefined, { 'x-request-id': 'abc-12345678' })).headers.get('x-request-id'),
   ).toBe('abc-12345678');
   const decide = (headers: Record<string, string>) =>
-    ask('POST', '/api/v1/interrupts/x:y/decide', { decision: { type: 'approve' } }, headers);
+    ask('POST', '/api/v1/requests/x:y/decide', { decision: { type: 'approve' } }, headers);
   expect((await decide({ 'x-countersign-channel': 'root' })).status).toBe(400);
   expect((await decide({ 'idempotency-key': 'x'.repeat(300) })).status).toBe(400);
   expect((await ask('GET', '/api/v1/runs/x/events', undefined, { 'last-event-id': '1;drop' })).status).toBe(400);

@@ -27,7 +27,7 @@ test('a token has the roles that it was made with, whatever headers and bodies s
     { decision: { type: 'approve', roles: ['finance'] } },
     { ...decide, by: 'ann' },
   ])
-    expect((await plain('POST', `/api/v1/interrupts/${pending[0]}/decide`, forged)).status).toBe(400);
+    expect((await plain('POST', `/api/v1/requests/${pending[0]}/decide`, forged)).status).toBe(400);
 });
 
 test('a token of an earlier version has no roles, and roles that are no names are refused', async () => {

@@ -7,10 +7,7 @@ import { type Ask, begin, defineTeller, obedientModel, startServer } from '../se
 const text = (answer: { body: unknown }) => JSON.stringify(answer.body);
 
 /** Every route that shows or changes a run. */
-function doors(
-  runId: string,
-  interruptId: string,
-): readonly (readonly [method: string, path: string, body?: unknown])[] {
+function doors(runId: string, requestId: string): readonly (readonly [method: string, path: string, body?: unknown])[] {
   return [
     ['GET', `/api/v1/runs/${runId}`],
     ['GET', `/api/v1/runs/${runId}/events`],
@@ -18,11 +15,11 @@ function doors(
     ['GET', `/api/v1/runs/${runId}/verify`],
     ['POST', `/api/v1/runs/${runId}/cancel`, {}],
     ['POST', `/api/v1/runs/${runId}/drive`],
-    ['GET', `/api/v1/interrupts/${interruptId}`],
-    ['POST', `/api/v1/interrupts/${interruptId}/decide`, { decision: { type: 'approve' } }],
-    ['POST', `/api/v1/interrupts/${interruptId}/assignee`, { forMs: 5_000 }],
-    ['POST', `/api/v1/interrupts/${interruptId}/assignee`, { to: null }],
-    ['DELETE', `/api/v1/interrupts/${interruptId}/assignee`],
+    ['GET', `/api/v1/requests/${requestId}`],
+    ['POST', `/api/v1/requests/${requestId}/decide`, { decision: { type: 'approve' } }],
+    ['POST', `/api/v1/requests/${requestId}/assignee`, { forMs: 5_000 }],
+    ['POST', `/api/v1/requests/${requestId}/assignee`, { to: null }],
+    ['DELETE', `/api/v1/requests/${requestId}/assignee`],
     ['GET', `/api/v1/chat/teller/${runId}`],
     ['GET', `/api/v1/chat/teller/${runId}/stream`],
     ['GET', `/api/v1/chat/teller/${runId}/watch`],
@@ -31,7 +28,7 @@ function doors(
       '/api/v1/chat/teller',
       { id: runId, messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'hi' }] }] },
     ],
-    ['POST', '/api/v1/chat/teller', { id: runId, decisions: [{ interruptId, decision: { type: 'approve' } }] }],
+    ['POST', '/api/v1/chat/teller', { id: runId, decisions: [{ requestId, decision: { type: 'approve' } }] }],
     [
       'POST',
       '/api/v1/chat/parrot',
@@ -127,7 +124,7 @@ test('lists, searches and statistics contain only the own runs', async () => {
     ).toBe(true);
   }
   for (const query of ['', '?search=SECRET', '?tool=pay', '?label=money', '?mine=0', '?runId=x', '?status=settled']) {
-    const answer = await mallory('GET', `/api/v1/interrupts${query}`);
+    const answer = await mallory('GET', `/api/v1/requests${query}`);
     expect(
       answer.body.items.every((card: any) => card.runId === mine.id),
       query,
@@ -153,10 +150,10 @@ test('a cursor of another person shows nothing more', async () => {
   const { as, ai } = await startServer();
   const [ann, mallory] = [await as('ann'), await as('mallory')];
   for (const amount of [200, 300]) await begin(ann, ai, `pay SECRET ${amount}`);
-  const { cursor } = (await ann('GET', '/api/v1/interrupts?limit=1')).body;
-  const stolen = await mallory('GET', `/api/v1/interrupts?cursor=${encodeURIComponent(cursor)}`);
+  const { cursor } = (await ann('GET', '/api/v1/requests?limit=1')).body;
+  const stolen = await mallory('GET', `/api/v1/requests?cursor=${encodeURIComponent(cursor)}`);
   expect(stolen.body.items).toEqual([]);
-  const forged = await mallory('GET', '/api/v1/interrupts?cursor=%7B%22x%22%3A1%7D');
+  const forged = await mallory('GET', '/api/v1/requests?cursor=%7B%22x%22%3A1%7D');
   expect(forged.status).toBeLessThan(500);
 });
 
@@ -165,7 +162,7 @@ test('a list filtered by a policy costs few reads, and its pages omit nothing', 
   let looks = 0;
   const store = new Proxy(real, {
     get(target, name) {
-      if (name === 'listInterrupts') looks += 1;
+      if (name === 'listRequests') looks += 1;
       const value = Reflect.get(target, name, target);
       return typeof value === 'function' ? value.bind(target) : value;
     },
@@ -180,14 +177,14 @@ test('a list filtered by a policy costs few reads, and its pages omit nothing', 
   await ai.runs.settled();
   const [boss, mallory] = [await as('boss'), await as('mallory')];
   looks = 0;
-  expect((await mallory('GET', '/api/v1/interrupts?limit=1')).body).toEqual({ items: [], cursor: null });
+  expect((await mallory('GET', '/api/v1/requests?limit=1')).body).toEqual({ items: [], cursor: null });
   expect(looks).toBeLessThan(20);
   for (const limit of [1, 3, 50, 200]) {
     const seen: number[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {
       const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-      const { body } = await boss('GET', `/api/v1/interrupts?limit=${limit}${from}`);
+      const { body } = await boss('GET', `/api/v1/requests?limit=${limit}${from}`);
       expect(body.items.length).toBeLessThanOrEqual(limit);
       seen.push(...body.items.map(({ input }: any) => input.amount));
       cursor = body.cursor;
@@ -222,9 +219,9 @@ test('an approver sees the request and its run, and cannot steer it', async () =
   const question = await begin(ann, ai, 'ask what?');
   const [{ id }] = run.interrupts;
   expect(run.interrupts[0].mayDecide).toBe(false);
-  expect((await ann('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type: 'approve' } })).status).toBe(403);
-  expect((await mallory('GET', `/api/v1/interrupts/${id}`)).status).toBe(404);
-  const seen = async (ask: Ask) => (await ask('GET', '/api/v1/interrupts')).body.items.map((card: any) => card.tool);
+  expect((await ann('POST', `/api/v1/requests/${id}/decide`, { decision: { type: 'approve' } })).status).toBe(403);
+  expect((await mallory('GET', `/api/v1/requests/${id}`)).status).toBe(404);
+  const seen = async (ask: Ask) => (await ask('GET', '/api/v1/requests')).body.items.map((card: any) => card.tool);
   expect(await seen(boss)).toEqual(['pay']);
   expect(await seen(ann)).toEqual(['pay', 'ask']);
   expect(await seen(mallory)).toEqual([]);
@@ -239,9 +236,7 @@ test('an approver sees the request and its run, and cannot steer it', async () =
     messages: [{ id: 'm', role: 'assistant', parts: [] }],
   };
   expect((await boss('POST', '/api/v1/chat/teller', regenerate)).status).toBe(403);
-  expect((await boss('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type: 'approve' } })).body.by).toBe(
-    'boss',
-  );
+  expect((await boss('POST', `/api/v1/requests/${id}/decide`, { decision: { type: 'approve' } })).body.by).toBe('boss');
   await ai.runs.wait(run.id, { until: 'end' });
   expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
 });
@@ -255,9 +250,9 @@ test('an approver of one request of a run reads the whole run, also afterwards',
   const reads = async () => (await boss('GET', `/api/v1/runs/${run.id}`)).status;
   const decides = async (ask: Ask, decision: object) => {
     const [id] = (await ai.runs.get(run.id)).pending;
-    expect((await ask('POST', `/api/v1/interrupts/${id}/decide`, { decision })).status).toBe(200);
+    expect((await ask('POST', `/api/v1/requests/${id}/decide`, { decision })).status).toBe(200);
     await ai.runs.wait(run.id, { until: 'end' });
-    expect((await ask('GET', `/api/v1/interrupts/${id}`)).body).toMatchObject({ status: 'decided', mayDecide: false });
+    expect((await ask('GET', `/api/v1/requests/${id}`)).body).toMatchObject({ status: 'decided', mayDecide: false });
   };
   expect(await reads()).toBe(404);
   await decides(ann, { type: 'respond', output: 'that' });
@@ -302,7 +297,7 @@ test('tools get the context of the person who started the run, never that of the
   for (const decider of [ann, boss]) {
     const { body } = (await ann?.('POST', '/api/v1/runs', { agent: 'spied', prompt: 'go' })) ?? { body: {} };
     const view = await ai.runs.wait(body.id);
-    await decider?.('POST', `/api/v1/interrupts/${view.pending[0]}/decide`, { decision: { type: 'approve' } });
+    await decider?.('POST', `/api/v1/requests/${view.pending[0]}/decide`, { decision: { type: 'approve' } });
     await ai.runs.wait(body.id, { until: 'end' });
   }
   expect(contexts).toEqual([{ user: 'ann' }, { user: 'for ann' }]);

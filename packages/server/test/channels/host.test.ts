@@ -54,7 +54,7 @@ test('a channel decides as the people it names, with their rights and its own na
   expect(await send('ben')).toMatchObject({ status: 200, body: { status: 'settled' } });
   await ai.runs.wait(run.id);
   expect(paid).toHaveLength(1);
-  expect((await ai.runs.interrupt(id)).settlement).toMatchObject({ by: 'ben', channel: 'bot' });
+  expect((await ai.runs.request(id)).settlement).toMatchObject({ by: 'ben', channel: 'bot' });
 });
 
 test('channels need different names', async () => {

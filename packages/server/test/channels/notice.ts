@@ -1,12 +1,12 @@
 // Notices about the request of a real run, as the outbox makes them.
-import { type Countersign, countersign, memoryStore, type Notice, type RunInterrupt } from 'countersign';
+import { type Countersign, countersign, memoryStore, type Notice, type RunRequest } from 'countersign';
 import type { NoticeType } from 'countersign/request';
 import { defineTeller, obedientModel } from '../server.ts';
 
 export type NoticedRequest = {
   readonly ai: Countersign;
   /** The request as it is now. */
-  card(): Promise<RunInterrupt>;
+  card(): Promise<RunRequest>;
   /** A notice about the request as it is now. */
   notice(type?: NoticeType, changes?: Partial<Notice>): Promise<Notice>;
 };
@@ -21,7 +21,7 @@ export async function noticedRequest(
   define(ai);
   await ai.agents.get('teller')?.start(prompt, { runId: 'run', by: 'carl' });
   const [id = ''] = (await ai.runs.wait('run')).pending;
-  const card = (): Promise<RunInterrupt> => ai.runs.interrupt(id);
+  const card = (): Promise<RunRequest> => ai.runs.request(id);
   return {
     ai,
     card,
@@ -30,7 +30,7 @@ export async function noticedRequest(
 }
 
 /** A notice about the request. */
-export function noticeOn(card: RunInterrupt, type: NoticeType): Notice {
+export function noticeOn(card: RunRequest, type: NoticeType): Notice {
   return {
     key: `${card.id}|${type}`,
     type,
@@ -47,7 +47,7 @@ export function noticeOn(card: RunInterrupt, type: NoticeType): Notice {
     card,
     settlement: card.settlement,
     to: [{ person: 'ann', why: 'decider', contact: { name: 'Ann', mail: 'ann@example.com', slack: 'U1' } }],
-    links: { request: `https://approvals.example.com/interrupts/${encodeURIComponent(card.id)}` },
+    links: { request: `https://approvals.example.com/requests/${encodeURIComponent(card.id)}` },
     attempt: 1,
   };
 }

@@ -47,8 +47,8 @@ test('through a server, one that somebody decided first is reported with exit co
   expect(code).toBe(4);
   const { items } = JSON.parse(stdout);
   expect(items).toMatchObject([
-    { status: 'conflict', interruptId: one, problem: { settlement: { by: 'cem' } } },
-    { status: 'settled', interruptId: two, by: 'bea', channel: 'cli', decision: { type: 'reject', reason: 'Closed' } },
+    { status: 'conflict', requestId: one, problem: { settlement: { by: 'cem' } } },
+    { status: 'settled', requestId: two, by: 'bea', channel: 'cli', decision: { type: 'reject', reason: 'Closed' } },
   ]);
   const people = await place.countersign(['reject', one, '--yes'], env);
   expect(people.stdout).toContain('cem already approved this');

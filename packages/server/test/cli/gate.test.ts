@@ -23,10 +23,10 @@ test('on a server, it waits, runs the approved input once, and records the outpu
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: await place.tokenFor('ci') };
   const boss = createClient(server.url, { token: await place.tokenFor('boss') });
   const both = [1, 2].map(() => place.spawned([...gate('one'), '--wait', '--title', 'Go live', '--', ...WRITE], env));
-  const pending = async () => (await boss.interrupts.list({ tool: 'deploy' })).items[0];
+  const pending = async () => (await boss.requests.list({ tool: 'deploy' })).items[0];
   await expect.poll(pending, { timeout: 60_000 }).toMatchObject({ title: 'Go live', startedBy: 'ci' });
   const { id = '' } = (await pending()) ?? {};
-  await boss.interrupts.decide(id, { decision: { type: 'approve', edit: { to: 'test' } } });
+  await boss.requests.decide(id, { decision: { type: 'approve', edit: { to: 'test' } } });
   const results = await Promise.all(both);
   expect(results.filter(({ code, stdout }) => code === 0 && stdout === 'said\n')).not.toEqual([]);
   expect(acted()).toEqual(['{"to":"test"}']);
@@ -38,7 +38,7 @@ test('on a server, it waits, runs the approved input once, and records the outpu
     code: 'pending',
     exitCode: 1,
   });
-  await boss.interrupts.decide((await pending())?.id ?? '', { decision: { type: 'approve' } });
+  await boss.requests.decide((await pending())?.id ?? '', { decision: { type: 'approve' } });
   const failed = await place.countersign(failing, env);
   expect(failed.code).toBe(1);
   expect(JSON.parse(failed.stderr).error).toMatchObject({

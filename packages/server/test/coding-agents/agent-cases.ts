@@ -78,8 +78,8 @@ export function describeAgent(agent: Agent): void {
       expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('blocks if it fails') });
       const ai = countersign({ store: sqliteStore(store) });
       const next = async () => {
-        await expect.poll(async () => (await ai.runs.interrupts()).items.length, { timeout: 60_000 }).toBe(1);
-        const { items } = await ai.runs.interrupts();
+        await expect.poll(async () => (await ai.runs.requests()).items.length, { timeout: 60_000 }).toBe(1);
+        const { items } = await ai.runs.requests();
         return items[0] ?? expect.unreachable();
       };
       const again = agent.takesEdits ? [] : [act('edited')];

@@ -1,4 +1,4 @@
-// The HTTP API: POST /api/v1/interrupts/{id}/decide with a token.
+// The HTTP API: POST /api/v1/requests/{id}/decide with a token.
 import {
   type Asked,
   type Decision,
@@ -21,7 +21,7 @@ export const api: Door<AskedApi> = {
     const ann = await world.tokenFor('ann');
     const post = async (id: string, body: string, token = ann, headers: Record<string, string> = {}) =>
       replyOf(
-        await fetch(`${world.url}/api/v1/interrupts/${encodeURIComponent(id)}/decide`, {
+        await fetch(`${world.url}/api/v1/requests/${encodeURIComponent(id)}/decide`, {
           method: 'POST',
           headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
           body,

@@ -123,8 +123,8 @@ async function killed(cell: Cell): Promise<void> {
   await world.takeOver();
   await isPaidOnce(world, asked);
   await expect
-    .poll(async () => (await world.ai.runs.interrupts({ runId: asked.runId })).items.map(({ kind }) => kind))
-    .toEqual(['unknown-outcome']);
+    .poll(async () => (await world.ai.runs.requests({ runId: asked.runId })).items.map(({ kind }) => kind))
+    .toEqual(['doubt']);
   await isPaidOnce(world, asked);
 }
 
@@ -151,7 +151,7 @@ function refusesAll(replies: readonly Reply[] = []): void {
 async function isUntouched(world: World, { id, to }: Asked): Promise<void> {
   expect(world.paid(to)).toEqual([]);
   if (id === undefined) return;
-  const { settlement, progress } = await world.ai.runs.interrupt(id);
+  const { settlement, progress } = await world.ai.runs.request(id);
   expect({ settlement, votes: progress?.votes ?? [] }).toEqual({ settlement: null, votes: [] });
 }
 
@@ -164,7 +164,7 @@ async function isPaidOnce(world: World, asked: Asked): Promise<void> {
 /** Undefined where nothing is on record. */
 async function settlementOf({ ai }: World, { id }: Asked) {
   if (id === undefined) return undefined;
-  const { settlement } = await ai.runs.interrupt(id);
+  const { settlement } = await ai.runs.request(id);
   if (!settlement) return undefined;
   const { decision, by, at } = settlement;
   return { type: (decision as { readonly type: string }).type, by, at };

@@ -36,7 +36,7 @@ export const chatDoor = (
       JSON.stringify({
         id: chatId,
         messages,
-        decisions: [{ interruptId: card.id, digest: card.digest, decision: { type }, ...changes }],
+        decisions: [{ requestId: card.id, digest: card.digest, decision: { type }, ...changes }],
       });
     const decide = (asked: AskedChat, type?: Decision) => post(url, bodyOf(asked, type));
     const approved = (asked: AskedChat, change: (part: any) => object) =>
@@ -59,7 +59,7 @@ export const chatDoor = (
     return {
       ask: async (payment) => {
         const { chatId, messages } = await askIn(url, payment);
-        const card = messages.at(-1)?.parts.find(({ type }) => type === 'data-interrupt')?.data;
+        const card = messages.at(-1)?.parts.find(({ type }) => type === 'data-request')?.data;
         return { ...payment, id: without ? undefined : card.id, runId: chatId, chatId, messages, card };
       },
       decide,
@@ -87,7 +87,7 @@ export const chatDoor = (
           ];
           return each(bodies, sent, async (body) => {
             const reply = await post(url, body);
-            return { ...reply, accepted: reply.accepted && !reply.text.includes('data-interrupt') };
+            return { ...reply, accepted: reply.accepted && !reply.text.includes('data-request') };
           });
         },
         replayed: without?.replayed ?? ((asked, { sent }) => each([1, 2], sent, () => decide(asked))),
@@ -131,7 +131,7 @@ export const chatDoor = (
         },
         'hidden characters': (asked, { sent }) =>
           each(
-            [{ interruptId: `${asked.card.id}${HIDDEN}` }, { decision: { type: `approve${HIDDEN}` } }],
+            [{ requestId: `${asked.card.id}${HIDDEN}` }, { decision: { type: `approve${HIDDEN}` } }],
             sent,
             (change) => post(url, bodyOf(asked, 'approve', change)),
           ),

@@ -106,7 +106,7 @@ export const cli: Door<AskedCli> = {
         killed: async (asked, { sent }) => {
           sent();
           const started = process([...argsOf(asked, '--approve'), '--wait']);
-          await expect.poll(async () => (await world.ai.runs.interrupt(asked.id)).settlement).not.toBeNull();
+          await expect.poll(async () => (await world.ai.runs.request(asked.id)).settlement).not.toBeNull();
           started.child.kill('SIGKILL');
           await started.ended;
           return each([asked], sent, (one) => decide(one));

@@ -1,6 +1,6 @@
 // Every door through which people decide meets every way round who may decide: ann's own honest client, with her own credential, on a
 // request that she may not approve. The door refuses, nothing is recorded or paid, and on the record somebody else still can.
-import type { RunInterrupt } from 'countersign';
+import type { RunRequest } from 'countersign';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorkplace } from '../cli/workplace.ts';
 import { agui } from './agui.ts';
@@ -48,7 +48,7 @@ const many: Plain = {
         const response = await fetch(`${world.url}/api/v1/decisions`, {
           method: 'POST',
           headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-          body: JSON.stringify({ items: [{ interruptId: id, digest, decision: { type: 'approve' } }] }),
+          body: JSON.stringify({ items: [{ requestId: id, digest, decision: { type: 'approve' } }] }),
         });
         return replyOf(response, (text) => text.includes('"settled"'));
       },
@@ -99,30 +99,30 @@ const WAYS: Readonly<Record<string, { readonly to: string; readonly amount?: num
 };
 
 /** Needs the record: a chat begins by itself. */
-type Prepare = (world: World, payment: Payment) => Promise<RunInterrupt>;
+type Prepare = (world: World, payment: Payment) => Promise<RunRequest>;
 
-async function started({ ai }: World, payment: Payment, by: string): Promise<RunInterrupt> {
+async function started({ ai }: World, payment: Payment, by: string): Promise<RunRequest> {
   const run = await ai.agents.get('teller')?.start(`pay ${JSON.stringify(payment)}`, { by });
   const [id = ''] = (await ai.runs.wait(run?.id ?? '')).pending;
-  return ai.runs.interrupt(id);
+  return ai.runs.request(id);
 }
 
-async function spoken({ ai }: World, payment: Payment): Promise<RunInterrupt> {
+async function spoken({ ai }: World, payment: Payment): Promise<RunRequest> {
   const teller = ai.agents.get('teller') as any;
   const run = await teller.start('Hello.', { by: 'carl' });
   await ai.runs.wait(run.id);
   await teller.chat({ runId: run.id, by: 'ann' }).send(`pay ${JSON.stringify(payment)}`);
   const [id = ''] = (await ai.runs.wait(run.id)).pending;
-  return ai.runs.interrupt(id);
+  return ai.runs.request(id);
 }
 
-async function edited({ ai }: World, { id }: RunInterrupt, { to, amount }: Payment): Promise<RunInterrupt> {
+async function edited({ ai }: World, { id }: RunRequest, { to, amount }: Payment): Promise<RunRequest> {
   const decided = await ai.runs.decide(id, { type: 'approve', edit: { to, amount: amount + 1 } }, { by: 'ann' });
   if (decided.status !== 'waiting') throw new Error('The edit was settled by its editor.');
-  return ai.runs.interrupt(decided.interruptId);
+  return ai.runs.request(decided.requestId);
 }
 
-async function granted(world: World, payment: Payment): Promise<RunInterrupt> {
+async function granted(world: World, payment: Payment): Promise<RunRequest> {
   const { ai } = world;
   const { id, runId } = await started(world, { ...payment, amount: 10 }, 'carl');
   const expiresAt = (await ai.runs.store.now()) + 3_600_000;

@@ -126,9 +126,7 @@ export const httpGate: Door<AskedCall> = {
           await start(asked);
           const token = crypto.randomUUID();
           const replies = await each([bodyOf(asked)], sent, (body) => ask(body));
-          await expect
-            .poll(async () => (await world.requests(asked.to)).map(({ kind }) => kind))
-            .toEqual(['unknown-outcome']);
+          await expect.poll(async () => (await world.requests(asked.to)).map(({ kind }) => kind)).toEqual(['doubt']);
           return [...replies, ...(await each([token], sent, () => start({ ...asked, token })))];
         },
       },

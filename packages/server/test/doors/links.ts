@@ -47,8 +47,8 @@ export const linkDoor = (
     const formOf = ({ digest }: { digest: string }, decision: string = 'approve', confirmed = 'yes') =>
       new URLSearchParams({ digest, decision, confirmed });
     const decide = (asked: AskedLink, decision: Decision = 'approve') => send(asked.link, formOf(asked, decision));
-    const signed = async ({ id: interruptId, digest }: AskedLink, changes: object) => {
-      const whole = { interruptId, person: 'ann', digest, expiresAt: Date.now() + 60_000, channel: 'mail', ...changes };
+    const signed = async ({ id: requestId, digest }: AskedLink, changes: object) => {
+      const whole = { requestId, person: 'ann', digest, expiresAt: Date.now() + 60_000, channel: 'mail', ...changes };
       return `${url}/decide/${await createLinkTokens(ai.runs.notes).sign(whole)}`;
     };
     const tokenOf = (link: string) => link.split('/').at(-1) ?? '';

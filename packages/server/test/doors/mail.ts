@@ -4,7 +4,7 @@ import { noticeOn } from '../channels/notice.ts';
 import { linkDoor } from './links.ts';
 
 export const mail = linkDoor('mail', async ({ ai, office }, id, decide) => {
-  const notice = noticeOn(await ai.runs.interrupt(id), 'opened');
+  const notice = noticeOn(await ai.runs.request(id), 'opened');
   await office.deliver({ ...notice, links: { ...notice.links, request: notice.links?.request ?? '', decide } });
   const { text = '', html } = office.mails.at(-1) ?? {};
   // Nobody sees these characters in the mail either.

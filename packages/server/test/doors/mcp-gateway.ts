@@ -171,7 +171,7 @@ export async function gatewayDoor(world: World, { start, hang, otherPerson }: Op
         // A call that may have happened is never a plain new request.
         return each([asked], sent, async (one) => {
           const reply = await again(one);
-          const plain = (await world.requests(one.to)).filter(({ kind }) => kind !== 'unknown-outcome');
+          const plain = (await world.requests(one.to)).filter(({ kind }) => kind !== 'doubt');
           return { ...reply, isFault: plain.length > 0, text: `${reply.text}; asked as plain: ${plain.length}` };
         });
       },

@@ -37,7 +37,7 @@ export const webhook: Door<AskedEvent> = {
         return { accepted: false, text: String(error) };
       }
       const { requestId, request } = event.data;
-      const response = await fetch(`${world.url}/api/v1/interrupts/${encodeURIComponent(requestId)}/decide`, {
+      const response = await fetch(`${world.url}/api/v1/requests/${encodeURIComponent(requestId)}/decide`, {
         method: 'POST',
         headers: { authorization: `Bearer ${ann}`, 'content-type': 'application/json' },
         body: JSON.stringify({ decision: { type }, digest: request.digest }),
@@ -57,7 +57,7 @@ export const webhook: Door<AskedEvent> = {
     const channel = webhookChannel({ url: `http://127.0.0.1:${port}/hook`, secret: SECRET, allow: ['127.0.0.1'] });
     const deliver = async (id: string, said = ''): Promise<Event> => {
       answer = said;
-      await channel.deliver(noticeOn(await world.ai.runs.interrupt(id), 'opened'), NEVER).catch(() => undefined);
+      await channel.deliver(noticeOn(await world.ai.runs.request(id), 'opened'), NEVER).catch(() => undefined);
       return events.at(-1) as Event;
     };
     const answered = (asked: AskedEvent, answers: readonly string[], sent: () => void) =>

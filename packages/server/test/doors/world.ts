@@ -5,7 +5,7 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createToken, type NewToken } from '@countersign/server';
-import type { Countersign, RunInterrupt } from 'countersign';
+import type { Countersign, RunRequest } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { expect } from 'vitest';
 import { openPostOffice, type PostOffice } from '../channels/mail/post-office.ts';
@@ -30,11 +30,11 @@ export type World = {
   paid(to: string): readonly Payment[];
   tokenFor(person: string, options?: Partial<NewToken>): Promise<string>;
   /** Starts a run of carl that asks for this payment, and waits until it does. */
-  start(payment: Payment): Promise<RunInterrupt>;
+  start(payment: Payment): Promise<RunRequest>;
   /** The pending request for this payee, once there is one. */
-  request(to: string): Promise<RunInterrupt>;
+  request(to: string): Promise<RunRequest>;
   /** All pending requests for this payee. */
-  requests(to: string): Promise<readonly RunInterrupt[]>;
+  requests(to: string): Promise<readonly RunRequest[]>;
   /** Ann decides a request on the record, for doors through which a program asks. */
   decide(id: string, decision: Decision): Promise<void>;
   /** A program outside makes a payment. */
@@ -72,16 +72,16 @@ export async function openWorld(): Promise<OwnWorld> {
   }) => {
     const { ai } = place;
     const requests = async (to: string) =>
-      (await ai.runs.interrupts({ limit: 200 })).items.filter((card) => payeeOf(card) === to);
-    const request = async (to: string): Promise<RunInterrupt> => {
-      let found: readonly RunInterrupt[] = [];
+      (await ai.runs.requests({ limit: 200 })).items.filter((card) => payeeOf(card) === to);
+    const request = async (to: string): Promise<RunRequest> => {
+      let found: readonly RunRequest[] = [];
       await expect
         .poll(async () => {
           found = await requests(to);
           return found.length;
         })
         .toBeGreaterThan(0);
-      return found[0] as RunInterrupt;
+      return found[0] as RunRequest;
     };
     return {
       ...place,
@@ -95,7 +95,7 @@ export async function openWorld(): Promise<OwnWorld> {
       start: async (payment: Payment) => {
         const run = await ai.agents.get('teller')?.start(`pay ${JSON.stringify(payment)}`, { by: 'carl' });
         const [id = ''] = (await ai.runs.wait(run?.id ?? '')).pending;
-        return ai.runs.interrupt(id);
+        return ai.runs.request(id);
       },
       request,
       requests,
@@ -148,7 +148,7 @@ export async function openWorld(): Promise<OwnWorld> {
   };
 }
 
-const payeeOf = ({ input }: RunInterrupt): unknown => (input as { readonly to?: unknown } | null)?.to;
+const payeeOf = ({ input }: RunRequest): unknown => (input as { readonly to?: unknown } | null)?.to;
 
 function paymentsIn(ledger: string): readonly Payment[] {
   if (!existsSync(ledger)) return [];

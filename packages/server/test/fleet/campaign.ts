@@ -165,7 +165,7 @@ async function settledOn(
   const settled = new Map<string, { by: string | null; type: string }>();
   let cursor: string | undefined;
   do {
-    const page = await client.interrupts.list({
+    const page = await client.requests.list({
       status: 'settled',
       limit: 200,
       ...(cursor !== undefined && { cursor }),

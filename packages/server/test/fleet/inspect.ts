@@ -90,9 +90,9 @@ function repeated(names: readonly string[]): readonly string[] {
 /** Confirmed decisions that are not the recorded ones. */
 function lostOf({ orders, settled }: Campaign): readonly string[] {
   return orders.flatMap(({ acknowledged }) =>
-    acknowledged.flatMap(({ interruptId, by, type }) => {
-      const record = settled.get(interruptId);
-      return record?.by === by && record.type === type ? [] : [`the decision of ${by} on ${interruptId} was lost`];
+    acknowledged.flatMap(({ requestId, by, type }) => {
+      const record = settled.get(requestId);
+      return record?.by === by && record.type === type ? [] : [`the decision of ${by} on ${requestId} was lost`];
     }),
   );
 }
@@ -175,7 +175,7 @@ function doubtsOf({ orders, lines, kills }: Campaign): {
   const unfounded: string[] = [];
   for (const { id, seen } of orders)
     for (const { at, callId, interrupt } of seen) {
-      if (interrupt?.kind !== 'unknown-outcome') continue;
+      if (interrupt?.kind !== 'doubt') continue;
       doubts += 1;
       const started = seen.findLast(
         (event) => event.type === 'call-started' && event.callId === callId && event.at <= at,

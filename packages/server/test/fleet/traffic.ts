@@ -16,7 +16,7 @@ export type Kind = (typeof KINDS)[number] | 'held';
 export const kindOf = (order: string): Kind => order.split('-')[0] as Kind;
 
 /** A decision that a server confirmed. */
-export type Acknowledged = { readonly interruptId: string; readonly by: string; readonly type: Decision['type'] };
+export type Acknowledged = { readonly requestId: string; readonly by: string; readonly type: Decision['type'] };
 
 /** What the clients saw of one order. */
 export type Order = {
@@ -127,7 +127,7 @@ export class Traffic {
       const token = by === 'ann' ? ann : bob;
       const decided = await this.#insist(
         (_, client) =>
-          client.interrupts
+          client.requests
             .decide(card.id, { decision, digest: card.digest }, { idempotencyKey: `${by}-${card.id}` })
             .catch((error: unknown) => {
               if (error instanceof ApiError && error.code === 'already-decided') return undefined;
@@ -135,9 +135,9 @@ export class Traffic {
             }),
         { token, ...(watched && { not: watched }) },
       );
-      return decided ? [{ interruptId: card.id, by, type: decision.type }] : [];
+      return decided ? [{ requestId: card.id, by, type: decision.type }] : [];
     };
-    if (card.kind === 'unknown-outcome') return ask('ann', this.#truth(id, card.tool));
+    if (card.kind === 'doubt') return ask('ann', this.#truth(id, card.tool));
     if (kind === 'expiring') return [];
     if (kind === 'held') await this.#released.promise;
     if (kind === 'contested')

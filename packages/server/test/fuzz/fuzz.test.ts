@@ -41,7 +41,7 @@ async function fuzz(store: Store, count: number): Promise<void> {
   async function knownIds(): Promise<Known> {
     const runs = [];
     for (const prompt of ['pay bob 500', 'ask what?', 'look', 'fail']) runs.push(await begin(ask, server.ai, prompt));
-    const interruptId = runs.flatMap(({ interrupts }) => interrupts.map(({ id }: any) => id));
+    const requestId = runs.flatMap(({ interrupts }) => interrupts.map(({ id }: any) => id));
     const runId = runs.map(({ id }) => id);
     const { body: call } = await ask('POST', '/api/v1/gate', { tool: 'deploy', input: 1, key: 'k' });
     return {
@@ -52,7 +52,7 @@ async function fuzz(store: Store, count: number): Promise<void> {
       schema: [{ type: 'object' }, { type: 'integer' }, { items: 1 }, { $ref: '#' }],
       outputSchema: [{ type: 'string' }],
       id: [call.runId, call.id, ...runId, 'a-chat', 'another.chat'],
-      interruptId,
+      requestId,
       agent: ['teller', 'parrot'],
       prompt: ['pay bob 500', 'ask when?', 'look', 'a\u0000b \ud800 \u202e'],
       role: ['user', 'assistant'],

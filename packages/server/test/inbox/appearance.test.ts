@@ -40,7 +40,7 @@ async function busyDesk(): Promise<{ readonly desk: Desk; readonly paths: readon
   desk.ai.defineAgent({ name: `clerk-of-${'many-departments-'.repeat(6)}`, description: 'Its name is long.' });
   const decided = await desk.start([['pay', { to: 'Birch', amount: 700 }]]);
   const [old = ''] = await desk.waiting(decided);
-  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(old)}/decide`, {
+  await desk.as('grace')('POST', `/api/v1/requests/${encodeURIComponent(old)}/decide`, {
     decision: { type: 'approve', edit: { to: 'Birch', amount: 650 } },
   });
   await desk.ai.runs.wait(decided, { until: 'end' });
@@ -59,7 +59,7 @@ async function busyDesk(): Promise<{ readonly desk: Desk; readonly paths: readon
     ],
   ]);
   const [pay = '', address = '', publish = ''] = await desk.waiting(runId);
-  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(publish)}/assignee`, { forMs: 300_000 });
+  await desk.as('grace')('POST', `/api/v1/requests/${encodeURIComponent(publish)}/assignee`, { forMs: 300_000 });
   return {
     desk,
     paths: [
@@ -186,7 +186,7 @@ test('a card with an unknown outcome does not highlight running it again', async
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
   const page = await browse(desk, 'ada');
-  const change = { kind: 'unknown-outcome', allows: ['respond', 'approve', 'cancel'] };
+  const change = { kind: 'doubt', allows: ['respond', 'approve', 'cancel'] };
   await page.route(/\/api\/v1\/interrupts\/[^/?]+$/, async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ json: { ...(await answer.json()), ...change } });

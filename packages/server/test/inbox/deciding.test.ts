@@ -43,7 +43,7 @@ test('an approval runs the tool once and shows the recorded decision', async () 
   await list(page).getByText("You're all caught up").waitFor();
   await desk.ai.runs.wait(runId, { until: 'end' });
   expect(desk.done).toEqual([{ tool: 'pay', input: { to: 'Northwind', amount: 500 } }]);
-  const { body } = await desk.as('ada')('GET', `/api/v1/interrupts/${encodeURIComponent(id)}`);
+  const { body } = await desk.as('ada')('GET', `/api/v1/requests/${encodeURIComponent(id)}`);
   expect(body.decision).toMatchObject({ type: 'approve', by: 'ada', channel: 'inbox' });
 });
 
@@ -159,7 +159,7 @@ test('a question is answered with the form made from its schema', async () => {
   await card(page)
     .getByText(/Answered by ada/)
     .waitFor();
-  const { body } = await desk.as('ada')('GET', `/api/v1/interrupts/${encodeURIComponent(id)}`);
+  const { body } = await desk.as('ada')('GET', `/api/v1/requests/${encodeURIComponent(id)}`);
   expect(body.decision.output).toEqual({ street: 'Elm Street 5', zip: '10115', express: false });
 });
 

@@ -209,7 +209,7 @@ export async function browse(desk: Desk, person: string, path = '/', look: Look 
   return page;
 }
 
-export const cardPath = (interruptId: string): string => `/interrupts/${encodeURIComponent(interruptId)}`;
+export const cardPath = (requestId: string): string => `/requests/${encodeURIComponent(requestId)}`;
 /** The open request. */
 export const card = (page: Page) => page.getByRole('region', { name: 'Request' });
 /** The list beside it. */

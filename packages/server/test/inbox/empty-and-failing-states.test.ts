@@ -27,7 +27,7 @@ test('a loading list keeps its place', async () => {
   const held = new Promise<void>((resolve) => {
     letGo = resolve;
   });
-  await page.route('**/api/v1/interrupts?*', async (route) => {
+  await page.route('**/api/v1/requests?*', async (route) => {
     await held;
     await route.continue();
   });
@@ -46,7 +46,7 @@ test('an unreachable server is reported, with a retry button', async () => {
   let isBack = false;
   // The live stream stays away: it would load the list again by itself.
   await page.route('**/api/v1/**', (route) =>
-    isBack && route.request().url().includes('/interrupts') ? route.continue() : route.abort(),
+    isBack && route.request().url().includes('/requests') ? route.continue() : route.abort(),
   );
   for (const [path, what] of [
     ['/', 'The list'],

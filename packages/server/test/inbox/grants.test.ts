@@ -48,7 +48,7 @@ test('the figures warn of requests that people had rejected, and a click takes t
     ['reject', 300],
   ] as const) {
     const [id = ''] = await desk.waiting(await desk.start([['pay', { to: 'Birch', amount }]]));
-    await ask('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, { decision: { type } });
+    await ask('POST', `/api/v1/requests/${encodeURIComponent(id)}/decide`, { decision: { type } });
   }
   const [id = ''] = await desk.waiting(await desk.start([['pay', { to: 'Birch', amount: 400 }]]));
   const page = await browse(desk, 'ada', '/', { viewport: PHONE });

@@ -9,7 +9,7 @@ async function payments(desk: Desk, count: number) {
     Array.from({ length: count }, (_, index) => desk.start([['pay', { to: `Shop ${index}`, amount: 200 + index }]])),
   );
 }
-const waiting = async (desk: Desk) => (await desk.ai.runs.interrupts({ limit: 200 })).items;
+const waiting = async (desk: Desk) => (await desk.ai.runs.requests({ limit: 200 })).items;
 
 test('similar requests are compared and approved together; one that somebody else decided says so', async () => {
   const desk = await openDesk();
@@ -32,7 +32,7 @@ test('similar requests are compared and approved together; one that somebody els
 
   // Meanwhile somebody else rejects one.
   const taken = (await waiting(desk)).find(({ input }) => (input as { to: string }).to === 'Shop 1');
-  const path = `/api/v1/interrupts/${encodeURIComponent(taken?.id ?? '')}/decide`;
+  const path = `/api/v1/requests/${encodeURIComponent(taken?.id ?? '')}/decide`;
   await desk.as('ben')('POST', path, { decision: { type: 'reject', reason: 'no' } });
   await table.getByRole('checkbox').nth(3).click();
   await card(page).getByLabel('Reason for all').fill('Checked');
@@ -41,7 +41,7 @@ test('similar requests are compared and approved together; one that somebody els
   expect(await table.getByText('Approved').count()).toBe(2);
   await table.getByText(/ben already rejected this/).waitFor();
   await expect.poll(() => desk.done.length).toBe(2);
-  const [settled] = (await desk.ai.runs.interrupts({ settled: true, outcome: 'approved' })).items;
+  const [settled] = (await desk.ai.runs.requests({ settled: true, outcome: 'approved' })).items;
   expect(settled?.settlement).toMatchObject({ by: 'ada', channel: 'inbox', note: 'Checked' });
   await card(page).getByRole('button', { name: 'Done' }).click();
   await list(page).getByRole('link', { name: /Pay/ }).waitFor();
@@ -65,7 +65,7 @@ test('rows are selected with the keyboard and with Shift, and rejected with one 
   await card(page).getByLabel('Reason for all').fill('Too many');
   await card(page).getByRole('button', { name: 'Reject 3' }).click();
   await card(page).getByText('3 decided.').waitFor();
-  expect((await desk.ai.runs.interrupts({ settled: true })).items[0]?.settlement).toMatchObject({
+  expect((await desk.ai.runs.requests({ settled: true })).items[0]?.settlement).toMatchObject({
     decision: { type: 'reject', reason: 'Too many' },
   });
   expect(desk.done).toEqual([]);

@@ -5,7 +5,7 @@ import { browse, card, cardPath, type Desk, openDesk, PHONE, withBrowser } from 
 withBrowser();
 
 const recorded = async (desk: Desk, id: string) =>
-  (await desk.as('ada')('GET', `/api/v1/interrupts/${encodeURIComponent(id)}`)).body.decision;
+  (await desk.as('ada')('GET', `/api/v1/requests/${encodeURIComponent(id)}`)).body.decision;
 
 test('every kind of decision keeps its note, and the card, the history and the timeline show it', async () => {
   const desk = await openDesk();
@@ -104,7 +104,7 @@ test('a note is written with the keyboard alone, and Escape leaves it without le
   await page.keyboard.type('jar: fine');
   expect(await card(page).getByLabel(/^Note/).inputValue()).toBe('jar: fine');
   await page.keyboard.press('Escape');
-  expect(page.url()).toContain('/interrupts/');
+  expect(page.url()).toContain('/requests/');
   await page.keyboard.press('r');
   await page.keyboard.type('No');
   // The keyboard sends the open form from the note too.
@@ -131,7 +131,7 @@ test('Escape in an answer of several lines leaves the field, not the card', asyn
   expect(await field.inputValue()).toContain('Elm Street 5');
   await page.keyboard.press('Escape');
   expect(await field.inputValue()).toContain('Elm Street 5');
-  expect(page.url()).toContain('/interrupts/');
+  expect(page.url()).toContain('/requests/');
 });
 
 test('a note can be written on a phone, and in a chat', async () => {

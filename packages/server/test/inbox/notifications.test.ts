@@ -40,7 +40,7 @@ test('the title and the badge of the app show how many wait', async () => {
   const page = await withStandIn(desk);
   await expect.poll(() => page.title(), PATIENT).toBe('(1) Inbox · Countersign');
   await expect.poll(() => badge(page), PATIENT).toBe(1);
-  const [id = ''] = (await desk.ai.runs.interrupts({ settled: false })).items.map((item) => item.id);
+  const [id = ''] = (await desk.ai.runs.requests({ settled: false })).items.map((item) => item.id);
   await desk.ai.runs.decide(id, 'reject', { by: 'grace', roles: ['desk'] });
   await expect.poll(() => page.title(), PATIENT).toBe('Inbox · Countersign');
   await expect.poll(() => badge(page), PATIENT).toBe(null);

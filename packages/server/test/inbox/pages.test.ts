@@ -21,7 +21,7 @@ withBrowser();
 
 async function decide(desk: Desk, runId: string, decision: object, by = 'grace'): Promise<void> {
   for (const id of await desk.waiting(runId)) {
-    const { status } = await desk.as(by)('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, { decision });
+    const { status } = await desk.as(by)('POST', `/api/v1/requests/${encodeURIComponent(id)}/decide`, { decision });
     expect(status).toBe(200);
   }
   await desk.ai.runs.wait(runId);
@@ -136,7 +136,7 @@ test('a run shows its timeline with durations, its conversation and its record',
   await page.getByText('All done.').waitFor();
   await page.getByText('Recorded events').click();
   await page.getByText('decision-made').click();
-  await page.getByText(/"interruptId":/).waitFor();
+  await page.getByText(/"requestId":/).waitFor();
   await page.getByRole('button', { name: 'Verify record' }).click();
   await page.getByText(/Record verified: \d+ events/).waitFor();
 });
@@ -217,7 +217,7 @@ test('a drill looks like any request, and the person who decided it learns what 
   const drills = page.getByRole('region', { name: 'Drills by person' });
   expect(await drills.getByRole('row', { name: /^ada/ }).textContent()).toBe('ada010 %');
   expect(desk.done).toEqual([]);
-  const [record] = (await desk.ai.runs.interrupts({ settled: true })).items;
+  const [record] = (await desk.ai.runs.requests({ settled: true })).items;
   expect(record?.settlement).toMatchObject({ seenForMs: expect.any(Number) });
 });
 

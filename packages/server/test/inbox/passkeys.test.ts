@@ -32,7 +32,7 @@ async function vault() {
     await guard.start('Open.', { runId, by: 'cid' });
     await desk.ai.runs.wait(runId);
     const [id = ''] = await desk.waiting(runId);
-    return desk.ai.runs.interrupt(id);
+    return desk.ai.runs.request(id);
   };
   return { desk, ask, as: (person: string) => asking(desk.url, { 'x-user': person, origin: desk.url }) };
 }
@@ -78,7 +78,7 @@ test('a signed approval runs the call once, and its assertion is good for nothin
 
   const second = await ask('second');
   const decide = (person: string, body: object) =>
-    as(person)('POST', `/api/v1/interrupts/${encodeURIComponent(second.id)}/decide`, {
+    as(person)('POST', `/api/v1/requests/${encodeURIComponent(second.id)}/decide`, {
       digest: second.digest,
       ...body,
     });

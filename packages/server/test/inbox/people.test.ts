@@ -7,7 +7,7 @@ withBrowser();
 test('a request is assigned to the user, to a person by name, and released; others see it at once', async () => {
   const desk = await openDesk();
   const [id = ''] = await desk.waiting(await desk.start([['pay', { to: 'Northwind', amount: 500 }]]));
-  const assignedTo = async () => (await desk.ai.runs.interrupt(id)).progress?.assignedTo;
+  const assignedTo = async () => (await desk.ai.runs.request(id)).progress?.assignedTo;
   const ada = await browse(desk, 'ada', cardPath(id));
   const ben = await browse(desk, 'ben', cardPath(id));
   const choose = async (button: string, entry: string) => {

@@ -51,7 +51,7 @@ test('rows are a table, and a changed preview is asked about again with both sid
   expect(await cells(page)).toEqual(['product\tleft\tnote', 'soap\t0\t', '<img src=x onerror=alert(1)>\t0\tnew']);
   coffee = 7;
   await approve(page);
-  const paths = async () => (await desk.ai.runs.interrupts()).items.map(({ id }) => cardPath(id));
+  const paths = async () => (await desk.ai.runs.requests()).items.map(({ id }) => cardPath(id));
   // Until the approval is recorded, the first question waits.
   await expect.poll(async () => (await paths()).filter((asked) => asked !== path), PATIENT).toHaveLength(1);
   const [again = ''] = await paths();

@@ -85,10 +85,10 @@ test('a long list loads page by page, and a change reloads only the first page',
   await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
   const asked: string[] = [];
   page.on('request', (request) => {
-    if (new URL(request.url()).pathname === '/api/v1/interrupts') asked.push(request.url());
+    if (new URL(request.url()).pathname === '/api/v1/requests') asked.push(request.url());
   });
-  const { items } = (await desk.as('grace')('GET', '/api/v1/interrupts?limit=1')).body;
-  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(items[0].id)}/decide`, {
+  const { items } = (await desk.as('grace')('GET', '/api/v1/requests?limit=1')).body;
+  await desk.as('grace')('POST', `/api/v1/requests/${encodeURIComponent(items[0].id)}/decide`, {
     decision: { type: 'reject' },
   });
   await list(page).getByText('119 waiting').waitFor();
@@ -132,8 +132,8 @@ test('a decided request disappears from the list, even from a later page', async
   await card(page).getByText('payee59').first().waitFor();
 
   // Another person decides the open request.
-  const { items } = (await desk.as('grace')('GET', '/api/v1/interrupts?search=payee59')).body;
-  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(items[0].id)}/decide`, {
+  const { items } = (await desk.as('grace')('GET', '/api/v1/requests?search=payee59')).body;
+  await desk.as('grace')('POST', `/api/v1/requests/${encodeURIComponent(items[0].id)}/decide`, {
     decision: { type: 'reject' },
   });
   await list(page).getByText('58 waiting').waitFor();

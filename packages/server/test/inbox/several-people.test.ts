@@ -24,7 +24,7 @@ test('a new request appears on a slow connection while much changes', async () =
   await list(page).getByText("You're all caught up").waitFor();
   await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
   // Each response takes longer than the next change.
-  await page.route('**/api/v1/interrupts?*', async (route) => {
+  await page.route('**/api/v1/requests?*', async (route) => {
     await delay(1_000);
     await route.continue().catch(() => undefined);
   });
@@ -76,7 +76,7 @@ test("another person's decision appears at once, in the list and in the open car
   await card(page).getByRole('button', { name: 'Approve' }).waitFor();
   await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
   const decision = { type: 'reject', reason: 'Seen before.' };
-  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, { decision });
+  await desk.as('grace')('POST', `/api/v1/requests/${encodeURIComponent(id)}/decide`, { decision });
   await card(page)
     .getByText(/Rejected by grace/)
     .waitFor();
@@ -94,7 +94,7 @@ test('a second decider sees the first decision, its author and its time', async 
   await page.route('**/api/v1/changes', (route) => route.abort());
   await page.goto(`${desk.url}${cardPath(id)}`);
   await card(page).getByRole('button', { name: 'Approve' }).waitFor();
-  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, {
+  await desk.as('grace')('POST', `/api/v1/requests/${encodeURIComponent(id)}/decide`, {
     decision: { type: 'reject' },
   });
   await card(page).getByRole('button', { name: 'Approve' }).click();
@@ -119,7 +119,7 @@ test('a draft is kept when another person decides meanwhile, in the inbox and in
   await chat.getByRole('button', { name: 'Reject' }).click();
   await chat.getByLabel('Reason (optional)').fill('Too expensive.');
   await inbox.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
-  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, {
+  await desk.as('grace')('POST', `/api/v1/requests/${encodeURIComponent(id)}/decide`, {
     decision: { type: 'approve' },
   });
   const told = (page: Page) => page.getByRole('alert').filter({ hasText: 'Your draft was not sent' });
@@ -142,7 +142,7 @@ test("a different decision in the chat after another person's is reported as not
   await page.route('**/watch', (route) => route.abort());
   await page.goto(`${desk.url}/chat/clerk/${runId}`);
   await page.getByRole('button', { name: 'Reject' }).click();
-  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, {
+  await desk.as('grace')('POST', `/api/v1/requests/${encodeURIComponent(id)}/decide`, {
     decision: { type: 'approve' },
   });
   await page.getByRole('button', { name: 'Reject' }).click();

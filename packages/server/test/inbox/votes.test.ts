@@ -87,7 +87,7 @@ test('a card in the chat follows the votes of others, and a vote in the chat set
   const cara = await browse(desk, 'cara', path);
   const approve = (page: typeof ada) => page.getByRole('button', { name: 'Approve', exact: true });
   for (const page of [ada, cara]) await page.getByText('0 of 2 votes. Waiting for 2 of finance').waitFor();
-  await desk.as('ben')('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, {
+  await desk.as('ben')('POST', `/api/v1/requests/${encodeURIComponent(id)}/decide`, {
     decision: { type: 'approve' },
   });
   for (const page of [ada, cara]) await page.getByText('1 of 2 votes. Waiting for 1 more of finance').waitFor();

@@ -75,7 +75,7 @@ test('guessed, altered, expired, used, foreign and outdated links give one answe
     otherServer: await server.signed({}, memoryStore().notes),
     expired: await server.signed({ expiresAt: Date.now() - 1 }),
     noLongerAllowed: await server.signed({ person: 'eve' }),
-    otherRequest: await server.signed({ interruptId: 'run_none:call' }),
+    otherRequest: await server.signed({ requestId: 'run_none:call' }),
     earlierVersion: await server.signed({ digest: '0'.repeat(64) }),
     invalidPerson: await server.signed({ person: '' }),
   };
@@ -188,7 +188,7 @@ test('a policy that asks for passkeys is decided in the inbox only', async () =>
   const url = await signed();
   const page = await open(url);
   expect(page.body).toContain('decided with a passkey');
-  expect(page.body).toContain('/interrupts/');
+  expect(page.body).toContain('/requests/');
   expect(digestIn(page)).toBe('');
   const { digest } = await request();
   expect(await send(url, { digest, decision: 'approve', confirmed: 'yes' })).toMatchObject({ status: 422 });

@@ -54,13 +54,13 @@ export async function linkedRequest(options: LinkedOptions = {}) {
 
   const log = () => undefined;
   const links = decisionLinks({ ai, access: new Access(ai, {}, log) } as never, { publicUrl: url, ...pick(serving) });
-  const request = () => ai.runs.interrupt(id);
+  const request = () => ai.runs.request(id);
   const link = async (person = 'ann', contact = {}) => links.make(await request(), { person, contact }, 'mail');
   /** A link with other content under the secret of the server. */
   const signed = async (changes: Partial<DecisionLink> = {}, notes = ai.runs.notes) => {
     const { digest } = await request();
     const whole = {
-      interruptId: id,
+      requestId: id,
       person: 'ann',
       digest,
       expiresAt: Date.now() + 60_000,

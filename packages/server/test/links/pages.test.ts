@@ -59,7 +59,7 @@ test('an input that a plain form cannot show is approved or rejected here, and e
   expect(body).toContain('Approve</button>');
   expect(body).not.toContain('Edit …');
   expect(body).toContain('The inbox has more ways');
-  expect(body).toContain(`href="/interrupts/${encodeURIComponent(id)}"`);
+  expect(body).toContain(`href="/requests/${encodeURIComponent(id)}"`);
 });
 
 test('a question is answered by a form from its schema', async () => {

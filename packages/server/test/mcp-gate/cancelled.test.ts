@@ -26,6 +26,6 @@ test('a call that its client cancels while it starts is withdrawn, done or in do
     await expect.poll(settled, { timeout: 30_000 }).toMatch(/^(rejected|done|doubt)$/);
     const status = await settled();
     if (status === 'rejected') expect(existsSync(path)).toBe(false);
-    else for (const { id } of (await place.ai.runs.interrupts()).items) await place.ai.runs.decide(id, 'reject');
+    else for (const { id } of (await place.ai.runs.requests()).items) await place.ai.runs.decide(id, 'reject');
   }
 });

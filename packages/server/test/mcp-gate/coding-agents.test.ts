@@ -33,8 +33,8 @@ function openHook(more: Partial<HookOptions> = {}) {
   const ai = countersign({ store: memoryStore() });
   const options = { ai, by: 'ada', rules: {}, waitMs: 5_000, leaseMs: 60_000, defer: false, ...more };
   const request = async () => {
-    await expect.poll(async () => (await ai.runs.interrupts()).items.length).toBeGreaterThan(0);
-    const [found] = (await ai.runs.interrupts()).items;
+    await expect.poll(async () => (await ai.runs.requests()).items.length).toBeGreaterThan(0);
+    const [found] = (await ai.runs.requests()).items;
     return { id: found?.id ?? '', runId: found?.runId ?? '', asked: found };
   };
   return { ai, request, hook: (event: string) => answerHook(event, options) };
@@ -97,9 +97,9 @@ describe('the hook', () => {
     await asked;
     const kinds = async () => {
       await hook(post('toolu_2').replace('npm test', 'ls'));
-      return (await ai.runs.interrupts()).items.map(({ kind }) => kind);
+      return (await ai.runs.requests()).items.map(({ kind }) => kind);
     };
-    await expect.poll(kinds).toEqual(['unknown-outcome']);
+    await expect.poll(kinds).toEqual(['doubt']);
   });
 
   test('a failed call is recorded as failed', async () => {
@@ -265,9 +265,7 @@ describe('the commands', { timeout: 60_000 }, () => {
     const again = await place.spawned(['hook', '--wait', '5', '--lease', '1'], {}, pre('toolu_2'));
     expect(JSON.parse(again.stdout)).toEqual(allow({ command: 'npm run check' }));
     // No server and no worker runs on this store.
-    await expect
-      .poll(async () => (await place.json('inbox', '--list')).items)
-      .toMatchObject([{ kind: 'unknown-outcome' }]);
+    await expect.poll(async () => (await place.json('inbox', '--list')).items).toMatchObject([{ kind: 'doubt' }]);
   });
 
   test('the permission tool answers with the recorded input', async () => {

@@ -76,7 +76,7 @@ test('through the gateway, with a person who approves each call, every check end
   const stop = new AbortController();
   const approving = (async () => {
     while (!stop.signal.aborted) {
-      for (const { id } of (await place.ai.runs.interrupts()).items)
+      for (const { id } of (await place.ai.runs.requests()).items)
         await place.ai.runs.decide(id, 'approve', { by: 'bea' });
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -84,5 +84,5 @@ test('through the gateway, with a person who approves each call, every check end
   expect(await throughGateway('ask', {})).toEqual(direct);
   stop.abort();
   await approving;
-  expect((await place.ai.runs.interrupts({ settled: true, limit: 100 })).items.length).toBeGreaterThan(10);
+  expect((await place.ai.runs.requests({ settled: true, limit: 100 })).items.length).toBeGreaterThan(10);
 }, 120_000);

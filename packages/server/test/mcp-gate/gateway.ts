@@ -54,7 +54,7 @@ export function openGateway() {
     /** The pending requests, once there are `count` of them. */
     async pending(count = 1) {
       for (let tries = 0; tries < 400; tries += 1) {
-        const { items } = await ai.runs.interrupts();
+        const { items } = await ai.runs.requests();
         if (items.length >= count) return items;
         await new Promise((resolve) => setTimeout(resolve, 25));
       }

@@ -106,7 +106,7 @@ test('a session cancels its own call', async () => {
   await place.pending();
   await post(cancel(5), session);
   await held;
-  await expect.poll(async () => (await place.ai.runs.interrupts()).items, { timeout: 10_000 }).toEqual([]);
+  await expect.poll(async () => (await place.ai.runs.requests()).items, { timeout: 10_000 }).toEqual([]);
 });
 
 test('fields with a default are optional, even if the server lists them as required', async () => {

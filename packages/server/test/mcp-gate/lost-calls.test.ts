@@ -32,7 +32,7 @@ test('an equal call after a kill continues the doubt, and gets the outcome that 
   const call = { name: 'hang', arguments: { to: 'Fox' } };
   const again = await client.callTool(call);
   expect(textOf(again)).toContain('outcome is unknown');
-  expect(await place.pending()).toMatchObject([{ kind: 'unknown-outcome' }]);
+  expect(await place.pending()).toMatchObject([{ kind: 'doubt' }]);
   expect(textOf(await client.callTool(call))).toContain('outcome is unknown');
   const [doubt, ...others] = await place.pending();
   expect(others).toEqual([]);
@@ -52,8 +52,8 @@ test('a gateway that starts turns the lost call into a doubt by itself', async (
   await loseCall('Golf');
   const { client } = await open();
   await expect
-    .poll(async () => (await place.ai.runs.interrupts()).items.map(({ kind }) => kind), { timeout: 60_000 })
-    .toEqual(['unknown-outcome']);
+    .poll(async () => (await place.ai.runs.requests()).items.map(({ kind }) => kind), { timeout: 60_000 })
+    .toEqual(['doubt']);
   const [doubt] = await place.pending();
   await place.ai.runs.decide(doubt?.id ?? '', { type: 'respond', output: 'seen at the bank' } as never);
   expect(textOf(await client.callTool({ name: 'hang', arguments: { to: 'Golf' } }))).toBe('seen at the bank');

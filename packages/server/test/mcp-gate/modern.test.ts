@@ -85,7 +85,7 @@ test('a forged state, another client and other arguments are refused, and nothin
     resultType: 'input_required',
   });
   expect(paid('Dana')).toBe(0);
-  for (const { id } of (await place.ai.runs.interrupts()).items) await place.ai.runs.decide(id, 'reject');
+  for (const { id } of (await place.ai.runs.requests()).items) await place.ai.runs.decide(id, 'reject');
   expect(await leg(main.client, 'pay', 'Dana', { requestState: pending })).toMatchObject({ isError: true });
 });
 
@@ -95,7 +95,7 @@ test('a question of the server reaches the client, and its answer the server, un
   await approve();
   expect(await confirming).toMatchObject({ content: [{ text: 'paid Echo with 42' }] });
   expect(lines().filter((line) => line.startsWith('Echo'))).toEqual(['Echo with 42']);
-  expect((await place.ai.runs.interrupts()).items).toEqual([]);
+  expect((await place.ai.runs.requests()).items).toEqual([]);
 });
 
 test('where the operator allows it, the user decides in the client: decline rejects, cancel leaves the request open', async () => {
@@ -120,7 +120,7 @@ test('where the operator allows it, the user decides in the client: decline reje
   await approve();
   expect(await cancelled).toMatchObject({ content: [{ text: 'paid Jan' }] });
   expect(['Hugo', 'Ida', 'Jan'].map(paid)).toEqual([1, 0, 1]);
-  const [settled] = (await place.ai.runs.interrupts({ settled: true, search: 'Hugo' })).items;
+  const [settled] = (await place.ai.runs.requests({ settled: true, search: 'Hugo' })).items;
   expect(settled?.settlement).toMatchObject({ channel: 'mcp' });
   await client.close();
 });
@@ -175,7 +175,7 @@ test('a gateway that is killed between the call and its result leaves a doubt, a
   expect(result.content[0].text).toContain('outcome is unknown');
   expect(paid('Fox')).toBe(1);
   const [doubt] = await place.pending();
-  expect(doubt).toMatchObject({ kind: 'unknown-outcome' });
+  expect(doubt).toMatchObject({ kind: 'doubt' });
   await place.ai.runs.decide(doubt?.id ?? '', { type: 'respond', output: 'it was paid' } as never);
   expect(await leg(main.client, 'hang', 'Fox', { requestState: first.requestState })).toMatchObject({
     content: [{ text: 'it was paid' }],
@@ -191,8 +191,6 @@ test('a running call that its client cancels is in doubt', async () => {
   await expect.poll(() => paid('Golf'), { timeout: 10_000 }).toBe(1);
   abort.abort();
   await expect(hanging).rejects.toThrow();
-  await expect
-    .poll(async () => (await place.ai.runs.interrupts()).items[0]?.kind, { timeout: 15_000 })
-    .toBe('unknown-outcome');
+  await expect.poll(async () => (await place.ai.runs.requests()).items[0]?.kind, { timeout: 15_000 }).toBe('doubt');
   expect(paid('Golf')).toBe(1);
 }, 60_000);

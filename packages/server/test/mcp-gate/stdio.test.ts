@@ -31,7 +31,7 @@ describe('before the filesystem server', { timeout: 60_000 }, () => {
     expect(tools.map(({ name }) => name)).toContain('write_file');
     const listed = await client.callTool({ name: 'list_directory', arguments: { path: place.folder } });
     expect(textOf(listed)).toContain('rules.json');
-    expect((await place.ai.runs.interrupts()).items).toEqual([]);
+    expect((await place.ai.runs.requests()).items).toEqual([]);
   });
 
   test('a gated call waits for its decision and runs once', async () => {
@@ -73,7 +73,7 @@ describe('before the filesystem server', { timeout: 60_000 }, () => {
     );
     await client.callTool({ name: 'create_directory', arguments: { path: place.path('inbox') } });
     expect(existsSync(place.path('inbox'))).toBe(true);
-    expect((await place.ai.runs.interrupts()).items).toEqual([]);
+    expect((await place.ai.runs.requests()).items).toEqual([]);
   });
 
   test('after a waiting answer the same call continues its question, and another call asks its own', async () => {
@@ -100,14 +100,14 @@ describe('before the filesystem server', { timeout: 60_000 }, () => {
     await place.pending();
     abort.abort();
     await expect(writing).rejects.toThrow();
-    await expect.poll(async () => (await place.ai.runs.interrupts()).items, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(async () => (await place.ai.runs.requests()).items, { timeout: 10_000 }).toEqual([]);
     expect(existsSync(place.path('e.txt'))).toBe(false);
   });
 
   test('arguments that do not fit the schema are refused without a question', async () => {
     const result = await client.callTool({ name: 'write_file', arguments: { path: 7 } });
     expect(result).toMatchObject({ isError: true });
-    expect((await place.ai.runs.interrupts()).items).toEqual([]);
+    expect((await place.ai.runs.requests()).items).toEqual([]);
   });
 
   test('calls within a grant run without a question', async () => {

@@ -124,7 +124,7 @@ describe.each([
     expect(await door.send(text)).toMatchObject({ error: { message: expect.any(String) } });
     const after = door.received().filter((line) => !line.includes('"ping"'));
     expect(after.slice(before)).toEqual([]);
-    expect((await place.ai.runs.interrupts()).items).toEqual([]);
+    expect((await place.ai.runs.requests()).items).toEqual([]);
   });
 
   test('an allowed call is sent as it was checked, under an id and a progress token of the gateway', async () => {

@@ -45,10 +45,10 @@ async function ended(child: ChildProcess): Promise<Ended> {
   return { code, signal, output };
 }
 
-async function decide({ client }: ServerProcess, decision: Parameters<typeof client.interrupts.decide>[1]['decision']) {
-  const pending = async () => (await client.interrupts.list({ tool: 'deploy', kind: 'approval' })).items[0]?.id;
+async function decide({ client }: ServerProcess, decision: Parameters<typeof client.requests.decide>[1]['decision']) {
+  const pending = async () => (await client.requests.list({ tool: 'deploy', kind: 'approval' })).items[0]?.id;
   await expect.poll(pending, { timeout: 30_000 }).toBeTruthy();
-  await client.interrupts.decide((await pending()) ?? '', { decision });
+  await client.requests.decide((await pending()) ?? '', { decision });
 }
 
 for (const [program, command] of [
@@ -82,7 +82,7 @@ for (const [program, command] of [
     await decide(server, { type: 'approve' });
     expect(await killed).toMatchObject({ signal: 'SIGKILL' });
     expect(lines()).toHaveLength(1);
-    const doubts = async () => (await server.client.interrupts.list({ kind: 'unknown-outcome' })).items;
+    const doubts = async () => (await server.client.requests.list({ kind: 'doubt' })).items;
     await expect.poll(doubts, { timeout: 30_000 }).toHaveLength(1);
     const again = await run([...command, 'build-9'], { LEASE: '1' });
     expect(again).toMatchObject({ code: 1, output: expect.stringContaining('doubt') });

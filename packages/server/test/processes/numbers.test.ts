@@ -14,12 +14,12 @@ test('runs by status are the same from both; decisions are counted where they we
   for (const [index, { client }] of [here, there, here, there, here].entries()) {
     const { id: runId } = await client.runs.start({ agent: 'teller', prompt: 'Ask.' });
     for await (const event of client.runs.follow(runId)) if (event.type === 'call-interrupted') break;
-    const [card] = (await client.interrupts.list({ runId })).items;
+    const [card] = (await client.requests.list({ runId })).items;
     // The first and the fourth are decided through the other one, the second is cancelled, two still wait.
     const other = client === here.client ? there.client : here.client;
     if (index === 1) await client.runs.cancel(runId);
     if (index !== 0 && index !== 3) continue;
-    await other.interrupts.decide(card?.id ?? '', { decision: { type: 'respond', output: 'now' } });
+    await other.requests.decide(card?.id ?? '', { decision: { type: 'respond', output: 'now' } });
     // Until its end.
     for await (const _event of other.runs.follow(runId));
   }

@@ -30,19 +30,19 @@ for (const [name, freshPlace] of await freshPlaces())
       'last-event-id': String(seen.items.length),
     });
     const [card] = run.interrupts;
-    const decided = await after('POST', `/api/v1/interrupts/${card.id}/decide`, { ...approval, digest: card.digest });
+    const decided = await after('POST', `/api/v1/requests/${card.id}/decide`, { ...approval, digest: card.digest });
     expect(decided).toMatchObject({ status: 200, body: { by: 'ann' } });
     const { body: followed } = await following;
     const seqs = [...followed.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq));
     expect(seqs).toEqual(seqs.map((_, index) => seen.items.length + 1 + index));
     expect(followed).toMatch(/decision-made[\s\S]*event: end/);
     expect([first.paid, next.paid]).toEqual([[], [{ to: 'bob', amount: 500 }]]);
-    expect((await after('POST', `/api/v1/interrupts/${card.id}/decide`, approval)).body).toEqual(decided.body);
-    const otherwise = await after('POST', `/api/v1/interrupts/${card.id}/decide`, { decision: { type: 'reject' } });
+    expect((await after('POST', `/api/v1/requests/${card.id}/decide`, approval)).body).toEqual(decided.body);
+    const otherwise = await after('POST', `/api/v1/requests/${card.id}/decide`, { decision: { type: 'reject' } });
     expect(otherwise).toMatchObject({ status: 409, body: { code: 'already-decided' } });
 
-    const [question] = (await after('GET', '/api/v1/interrupts?runId=chat-1')).body.items;
-    await after('POST', `/api/v1/interrupts/${question.id}/decide`, { decision: { type: 'respond', output: 'now' } });
+    const [question] = (await after('GET', '/api/v1/requests?runId=chat-1')).body.items;
+    await after('POST', `/api/v1/requests/${question.id}/decide`, { decision: { type: 'respond', output: 'now' } });
     await next.ai.runs.wait('chat-1', { until: 'end' });
     expect((await after('POST', '/api/v1/chat/teller', says('hello again'))).body).toContain('hello again');
     const { body: chat } = await after('GET', '/api/v1/chat/teller/chat-1');

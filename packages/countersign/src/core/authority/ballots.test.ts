@@ -1,4 +1,4 @@
-// Ballots: events about a question in, its progress out.
+// Ballots: events about a request in, its progress out.
 import { expect, test } from 'vitest';
 import { newState } from '../messages/load-messages.ts';
 import { type BallotEvent, event, type RunEvent } from '../run/event.ts';
@@ -11,7 +11,7 @@ const anna: Vote = { by: 'anna', decision: { type: 'approve' } };
 const ben: Vote = { by: 'ben', decision: { type: 'approve', edit: 5 }, at: 7 };
 const asked = { shown: { payload: true }, policies: [{}] } as const;
 const cast = (vote: Vote, edit?: { input: number }): RunEvent =>
-  event({ type: 'vote-cast', interruptId: 'q', vote, ...(edit && { edit: { ...edit, asked } }) });
+  event({ type: 'vote-cast', requestId: 'q', vote, ...(edit && { edit: { ...edit, asked } }) });
 const after = (...events: readonly RunEvent[]) => events.reduce(fold, newState());
 
 test('votes are kept in their order, by the id of their question', () => {
@@ -30,23 +30,23 @@ test('an edit that does not settle begins the next round, and a card of its own'
 test('escalation, assignment and a policy that is applied again', () => {
   const policies = [{ deciders: { people: ['anna'] } }] as const;
   const facts: readonly RunEvent[] = [
-    event({ type: 'question-escalated', interruptId: 'q', to: { roles: ['manager'] } }),
-    event({ type: 'question-assigned', interruptId: 'q', to: 'anna', by: 'ben' }),
-    event({ type: 'policy-applied', interruptId: 'q', policies, escalate: [], by: 'ben' }),
+    event({ type: 'request-escalated', requestId: 'q', to: { roles: ['manager'] } }),
+    event({ type: 'request-assigned', requestId: 'q', to: 'anna', by: 'ben' }),
+    event({ type: 'policy-applied', requestId: 'q', policies, escalate: [], by: 'ben' }),
   ];
   expect(progressOf(after(...facts.slice(0, 2)), 'q')).toMatchObject({ escalatedTo: [{ roles: ['manager'] }] });
   // Whom the policies before were escalated to does not count for these.
   expect(progressOf(after(...facts), 'q')).toMatchObject({ escalatedTo: [], assignedTo: 'anna', policies });
-  const freed = after(...facts, event({ type: 'question-assigned', interruptId: 'q', to: null, by: 'ben' }));
+  const freed = after(...facts, event({ type: 'request-assigned', requestId: 'q', to: null, by: 'ben' }));
   expect(progressOf(freed, 'q')).not.toHaveProperty('assignedTo');
-  const again = { ...event({ type: 'question-assigned', interruptId: 'q', to: 'anna', by: 'ben' }), at: 7 };
+  const again = { ...event({ type: 'request-assigned', requestId: 'q', to: 'anna', by: 'ben' }), at: 7 };
   expect(progressOf(fold(freed, again), 'q')).toMatchObject({ assignedTo: 'anna', assignments: 2, assignedAt: 7 });
 });
 
 test('a policy of a later release is not known here', () => {
   const applied = (policy: object) =>
     knowsPolicies(
-      event({ type: 'policy-applied', interruptId: 'q', policies: [{}, policy], escalate: [], by: null }) as BallotEvent,
+      event({ type: 'policy-applied', requestId: 'q', policies: [{}, policy], escalate: [], by: null }) as BallotEvent,
     );
   expect(applied({ veto: 'any', deciders: { people: [] } })).toBe(true);
   expect([applied({ veto: 'two-thirds' }), applied({ sortition: true })]).toEqual([false, false]);

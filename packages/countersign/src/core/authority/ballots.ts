@@ -1,19 +1,19 @@
-// What a pending question has collected: votes, edits, escalations and its assignment. The run keeps it by the question's id,
-// so that a question of a sub-agent needs nothing special.
+// What a pending request has collected: votes, edits, escalations and its assignment. The run keeps it by the question's id,
+// so that a request of a sub-agent needs nothing special.
 
 import { defined, type Json } from '../json.ts';
-import type { EditBound, Escalation, Interrupt, Reasked } from '../request/interrupt.ts';
+import type { EditBound, Escalation, Reasked, Request } from '../request/request.ts';
 import type { BallotEvent } from '../run/event.ts';
 import type { Escalated, Policies, Vote } from './policy.ts';
 import { isEdit, peopleOf } from './tally.ts';
 
-/** What the people of a question have done so far. */
-export type QuestionProgress = {
+/** What the people of a request have done so far. */
+export type RequestProgress = {
   /** All votes in the order of voting, even those that an edit or a later vote voided. */
   readonly votes: readonly Vote[];
-  /** The last edit that did not settle the question. It is asked about this input now. */
-  readonly edit?: QuestionEdit;
-  /** 1, and one more for each edit that did not settle the question. */
+  /** The last edit that did not settle the request. It is asked about this input now. */
+  readonly edit?: RequestEdit;
+  /** 1, and one more for each edit that did not settle the request. */
   readonly round: number;
   readonly escalatedTo: readonly Escalated[];
   /** The escalations of the policies that count now, if those on the card do not count any more. */
@@ -28,7 +28,7 @@ export type QuestionProgress = {
 };
 
 /** An input that a person proposed instead. Without `bound`, the tool's schema parses it again when the call runs. */
-export type QuestionEdit = {
+export type RequestEdit = {
   readonly input: Json;
   readonly bound?: EditBound;
   readonly by: string | null;
@@ -37,22 +37,22 @@ export type QuestionEdit = {
   readonly asked: Reasked;
 };
 
-/** By the id of the question inside the run. */
-export type Ballots = ReadonlyMap<string, QuestionProgress>;
+/** By the id of the request inside the run. */
+export type Ballots = ReadonlyMap<string, RequestProgress>;
 
-const NO_PROGRESS: QuestionProgress = { votes: [], round: 1, escalatedTo: [] };
+const NO_PROGRESS: RequestProgress = { votes: [], round: 1, escalatedTo: [] };
 
-export function progressOf({ ballots }: { readonly ballots?: Ballots }, interruptId: string): QuestionProgress {
-  return ballots?.get(interruptId) ?? NO_PROGRESS;
+export function progressOf({ ballots }: { readonly ballots?: Ballots }, requestId: string): RequestProgress {
+  return ballots?.get(requestId) ?? NO_PROGRESS;
 }
 
 export function foldBallot(ballots: Ballots | undefined, event: BallotEvent): Ballots {
-  const { interruptId } = event;
-  const progress = ballots?.get(interruptId) ?? NO_PROGRESS;
-  return new Map(ballots).set(interruptId, progressAfter(progress, event));
+  const { requestId } = event;
+  const progress = ballots?.get(requestId) ?? NO_PROGRESS;
+  return new Map(ballots).set(requestId, progressAfter(progress, event));
 }
 
-function progressAfter(before: QuestionProgress, event: BallotEvent): QuestionProgress {
+function progressAfter(before: RequestProgress, event: BallotEvent): RequestProgress {
   switch (event.type) {
     case 'vote-cast': {
       const { vote, edit } = event;
@@ -70,12 +70,12 @@ function progressAfter(before: QuestionProgress, event: BallotEvent): QuestionPr
         edit: { ...edited, ...defined({ by, at }) },
       };
     }
-    case 'question-escalated':
+    case 'request-escalated':
       return {
         ...before,
         escalatedTo: [...before.escalatedTo, { ...event.to, ...defined({ policy: event.policy }) }],
       };
-    case 'question-assigned': {
+    case 'request-assigned': {
       const { assignedTo: _before, ...rest } = before;
       if (event.to === null) return rest;
       const assignments = (before.assignments ?? 0) + 1;
@@ -86,25 +86,19 @@ function progressAfter(before: QuestionProgress, event: BallotEvent): QuestionPr
   }
 }
 
-/** Each round of a question has its own card: a vote on the card of an earlier round never counts for the edit. */
-export function roundId(interruptId: string, round: number): string {
-  return round > 1 ? `${interruptId}~${round}` : interruptId;
+/** Each round of a request has its own card: a vote on the card of an earlier round never counts for the edit. */
+export function roundId(requestId: string, round: number): string {
+  return round > 1 ? `${requestId}~${round}` : requestId;
 }
 
 /** The policies that count for a request: those applied last, or those of the last edit, before those on its card. */
-export function policiesIn(progress: QuestionProgress | undefined, interrupt: Interrupt): Policies;
-export function policiesIn(
-  progress: QuestionProgress | undefined,
-  interrupt: Interrupt | undefined,
-): Policies | undefined;
-export function policiesIn(
-  progress: QuestionProgress | undefined,
-  interrupt: Interrupt | undefined,
-): Policies | undefined {
-  return progress?.policies ?? progress?.edit?.asked.policies ?? interrupt?.authority.policies;
+export function policiesIn(progress: RequestProgress | undefined, request: Request): Policies;
+export function policiesIn(progress: RequestProgress | undefined, request: Request | undefined): Policies | undefined;
+export function policiesIn(progress: RequestProgress | undefined, request: Request | undefined): Policies | undefined {
+  return progress?.policies ?? progress?.edit?.asked.policies ?? request?.authority.policies;
 }
 
 /** Everyone who has edited the input in this request. */
-export function editorsIn(progress: QuestionProgress | undefined): readonly string[] {
+export function editorsIn(progress: RequestProgress | undefined): readonly string[] {
   return [...new Set((progress?.votes ?? []).filter(isEdit).flatMap(peopleOf))];
 }

@@ -1,4 +1,4 @@
-// Conditions on the input of a call, as data: stored with a question or a grant, they mean the same everywhere and later.
+// Conditions on the input of a call, as data: stored with a request or a grant, they mean the same everywhere and later.
 import { type Json, sameJson } from '../json.ts';
 
 /** A condition on one field of an input. If it names several limits, all of them count. */

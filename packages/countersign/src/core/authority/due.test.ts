@@ -1,4 +1,4 @@
-// What is due on a pending question, and when something is due next.
+// What is due on a pending request, and when something is due next.
 import { expect, test } from 'vitest';
 import { dueOn, nextDueAt } from './due.ts';
 

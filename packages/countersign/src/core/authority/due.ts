@@ -1,8 +1,8 @@
-// What time does to a pending question: its deadline decides it, or more people are asked.
+// What time does to a pending request: its deadline decides it, or more people are asked.
 import { defined } from '../json.ts';
-import type { Escalation, Wait } from '../request/interrupt.ts';
+import type { Escalation, Wait } from '../request/request.ts';
 
-/** A question, and how many of its escalations are recorded. */
+/** A request, and how many of its escalations are recorded. */
 export type Waiting = {
   readonly wait: Pick<Wait, 'expiresAt' | 'escalate'> | undefined;
   readonly escalations: number;
@@ -10,7 +10,7 @@ export type Waiting = {
 
 export type Due = { readonly do: 'expire' } | ({ readonly do: 'escalate' } & Pick<Escalation, 'to' | 'policy'>);
 
-/** Returns the step that is due at this time; undefined if the question just waits. An expired question is not escalated. */
+/** Returns the step that is due at this time; undefined if the request just waits. An expired request is not escalated. */
 export function dueOn({ wait, escalations }: Waiting, now: number): Due | undefined {
   const { expiresAt, escalate } = wait ?? {};
   if (expiresAt !== undefined && expiresAt <= now) return { do: 'expire' };

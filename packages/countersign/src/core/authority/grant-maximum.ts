@@ -1,4 +1,4 @@
-// The maximum that a policy sets for grants: no grant on its questions may be wider.
+// The maximum that a policy sets for grants: no grant on its requests may be wider.
 import type { Condition } from './condition.ts';
 
 /** How wide a grant may be. */

@@ -26,7 +26,7 @@ const grant: Grant = {
   budget: { field: 'amount', total: 0.3 },
   expiresAt: 1_000,
   givenBy: 'ben',
-  interruptId: 'run:call',
+  requestId: 'run:call',
   votes: [{ by: 'ben', roles: ['finance'], decision: { type: 'approve' } }],
 };
 

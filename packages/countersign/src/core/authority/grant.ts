@@ -34,9 +34,9 @@ export type Grant = Required<Pick<GrantRequest, 'where' | 'serves'>> &
     readonly id: string;
     readonly tool: string;
     readonly givenBy: string;
-    /** The question whose decision it extends. */
-    readonly interruptId: string;
-    /** The votes that approved that question. It covers only calls that they would have approved under their policy. */
+    /** The request whose decision it extends. */
+    readonly requestId: string;
+    /** The votes that approved that request. It covers only calls that they would have approved under their policy. */
     readonly votes: readonly Vote[];
   };
 

@@ -24,5 +24,5 @@ function isEmpty(policy: Policy): boolean {
 function policiesIn(event: RunEvent): Policies | readonly [] {
   if (event.type === 'vote-cast') return event.edit?.asked.policies ?? [];
   if (event.type === 'policy-applied' || event.type === 'call-granted') return event.policies;
-  return event.type === 'call-interrupted' && event.interrupt.kind !== 'inside' ? event.interrupt.authority.policies : [];
+  return event.type === 'call-interrupted' && event.request.kind !== 'inside' ? event.request.authority.policies : [];
 }

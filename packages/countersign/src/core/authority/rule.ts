@@ -1,6 +1,6 @@
 // Rules: which calls are allowed, ask, or are denied, as data of the operator.
 import type { Json } from '../json.ts';
-import type { Reversibility } from '../request/interrupt.ts';
+import type { Reversibility } from '../request/request.ts';
 import { type Condition, meets } from './condition.ts';
 
 /** Which calls a rule is for. All of it must hold; without anything, it is for every call. */

@@ -1,9 +1,9 @@
-// The questions that wait in messages.
+// The requests that wait in messages.
 
 import { isObject } from '../json.ts';
 import { isToolRequest, type Message, type ToolRequestPart } from './message.ts';
 
-/** The questions that wait for a person, those inside tools included; these carry the `path` that leads to them. */
+/** The requests that wait for a person, those inside tools included; these carry the `path` that leads to them. */
 export function pendingParts(messages: readonly Message[], path: readonly string[] = []): readonly ToolRequestPart[] {
   const open = messages.findLast((message) => message.role === 'model');
   return (open?.content ?? []).filter(isToolRequest).flatMap((part) => {

@@ -2,10 +2,9 @@
 
 import type { Policies } from '../authority/policy.ts';
 import { defined, isObject, type Json } from '../json.ts';
-import type { InterruptKind, Preview } from '../request/interrupt.ts';
-import { type Call, interruptId, newCall, newTurn, type Phase, type Turn } from '../run/call.ts';
+import type { Preview, RequestKind } from '../request/request.ts';
+import { type Call, newCall, newTurn, type Phase, requestId, type Turn } from '../run/call.ts';
 import type { Decision, Result } from '../run/event.ts';
-import { INTERRUPT_KEYS, interruptIn, interruptMetadata, writtenPolicies } from './interrupt-metadata.ts';
 import {
   isToolRequest,
   type Message,
@@ -14,6 +13,7 @@ import {
   type ToolRequestPart,
   type ToolResponsePart,
 } from './message.ts';
+import { REQUEST_KEYS, requestIn, waitingMetadata, writtenPolicies } from './request-metadata.ts';
 
 /** On the last message of a run that reached its turn limit: counting starts again after it. */
 export const MAX_TURNS_KEY = 'maxTurnsReached';
@@ -26,8 +26,8 @@ export const STORED_KEY = 'storedRun';
 
 /** Metadata keys that only the engine writes on a request; a model's values under them are dropped. */
 const ENGINE_KEYS: ReadonlySet<string> = new Set(
-  `${INTERRUPT_KEYS.join(' ')} callId approvedPreview editors round editedFrom pauses inner path steps
-  started cleared resumed continues replacedInput editedBy interruptId interruptResponse outcome mayHaveActed
+  `${REQUEST_KEYS.join(' ')} callId approvedPreview editors round editedFrom pauses inner path steps
+  started cleared resumed continues replacedInput editedBy requestId interruptResponse outcome mayHaveActed
   resolvedInterrupt decision earlierDecisions grant passed pendingOutput pendingOutcome pendingMetadata`.split(/\s+/),
 );
 
@@ -126,7 +126,7 @@ function phaseMetadata(phase: Phase): Metadata {
     case 'started':
       return { started: true };
     case 'waiting':
-      return interruptMetadata(phase.interrupt);
+      return waitingMetadata(phase.request);
     case 'settled': {
       const { result } = phase;
       const outcome = result.type === 'output' ? undefined : { type: result.type, ...acted(result) };
@@ -135,14 +135,14 @@ function phaseMetadata(phase: Phase): Metadata {
   }
 }
 
-/** What stays on a request for good: the decided question, the decision and the edit. */
+/** What stays on a request for good: the decided request, the decision and the edit. */
 function decidedMetadata(call: Call): Metadata {
   const { edit, granted: grant } = call;
   if (!call.decided) return defined({ grant });
-  const { interrupt, decision, earlier } = call.decided;
+  const { request, decision, earlier } = call.decided;
   return defined({
     grant,
-    resolvedInterrupt: interrupt?.shown.payload,
+    resolvedInterrupt: request?.shown.payload,
     replacedInput: edit?.proposed,
     editedBy: edit?.by,
     decision: isPlain(decision) ? undefined : decisionMetadata(decision),
@@ -199,7 +199,7 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
     ...('resumed' in metadata && {
       resumed: { value: metadata.resumed as Json, ...(metadata.continues === true && { continues: true }) },
     }),
-    ...(Array.isArray(metadata.passed) && { approvals: metadata.passed as readonly InterruptKind[] }),
+    ...(Array.isArray(metadata.passed) && { approvals: metadata.passed as readonly RequestKind[] }),
     ...(isObject(metadata.steps) && { steps: new Map(Object.entries(metadata.steps as Record<string, Json>)) }),
     ...(isUnderWay(phase) && 'runsWith' in metadata && { runsWith: metadata.runsWith as Json }),
     ...(isUnderWay(phase) &&
@@ -215,8 +215,8 @@ function readPhase(metadata: Metadata, id: string, pauses: number): Phase {
   const inner = isObject(metadata.inner) ? metadata.inner : undefined;
   const messages = inner?.messages as readonly Message[] | undefined;
   if (inner?.waiting === true && messages)
-    return { at: 'sub-agent-waiting', interruptId: interruptId(id, pauses), messages };
-  if ('interrupt' in metadata) return { at: 'waiting', interrupt: interruptIn(interruptId(id, pauses), metadata) };
+    return { at: 'sub-agent-waiting', requestId: requestId(id, pauses), messages };
+  if ('interrupt' in metadata) return { at: 'waiting', request: requestIn(requestId(id, pauses), metadata) };
   if (metadata.started === true) return { at: 'started', progress: 'unknown' };
   if (metadata.cleared === true) return { at: 'cleared' };
   return messages ? { at: 'sub-agent-held', messages } : { at: 'open' };
@@ -248,7 +248,7 @@ function readDecided(metadata: Metadata): Call['decided'] {
   if (resolvedInterrupt === undefined && !isObject(said)) return undefined;
   // An edit was an approval with another input.
   const made = isObject(said) && said.type === 'edit' ? { ...said, type: 'approve', input: null } : said;
-  const interrupt = interruptIn('', { interrupt: resolvedInterrupt });
+  const interrupt = requestIn('', { interrupt: resolvedInterrupt });
   return {
     ...(resolvedInterrupt !== undefined && { interrupt }),
     decision: isObject(made) ? (made as Decision) : { type: 'restart', resumed: true },

@@ -70,7 +70,7 @@ const ONE_LINE = 200;
  * Undefined if a plain form cannot show it: lists, objects inside objects, unions, references, more than 50 fields, and a `start`
  * that the form would change. Then link to a page that can.
  * @example
- * const form = formOf(interrupt.inputSchema, interrupt.input);
+ * const form = formOf(request.inputSchema, request.input);
  * const read = form && readForm(form, { to: 'ann', amount: '90' });
  */
 export function formOf(schema: Schema | null, start?: Json): Form | undefined {

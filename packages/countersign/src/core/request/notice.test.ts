@@ -1,19 +1,19 @@
-// The notices of a question, by what its record says.
+// The notices of a request, by what its record says.
 import { expect, test } from 'vitest';
-import { type NoticedQuestion, noticesOf } from './notice.ts';
+import { type NoticedRequest, noticesOf } from './notice.ts';
 
 const boss = { people: ['boss'] };
 const progress = { escalatedTo: [], assignedTo: null, round: 1 };
 
-type Times = Partial<Pick<NoticedQuestion, 'expiresAt' | 'reminders' | 'escalate'>>;
+type Times = Partial<Pick<NoticedRequest, 'expiresAt' | 'reminders' | 'escalate'>>;
 
-function question(times: Times, given: Partial<NoticedQuestion> = {}): NoticedQuestion {
+function question(times: Times, given: Partial<NoticedRequest> = {}): NoticedRequest {
   const wait = { expiresAt: null, reminders: [], escalate: [], ...times };
   return { kind: 'approval', ...wait, createdAt: 10, settledAt: null, progress: null, settlement: null, ...given };
 }
 
 /** As `type number at key`. */
-const shown = (asked: NoticedQuestion, now: number): readonly string[] =>
+const shown = (asked: NoticedRequest, now: number): readonly string[] =>
   noticesOf(asked, now).map(({ type, number, at, key }) => [type, number, at, key].join(' '));
 
 const times: Times = {
@@ -26,9 +26,9 @@ const times: Times = {
 };
 const approved = { decision: { type: 'approve' }, by: 'ann', channel: 'inbox' };
 
-test.each<[string, NoticedQuestion, number, readonly string[]]>([
+test.each<[string, NoticedRequest, number, readonly string[]]>([
   ['a new question', question(times), 15, ['opened 0 10 opened']],
-  ['a question about an unknown outcome', question({}, { kind: 'unknown-outcome' }), 15, ['doubt 0 10 opened']],
+  ['a question about an unknown outcome', question({}, { kind: 'doubt' }), 15, ['doubt 0 10 opened']],
   ['the only reminder', question({ reminders: [20] }), 20, ['opened 0 10 opened', 'reminded 1 20 reminded-1']],
   [
     'reminders and recorded escalations, by time',

@@ -1,8 +1,8 @@
-// The notices of a question: what people are told about it, from what its record says now.
+// The notices of a request: what people are told about it, from what its record says now.
 
 import type { Json } from '../json.ts';
 import { DEADLINE } from '../run/event.ts';
-import type { InterruptView, VotingProgress } from './view.ts';
+import type { RequestView, VotingProgress } from './view.ts';
 
 /**
  * What people are told about a request. `opened`: it waits for them. `doubt`: it asks about a call whose outcome is unknown.
@@ -18,8 +18,8 @@ export type NoticeType =
   | 'expired'
   | 'withdrawn';
 
-/** `key`: unique among the notices of the question, and always the same for the same notice. */
-export type QuestionNotice = {
+/** `key`: unique among the notices of the request, and always the same for the same notice. */
+export type RequestNotice = {
   readonly key: string;
   readonly type: NoticeType;
   /** Which reminder or escalation it is, from 1; 0 for other notices. */
@@ -28,7 +28,7 @@ export type QuestionNotice = {
 };
 
 /** The parts of a request that its notices come from. */
-export type NoticedQuestion = Pick<InterruptView, 'kind' | 'expiresAt' | 'reminders' | 'escalate'> & {
+export type NoticedRequest = Pick<RequestView, 'kind' | 'expiresAt' | 'reminders' | 'escalate'> & {
   readonly createdAt: number;
   readonly settledAt: number | null;
   readonly progress: Omit<VotingProgress, 'votes' | 'missing'> | null;
@@ -40,21 +40,21 @@ export type NoticedQuestion = Pick<InterruptView, 'kind' | 'expiresAt' | 'remind
 };
 
 /** The notices up to this time, in order. A later call returns the same ones and perhaps more, except for earlier assignments. */
-export function noticesOf(question: NoticedQuestion, now: number): readonly QuestionNotice[] {
+export function noticesOf(question: NoticedRequest, now: number): readonly RequestNotice[] {
   const { kind, createdAt, settledAt } = question;
-  const opened: QuestionNotice = notice(kind === 'unknown-outcome' ? 'doubt' : 'opened', createdAt, 'opened');
+  const opened: RequestNotice = notice(kind === 'doubt' ? 'doubt' : 'opened', createdAt, 'opened');
   const meanwhile = [...escalations(question), ...assignment(question), ...reminders(question, now)];
   meanwhile.sort((a, b) => a.at - b.at);
   if (settledAt === null) return [opened, ...meanwhile];
   return [opened, ...meanwhile, notice(endOf(question), settledAt, 'settled')];
 }
 
-function notice(type: NoticeType, at: number, key: string, number = 0): QuestionNotice {
+function notice(type: NoticeType, at: number, key: string, number = 0): RequestNotice {
   return { key, type, number, at };
 }
 
 /** The record does not say when they happened, only when they were due. */
-function escalations(question: NoticedQuestion): readonly QuestionNotice[] {
+function escalations(question: NoticedRequest): readonly RequestNotice[] {
   const escalate = question.progress?.escalate ?? question.escalate;
   const count = question.progress?.escalatedTo.length ?? 0;
   return escalate.slice(0, count).flatMap(({ at }, index) => {
@@ -62,13 +62,13 @@ function escalations(question: NoticedQuestion): readonly QuestionNotice[] {
   });
 }
 
-function assignment({ progress, createdAt }: NoticedQuestion): readonly QuestionNotice[] {
+function assignment({ progress, createdAt }: NoticedRequest): readonly RequestNotice[] {
   const { assignedTo = null, assignments = 1, assignedAt = createdAt } = progress ?? {};
   if (assignedTo === null) return [];
   return [notice('assigned', assignedAt, `assigned-${assignedTo}-${assignments}`)];
 }
 
-function reminders(question: NoticedQuestion, now: number): readonly QuestionNotice[] {
+function reminders(question: NoticedRequest, now: number): readonly RequestNotice[] {
   const { expiresAt, settledAt } = question;
   const isOver = (at: number): boolean => [expiresAt, settledAt].some((end) => end !== null && at >= end);
   return question.reminders.flatMap((at, index) => {
@@ -77,12 +77,12 @@ function reminders(question: NoticedQuestion, now: number): readonly QuestionNot
   });
 }
 
-/** An edit that others must agree to is a new question, with the times of the first one. */
-function isOfThisRound({ progress, createdAt }: NoticedQuestion, at: number): boolean {
+/** An edit that others must agree to is a new request, with the times of the first one. */
+function isOfThisRound({ progress, createdAt }: NoticedRequest, at: number): boolean {
   return (progress?.round ?? 1) === 1 || at > createdAt;
 }
 
-function endOf({ settlement }: NoticedQuestion): NoticeType {
+function endOf({ settlement }: NoticedRequest): NoticeType {
   if (settlement?.decision === undefined) return 'withdrawn';
   return settlement.by === DEADLINE && settlement.channel === null ? 'expired' : 'decided';
 }

@@ -36,7 +36,7 @@ const NEAR_MS = 3_600_000;
  * Groups requests of the same tool whose inputs have the same fields and types, and which were made near each other in time.
  * Groups are in the order of their first requests; a request that is like no other is alone in its group.
  * @example
- * const groups = groupSimilar(interrupts);
+ * const groups = groupSimilar(requests);
  * const together = groups.filter(({ items }) => items.length > 1);
  */
 export function groupSimilar<T extends Groupable>(

@@ -6,20 +6,20 @@ import type { Json, JsonObject } from '../json.ts';
 import {
   askedAnswer,
   type Escalation,
-  type Interrupt,
-  type InterruptKind,
   type Preview,
   previewsOf,
+  type Request,
+  type RequestKind,
   type Shown,
   type Wait,
-} from './interrupt.ts';
+} from './request.ts';
 
 /** A request, pending or settled. Times are in milliseconds. */
-export type InterruptView<Tool extends string = string, Input = Json> = {
+export type RequestView<Tool extends string = string, Input = Json> = {
   /** The id that a decision names. */
   readonly id: string;
   readonly tool: Tool;
-  readonly kind: InterruptKind;
+  readonly kind: RequestKind;
   /** The headline of the request, such as `Pay €950 to ACME`; null if its tool gave none. `input` says exactly what would run. */
   readonly title: string | null;
   /** The input that would run, with the defaults of the schema. */
@@ -71,11 +71,11 @@ export type VotingProgress = {
   readonly escalate?: readonly Escalation[];
 };
 
-type About = Pick<InterruptView, 'id' | 'tool' | 'input' | 'createdAt' | 'digest' | 'policies'>;
+type About = Pick<RequestView, 'id' | 'tool' | 'input' | 'createdAt' | 'digest' | 'policies'>;
 
 /** `policies`: those that count now. */
-export function viewOfInterrupt(interrupt: Interrupt, about: About): InterruptView {
-  const { kind, shown, wait, authority } = interrupt;
+export function viewOfRequest(request: Request, about: About): RequestView {
+  const { kind, shown, wait, authority } = request;
   return {
     ...NOTHING,
     ...about,
@@ -84,8 +84,8 @@ export function viewOfInterrupt(interrupt: Interrupt, about: About): InterruptVi
     ...wait,
     onExpiry: wait?.expiresAt === undefined ? null : (wait.onExpiry ?? 'reject'),
     requesters: authority.requesters,
-    ...previewsOf(interrupt),
-    answerSchema: askedAnswer(interrupt)?.answerSchema ?? null,
+    ...previewsOf(request),
+    answerSchema: askedAnswer(request)?.answerSchema ?? null,
   };
 }
 

@@ -3,7 +3,7 @@ import type { Ballots } from '../authority/ballots.ts';
 import type { Policies } from '../authority/policy.ts';
 import type { Json } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
-import type { Interrupt, InterruptKind, Preview } from '../request/interrupt.ts';
+import type { Preview, Request, RequestKind } from '../request/request.ts';
 import type { CallIds, Decision, FinishReason, HostStart, Made, Result } from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Usage } from './usage.ts';
@@ -13,7 +13,7 @@ export type Phase =
   /** Nothing has happened yet. */
   | { readonly at: 'open' }
   /** The call asks a person. */
-  | { readonly at: 'waiting'; readonly interrupt: Interrupt }
+  | { readonly at: 'waiting'; readonly request: Request }
   /** A person decided that the body runs. */
   | { readonly at: 'cleared' }
   /**
@@ -22,7 +22,7 @@ export type Phase =
    */
   | { readonly at: 'started'; readonly since?: number; readonly progress: Progress; readonly host?: HostStart }
   /** The sub-agent asks a person. */
-  | { readonly at: 'sub-agent-waiting'; readonly interruptId: string; readonly messages: readonly Message[] }
+  | { readonly at: 'sub-agent-waiting'; readonly requestId: string; readonly messages: readonly Message[] }
   /** The sub-agent stopped in the middle and needs no decision: it continues from these messages. */
   | { readonly at: 'sub-agent-held'; readonly messages: readonly Message[] }
   /** `isPending`: it finished while a sibling waited, and was read back from messages. */
@@ -48,20 +48,20 @@ export type Call = CallIds & {
    * of the sub-agent and the decisions in it.
    */
   readonly resumed?: { readonly value: Json; readonly continues?: true };
-  /** How often the call has asked; the next interrupt gets the next number. */
+  /** How often the call has asked; the next request gets the next number. */
   readonly pauses: number;
   readonly starts: number;
   /** Results of the steps of the body that are done. */
   readonly steps: ReadonlyMap<string, Json>;
-  /** The last decision, the question it was made on (absent if a sub-agent asked), and a note of each decision before. */
+  /** The last decision, the request it was made on (absent if a sub-agent asked), and a note of each decision before. */
   readonly decided?: {
-    readonly interrupt?: Interrupt;
+    readonly request?: Request;
     readonly decision: Decision;
     readonly earlier: readonly Metadata[];
   };
-  /** The kinds of questions that were answered with `approve` or `restart`. */
-  readonly approvals: readonly InterruptKind[];
-  /** The grant that let the call run without a question, and the amount taken from its budget. */
+  /** The kinds of requests that were answered with `approve` or `restart`. */
+  readonly approvals: readonly RequestKind[];
+  /** The grant that let the call run without a request, and the amount taken from its budget. */
   readonly granted?: { readonly id: string; readonly amount?: number };
   /** The policies that it was approved by. Later requests about the call are decided by the same people. */
   readonly policies?: Policies;
@@ -103,7 +103,7 @@ export type State = {
   readonly refs: GrowSet<string>;
   readonly mayHaveActed: readonly MayHaveActed[];
   readonly turn?: Turn;
-  /** What the questions of the open turn have collected, those of sub-agents included; absent if nothing. */
+  /** What the requests of the open turn have collected, those of sub-agents included; absent if nothing. */
   readonly ballots?: Ballots;
   /** User messages that wait for the pending decisions. */
   readonly queued: readonly Message[];
@@ -138,7 +138,7 @@ export function newCall(ids: CallIds, name: string, input: Json): Call {
 }
 
 const OPEN: Phase = { at: 'open' };
-const NO_APPROVALS: readonly InterruptKind[] = [];
+const NO_APPROVALS: readonly RequestKind[] = [];
 const NO_STEPS: ReadonlyMap<string, Json> = new Map();
 
 export function callOf({ turn }: State, callId: string): Call | undefined {
@@ -151,10 +151,10 @@ export function isOver(state: State, callId: string): boolean {
   return phase === undefined || phase.at === 'settled';
 }
 
-/** The id of the interrupt that the call, or its sub-agent, waits on. */
-export function pendingInterruptId({ phase }: Call): string | undefined {
-  if (phase.at === 'waiting') return phase.interrupt.id;
-  return phase.at === 'sub-agent-waiting' ? phase.interruptId : undefined;
+/** The id of the request that the call, or its sub-agent, waits on. */
+export function pendingRequestId({ phase }: Call): string | undefined {
+  if (phase.at === 'waiting') return phase.request.id;
+  return phase.at === 'sub-agent-waiting' ? phase.requestId : undefined;
 }
 
 /** The time until which a program outside may report the result of the call; undefined if none runs it. */
@@ -164,10 +164,10 @@ export function hostUntil({ phase }: Call): number | undefined {
 
 /** A person is asked whether the call has taken effect. */
 export function isInDoubt({ phase }: Call): boolean {
-  return phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome';
+  return phase.at === 'waiting' && phase.request.kind === 'doubt';
 }
 
-/** The number of the pause is part of an interrupt's id: a decision on the first question never fits the second. */
-export function interruptId(callId: string, pause: number): string {
+/** The number of the pause is part of an request's id: a decision on the first request never fits the second. */
+export function requestId(callId: string, pause: number): string {
   return pause > 1 ? `${callId}/${pause}` : callId;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ANYONE } from '../authority/policy.ts';
 import { newState } from '../messages/load-messages.ts';
-import { type InterruptKind, interruptOf } from '../request/interrupt.ts';
+import { type RequestKind, requestOf } from '../request/request.ts';
 import { type Call, newCall, newTurn, type SubAgent } from './call.ts';
 import { findDecided, matchedOf } from './decide.ts';
 import { type Resume, readResume } from './read-resume.ts';
@@ -22,9 +22,9 @@ test('a decision inside a call that has not begun does not decide that call', ()
 });
 
 const ASKED = { shown: { payload: true }, authority: { policies: ANYONE, requesters: [] }, bound: {} } as const;
-const waits = (kind: InterruptKind): Call['phase'] => ({
+const waits = (kind: RequestKind): Call['phase'] => ({
   at: 'waiting',
-  interrupt: interruptOf(kind, { id: 'asked', ...ASKED }),
+  request: requestOf(kind, { id: 'asked', ...ASKED }),
 });
 const matched = (call: Call, resume: Resume) => {
   const { matched, faults } = decide([call], resume);
@@ -83,7 +83,7 @@ describe('the work grows with the number of decisions, not with its square', () 
       (ref): Call => ({
         ...pay,
         id: ref,
-        phase: { at: 'waiting', interrupt: { id: ref, kind: 'approval', ...ASKED } },
+        phase: { at: 'waiting', request: { id: ref, kind: 'approval', ...ASKED } },
         get ref() {
           looks += 1;
           return ref;

@@ -1,15 +1,15 @@
 // Finds the calls that decisions are on, and says what events record. All faults are found before anything runs.
 
-import type { QuestionProgress } from '../authority/ballots.ts';
+import type { RequestProgress } from '../authority/ballots.ts';
 import { defined, type Json, sameJson, toJson } from '../json.ts';
 import { decisionMetadata } from '../messages/turn-messages.ts';
-import { type Call, interruptId, pendingInterruptId, type State } from './call.ts';
+import { type Call, pendingRequestId, requestId, type State } from './call.ts';
 import type { Address, Decision, Made, PersonDecision } from './event.ts';
 import { type DecisionFault, type Decisions, type Given, refsOf } from './made.ts';
 import { decidedRefs, isSubAgentActive, subAgentState } from './sub-agents.ts';
 
 /** A decision in terms of the call that an event records it on. */
-export type Matched = { readonly call: Call; readonly interruptId: string; readonly decision: Decision };
+export type Matched = { readonly call: Call; readonly requestId: string; readonly decision: Decision };
 
 /** A person's decision with its call, at the root or in a sub-agent. `decision` is in terms of the recorded input. */
 export type Leaf = Matched &
@@ -26,7 +26,7 @@ export type Leaf = Matched &
 export type Found = { readonly leaves: readonly Leaf[]; readonly faults: readonly DecisionFault[] };
 
 /** What requests have collected, by `refsOf` of their calls. */
-export type Collected = ReadonlyMap<string, QuestionProgress>;
+export type Collected = ReadonlyMap<string, RequestProgress>;
 
 type Conversation = Pick<State, 'turn' | 'refs'>;
 
@@ -73,7 +73,7 @@ function findIn(
     decided.set(call.id, where);
     if ('problem' in bound) found.faults.push({ where, ...bound });
     else {
-      found.leaves.push({ ...one, call, interruptId: target.interruptId, said: one.decision, path, ...bound });
+      found.leaves.push({ ...one, call, requestId: target.requestId, said: one.decision, path, ...bound });
       if (ENDS.has(one.decision.type)) over.add(call);
     }
   }
@@ -95,7 +95,7 @@ const ENDS: ReadonlySet<Decision['type']> = new Set(['respond', 'reject', 'cance
 type Fault = { readonly problem: string; readonly stale?: true };
 
 /** `isInside`: the decision is on a call in the sub-agent of this one. */
-type Target = { readonly call: Call; readonly interruptId: string; readonly isInside?: true } | Fault;
+type Target = { readonly call: Call; readonly requestId: string; readonly isInside?: true } | Fault;
 
 /** `calls`: those of the open turn, by their ref; undefined if no turn is open. `depth`: how much of the path has been followed. */
 function findTarget(
@@ -117,30 +117,26 @@ function findTarget(
   if (outer === undefined && call.name !== on.name) return { problem: `${what} is a call of ${call.name}` };
   if (phase.at === 'settled') return { problem: `${what} was decided or finished earlier`, stale: true };
   if (outer !== undefined) {
-    if (isSubAgentActive(call)) return { call, interruptId: call.id, isInside: true };
-    if (phase.at === 'sub-agent-waiting') return { call, interruptId: phase.interruptId, isInside: true };
+    if (isSubAgentActive(call)) return { call, requestId: call.id, isInside: true };
+    if (phase.at === 'sub-agent-waiting') return { call, requestId: phase.requestId, isInside: true };
     if (phase.at === 'waiting') return { problem: `${what} is not pending inside ${label(call)}` };
   }
   // `returnToolRequests` handed the call out before its gate was asked: its caller may decide.
-  if (phase.at === 'open' && outer === undefined) return { call, interruptId: interruptId(call.id, call.pauses + 1) };
+  if (phase.at === 'open' && outer === undefined) return { call, requestId: requestId(call.id, call.pauses + 1) };
   if (phase.at === 'sub-agent-waiting')
-    return { problem: `${label(call)} asks nothing itself; decide the interrupts of its sub-agent` };
+    return { problem: `${label(call)} asks nothing itself; decide the requests of its sub-agent` };
   if (phase.at !== 'waiting')
     return { problem: `${what} does not wait for a decision`, ...(call.decided && { stale: true }) };
-  const { id } = phase.interrupt;
-  if (on.interruptId === undefined ? call.pauses > 1 : on.interruptId !== id)
+  const { id } = phase.request;
+  if (on.requestId === undefined ? call.pauses > 1 : on.requestId !== id)
     return { problem: `${what} has asked again since; this decision was made on its earlier question`, stale: true };
-  return { call, interruptId: id };
+  return { call, requestId: id };
 }
 
 type Bound = Pick<Leaf, 'decision' | 'isBound'>;
 
 /** The decision in terms of the record, which has the input before the edit that the card of a later round shows. */
-function bindToRecord(
-  { on, decision, shown }: Made,
-  call: Call,
-  progress: QuestionProgress | undefined,
-): Bound | Fault {
+function bindToRecord({ on, decision, shown }: Made, call: Call, progress: RequestProgress | undefined): Bound | Fault {
   const { edit, round } = progress ?? { round: 1 };
   if ((on.round ?? 1) !== round)
     return { problem: `${call.name} was edited since; this decision was made on its earlier input`, stale: true };
@@ -177,14 +173,14 @@ export function matchedOf(leaves: readonly Leaf[]): readonly Matched[] {
   }
   for (const [call, nested] of inside) {
     const decision = { type: 'inside', decisions: nested.map(inSubAgent), decided: nested.map(leafNote) } as const;
-    matched.push({ call, interruptId: pendingInterruptId(call) ?? call.id, decision });
+    matched.push({ call, requestId: pendingRequestId(call) ?? call.id, decision });
   }
   return matched;
 }
 
 /** The decision as the sub-agent continues with it. Its votes are counted, so the round does not matter there. */
-function inSubAgent({ on: { path, ref, name }, call, interruptId: id, decision }: Leaf): Made {
-  const on = { path: path.slice(1), ref, name, interruptId: id };
+function inSubAgent({ on: { path, ref, name }, call, requestId: id, decision }: Leaf): Made {
+  const on = { path: path.slice(1), ref, name, requestId: id };
   return { on, decision, ...(mayRun(decision) && { shown: call.input }) };
 }
 

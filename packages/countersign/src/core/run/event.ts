@@ -8,19 +8,19 @@ import {
   type EditBound,
   ENDINGS,
   type Escalation,
-  type Interrupt,
   KINDS,
   type Reasked,
-} from '../request/interrupt.ts';
+  type Request,
+} from '../request/request.ts';
 import { addUsage, readUsage, type Usage } from './usage.ts';
 
 /** The version that new events are written in. */
 export const EVENT_VERSION = 1;
 
-/** The sub-agent of a call asks; its questions are recorded in its own conversation. */
+/** The sub-agent of a call asks; its requests are recorded in its own conversation. */
 export type SubAgentPause = { readonly id: string; readonly kind: 'inside' };
 
-/** The decider of a question that has expired. */
+/** The decider of a request that has expired. */
 export const DEADLINE = 'deadline';
 
 /** A deadline has no channel, so a person named `deadline` does not count as one. */
@@ -52,7 +52,7 @@ export type PersonDecision = Signed &
     | { readonly type: 'cancel'; readonly reason?: string }
   );
 
-/** A decision on one interrupt. `inside`: the decisions on those of a sub-agent, and a note of each for the history. */
+/** A decision on one request. `inside`: the decisions on those of a sub-agent, and a note of each for the history. */
 export type Decision =
   | PersonDecision
   | (Signed & { readonly type: 'inside'; readonly decisions: readonly Made[]; readonly decided: Json });
@@ -65,7 +65,7 @@ export type Address = {
   /** The name of the tool. */
   readonly name: string;
   /** Absent on a decision that was written by hand without it. */
-  readonly interruptId?: string;
+  readonly requestId?: string;
   /** 1 unless given. An edit that others must agree to begins a new round. */
   readonly round?: number;
 };
@@ -78,9 +78,9 @@ export type Made = {
   readonly shown?: Json;
 };
 
-/** What the body continues with after an answer to its question; undefined if the decision does not continue it like that. */
-export function answerFor(interrupt: Interrupt | undefined, decision: Decision): JsonObject | undefined {
-  const asked = askedAnswer(interrupt);
+/** What the body continues with after an answer to its request; undefined if the decision does not continue it like that. */
+export function answerFor(request: Request | undefined, decision: Decision): JsonObject | undefined {
+  const asked = askedAnswer(request);
   if (!asked) return undefined;
   if (decision.type === 'respond') return { answer: decision.output };
   if (decision.type !== 'reject' || asked.onReject !== 'resume') return undefined;
@@ -126,7 +126,7 @@ type Fact =
       readonly usage?: Usage;
     }
   /**
-   * A grant lets the call run without a question. `runsWith`: the input that it is bound to, if that differs. `policies`: those of
+   * A grant lets the call run without a request. `runsWith`: the input that it is bound to, if that differs. `policies`: those of
    * the request that was not made; a later request about the call has them too.
    */
   | {
@@ -159,7 +159,7 @@ type Fact =
   | {
       readonly type: 'call-interrupted';
       readonly callId: string;
-      readonly interrupt: Interrupt | SubAgentPause;
+      readonly request: Request | SubAgentPause;
       /** The messages of a sub-agent that waits, if its events are not recorded with `call-went-on`. */
       readonly inner?: readonly Message[];
     }
@@ -168,7 +168,7 @@ type Fact =
   | {
       readonly type: 'decision-made';
       readonly callId: string;
-      readonly interruptId: string;
+      readonly requestId: string;
       readonly decision: Decision;
       /** `metadata.resumed` of the tool message of this turn. */
       readonly resumed: Json;
@@ -192,12 +192,12 @@ type Fact =
   | { readonly type: 'run-ended'; readonly reason: FinishReason; readonly message?: string }
   | BallotFact;
 
-/** Changes to a pending question that do not settle it. */
+/** Changes to a pending request that do not settle it. */
 type BallotFact =
-  /** A person voted on a question that has a policy. `edit`: from now on the request is about this input. */
+  /** A person voted on a request that has a policy. `edit`: from now on the request is about this input. */
   | {
       readonly type: 'vote-cast';
-      readonly interruptId: string;
+      readonly requestId: string;
       readonly vote: Vote;
       readonly edit?: {
         readonly input: Json;
@@ -208,17 +208,17 @@ type BallotFact =
       };
     }
   /** The votes of these people count from now on, in every group of the policy at this place, or of all policies. */
-  | { readonly type: 'question-escalated'; readonly interruptId: string; readonly to: Who; readonly policy?: number }
+  | { readonly type: 'request-escalated'; readonly requestId: string; readonly to: Who; readonly policy?: number }
   | {
-      readonly type: 'question-assigned';
-      readonly interruptId: string;
+      readonly type: 'request-assigned';
+      readonly requestId: string;
       readonly to: string | null;
       readonly by: string | null;
     }
   /** The policies of a pending request were replaced. */
   | {
       readonly type: 'policy-applied';
-      readonly interruptId: string;
+      readonly requestId: string;
       readonly policies: Policies;
       /** The escalations of these policies, in place of those of the policies before. */
       readonly escalate: readonly Escalation[];
@@ -252,8 +252,8 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'call-committed': true,
   'call-ended-late': true,
   'vote-cast': true,
-  'question-escalated': true,
-  'question-assigned': true,
+  'request-escalated': true,
+  'request-assigned': true,
   'policy-applied': true,
   'run-failed': true,
   'run-went-on': true,
@@ -263,13 +263,13 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
 const DECISIONS: readonly Decision['type'][] = ['respond', 'restart', 'approve', 'reject', 'cancel', 'inside'];
 const RESULTS: readonly Result['type'][] = ['output', 'error', 'rejected', 'cancelled'];
 
-/** False if a later release wrote the event, or used a kind of decision, question or result that this one does not know. */
+/** False if a later release wrote the event, or used a kind of decision, request or result that this one does not know. */
 export function isKnown(event: RunEvent): boolean {
   if (event.v !== EVENT_VERSION || !Object.hasOwn(TYPES, event.type)) return false;
   if (event.type === 'decision-made') return DECISIONS.includes(event.decision.type);
   if (event.type === 'call-settled') return RESULTS.includes(event.result.type);
-  if (event.type !== 'call-interrupted' || event.interrupt.kind === 'inside') return true;
-  const { kind, wait: { onExpiry } = {} } = event.interrupt;
+  if (event.type !== 'call-interrupted' || event.request.kind === 'inside') return true;
+  const { kind, wait: { onExpiry } = {} } = event.request;
   return KINDS.includes(kind) && (onExpiry === undefined || ENDINGS.includes(onExpiry));
 }
 

@@ -1,7 +1,7 @@
 // Decisions as typed values. A door makes them once, and they reach the event as they are.
 
 import { isToolRequest, type Metadata, type ToolRequestPart, type ToolResponsePart } from '../messages/message.ts';
-import { interruptId } from './call.ts';
+import { requestId } from './call.ts';
 import type { Address, Made } from './event.ts';
 
 /** `where` names the decision in errors, such as `resume[0]` or `approve[0]`. */
@@ -49,22 +49,22 @@ export class Decisions {
 export function addressOf(part: ToolRequestPart | ToolResponsePart): Address {
   const { name, ref } = isToolRequest(part) ? part.toolRequest : part.toolResponse;
   const { path, round } = part.metadata ?? {};
-  const id = interruptIdOf(part);
+  const id = requestIdOf(part);
   return {
     path: Array.isArray(path) ? path.filter((outer) => typeof outer === 'string') : [],
     ref,
     name,
-    ...(id !== undefined && { interruptId: id }),
+    ...(id !== undefined && { requestId: id }),
     ...(typeof round === 'number' && { round }),
   };
 }
 
-/** The id of the interrupt that a decision was made on; undefined where it was built by hand without one. */
-export function interruptIdOf(part: ToolRequestPart | ToolResponsePart): string | undefined {
-  const { interruptId: given, callId, pauses } = part.metadata ?? {};
+/** The id of the request that a decision was made on; undefined where it was built by hand without one. */
+export function requestIdOf(part: ToolRequestPart | ToolResponsePart): string | undefined {
+  const { requestId: given, callId, pauses } = part.metadata ?? {};
   if (typeof given === 'string') return given;
-  if (typeof callId === 'string') return interruptId(callId, typeof pauses === 'number' ? pauses : 1);
-  if (isToolRequest(part) && typeof pauses === 'number') return interruptId(part.toolRequest.ref, pauses);
+  if (typeof callId === 'string') return requestId(callId, typeof pauses === 'number' ? pauses : 1);
+  if (isToolRequest(part) && typeof pauses === 'number') return requestId(part.toolRequest.ref, pauses);
   return undefined;
 }
 

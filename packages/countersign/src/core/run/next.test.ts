@@ -29,12 +29,12 @@ const ASKED = { shown: { payload: true }, authority: { policies: ANYONE, request
 const waits = event({
   type: 'call-interrupted',
   callId: 'P',
-  interrupt: { id: 'P', kind: 'approval', ...ASKED },
+  request: { id: 'P', kind: 'approval', ...ASKED },
 });
 const approved = event({
   type: 'decision-made',
   callId: 'P',
-  interruptId: 'P',
+  requestId: 'P',
   decision: { type: 'approve' },
   resumed: true,
 });

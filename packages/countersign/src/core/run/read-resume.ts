@@ -11,7 +11,7 @@ import {
 import type { Made, PersonDecision } from './event.ts';
 import { addressOf, type DecisionFault, Decisions, type Given } from './made.ts';
 
-/** A decision as data: what `respond`, `restart`, `approve`, `reject` and `cancel` make, or an interrupt itself. */
+/** A decision as data: what `respond`, `restart`, `approve`, `reject` and `cancel` make, or an request itself. */
 export type DecisionPart = ToolRequestPart | ToolResponsePart;
 
 type Several<T> = T | readonly T[];
@@ -84,7 +84,7 @@ function readPart(given: unknown, part: DecisionPart): Made | Problem {
   if (verb === 'reject' || verb === 'cancel')
     return { on, decision: { type: verb, ...defined({ reason: stringOf(saidIn(part).reason) }), ...signed } };
   if (verb === 'respond') {
-    if (!isToolResponse(part)) return { problem: `${what} needs an answer: use respond(interrupt, output)` };
+    if (!isToolResponse(part)) return { problem: `${what} needs an answer: use respond(request, output)` };
     const output = toJson(part.toolResponse.output);
     if (!output.ok) return { problem: `the answer is not JSON: ${output.problem}` };
     return { on, decision: { type: verb, output: output.value, ...signed } };
@@ -105,7 +105,7 @@ function readPart(given: unknown, part: DecisionPart): Made | Problem {
   return { on, decision, shown: isEdited ? ((metadata.replacedInput ?? null) as Json) : input.value };
 }
 
-/** An interrupt passed as a decision may carry an earlier edit, beside the question that was decided then. */
+/** An request passed as a decision may carry an earlier edit, beside the request that was decided then. */
 const isEdit = (metadata: Metadata): boolean => 'replacedInput' in metadata && !('resolvedInterrupt' in metadata);
 
 function signatureIn(
@@ -122,7 +122,7 @@ function signatureIn(
 
 const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** What this decision says of itself. An interrupt passed as a decision may carry the note of an earlier one. */
+/** What this decision says of itself. An request passed as a decision may carry the note of an earlier one. */
 function saidIn({ metadata }: DecisionPart): Metadata {
   const decision = metadata?.decision;
   return isObject(decision) && typeof decision.made === 'string' ? decision : {};
@@ -146,4 +146,4 @@ function nameOf(part: DecisionPart): string {
 
 const NOT_A_DECISION = 'not a decision: make one with respond, restart, approve, reject or cancel';
 const WITHOUT_KIND =
-  'does not say its kind: make a decision with approve, reject, respond, restart or cancel, or list it under its kind, as in { approve: [interrupt] }';
+  'does not say its kind: make a decision with approve, reject, respond, restart or cancel, or list it under its kind, as in { approve: [request] }';

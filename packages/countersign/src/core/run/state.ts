@@ -1,12 +1,12 @@
 // The state of a run, and how each event changes it.
-import { editorsIn, foldBallot, policiesIn, type QuestionProgress } from '../authority/ballots.ts';
+import { editorsIn, foldBallot, policiesIn, type RequestProgress } from '../authority/ballots.ts';
 import { knowsPolicies } from '../authority/known-policies.ts';
 import { InvariantError, UsageError } from '../errors.ts';
 import { defined } from '../json.ts';
 import { isToolRequest, type ToolRequestPart } from '../messages/message.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from '../messages/turn-messages.ts';
-import { boundOf, type Interrupt, type InterruptKind, previewsOf } from '../request/interrupt.ts';
-import { type Call, callOf, newCall, newTurn, pendingInterruptId, placeOf, type State, type Turn } from './call.ts';
+import { boundOf, previewsOf, type Request, type RequestKind } from '../request/request.ts';
+import { type Call, callOf, newCall, newTurn, pendingRequestId, placeOf, type State, type Turn } from './call.ts';
 import { answerFor, type CallIds, type Decision, isKnown, type RunEvent, usageIn } from './event.ts';
 import {
   advanceSubAgent,
@@ -64,7 +64,7 @@ export function fold(state: State, event: RunEvent): State {
     case 'call-held':
       return changeCall(state, event.callId, (call) => holdSubAgent(call, event.inner));
     case 'decision-made': {
-      const progress = state.ballots?.get(event.interruptId);
+      const progress = state.ballots?.get(event.requestId);
       const decided = changeCall(state, event.callId, (call) => decideCall(call, event, progress));
       return { ...decided, turn: { ...openTurn(decided), resumed: event.resumed } };
     }
@@ -80,8 +80,8 @@ export function fold(state: State, event: RunEvent): State {
     case 'call-ended-late':
       return endLate(state, event, event.path ?? []);
     case 'vote-cast':
-    case 'question-escalated':
-    case 'question-assigned':
+    case 'request-escalated':
+    case 'request-assigned':
     case 'policy-applied':
       return { ...state, ballots: foldBallot(state.ballots, event) };
     case 'run-failed':
@@ -99,7 +99,7 @@ export function fold(state: State, event: RunEvent): State {
 }
 
 export function waitingCalls(state: State): readonly Call[] {
-  return state.turn?.calls.filter((call) => pendingInterruptId(call) !== undefined) ?? [];
+  return state.turn?.calls.filter((call) => pendingRequestId(call) !== undefined) ?? [];
 }
 
 function foldReply(state: State, reply: RunEvent & { type: 'model-replied' }): State {
@@ -177,11 +177,11 @@ function endLate(state: State, late: RunEvent & { type: 'call-ended-late' }, pat
   );
 }
 
-function interruptCall(call: Call, { interrupt, inner }: RunEvent & { type: 'call-interrupted' }): Call {
-  if (interrupt.kind === 'inside') return withoutPreview(pauseSubAgent(call, interrupt.id, inner));
+function interruptCall(call: Call, { request, inner }: RunEvent & { type: 'call-interrupted' }): Call {
+  if (request.kind === 'inside') return withoutPreview(pauseSubAgent(call, request.id, inner));
   const { resumed, phase, ...rest } = call.granted && call.starts === 0 ? withoutGrant(call) : call;
-  const asked: Call = { ...rest, pauses: call.pauses + 1, phase: { at: 'waiting', interrupt } };
-  if (!KEEPS_RESUMED.has(interrupt.kind)) return withoutPreview(forgetRecord(asked));
+  const asked: Call = { ...rest, pauses: call.pauses + 1, phase: { at: 'waiting', request } };
+  if (!KEEPS_RESUMED.has(request.kind)) return withoutPreview(forgetRecord(asked));
   // If a person lets the call run, it gets the same value to continue with.
   const resumesWith = phase.at === 'sub-agent-held' ? resumedWith(phase.messages) : resumed;
   return resumesWith ? { ...asked, resumed: resumesWith } : asked;
@@ -197,31 +197,31 @@ function withoutPreview({ approvedPreview: _begun, ...call }: Call): Call {
   return call;
 }
 
-/** Questions about the call as a whole: `resumed` stays the same. */
-const KEEPS_RESUMED: ReadonlySet<InterruptKind> = new Set(['approval', 'unknown-outcome', 'unavailable']);
+/** Requests about the call as a whole: `resumed` stays the same. */
+const KEEPS_RESUMED: ReadonlySet<RequestKind> = new Set(['approval', 'doubt', 'unavailable']);
 
 function decideCall(
   call: Call,
   event: RunEvent & { type: 'decision-made' },
-  progress: QuestionProgress | undefined,
+  progress: RequestProgress | undefined,
 ): Call {
   const { decision } = event;
   if (decision.type === 'inside' && isSubAgentActive(call)) return decideSubAgent(call, decision);
-  if (pendingInterruptId(call) !== event.interruptId)
-    throw new InvariantError('invariant', event, `Interrupt ${event.interruptId} does not wait for a decision.`);
-  const interrupt = call.phase.at === 'waiting' ? call.phase.interrupt : undefined;
+  if (pendingRequestId(call) !== event.requestId)
+    throw new InvariantError('invariant', event, `Interrupt ${event.requestId} does not wait for a decision.`);
+  const request = call.phase.at === 'waiting' ? call.phase.request : undefined;
   const { decided: before } = call;
   const earlier = before ? [...before.earlier, decisionMetadata(before.decision)] : [];
-  const policies = policiesIn(progress, interrupt) ?? call.policies;
+  const policies = policiesIn(progress, request) ?? call.policies;
   const editors = [...new Set([...(call.editors ?? []), ...editorsIn(progress), ...editorsOf(decision)])];
   const decided: Call = {
     ...call,
     ...defined({ policies }),
     ...(editors.length > 0 && { editors }),
-    decided: { ...(interrupt && { interrupt }), decision, earlier },
+    decided: { ...(request && { request }), decision, earlier },
   };
-  const answer = answerFor(interrupt, decision);
-  if (answer) return clear(decided, { type: 'approve' }, interrupt, { value: answer });
+  const answer = answerFor(request, decision);
+  if (answer) return clear(decided, { type: 'approve' }, request, { value: answer });
   switch (decision.type) {
     case 'respond':
     case 'reject':
@@ -229,13 +229,13 @@ function decideCall(
       // The result is a separate event; until then the call cannot run.
       return decided;
     case 'restart': {
-      // A recorded sub-agent continues with the decisions on its questions.
+      // A recorded sub-agent continues with the decisions on its requests.
       const isRecorded = call.subAgent?.recorded !== undefined;
-      return clear(decided, decision, interrupt, isRecorded ? undefined : { value: decision.resumed });
+      return clear(decided, decision, request, isRecorded ? undefined : { value: decision.resumed });
     }
     case 'approve':
       // At the gate, and for a second try, the body starts as it would have. If the body asked, the answer is `true`.
-      return clear(decided, decision, interrupt, interrupt?.kind === 'interrupt' ? { value: true } : undefined);
+      return clear(decided, decision, request, request?.kind === 'interrupt' ? { value: true } : undefined);
     case 'inside':
       return decideSubAgent(decided, decision);
   }
@@ -250,7 +250,7 @@ function editorsOf(decision: Decision): readonly string[] {
 
 type RunDecision = Decision & { readonly type: 'restart' | 'approve' };
 
-function clear(call: Call, decision: RunDecision, card: Interrupt | undefined, resumed: Call['resumed']): Call {
+function clear(call: Call, decision: RunDecision, card: Request | undefined, resumed: Call['resumed']): Call {
   const { approvals } = call;
   const previews = card && previewsOf(card);
   return {
@@ -266,7 +266,7 @@ function clear(call: Call, decision: RunDecision, card: Interrupt | undefined, r
 function withApprovedInput(
   { runsWith: _before, ...call }: Call,
   { input, bound, by, editedBy = by }: RunDecision,
-  card: Interrupt | undefined,
+  card: Request | undefined,
 ): Call {
   const proposed = call.edit ? call.edit.proposed : call.input;
   const edited: Call = input === undefined ? call : { ...call, input, edit: defined({ proposed, by: editedBy }) };

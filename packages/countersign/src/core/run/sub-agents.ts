@@ -1,4 +1,4 @@
-// Sub-agents: the conversation inside a call, how events change it, and which questions wait in it.
+// Sub-agents: the conversation inside a call, how events change it, and which requests wait in it.
 
 import { isObject, type Json } from '../json.ts';
 import { loadMessages, messagesOf } from '../messages/load-messages.ts';
@@ -18,7 +18,7 @@ function lastPause({ phase, resumed }: Call): readonly Message[] {
   return (resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages ?? [];
 }
 
-/** The sub-agent has begun and does not wait as a whole. Its questions can be decided meanwhile. */
+/** The sub-agent has begun and does not wait as a whole. Its requests can be decided meanwhile. */
 export function isSubAgentActive({ phase, subAgent }: Call): boolean {
   if (!subAgent?.decisions && !subAgent?.recorded) return false;
   return phase.at !== 'settled' && phase.at !== 'sub-agent-waiting';
@@ -79,8 +79,8 @@ function resumable({ ended: _ended, reply, ...state }: State): State {
   return isUseless ? { ...state, history: state.history.withoutLast() } : state;
 }
 
-/** The sub-agent asks a person, unless the questions were decided while it ran: then it continues at once. */
-export function pauseSubAgent(call: Call, interruptId: string, given: readonly Message[] | undefined): Call {
+/** The sub-agent asks a person, unless the requests were decided while it ran: then it continues at once. */
+export function pauseSubAgent(call: Call, requestId: string, given: readonly Message[] | undefined): Call {
   const messages = given ?? messagesOf(subAgentState(call));
   const { decisions, ...subAgent } = withRecordUnless(given, call).subAgent ?? {};
   const later = decisions?.later ?? [];
@@ -88,7 +88,7 @@ export function pauseSubAgent(call: Call, interruptId: string, given: readonly M
   const { resumed: _resumed, ...rest } = call;
   const paused: Call = { ...rest, pauses: call.pauses + 1, subAgent };
   return open.length === 0
-    ? { ...paused, phase: { at: 'sub-agent-waiting', interruptId, messages } }
+    ? { ...paused, phase: { at: 'sub-agent-waiting', requestId, messages } }
     : continueWith(paused, messages, open);
 }
 
@@ -103,7 +103,7 @@ export function forgetRecord(call: Call): Call {
   return { ...call, subAgent };
 }
 
-/** Decides questions of the sub-agent. If it is running, it hears of the decisions when it next pauses. */
+/** Decides requests of the sub-agent. If it is running, it hears of the decisions when it next pauses. */
 export function decideSubAgent(call: Call, { decisions: made }: Decision & { type: 'inside' }): Call {
   if (call.phase.at === 'sub-agent-waiting') return continueWith(call, call.phase.messages, made);
   const { later = [], ...decisions } = call.subAgent?.decisions ?? {};
@@ -144,7 +144,7 @@ function openRefs({ turn }: State, path: readonly string[]): readonly string[] {
   });
 }
 
-/** The questions that wait in a conversation and in its sub-agents, with the `path` that leads to them. */
+/** The requests that wait in a conversation and in its sub-agents, with the `path` that leads to them. */
 export function waitingParts(state: State, path: readonly string[]): readonly ToolRequestPart[] {
   return (state.turn?.calls ?? []).flatMap((call) => {
     const inside = waitingInSubAgent(call, path);
@@ -163,7 +163,7 @@ export function waitingInSubAgent(call: Call, path: readonly string[]): readonly
   );
 }
 
-/** Decided questions whose decisions are not part of the recorded conversation yet, as `refsOf` gives them. */
+/** Decided requests whose decisions are not part of the recorded conversation yet, as `refsOf` gives them. */
 export function decidedRefs({ phase, subAgent }: Call): ReadonlySet<string> {
   if (!subAgent?.decisions || phase.at === 'sub-agent-waiting') return NONE;
   return new Set(pendingDecisions(subAgent).map(({ on }) => refsOf(on)));
@@ -176,7 +176,7 @@ function pendingDecisions({ recorded, decisions }: SubAgent = {}): readonly Made
   return recorded?.begun ? later : [...now, ...later];
 }
 
-/** The messages of a sub-agent that refused its decisions, with new ids for those questions. */
+/** The messages of a sub-agent that refused its decisions, with new ids for those requests. */
 export function askedAgain(messages: readonly Message[], { subAgent }: Call): readonly Message[] {
   const decided = new Set(subAgent?.decisions?.now?.map(({ on }) => refsOf(on)));
   return withNextPause(messages, decided, []);

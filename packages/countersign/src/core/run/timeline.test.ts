@@ -13,7 +13,7 @@ const settled = (callId: string): object => ({ type: 'call-settled', callId, res
 const asked = (callId: string, kind = 'approval'): object => ({
   type: 'call-interrupted',
   callId,
-  interrupt: {
+  request: {
     ...{ id: `run:${callId}`, kind, shown: { payload: true }, bound: {} },
     authority: { policies: [{}], requesters: [] },
   },
@@ -44,7 +44,7 @@ test('a gated call waits, runs and ends, each with its start', () => {
     { type: 'user-spoke', messages: [] },
     replied('pay'),
     asked('pay'),
-    { type: 'decision-made', callId: 'pay', interruptId: 'run:pay', decision, resumed: true },
+    { type: 'decision-made', callId: 'pay', requestId: 'run:pay', decision, resumed: true },
     { type: 'call-started', callId: 'pay' },
     settled('pay'),
     replied(),
@@ -58,14 +58,14 @@ test('a gated call waits, runs and ends, each with its start', () => {
     '6 call-ended pay 4000',
     '7 model-replied 5000',
   ]);
-  expect(timelineOf(events)[3]).toMatchObject({ decision, interrupt: { kind: 'approval' } });
+  expect(timelineOf(events)[3]).toMatchObject({ decision, request: { kind: 'approval' } });
 });
 
 test('a body that stops to ask ends without a result, and so does one in doubt', () => {
-  const events = timed(replied('pay'), { type: 'call-started', callId: 'pay' }, asked('pay', 'unknown-outcome'));
+  const events = timed(replied('pay'), { type: 'call-started', callId: 'pay' }, asked('pay', 'doubt'));
   expect(timelineOf(events).slice(2)).toMatchObject([
     { type: 'call-ended', startedAt: 1_000, call: { id: 'pay', name: 'pay' } },
-    { type: 'wait-started', interrupt: { kind: 'unknown-outcome' } },
+    { type: 'wait-started', request: { kind: 'doubt' } },
   ]);
   expect(timelineOf(events)[2]).not.toHaveProperty('result');
 });
@@ -108,7 +108,7 @@ test('a vote names the call that asks, also inside a sub-agent', () => {
     inside('refund', replied('pay'), asked('pay')),
     {
       type: 'vote-cast',
-      interruptId: 'run:pay',
+      requestId: 'run:pay',
       vote,
       edit: { input: 5, asked: { shown: { payload: true }, policies: [{}] } },
     },

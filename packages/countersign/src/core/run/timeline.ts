@@ -3,7 +3,7 @@
 import type { Policies, Vote, Who } from '../authority/policy.ts';
 import { defined, type Json } from '../json.ts';
 import { isToolRequest, type Message, type Part } from '../messages/message.ts';
-import type { Interrupt } from '../request/interrupt.ts';
+import type { Request } from '../request/request.ts';
 import {
   type BallotEvent,
   type Decision,
@@ -42,7 +42,7 @@ export type TimelineEntry = {
       /** Absent if the provider did not report it. */
       readonly usage?: Usage;
     }
-  /** A grant let the call run without a question. */
+  /** A grant let the call run without a request. */
   | { readonly type: 'call-granted'; readonly call: TimelineCall; readonly grantId: string; readonly amount?: number }
   | { readonly type: 'call-started'; readonly call: TimelineCall }
   /** Without `result` the body stopped to ask. */
@@ -52,20 +52,20 @@ export type TimelineEntry = {
       readonly startedAt: number | null;
       readonly result?: Result;
     }
-  | { readonly type: 'wait-started'; readonly call: TimelineCall; readonly interrupt: Interrupt | SubAgentPause }
-  /** Without `decision` the question was withdrawn. */
+  | { readonly type: 'wait-started'; readonly call: TimelineCall; readonly request: Request | SubAgentPause }
+  /** Without `decision` the request was withdrawn. */
   | {
       readonly type: 'wait-ended';
       readonly call: TimelineCall;
       readonly startedAt: number | null;
-      readonly interrupt?: Interrupt | SubAgentPause;
+      readonly request?: Request | SubAgentPause;
       readonly decision?: Decision;
     }
-  /** `edit`: the input that others are asked about from now on, because this vote did not settle the question. */
+  /** `edit`: the input that others are asked about from now on, because this vote did not settle the request. */
   | { readonly type: 'vote-cast'; readonly call: TimelineCall; readonly vote: Vote; readonly edit?: Json }
-  | { readonly type: 'question-escalated'; readonly call: TimelineCall; readonly to: Who }
+  | { readonly type: 'request-escalated'; readonly call: TimelineCall; readonly to: Who }
   | {
-      readonly type: 'question-assigned';
+      readonly type: 'request-assigned';
       readonly call: TimelineCall;
       readonly to: string | null;
       readonly by: string | null;
@@ -110,7 +110,7 @@ export function createTimeline(): (event: TimedEvent) => readonly TimelineEntry[
 
 type OpenCall = TimelineCall & {
   startedAt?: number | undefined;
-  wait?: { readonly at: number; readonly interrupt: Interrupt | SubAgentPause } | undefined;
+  wait?: { readonly at: number; readonly request: Request | SubAgentPause } | undefined;
   readonly conversation: Conversation;
 };
 
@@ -163,10 +163,10 @@ class Conversation {
       }
       case 'call-interrupted': {
         const call = this.#call(event.callId);
-        const { interrupt } = event;
+        const { request } = event;
         const ended = call.startedAt === undefined ? [] : [endedBody(call)];
-        call.wait = { at, interrupt };
-        return [...ended, { type: 'wait-started', call: named(call), interrupt }];
+        call.wait = { at, request };
+        return [...ended, { type: 'wait-started', call: named(call), request }];
       }
       case 'decision-made':
         return [endedWait(this.#call(event.callId), event.decision)];
@@ -188,8 +188,8 @@ class Conversation {
       case 'call-ended-late':
         return [this.#lateResult(event.path ?? [], event.callId, event.result)];
       case 'vote-cast':
-      case 'question-escalated':
-      case 'question-assigned':
+      case 'request-escalated':
+      case 'request-assigned':
       case 'policy-applied':
         return [this.#ballotEntry(event) ?? ballotEntry(event, UNKNOWN_CALL)];
       case 'run-failed':
@@ -208,8 +208,7 @@ class Conversation {
   /** Votes, escalations and assignments are recorded in the root run, even if a sub-agent asks. */
   #ballotEntry(event: BallotEvent): NewEntry | undefined {
     for (const call of this.#calls.values()) {
-      if (call.wait?.interrupt.id === event.interruptId)
-        return { path: this.#path, ...ballotEntry(event, named(call)) };
+      if (call.wait?.request.id === event.requestId) return { path: this.#path, ...ballotEntry(event, named(call)) };
       const inside = call.conversation.#ballotEntry(event);
       if (inside) return inside;
     }
@@ -248,9 +247,9 @@ function ballotEntry(event: BallotEvent, call: TimelineCall): NewEntry {
         vote: event.vote,
         edit: event.edit?.settles ? undefined : event.edit?.input,
       });
-    case 'question-escalated':
+    case 'request-escalated':
       return { type: event.type, call, to: event.to };
-    case 'question-assigned':
+    case 'request-assigned':
       return { type: event.type, call, to: event.to, by: event.by };
     case 'policy-applied':
       return { type: event.type, call, policies: event.policies, by: event.by };
@@ -272,7 +271,7 @@ function endedWait(call: OpenCall, decision?: Decision): NewEntry {
     type: 'wait-ended',
     call: named(call),
     startedAt: wait?.at ?? null,
-    ...defined({ interrupt: wait?.interrupt, decision }),
+    ...defined({ request: wait?.request, decision }),
   };
 }
 

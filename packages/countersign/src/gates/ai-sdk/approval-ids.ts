@@ -1,12 +1,12 @@
-// The ids under which the AI SDK asks for approval: an answer counts only under the id of its question.
+// The ids under which the AI SDK asks for approval: an answer counts only under the id of its request.
 import type { UIMessage } from 'ai';
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Answer, Ledger } from './ledger.ts';
 import { sealsIn, toolPartOf } from './tool-part.ts';
 
-/** Tells the ledger the id of each question, before the client receives it. */
-export function bindQuestions<Stream extends ReadableStream>(stream: Stream, ledger: Ledger): Stream {
+/** Tells the ledger the id of each request, before the client receives it. */
+export function bindRequests<Stream extends ReadableStream>(stream: Stream, ledger: Ledger): Stream {
   const bound = stream.pipeThrough(
     new TransformStream<Record<string, unknown>, unknown>({
       async transform(chunk, controller) {
@@ -35,7 +35,7 @@ export function answersIn(messages: readonly UIMessage[]): readonly Answer[] {
   });
 }
 
-/** An answer that decides nothing. The question keeps waiting. */
+/** An answer that decides nothing. The request keeps waiting. */
 export const refusal = (toolCallId: string, why: string): UsageError =>
   new UsageError(
     'invalid-request',

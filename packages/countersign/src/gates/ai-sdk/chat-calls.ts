@@ -4,7 +4,7 @@ import { internalsOf } from '../../core/internals.ts';
 import { defined } from '../../core/json.ts';
 import type { CallGate, CallRecord } from '../../runs/gates/call-gate.ts';
 import { descriptionOf } from '../../runs/gates/described-tool.ts';
-import { interruptKey } from '../../runs/requests/card.ts';
+import { requestKey } from '../../runs/requests/card.ts';
 import type { DecisionInput } from '../../runs/requests/decision.ts';
 import type { GateToolsOptions } from '../gated-calls.ts';
 import type { AskedCall, Place } from './ledger.ts';
@@ -86,7 +86,7 @@ export class ChatCalls {
     // An approved call runs when the AI SDK calls it, with its options. Everything else is over.
     const how = { ...defined({ by }), channel: 'chat', drive: decision !== 'approve' };
     try {
-      await ai.runs.decide(interruptKey(runId, status.interruptId), decision, how);
+      await ai.runs.decide(requestKey(runId, status.requestId), decision, how);
     } catch (error) {
       if (!(error instanceof CountersignError && NOT_RECORDED.has(error.code))) throw error;
     }
@@ -108,7 +108,7 @@ export class ChatCalls {
     const { ai, key, by } = this.#options;
     const found: RecordedCall[] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await ai.runs.interrupts({
+      const page = await ai.runs.requests({
         label: this.#tools.label,
         agent: this.#gate.name,
         ...defined({ cursor }),

@@ -5,7 +5,7 @@ import { aFunction, anything, checkOptions, type OptionTable } from '../../core/
 import { aDurationMs } from '../../loop/tool/ask-options.ts';
 import { createSealer, type SealKeys } from '../../ui/seal.ts';
 import { aKey, checkNames, type GateToolsOptions } from '../gated-calls.ts';
-import { bindQuestions } from './approval-ids.ts';
+import { bindRequests } from './approval-ids.ts';
 import { type ApprovalRules, type Approve, createApprovalRules } from './approval-rules.ts';
 import { type GateInternals, INTERNALS } from './gate-internals.ts';
 import type { Ledger } from './ledger.ts';
@@ -48,7 +48,7 @@ export type Gated<Tools extends ToolSet> = {
   readonly tools: Tools;
   /** Verifies the messages of the client. Use only its result, never the original messages. */
   receive<Message extends UIMessage>(messages: readonly Message[]): Promise<Message[]>;
-  /** Passes the UI message stream on to the client, and records under which id each question leaves. With a secret it adds seals. */
+  /** Passes the UI message stream on to the client, and records under which id each request leaves. With a secret it adds seals. */
   send<Stream extends ReadableStream>(stream: Stream): Stream;
   /** For `processToolCalls`. */
   readonly [INTERNALS]: GateInternals;
@@ -114,7 +114,7 @@ function withLedger<Tools extends ToolSet>(
     tools: wrapTools(tools, ledger, rules),
     receive: (messages) => receive(messages, ledger, rules),
     send(stream) {
-      const bound = bindQuestions(stream, ledger);
+      const bound = bindRequests(stream, ledger);
       return sealed ? sealStream(bound, sealed) : bound;
     },
     [INTERNALS]: {

@@ -32,7 +32,7 @@ export type ClaimedCall = {
   readonly seals: ReadonlyMap<string, string>;
 };
 
-/** An answer of the client to a question of the AI SDK. Nothing of it is verified. */
+/** An answer of the client to a request of the AI SDK. Nothing of it is verified. */
 export type Answer = { readonly id: string; readonly approvalId: unknown; readonly seal: string | undefined };
 
 /** The truth about a call. `call` is the requested call, or the person's edit of it; the client may claim otherwise. */
@@ -52,7 +52,7 @@ export type Place = { readonly messageId: string; readonly calls: readonly strin
 /** The ledger of one person in one chat. */
 export interface Ledger {
   /**
-   * A reply is about to be generated, in a conversation with these calls. Cancels the questions that an earlier reply at
+   * A reply is about to be generated, in a conversation with these calls. Cancels the requests that an earlier reply at
    * this place asked about other calls. Without a place, earlier replies are unknown.
    */
   replyAt(place: Place | undefined, knownIds: ReadonlySet<string>): Promise<void>;
@@ -60,7 +60,7 @@ export interface Ledger {
   ask(call: AskedCall): Promise<void>;
   /** The AI SDK asks about this call under this id. */
   asksUnder(id: string, approvalId: string): Promise<void>;
-  /** Throws if an answer has another id than its question, which then keeps waiting. Called before any of them is recorded. */
+  /** Throws if an answer has another id than its request, which then keeps waiting. Called before any of them is recorded. */
   checkAnswers(answers: readonly Answer[]): Promise<void>;
   /** Records the client's decision, if it is valid, and returns the truth about the call. */
   settle(claimed: ClaimedCall): Promise<Known>;

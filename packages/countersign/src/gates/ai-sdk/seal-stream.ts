@@ -1,4 +1,4 @@
-// Adds seals to a UI message stream: for the questions in it, and for the outcomes of calls.
+// Adds seals to a UI message stream: for the requests in it, and for the outcomes of calls.
 import type { Outcome } from './ledger.ts';
 import type { SealedLedger, StreamedCall } from './sealed-ledger.ts';
 

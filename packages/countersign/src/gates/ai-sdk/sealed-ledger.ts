@@ -1,4 +1,4 @@
-// The ledger without a store: a question leaves with a seal, and its approval must come back with it. It has no memory, so
+// The ledger without a store: a request leaves with a seal, and its approval must come back with it. It has no memory, so
 // it cannot tell a second approval from the first.
 import { createHash } from 'node:crypto';
 import { canonicalJson, type Json } from '../../core/json.ts';
@@ -27,7 +27,7 @@ export type SealedLedgerOptions = {
 export type SealChunk = { readonly type: 'data-seal'; readonly id: string; readonly data: { readonly token: string } };
 
 export type SealedLedger = Ledger & {
-  /** Seals the questions that were asked since the last time. */
+  /** Seals the requests that were asked since the last time. */
   sealAsked(): readonly SealChunk[];
   /**
    * Seals the outcome of a call that needed approval. `streamed` is the last call with this id in the stream: providers that
@@ -47,7 +47,7 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
   const proofs = new Map<string, AskedCall | Refused>();
   const runs = new Map<string, Promise<unknown>>();
 
-  /** The claims that the seal of a question and the seal of its outcome share. */
+  /** The claims that the seal of a request and the seal of its outcome share. */
   const claimsOf = ({ id, tool, input }: { id: string; tool: string; input: unknown }) => ({
     // Tells it apart from a seal that the chat route made with the same secret.
     of: 'ai-sdk',
@@ -87,7 +87,7 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
   }
 
   return {
-    // Earlier questions are unknown.
+    // Earlier requests are unknown.
     async replyAt() {},
 
     async ask(call) {

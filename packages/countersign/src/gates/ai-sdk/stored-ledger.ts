@@ -194,7 +194,7 @@ export class StoredLedger implements Ledger {
   }
 }
 
-/** The collection of notes with the ids of questions. */
+/** The collection of notes with the ids of requests. */
 const APPROVAL_IDS = 'ai-sdk-approvals';
 
 const REFUSED_SINCE = 'it was approved, but refused before it ran';

@@ -42,7 +42,7 @@ export function wrapTools<Tools extends ToolSet>(tools: Tools, ledger: Ledger, r
       ...(execute &&
         rules.mayNeedApproval(name) && {
           async needsApproval(_input: unknown, { toolCallId }: CallOptions) {
-            // In a stream, version 7 asks this while it announces the call. The question must be recorded first.
+            // In a stream, version 7 asks this while it announces the call. The request must be recorded first.
             await nextTask();
             // Only the record of a posted call can run it, whatever the rule says about an edited input.
             return (await announced.get(toolCallId))?.isAsked ?? true;

@@ -1,4 +1,4 @@
-// Withdraws the questions about calls that a conversation went on without, and gives those calls a result.
+// Withdraws the requests about calls that a conversation went on without, and gives those calls a result.
 import { AIMessage, type BaseMessage, RemoveMessage, ToolMessage } from '@langchain/core/messages';
 import { REMOVE_ALL_MESSAGES } from '@langchain/langgraph';
 import { CountersignError } from '../../core/errors.ts';
@@ -13,7 +13,7 @@ const REASON = 'the conversation went on without it';
 
 /**
  * For the node that calls the model, in a graph of your own: whatever has no result by then was left behind, because the user wrote a
- * message while the graph was paused. Withdraws those questions and returns the messages with a result for each call.
+ * message while the graph was paused. Withdraws those requests and returns the messages with a result for each call.
  */
 export async function withdrawAbandoned(
   tools: Tools,
@@ -72,7 +72,7 @@ async function outputAfter(tools: Tools, { id, name }: OpenCall, config: GraphCo
     const result = await gate.calls.withdraw(name, id, REASON, gate.keyOf(config));
     return result.status === 'done' ? readOutput(result.output, name, id) : outputOrText(name, result);
   } catch (error) {
-    // The process ended before the question was asked.
+    // The process ended before the request was asked.
     if (error instanceof CountersignError && error.code === 'unknown-run') return `${name} was not run: ${REASON}.`;
     throw error;
   }

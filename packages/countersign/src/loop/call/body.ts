@@ -8,12 +8,12 @@ import type { Call } from '../../core/run/call.ts';
 import { event } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
-import { HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from '../tool/signal.ts';
+import { HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberRequests } from '../tool/signal.ts';
 import { bodyContext, subAgentContext } from './body-context.ts';
 import { holdSubAgent, pauseInBody, pauseSubAgent } from './pause.ts';
 import { bodyResult, failed, failedInBody, settle } from './result.ts';
 
-/** Runs the body once its start is recorded, and records its result or its question. The call of an outside program waits for it. */
+/** Runs the body once its start is recorded, and records its result or its request. The call of an outside program waits for it. */
 export async function runBody(
   run: Run,
   driver: Driver,
@@ -25,7 +25,7 @@ export async function runBody(
   if (driver.limits.awaitCaller) return void run.record(event({ type: 'call-cleared', callId: ready.id }));
   const { caller = {} } = driver;
   const body = caller.body ?? tool.body;
-  const memory = rememberInterrupts(ready.name);
+  const memory = rememberRequests(ready.name);
   const starting = run.start(tool, ready, driver);
   const isStarted = starting instanceof Promise ? await starting : starting;
   const call = isStarted === true ? run.begun(ready) : undefined;
@@ -79,7 +79,7 @@ function recordFailure(run: Run, driver: Driver, tool: ToolDefinition, call: Cal
   if (driver.onToolError === 'throw') run.failures.push({ call, error });
 }
 
-/** The messages of a sub-agent that refused a decision which only it could check, so that its questions still wait. */
+/** The messages of a sub-agent that refused a decision which only it could check, so that its requests still wait. */
 function refusedBySubAgent(run: Run, call: Call, error: unknown): readonly Message[] | undefined {
   if (!(error instanceof CountersignError) || call.decided?.decision.type !== 'inside') return undefined;
   if (error.code !== 'invalid-resume' && error.code !== 'already-decided') return undefined;

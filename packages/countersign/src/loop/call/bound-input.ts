@@ -1,7 +1,7 @@
 // Binds a call to the input that its card showed, as the tool's schema had parsed it.
 
 import { copyOf, type Json, sameJson, toJson } from '../../core/json.ts';
-import type { Bound, EditBound } from '../../core/request/interrupt.ts';
+import type { Bound, EditBound } from '../../core/request/request.ts';
 import type { Call } from '../../core/run/call.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { Validation } from '../tool/schema.ts';
@@ -65,7 +65,7 @@ export async function boundEdit(tool: ToolDefinition, call: Call, input: Json): 
   }
 }
 
-/** The input that a question about a started call binds it to: the approved one, or the one that the body got. */
+/** The input that a request about a started call binds it to: the approved one, or the one that the body got. */
 export async function boundTo(tool: ToolDefinition, call: Call, given: unknown): Promise<Bound> {
   return call.runsWith === undefined ? runsWithOf(tool, call, given) : { runsWith: call.runsWith };
 }

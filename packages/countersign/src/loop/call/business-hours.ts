@@ -1,4 +1,4 @@
-// Counts time in business hours. Loaded only when a question needs it, because the calendar is large.
+// Counts time in business hours. Loaded only when a request needs it, because the calendar is large.
 import { Temporal } from 'temporal-polyfill';
 import { LONGEST_SPAN_MS, type Span } from '../tool/duration.ts';
 import { type BusinessHours, DAYS } from '../tool/time-options.ts';

@@ -2,7 +2,7 @@
 
 import { messageOf } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import type { Bound, Previews } from '../../core/request/interrupt.ts';
+import type { Bound, Previews } from '../../core/request/request.ts';
 import type { Call } from '../../core/run/call.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition, Verified } from '../tool/definition.ts';
@@ -52,7 +52,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   const options = keptOptions(call);
   await ask(run, driver, call, {
     tool: known,
-    kind: 'unknown-outcome',
+    kind: 'doubt',
     payload: { message },
     options,
     bound,

@@ -2,8 +2,8 @@
 
 import type { Policies as RequestPolicies } from '../../core/authority/policy.ts';
 import { defined, isObject, type Json, toJson } from '../../core/json.ts';
-import type { Bound, Previews } from '../../core/request/interrupt.ts';
-import { type Call, interruptId, type MayHaveActed } from '../../core/run/call.ts';
+import type { Bound, Previews } from '../../core/request/request.ts';
+import { type Call, type MayHaveActed, requestId } from '../../core/run/call.ts';
 import { event, type Result } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import { requestPayload } from '../tool/ask-gate.ts';
@@ -154,7 +154,7 @@ async function grantStands({ grants }: Driver, call: Call): Promise<boolean> {
   return !grants || !granted || starts > 0 || grants.stands(nextRequestId(call), granted.id);
 }
 
-const nextRequestId = ({ id, pauses }: Call): string => interruptId(id, pauses + 1);
+const nextRequestId = ({ id, pauses }: Call): string => requestId(id, pauses + 1);
 
 /** False if the approved preview has changed, so that the call must not start: it asks again, or is rejected. */
 async function staysTrue(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<boolean> {
@@ -216,7 +216,7 @@ export function changedKind({ name, body, innerTools }: ToolDefinition, call: Ca
   return wasAgent ? `${name} was an agent when it started, and is now a tool.` : undefined;
 }
 
-/** The tool has a gate or a rule, and no person has passed the call through it: at most a question of the body was answered. */
+/** The tool has a gate or a rule, and no person has passed the call through it: at most a request of the body was answered. */
 function isUnasked({ rules }: Policies, tool: ToolDefinition, { approvals }: Call): boolean {
   const isGated = tool.needsApproval !== false || (rules.length > 0 && isRuled(tool));
   return isGated && approvals.every((kind) => kind === 'interrupt');

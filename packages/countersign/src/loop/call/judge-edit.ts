@@ -1,6 +1,6 @@
 // An edit asks every source anew: what the gate, the rules and the application say of the edited input governs what follows.
 import type { Json } from '../../core/json.ts';
-import type { Bound } from '../../core/request/interrupt.ts';
+import type { Bound } from '../../core/request/request.ts';
 import type { Call } from '../../core/run/call.ts';
 import type { Driver } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';

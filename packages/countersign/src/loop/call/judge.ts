@@ -5,7 +5,7 @@ import { deadlineProblem } from '../../core/authority/policy-problem.ts';
 import { ruleSays } from '../../core/authority/rule.ts';
 import { messageOf } from '../../core/errors.ts';
 import { defined, type Json } from '../../core/json.ts';
-import type { InterruptKind } from '../../core/request/interrupt.ts';
+import type { RequestKind } from '../../core/request/request.ts';
 import type { Driver } from '../run.ts';
 import { askGate } from '../tool/ask-gate.ts';
 import { mergedWait, type WaitOptions } from '../tool/ask-options.ts';
@@ -91,7 +91,7 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
 
 const NO_POLICY = { policy: {}, waits: {} };
 
-/** Rules are for calls that do something: not for questions, and not for agents, whose own calls ask. */
+/** Rules are for calls that do something: not for requests, and not for agents, whose own calls ask. */
 export const isRuled = ({ body, innerTools }: ToolDefinition): boolean => body !== undefined && !innerTools;
 
 /** A deadline may approve only where the policy says so itself, and no quorum and no signature is needed. */
@@ -106,11 +106,11 @@ function placeOf(policies: Policies, policy: Policy): number {
   return policies.findIndex((other) => JSON.stringify(other) === text);
 }
 
-/** The policies of a request that no gate asks for: a question, a doubt, a tool that is missing. `known`: those of its call. */
+/** The policies of a request that no gate asks for: a request, a doubt, a tool that is missing. `known`: those of its call. */
 export async function governRequest(
   driver: Driver,
   request: Omit<Judging, 'ctx' | 'tool'> & { readonly tool: Judging['tool'] | undefined; readonly name: string },
-  kind: InterruptKind,
+  kind: RequestKind,
   wait: WaitOptions,
   known: Policies | undefined,
 ): Promise<Governed> {
@@ -127,7 +127,7 @@ type Asked = {
   readonly name?: string;
   readonly json: Json;
   readonly requesters: readonly string[];
-  readonly kind: InterruptKind;
+  readonly kind: RequestKind;
 };
 
 /** What the application adds for this request. */

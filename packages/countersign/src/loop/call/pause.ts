@@ -1,4 +1,4 @@
-// How a call pauses: its question, or its sub-agent's, is recorded as an interrupt.
+// How a call pauses: its request, or its sub-agent's, is recorded as an interrupt.
 
 import { messageOf } from '../../core/errors.ts';
 import {
@@ -14,14 +14,8 @@ import {
 import { isToolRequest, type Message, type Metadata, type Part } from '../../core/messages/message.ts';
 import { pendingParts } from '../../core/messages/pending-parts.ts';
 import { unknownOptions } from '../../core/options.ts';
-import {
-  type Answer,
-  type Bound,
-  type InterruptKind,
-  interruptOf,
-  type Previews,
-} from '../../core/request/interrupt.ts';
-import { type Call, interruptId, type State } from '../../core/run/call.ts';
+import { type Answer, type Bound, type Previews, type RequestKind, requestOf } from '../../core/request/request.ts';
+import { type Call, requestId, type State } from '../../core/run/call.ts';
 import { event } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import { answerProblem, askOptionsOf, askProblem, INTERRUPT_OPTIONS, mergedWait } from '../tool/ask-options.ts';
@@ -37,18 +31,18 @@ import { titleOf } from './title.ts';
 type Question = {
   /** The tool that asks; undefined if it is missing here. */
   readonly tool: ToolDefinition | undefined;
-  readonly kind: InterruptKind;
+  readonly kind: RequestKind;
   readonly payload: Json;
   readonly options?: InterruptOptions | undefined;
   /** Who must decide, and how its sources let the request wait. By default as its call was approved, and as `policyFor` says. */
   readonly governed?: Governed | undefined;
   /** The input that an approved call runs with; that of the call, unless given. */
   readonly bound?: Bound | undefined;
-  /** A later question about an approved call shows the approved preview, unless given. */
+  /** A later request about an approved call shows the approved preview, unless given. */
   readonly previews?: Previews | undefined;
 };
 
-/** Records the question with its title. If its options are invalid, the call fails instead. */
+/** Records the request with its title. If its options are invalid, the call fails instead. */
 export async function ask(
   run: Run,
   driver: Driver,
@@ -71,9 +65,9 @@ export async function ask(
   const { runsWith: json = call.input } = bound;
   const requesters = requestersOf(run.state, driver, call);
   const wait = mergedWait(tool?.asks, options);
-  const request = { tool, name: call.name, input: json, json, requesters };
+  const asked = { tool, name: call.name, input: json, json, requesters };
   const governed =
-    known ?? (await governRequest(driver, request, kind, wait, kind === 'interrupt' ? undefined : call.policies));
+    known ?? (await governRequest(driver, asked, kind, wait, kind === 'interrupt' ? undefined : call.policies));
   if (run.isSuperseded(call)) return;
   const { policies, waits: sources } = governed;
   const [onExpiry] = sources.flatMap(({ wait: own }) => own.onExpiry ?? []);
@@ -87,10 +81,10 @@ export async function ask(
   const isUnseen = shownPreviews?.earlierPreview !== undefined || answer !== undefined;
   const ending = isUnseen && onExpiry === 'approve' ? 'reject' : endingFor(policies, onExpiry);
   const { labels, risk, reversibility } = wait;
-  // What one question keeps out of notices is not in those of the next, even if the tool has changed or is missing.
-  const notice = tool?.notice ?? call.decided?.interrupt?.shown.notice;
-  const interrupt = interruptOf(kind, {
-    id: interruptId(call.id, call.pauses + 1),
+  // What one request keeps out of notices is not in those of the next, even if the tool has changed or is missing.
+  const notice = tool?.notice ?? call.decided?.request?.shown.notice;
+  const request = requestOf(kind, {
+    id: requestId(call.id, call.pauses + 1),
     shown: defined({ payload, title, labels, risk, reversibility, notice }),
     authority: { policies, requesters },
     bound: shownBound(bound, call),
@@ -98,7 +92,7 @@ export async function ask(
     previews: shownPreviews,
     answer,
   });
-  run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
+  run.record(event({ type: 'call-interrupted', callId: call.id, request }));
 }
 
 /** Who took part in a call: the starter of its run, the author of the message that led to it, and everyone who edited its input. */
@@ -141,9 +135,9 @@ function shownBound({ runsWith, readAnew }: Bound, { input }: Call): Bound {
   return runsWith === undefined || sameJson(runsWith, input) ? {} : { runsWith };
 }
 
-/** A doubt, and a question about a missing tool, are about the approved input. */
-function keptPreviews(kind: InterruptKind, { approvedPreview: preview }: Call): Previews | undefined {
-  return preview && (kind === 'unknown-outcome' || kind === 'unavailable') ? { preview } : undefined;
+/** A doubt, and a request about a missing tool, are about the approved input. */
+function keptPreviews(kind: RequestKind, { approvedPreview: preview }: Call): Previews | undefined {
+  return preview && (kind === 'doubt' || kind === 'unavailable') ? { preview } : undefined;
 }
 
 /** Asks a person about an approved call that cannot run here. `bound`: the input that it would run with now. */
@@ -159,11 +153,11 @@ export async function askUnavailable(
   await ask(run, driver, call, { tool, kind: 'unavailable', payload, options: keptOptions(call), bound });
 }
 
-/** A second question about a call keeps the labels and the class of the first, and its title if that still fits. */
+/** A second request about a call keeps the labels and the class of the first, and its title if that still fits. */
 export function keptOptions({ decided }: Call): AskOptions {
-  const { title, labels, risk, reversibility } = decided?.interrupt?.shown ?? {};
-  // A question of the body was about something else, and an edit has changed what would happen.
-  const isOther = decided?.interrupt?.kind === 'interrupt' || (decided && 'input' in decided.decision);
+  const { title, labels, risk, reversibility } = decided?.request?.shown ?? {};
+  // A request of the body was about something else, and an edit has changed what would happen.
+  const isOther = decided?.request?.kind === 'interrupt' || (decided && 'input' in decided.decision);
   return defined({ title: isOther ? undefined : title, labels, risk, reversibility });
 }
 
@@ -177,7 +171,7 @@ export function lateResult({ endedLate }: Call): string {
 
 const MAX_SHOWN = 500;
 
-/** Records what a body asked with `interrupt()`: its question, or the questions of a sub-agent that it passes on. */
+/** Records what a body asked with `interrupt()`: its request, or the requests of a sub-agent that it passes on. */
 export async function pauseInBody(
   run: Run,
   driver: Driver,
@@ -194,7 +188,7 @@ export async function pauseInBody(
   else settle(run, call, failedInBody(tool, call, `The question from ${call.name} is not JSON: ${shown.problem}.`));
 }
 
-/** The questions of a `generate` inside a body are asked for the people of the run that it is in. */
+/** The requests of a `generate` inside a body are asked for the people of the run that it is in. */
 function askedBy(messages: readonly Message[], requesters: readonly string[]): readonly Message[] {
   if (requesters.length === 0) return messages;
   const marked = (part: Part): Part => {
@@ -224,8 +218,8 @@ function pausedMessages(payload: unknown): readonly Message[] | undefined {
 }
 
 export function pauseSubAgent(run: Run, call: Call, messages: readonly Message[]): void {
-  const interrupt = { id: interruptId(call.id, call.pauses + 1), kind: 'inside' } as const;
-  run.record(event({ type: 'call-interrupted', callId: call.id, interrupt, ...unrecorded(call, messages) }));
+  const request = { id: requestId(call.id, call.pauses + 1), kind: 'inside' } as const;
+  run.record(event({ type: 'call-interrupted', callId: call.id, request, ...unrecorded(call, messages) }));
 }
 
 /** The sub-agent stopped in the middle and needs no decision: it continues when the run does. */

@@ -2,7 +2,7 @@
 
 import { messageOf } from '../../core/errors.ts';
 import { sameJson, toJson } from '../../core/json.ts';
-import type { Preview, Previews } from '../../core/request/interrupt.ts';
+import type { Preview, Previews } from '../../core/request/request.ts';
 import type { Call } from '../../core/run/call.ts';
 import type { Driver } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';

@@ -1,4 +1,4 @@
-// The times of a question: durations as text, and business hours with holidays and changes of the clock.
+// The times of a request: durations as text, and business hours with holidays and changes of the clock.
 import { expect, test } from 'vitest';
 import { askProblem, mergedWait, type WaitOptions } from '../tool/ask-options.ts';
 import { type Duration, spanOf } from '../tool/duration.ts';

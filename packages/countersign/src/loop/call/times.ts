@@ -1,7 +1,7 @@
-// The times of a question, computed once when it is asked: reminders, escalations, and its deadline.
+// The times of a request, computed once when it is asked: reminders, escalations, and its deadline.
 
 import { copyOf, defined } from '../../core/json.ts';
-import type { Wait } from '../../core/request/interrupt.ts';
+import type { Wait } from '../../core/request/request.ts';
 import type { WaitOptions } from '../tool/ask-options.ts';
 import { type Duration, type Span, spanOf } from '../tool/duration.ts';
 

@@ -1,15 +1,15 @@
-// The title of a question, computed once, when the question is recorded.
+// The title of a request, computed once, when the request is recorded.
 
 import { messageOf } from '../../core/errors.ts';
 import { isThenable, shown } from '../../core/options.ts';
-import type { Bound } from '../../core/request/interrupt.ts';
+import type { Bound } from '../../core/request/request.ts';
 import type { Call } from '../../core/run/call.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { asTitle, isTitle, LONGEST_TITLE } from '../tool/title.ts';
 import { warn } from '../warning.ts';
 import { validInput } from './bound-input.ts';
 
-/** The title of the question itself, otherwise that of its tool. A title that cannot be used is left out, with a warning. */
+/** The title of the request itself, otherwise that of its tool. A title that cannot be used is left out, with a warning. */
 export function titleOf(
   tool: ToolDefinition | undefined,
   call: Call,

@@ -57,7 +57,7 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
       });
     case 'call-interrupted': {
       const call = callOf(after, event.callId);
-      if (!call || event.interrupt.kind === 'inside') return [];
+      if (!call || event.request.kind === 'inside') return [];
       const part = copyOf(requestPart(call));
       return [{ ...asks, type: 'interrupt', content: [part], interrupt: part }];
     }
@@ -83,8 +83,8 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
     case 'call-committed':
     case 'call-ended-late':
     case 'vote-cast':
-    case 'question-escalated':
-    case 'question-assigned':
+    case 'request-escalated':
+    case 'request-assigned':
     case 'policy-applied':
     case 'run-failed':
     case 'run-went-on':

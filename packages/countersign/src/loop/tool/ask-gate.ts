@@ -1,4 +1,4 @@
-// What a tool asks before its body runs: its approval, or the question that it is.
+// What a tool asks before its body runs: its approval, or the request that it is.
 import { messageOf } from '../../core/errors.ts';
 import type { Approval, ApprovalContext, ToolDefinition } from './definition.ts';
 

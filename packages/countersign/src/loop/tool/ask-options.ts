@@ -1,13 +1,13 @@
-// The options of a question: its title, its deadline, its reminder, its labels, its risk and its reversibility.
+// The options of a request: its title, its deadline, its reminder, its labels, its risk and its reversibility.
 import { messageOf } from '../../core/errors.ts';
 import { defined } from '../../core/json.ts';
 import { anything, type OptionKind, type OptionTable, oneOf, optionProblem } from '../../core/options.ts';
-import { ENDINGS } from '../../core/request/interrupt.ts';
+import { ENDINGS } from '../../core/request/request.ts';
 import { asSchema } from './schema.ts';
 import type { AskOptions, InterruptOptions } from './signal.ts';
 import { TIME_OPTIONS } from './time-options.ts';
 
-/** How the question waits. Its title is read on its own, because an invalid one must not fail the call. */
+/** How the request waits. Its title is read on its own, because an invalid one must not fail the call. */
 export type WaitOptions = Omit<AskOptions, 'title'>;
 
 export function askOptionsOf(options: WaitOptions): WaitOptions {
@@ -17,7 +17,7 @@ export function askOptionsOf(options: WaitOptions): WaitOptions {
   return defined({ ...times, labels, risk, reversibility });
 }
 
-/** The options of a question over those of its tool. A deadline or reminder replaces the other, in whichever form. */
+/** The options of a request over those of its tool. A deadline or reminder replaces the other, in whichever form. */
 export function mergedWait(general: WaitOptions | undefined, own: WaitOptions): WaitOptions {
   const { expiresIn, expireAfter, remindAfter, remind, ...rest } = general ?? {};
   const hasDeadline = own.expiresIn !== undefined || own.expireAfter !== undefined;

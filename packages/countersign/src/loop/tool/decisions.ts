@@ -9,7 +9,7 @@ import {
   type ToolResponsePart,
 } from '../../core/messages/message.ts';
 import { anything, checkOptions, type OptionTable, shown } from '../../core/options.ts';
-import { interruptIdOf } from '../../core/run/made.ts';
+import { requestIdOf } from '../../core/run/made.ts';
 import type { DecisionPart, Verb } from '../../core/run/read-resume.ts';
 
 /** The person and channel of a decision, with a note and metadata. */
@@ -69,7 +69,7 @@ export function reject(interrupt: ToolRequestPart, reason?: string, options: Dec
   return refusal('reject', interrupt, reason, options);
 }
 
-/** Withdraws the question and tells the model. */
+/** Withdraws the request and tells the model. */
 export function cancel(interrupt: ToolRequestPart, reason?: string, options: DecisionOptions = {}): ToolResponsePart {
   return refusal('cancel', interrupt, reason, options);
 }
@@ -113,7 +113,7 @@ function rerun<Input>(
 ): ToolRequestPart<Input> {
   const { name, ref, input } = requestOf(interrupt);
   const { interrupt: payload, interruptKind, callId, pauses, path, round } = interrupt.metadata ?? {};
-  // These say which question the decision was made on.
+  // These say which request the decision was made on.
   const address = defined({ interrupt: payload, interruptKind, callId, pauses, path, round });
   const edited = edit === undefined ? {} : { replacedInput: input };
   return {
@@ -124,7 +124,7 @@ function rerun<Input>(
 
 function address(interrupt: ToolRequestPart): Metadata {
   const { path, round } = interrupt.metadata ?? {};
-  return defined({ interruptId: interruptIdOf(interrupt), path, round });
+  return defined({ requestId: requestIdOf(interrupt), path, round });
 }
 
 function signed(made: Verb, { by, channel, note, metadata }: DecisionOptions, reason?: string): Metadata {

@@ -5,7 +5,7 @@ import type { Policy, Who } from '../../core/authority/policy.ts';
 import type { RuleMatch, Then } from '../../core/authority/rule.ts';
 import type { Json } from '../../core/json.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/messages/message.ts';
-import type { InterruptKind, Reversibility } from '../../core/request/interrupt.ts';
+import type { RequestKind, Reversibility } from '../../core/request/request.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
 import type { SubAgentRecord } from '../sink.ts';
 import type { Chunk } from '../stream/chunk.ts';
@@ -79,7 +79,7 @@ export type Rule = RuleMatch & {
 /** A request that is about to be made, for `policyFor`. */
 export type PolicyRequest = {
   readonly tool: string;
-  readonly kind: InterruptKind;
+  readonly kind: RequestKind;
   /** The input that would run. */
   readonly input: Json;
   /** Null where the run is not stored. */
@@ -204,8 +204,8 @@ export type DirectCallOptions = {
   readonly signal?: AbortSignal;
 };
 
-/** A stored question, as `runs.interrupts()` lists them. */
-type StoredQuestion = { readonly id: string; readonly tool: string; readonly input: unknown };
+/** A stored request, as `runs.requests()` lists them. */
+type StoredRequest = { readonly id: string; readonly tool: string; readonly input: unknown };
 
 /** Carries the types of the tool that asks; exists for the compiler only. */
 declare const types: unique symbol;
@@ -217,7 +217,7 @@ export interface Tool<Input = any, Output = any> {
   readonly name: string;
   readonly definition: ToolDefinition;
   /** Tells whether this tool asks, and types the input of the interrupt accordingly. */
-  is<Q extends StoredQuestion>(question: Q): question is Q & { readonly input: Input } & AskedBy<Input, Output>;
+  is<Q extends StoredRequest>(question: Q): question is Q & { readonly input: Input } & AskedBy<Input, Output>;
   is(interrupt: ToolRequestPart): interrupt is ToolRequestPart<Input>;
   /** Answers this tool's interrupt; the output must fit the output schema. */
   respond(interrupt: ToolRequestPart, output: Output, options?: DecisionOptions): ToolResponsePart<Output>;
@@ -231,7 +231,7 @@ export interface Tool<Input = any, Output = any> {
   approve(interrupt: ToolRequestPart, options?: DecisionOptions & { readonly edit?: Input }): ToolRequestPart<Input>;
   /** Refuses the call and tells the model, with the reason. */
   reject(interrupt: ToolRequestPart, reason?: string, options?: DecisionOptions): ToolResponsePart;
-  /** Withdraws the question and tells the model. */
+  /** Withdraws the request and tells the model. */
   cancel(interrupt: ToolRequestPart, reason?: string, options?: DecisionOptions): ToolResponsePart;
 }
 
@@ -244,7 +244,7 @@ export type ToolDefinition = Pick<
   readonly input: Schema;
   readonly output: Schema;
   readonly spec: () => ToolSpec;
-  /** Without a body the call is a question, and the answer is its result. */
+  /** Without a body the call is a request, and the answer is its result. */
   readonly body?: (input: any, ctx: ToolContext, subAgent: SubAgentContext) => unknown;
   readonly needsApproval: boolean | Approval | ((input: any, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
   /** It asks because it is behind a gate, not because it says so. */
@@ -258,7 +258,7 @@ export type ToolDefinition = Pick<
   readonly idempotent: boolean;
   readonly commits: boolean;
   readonly requestMetadata?: unknown;
-  /** How its questions wait, unless the question itself says. */
+  /** How its requests wait, unless the request itself says. */
   readonly asks: WaitOptions;
   readonly title?: Title<any>;
   readonly metadata: Metadata;

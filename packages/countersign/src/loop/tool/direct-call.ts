@@ -3,7 +3,7 @@ import { UsageError } from '../../core/errors.ts';
 import { askGate, requestPayload } from './ask-gate.ts';
 import type { DirectCallOptions, ToolContext, ToolDefinition } from './definition.ts';
 import type { Validation } from './schema.ts';
-import { InterruptSignal, rememberInterrupts } from './signal.ts';
+import { InterruptSignal, rememberRequests } from './signal.ts';
 
 /** Validates, asks the gate and runs the body. Rejects with `InterruptSignal` where a loop would pause. */
 export async function callDirectly(
@@ -14,7 +14,7 @@ export async function callDirectly(
   const { name } = definition;
   const valid = await definition.input.validate(input);
   if (!valid.ok) throw notFitting('input', name, valid);
-  const memory = rememberInterrupts(name);
+  const memory = rememberRequests(name);
   const callId = `direct-${crypto.randomUUID()}`;
   const ctx: ToolContext = {
     context: options.context ?? {},

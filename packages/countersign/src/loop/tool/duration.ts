@@ -8,7 +8,7 @@ export type Span = { readonly ms: number; readonly days?: number };
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** No question waits longer than ten years. */
+/** No request waits longer than ten years. */
 export const LONGEST_SPAN_MS = 3_653 * UNITS.d;
 
 /** Undefined if it is not a duration. */

@@ -1,4 +1,4 @@
-// Policies as an application defines them, and how one becomes the data that is stored with a question.
+// Policies as an application defines them, and how one becomes the data that is stored with a request.
 
 import type { Policy, Who } from '../../core/authority/policy.ts';
 import { deadlineProblem, policyProblem } from '../../core/authority/policy-problem.ts';
@@ -79,7 +79,7 @@ export const nobody = (warning: string): Policy => ({ deciders: { people: [] }, 
 
 const TIMES: readonly string[] = ['remind', 'escalate', 'expireAfter', 'businessHours', 'onExpiry'];
 
-/** What counts votes, and how the question waits. */
+/** What counts votes, and how the request waits. */
 function partsOf(config: Omit<PolicyConfig, 'deciders'>): Governing {
   const [waits, policy] = [true, false].map((isTime) =>
     Object.fromEntries(Object.entries(config).filter(([key]) => TIMES.includes(key) === isTime)),

@@ -2,7 +2,7 @@
 // on the way cannot undo it.
 
 import type { Message } from '../../core/messages/message.ts';
-import type { Reversibility } from '../../core/request/interrupt.ts';
+import type { Reversibility } from '../../core/request/request.ts';
 import type { SchemaInput } from './schema.ts';
 import type { TimeOptions } from './time-options.ts';
 
@@ -23,7 +23,7 @@ export type InterruptFunction = {
 };
 
 /**
- * The title of a question, and how long and how urgently it waits. `expiresIn` and `remindAfter` are in milliseconds, around
+ * The title of a request, and how long and how urgently it waits. `expiresIn` and `remindAfter` are in milliseconds, around
  * the clock. Durations count in stored runs.
  */
 export type AskOptions = TimeOptions & {
@@ -40,7 +40,7 @@ export type AskOptions = TimeOptions & {
   readonly reversibility?: Reversibility;
 };
 
-/** The options of a question that a tool body asks. */
+/** The options of a request that a tool body asks. */
 export type InterruptOptions = AskOptions & {
   /**
    * The schema of the answer: the card shows a form for it. The body runs again with `resumed: { answer }`. A rejection ends
@@ -94,13 +94,13 @@ export class LeftSignal extends Error {
   }
 }
 
-type FirstInterrupt = { readonly payload: unknown; readonly options?: InterruptOptions };
+type FirstRequest = { readonly payload: unknown; readonly options?: InterruptOptions };
 
-export type InterruptMemory = { readonly interrupt: InterruptFunction; first(): FirstInterrupt | undefined };
+export type RequestMemory = { readonly interrupt: InterruptFunction; first(): FirstRequest | undefined };
 
 /** An `interrupt` function for one execution of a body; the first interrupt is the one that counts. */
-export function rememberInterrupts(toolName: string): InterruptMemory {
-  let first: FirstInterrupt | undefined;
+export function rememberRequests(toolName: string): RequestMemory {
+  let first: FirstRequest | undefined;
   const ask: InterruptFunction['ask'] = (payload, options) => {
     first ??= { payload, ...(options && { options }) };
     return { [ASKED]: true, payload };

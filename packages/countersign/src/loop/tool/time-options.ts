@@ -1,4 +1,4 @@
-// How a question waits: when people are reminded, when more people are asked, and when its deadline decides.
+// How a request waits: when people are reminded, when more people are asked, and when its deadline decides.
 
 import type { Who } from '../../core/authority/policy.ts';
 import { policyProblem } from '../../core/authority/policy-problem.ts';
@@ -25,7 +25,7 @@ export type BusinessHours = {
 /** After this time, these people may decide too. `manager`: the managers of those who could decide before. */
 export type EscalationRule = { readonly after: Duration; readonly to: Who | 'manager' };
 
-/** How a question waits. All durations count from when it is asked; they count in stored runs. */
+/** How a request waits. All durations count from when it is asked; they count in stored runs. */
 export type TimeOptions = {
   /** After each of these times without a decision, channels get a notice `reminded`. */
   readonly remind?: readonly Duration[];

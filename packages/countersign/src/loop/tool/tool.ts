@@ -1,4 +1,4 @@
-// Makes tools: what the model may call, and the questions that pause its loop.
+// Makes tools: what the model may call, and the requests that pause its loop.
 import { messageOf, UsageError } from '../../core/errors.ts';
 import { copyOf, defined, isObject } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
@@ -11,7 +11,7 @@ import { callDirectly } from './direct-call.ts';
 import { ANYTHING, asSchema, type InferInput, type Schema, type SchemaInput } from './schema.ts';
 import { checkToolConfig, QUESTION_OPTIONS, TOOL_OPTIONS } from './tool-config.ts';
 
-/** Makes a tool without an instance. Without `body` it is a question: the answer is its result. */
+/** Makes a tool without an instance. Without `body` it is a request: the answer is its result. */
 export function tool<I extends SchemaInput, O extends SchemaInput>(
   config: ToolConfig<I, O>,
   body?: ToolBody<I, O>,
@@ -19,7 +19,7 @@ export function tool<I extends SchemaInput, O extends SchemaInput>(
   return makeTool(define(config, body, TOOL_OPTIONS));
 }
 
-/** Makes a question without an instance: the model asks, a person answers. */
+/** Makes a request without an instance: the model asks, a person answers. */
 export function interrupt<I extends SchemaInput, O extends SchemaInput>(
   config: InterruptConfig<I, O>,
 ): Tool<InferInput<I>, InferInput<O>> {

@@ -27,7 +27,7 @@ export function drillPort(real: AgentPort): AgentPort {
   };
 }
 
-/** Questions ask for an answer, and agents ask in their own conversation: there is nothing to reject. */
+/** Requests ask for an answer, and agents ask in their own conversation: there is nothing to reject. */
 const isOrdinary = ({ body, innerTools }: ToolDefinition): boolean => body !== undefined && !innerTools;
 
 /** Takes over what the card shows, field by field, so that no function of the tool that acts can get in. */

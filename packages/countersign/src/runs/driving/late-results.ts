@@ -1,7 +1,7 @@
 // Late results: from a tool that finished after another worker took its run over.
 
 import { sameJson } from '../../core/json.ts';
-import { type Call, callOf, isInDoubt, pendingInterruptId, type State } from '../../core/run/call.ts';
+import { type Call, callOf, isInDoubt, pendingRequestId, type State } from '../../core/run/call.ts';
 import { event, type Result, type RunEvent } from '../../core/run/event.ts';
 import { isSubAgentActive, subAgentState } from '../../core/run/sub-agents.ts';
 import type { LoadedRun } from '../port/store.ts';
@@ -56,7 +56,7 @@ export function isAwaited({ path, result }: LateResult, known: State, now: State
   // No worker runs a sub-agent while it waits, even if its agent no longer exists.
   const driven = callsAt(now, path)
     .slice(0, -1)
-    .filter((around) => pendingInterruptId(around) === undefined);
+    .filter((around) => pendingRequestId(around) === undefined);
   if (driven.length === 0) return true;
   return driven.every(isSubAgentActive) && 'soon';
 }

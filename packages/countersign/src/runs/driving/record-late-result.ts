@@ -61,7 +61,7 @@ export class LateRecorder {
     this.#left.add(ended);
   };
 
-  /** Resolves once these bodies have ended and their results are recorded: a stop interrupts no body. */
+  /** Resolves once these bodies have ended and their results are recorded: a stop requests no body. */
   async ended(settled: Promise<void>): Promise<Stopped> {
     const unrecorded: UnrecordedCall[] = [];
     this.#unrecorded.add(unrecorded);

@@ -11,7 +11,7 @@ export type RunSummary = {
   readonly id: string;
   readonly status: RunStatus;
   readonly text: string;
-  /** The ids of the pending questions. */
+  /** The ids of the pending requests. */
   readonly pending: readonly string[];
 };
 

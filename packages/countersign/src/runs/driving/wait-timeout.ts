@@ -59,7 +59,7 @@ async function obstacleOf(drives: Drives, runId: string): Promise<Obstacle> {
   const loaded = await store.read(runId, { limit: 1 });
   if (!loaded) throw unknownRun(runId);
   const { status, agent } = loaded.run;
-  const { items } = await store.listInterrupts({ runId, limit: MOST_NAMED });
+  const { items } = await store.listRequests({ runId, limit: MOST_NAMED });
   const pending = items.map(({ id, tool }) => ({ id, tool }));
   const driver = drives.driven(runId) !== undefined ? 'this process' : await driverElsewhere(drives, loaded.run);
   const sentences = [

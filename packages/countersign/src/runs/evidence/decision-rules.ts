@@ -13,14 +13,14 @@ import { endingOf } from '../requests/expiry.ts';
 import { inputThatRuns } from '../requests/input-that-runs.ts';
 import { ballotOf, policiesOn } from '../requests/progress.ts';
 
-/** A decision on a question, and the call that asked it. */
+/** A decision on a request, and the call that asked it. */
 export type Made = {
   readonly id: string;
   readonly card: PendingCard;
   readonly matched: Matched & { readonly decision: PersonDecision };
 };
 
-/** `found` is the question that is pending when the vote is recorded. */
+/** `found` is the request that is pending when the vote is recorded. */
 export function voteProblems(
   found: readonly [id: string, card: PendingCard] | undefined,
   vote: Vote,
@@ -35,7 +35,7 @@ export function voteProblems(
   ];
 }
 
-/** A deadline decides as its question says; people decide as the tally of their votes says. */
+/** A deadline decides as its request says; people decide as the tally of their votes says. */
 export function decisionProblems({ id, card, matched }: Made, at: number): readonly string[] {
   const { decision } = matched;
   if (isByDeadline(decision)) return deadlineProblems(id, card, decision, at);
@@ -53,7 +53,7 @@ export function decisionProblems({ id, card, matched }: Made, at: number): reado
 
 /** Not before its time. */
 function deadlineProblems(id: string, card: PendingCard, { type }: PersonDecision, at: number): readonly string[] {
-  const { expiresAt } = card.interrupt.wait ?? {};
+  const { expiresAt } = card.request.wait ?? {};
   const asked = endingOf(card);
   if (expiresAt === undefined) return [`A deadline decides ${id}, which has none.`];
   if (at < expiresAt) return [`The deadline of ${id} decides before its time.`];

@@ -4,17 +4,17 @@ import { setImmediate } from 'node:timers/promises';
 import type { Json } from '../../core/json.ts';
 import { GrantRecords } from '../grants/records.ts';
 import { CANNOT_BE_READ, tamperedRun, UNREADABLE } from '../port/chain.ts';
-import type { InterruptRecord, LoadedRun, RunRecord, Store, StoredEvent } from '../port/store.ts';
+import type { LoadedRun, RequestRecord, RunRecord, Store, StoredEvent } from '../port/store.ts';
 import type { EvidenceGrant } from './grant-uses.ts';
-import { type ReplayedQuestion, replay, type StartedCall } from './replay.ts';
+import { type ReplayedRequest, replay, type StartedCall } from './replay.ts';
 
 /** The format that this release writes and reads. */
 export const EVIDENCE_FORMAT = 'countersign-evidence/1';
 
-/** A question of the run, as its events tell it, and its row in the store. */
-export type EvidenceQuestion = ReplayedQuestion & {
-  /** The card that people saw; null if the question was settled at once, before it was shown. */
-  readonly shown: Pick<InterruptRecord, 'card' | 'digest' | 'createdAt' | 'settledAt' | 'settlement'> | null;
+/** A request of the run, as its events tell it, and its row in the store. */
+export type EvidenceRequest = ReplayedRequest & {
+  /** The card that people saw; null if the request was settled at once, before it was shown. */
+  readonly shown: Pick<RequestRecord, 'card' | 'digest' | 'createdAt' | 'settledAt' | 'settlement'> | null;
 };
 
 /** Everything that `verifyEvidence` needs to check a run without its store. Write it to a file with `evidenceText`. */
@@ -23,10 +23,10 @@ export type Evidence = {
   /** The record of the run. `hash` is the end of the chain over its events; its status and times follow from them. */
   readonly run: RunRecord;
   readonly events: readonly StoredEvent[];
-  readonly questions: readonly EvidenceQuestion[];
+  readonly questions: readonly EvidenceRequest[];
   /** The calls that started, in order, and what let each of them run. */
   readonly started: readonly StartedCall[];
-  /** The records of the grants under which calls of the run ran without a question. */
+  /** The records of the grants under which calls of the run ran without a request. */
   readonly grants: readonly EvidenceGrant[];
   /** The SHA-256 of everything above. Keep it in another place to find out later whether the document was rewritten. */
   readonly hash: string;
@@ -45,7 +45,7 @@ export async function collectEvidence(store: Store, { run, events }: LoadedRun):
     grants.push({ id, events: made, hash });
   }
   const shown = await Promise.all(
-    questions.map(async (question) => shownOf(question, await store.interrupt(question.id))),
+    questions.map(async (question) => shownOf(question, await store.request(question.id))),
   );
   await setImmediate();
   const content = {
@@ -64,8 +64,8 @@ export function timesOf(events: readonly StoredEvent[]): Pick<RunRecord, 'create
   return { createdAt: events[0]?.at ?? 0, updatedAt: events.at(-1)?.at ?? 0 };
 }
 
-/** What the row says now may be newer than the events: it counts only if the events have settled the question too. */
-function shownOf({ settled }: ReplayedQuestion, row: InterruptRecord | undefined): EvidenceQuestion['shown'] {
+/** What the row says now may be newer than the events: it counts only if the events have settled the request too. */
+function shownOf({ settled }: ReplayedRequest, row: RequestRecord | undefined): EvidenceRequest['shown'] {
   if (!row) return null;
   const { card, digest, createdAt } = row;
   const { settledAt, settlement } = settled ? row : { settledAt: null, settlement: null };

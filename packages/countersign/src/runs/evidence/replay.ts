@@ -1,4 +1,4 @@
-// Replays the events of a run: the questions that it asked, the votes on them, how they were settled, and what started.
+// Replays the events of a run: the requests that it asked, the votes on them, how they were settled, and what started.
 
 import type { Policies, Vote } from '../../core/authority/policy.ts';
 import { standingVotes } from '../../core/authority/tally.ts';
@@ -6,7 +6,7 @@ import { messageOf } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
-import { type Call, callOf, interruptId } from '../../core/run/call.ts';
+import { type Call, callOf, requestId } from '../../core/run/call.ts';
 import { findDecided } from '../../core/run/decide.ts';
 import { isByDeadline, type PersonDecision, type RunEvent } from '../../core/run/event.ts';
 import { Decisions } from '../../core/run/made.ts';
@@ -26,8 +26,8 @@ export type EvidenceProblem = { readonly where: string; readonly problem: string
 /** A vote, and the event that recorded it. */
 export type ReplayedVote = { readonly event: number; readonly vote: Vote };
 
-/** A question as the events tell it. Numbers of events start at 1. */
-export type ReplayedQuestion = {
+/** A request as the events tell it. Numbers of events start at 1. */
+export type ReplayedRequest = {
   readonly id: string;
   readonly tool: string;
   readonly kind: string;
@@ -44,7 +44,7 @@ export type ReplayedQuestion = {
   readonly settled: Settled | null;
 };
 
-/** How a question ended. `votes`: those that counted, if there were any. */
+/** How a request ended. `votes`: those that counted, if there were any. */
 type Settled = {
   readonly event: number;
   readonly at: number;
@@ -74,7 +74,7 @@ export type StartedCall = {
 };
 
 export type Replay = {
-  readonly questions: readonly ReplayedQuestion[];
+  readonly questions: readonly ReplayedRequest[];
   readonly granted: readonly GrantedUse[];
   readonly started: readonly StartedCall[];
   /** The status after the last event. */
@@ -86,7 +86,7 @@ type Run = Pick<RunRecord, 'id' | 'startedBy'>;
 
 /** Never throws: events that cannot be followed are a problem, and the replay ends there. */
 export function replay(run: Run, events: readonly StoredEvent[]): Replay {
-  const questions = new Map<string, ReplayedQuestion>();
+  const questions = new Map<string, ReplayedRequest>();
   const granted: GrantedUse[] = [];
   const started: StartedCall[] = [];
   const problems: EvidenceProblem[] = [];
@@ -100,7 +100,7 @@ export function replay(run: Run, events: readonly StoredEvent[]): Replay {
       for (const made of decided.values())
         for (const problem of decisionProblems(made, event.at)) problems.push({ where, problem });
       if (event.type === 'vote-cast') {
-        const found = [...pendingCards(run.id, state)].find(([, card]) => card.id === event.interruptId);
+        const found = [...pendingCards(run.id, state)].find(([, card]) => card.id === event.requestId);
         for (const problem of voteProblems(found, event.vote)) problems.push({ where, problem });
         if (found) addVote(questions, found[0], { event: now.event, vote: event.vote });
       }
@@ -121,14 +121,14 @@ const NO_DECISIONS: ReadonlyMap<string, Made> = new Map();
 
 const NO_LIMITS = { maxTurns: Number.POSITIVE_INFINITY };
 
-function addVote(questions: Map<string, ReplayedQuestion>, id: string, vote: ReplayedVote): void {
+function addVote(questions: Map<string, ReplayedRequest>, id: string, vote: ReplayedVote): void {
   const question = questions.get(id);
   if (question) questions.set(id, { ...question, votes: [...question.votes, vote] });
 }
 
-/** Adds the new questions, and settles those that are no longer pending. */
+/** Adds the new requests, and settles those that are no longer pending. */
 function take(
-  questions: Map<string, ReplayedQuestion>,
+  questions: Map<string, ReplayedRequest>,
   pending: ReadonlyMap<string, PendingCard>,
   decided: ReadonlyMap<string, Made>,
   now: { readonly event: number; readonly at: number },
@@ -146,26 +146,26 @@ function take(
   }
   for (const [id, card] of pending) {
     if (questions.has(id)) continue;
-    const { part, tool, interrupt } = card;
-    const { kind } = interrupt;
+    const { part, tool, request } = card;
+    const { kind } = request;
     const digest = digestOf(id, { part } as unknown as Json);
     const policies = policiesOn(card);
     questions.set(id, { id, tool, kind, asked: now.event, part, digest, policies, votes: [], settled: null });
   }
 }
 
-/** The decisions of one event, by the id of their question. A decision on a sub-agent holds those on its questions. */
+/** The decisions of one event, by the id of their request. A decision on a sub-agent holds those on its requests. */
 function decisionsIn(
   runId: string,
   state: State,
-  { callId, interruptId, decision }: StoredEvent & { type: 'decision-made' },
+  { callId, requestId, decision }: StoredEvent & { type: 'decision-made' },
 ): ReadonlyMap<string, Made> {
   const cards = [...pendingCards(runId, state, callId)];
   const call = callOf(state, callId);
   if (!call) return NO_DECISIONS;
   if (decision.type !== 'inside') {
-    const own = cards.find(([, card]) => card.id === interruptId);
-    return new Map(own && [[own[0], { id: own[0], card: own[1], matched: { call, interruptId, decision } }]]);
+    const own = cards.find(([, card]) => card.id === requestId);
+    return new Map(own && [[own[0], { id: own[0], card: own[1], matched: { call, requestId, decision } }]]);
   }
   const made = decision.decisions.map(({ on, ...one }) => ({
     ...one,
@@ -176,7 +176,7 @@ function decisionsIn(
   return new Map(onCards(leaves, new Map(cards)).map(({ key, card, leaf }) => [key, { id: key, card, matched: leaf }]));
 }
 
-/** A call that starts while its question is pending, or after it has its result, was not allowed to. */
+/** A call that starts while its request is pending, or after it has its result, was not allowed to. */
 function startProblems(state: State, event: RunEvent): readonly string[] {
   if (event.type === 'call-went-on') return eachInside(state, event, (inner, step) => startProblems(inner, step));
   if (event.type !== 'call-started') return [];
@@ -198,7 +198,7 @@ function grantsIn(
   const call: Call | undefined = event.type === 'call-granted' ? callOf(state, event.callId) : undefined;
   if (event.type !== 'call-granted' || !call) return [];
   const { grantId, callId, runsWith = call.input, policies, requesters = [] } = event;
-  const key = useKey(runId, [...path, interruptId(callId, call.pauses + 1)]);
+  const key = useKey(runId, [...path, requestId(callId, call.pauses + 1)]);
   return [{ grantId, key, tool: call.name, input: runsWith, policies, requesters }];
 }
 
@@ -213,7 +213,7 @@ function startsIn(state: State, event: RunEvent, path: readonly string[]): reado
 function whyStarted({ granted, decided, approvals }: Call): StartedCall['by'] {
   if (decided && decided.decision.type !== 'inside') {
     if (isByDeadline(decided.decision)) return 'deadline';
-    if (decided.interrupt?.kind === 'unknown-outcome') return 'doubt';
+    if (decided.request?.kind === 'doubt') return 'doubt';
   }
   if (granted) return 'grant';
   if (approvals.some((kind) => kind !== 'interrupt')) return 'approval';

@@ -7,9 +7,9 @@ import { chainStart, inspectChain, link } from '../port/chain.ts';
 import type { LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
 import { digestOf } from '../requests/card.ts';
 import { saidOn, withoutIdleEdit } from './decision-rules.ts';
-import { contentHash, EVIDENCE_FORMAT, type Evidence, type EvidenceQuestion, textOf, timesOf } from './evidence.ts';
+import { contentHash, EVIDENCE_FORMAT, type Evidence, type EvidenceRequest, textOf, timesOf } from './evidence.ts';
 import { grantProblems } from './grant-uses.ts';
-import { type EvidenceProblem, type Replay, type ReplayedQuestion, replay } from './replay.ts';
+import { type EvidenceProblem, type Replay, type ReplayedRequest, replay } from './replay.ts';
 
 /** The result of `verifyEvidence`. */
 export type VerifiedEvidence = {
@@ -105,7 +105,7 @@ async function recordProblems({
     ...replayed.problems,
     ...(await signatureProblems(replayed)),
     ...(await grantProblems({ run, events }, replayed.granted, grants)),
-    ...questions.flatMap((question, index) => questionProblems(`questions[${index}]`, question, told.get(question.id))),
+    ...questions.flatMap((question, index) => requestProblems(`questions[${index}]`, question, told.get(question.id))),
     ...questions
       .filter(({ id }, index) => questions.findIndex((other) => other.id === id) !== index)
       .map(({ id }) => ({ where: 'questions', problem: `${id} is in the list twice.` })),
@@ -132,7 +132,7 @@ export async function signatureProblems({ questions }: Pick<Replay, 'questions'>
       const problem =
         by === null || digest === undefined
           ? 'it names no person or no card'
-          : await signatureProblem(signature, { interruptId: id, digest, decision, by, onBehalfOf }).catch(messageOf);
+          : await signatureProblem(signature, { requestId: id, digest, decision, by, onBehalfOf }).catch(messageOf);
       if (problem !== undefined)
         problems.push({
           where: `events[${event - 1}].vote.signature`,
@@ -150,15 +150,15 @@ async function chainProblem(run: RunRecord, events: readonly StoredEvent[]): Pro
   }
 }
 
-/** Compares a question of the document with what the events tell. */
-function questionProblems(
+/** Compares a request of the document with what the events tell. */
+function requestProblems(
   where: string,
-  question: EvidenceQuestion,
-  told: ReplayedQuestion | undefined,
+  question: EvidenceRequest,
+  told: ReplayedRequest | undefined,
 ): readonly EvidenceProblem[] {
   if (!told) return [{ where, problem: `The events do not ask ${question.id}.` }];
   const { shown, ...listed } = question;
-  const fields = [...new Set([...Object.keys(listed), ...Object.keys(told)])] as (keyof ReplayedQuestion)[];
+  const fields = [...new Set([...Object.keys(listed), ...Object.keys(told)])] as (keyof ReplayedRequest)[];
   return [
     ...fields
       .filter((field) => !sameJson(listed[field], told[field]))
@@ -170,8 +170,8 @@ function questionProblems(
 /** The card must show what the events ask, and its row must tell the recorded decision. */
 function shownProblems(
   where: string,
-  { id, shown }: EvidenceQuestion,
-  told: ReplayedQuestion,
+  { id, shown }: EvidenceRequest,
+  told: ReplayedRequest,
 ): readonly EvidenceProblem[] {
   const { asked, settled, digest } = told;
   if (!isObject(shown)) {
@@ -188,8 +188,8 @@ function shownProblems(
   return problems;
 }
 
-/** The row of the question says what the events say: who decided what, or that it was withdrawn. */
-function isToldSettlement(settlement: Json, { settled, part }: ReplayedQuestion): boolean {
+/** The row of the request says what the events say: who decided what, or that it was withdrawn. */
+function isToldSettlement(settlement: Json, { settled, part }: ReplayedRequest): boolean {
   if (!settled) return settlement === null;
   if (!isObject(settlement)) return false;
   const { decision } = settled;

@@ -89,7 +89,7 @@ export class CallGate {
     if (oldest !== undefined && this.#callTools.size > MOST_CALL_TOOLS) this.#callTools.delete(oldest);
   }
 
-  /** Records the call. Resolves once the question is asked, or the call may run. Throws `run-exists` if it was recorded before. */
+  /** Records the call. Resolves once the request is asked, or the call may run. Throws `run-exists` if it was recorded before. */
   async start(
     runId: string,
     opening: Opening,
@@ -260,7 +260,7 @@ function waits({ status }: CallRecord): boolean {
 }
 
 function idOf({ status }: CallRecord): string | undefined {
-  return 'interruptId' in status ? status.interruptId : undefined;
+  return 'requestId' in status ? status.requestId : undefined;
 }
 
 /** The tool of a run is the one that its caller passed with the call, or the one that the record describes. */

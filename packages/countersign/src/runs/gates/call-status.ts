@@ -1,23 +1,23 @@
 // The status of a call that went through the gate, read from the record of its run.
 
 import type { Json } from '../../core/json.ts';
-import type { Interrupt } from '../../core/request/interrupt.ts';
+import type { Request } from '../../core/request/request.ts';
 import type { Decision, HostStart, Result } from '../../core/run/event.ts';
 import { timelineOf } from '../../core/run/timeline.ts';
 import type { StoredEvent } from '../port/store.ts';
 
 export type CallStatus =
-  /** The question was not asked yet: the process crashed just before. */
+  /** The request was not asked yet: the process crashed just before. */
   | { readonly at: 'begun' }
-  | { readonly at: 'waiting'; readonly interruptId: string; readonly expiresAt?: number | undefined }
+  | { readonly at: 'waiting'; readonly requestId: string; readonly expiresAt?: number | undefined }
   /** `isStarted`: a process runs the body, or crashed while it did. `host`: a program outside runs it. */
   | { readonly at: 'approved'; readonly isStarted: boolean; readonly host?: HostStart | undefined }
   | { readonly at: 'settled'; readonly result: Result; readonly decision: Decision | undefined }
   /** A person must look at it: its outcome is unknown, or its tool no longer exists. */
-  | { readonly at: 'stuck'; readonly interruptId: string; readonly isDoubt: boolean; readonly text: string };
+  | { readonly at: 'stuck'; readonly requestId: string; readonly isDoubt: boolean; readonly text: string };
 
 export function callStatus(events: readonly StoredEvent[]): CallStatus {
-  let question: Interrupt | undefined;
+  let question: Request | undefined;
   let decision: Decision | undefined;
   let isCleared = false;
   let isStarted = false;
@@ -30,7 +30,7 @@ export function callStatus(events: readonly StoredEvent[]): CallStatus {
       isCleared = true;
       isStarted = false;
     }
-    if (entry.type === 'wait-started' && entry.interrupt.kind !== 'inside') question = entry.interrupt;
+    if (entry.type === 'wait-started' && entry.request.kind !== 'inside') question = entry.request;
     if (entry.type === 'wait-ended' && entry.decision) {
       question = undefined;
       decision = entry.decision;
@@ -62,10 +62,10 @@ function hostOf(events: readonly StoredEvent[]): HostStart | undefined {
   return start?.type === 'call-started' ? start.host : undefined;
 }
 
-function asked({ id, kind, shown, wait }: Interrupt): CallStatus {
-  if (kind === 'approval' || kind === 'question') return { at: 'waiting', interruptId: id, expiresAt: wait?.expiresAt };
+function asked({ id, kind, shown, wait }: Request): CallStatus {
+  if (kind === 'approval' || kind === 'question') return { at: 'waiting', requestId: id, expiresAt: wait?.expiresAt };
   const { message: text = 'A person must look at this call.' } = shown.payload as { readonly message?: string };
-  return { at: 'stuck', interruptId: id, isDoubt: kind === 'unknown-outcome', text };
+  return { at: 'stuck', requestId: id, isDoubt: kind === 'doubt', text };
 }
 
 function withdrawn(message: string | undefined, isStarted: boolean): Result {

@@ -107,7 +107,7 @@ function schemaIn({ json }: Schema, name: string): JsonSchema | undefined {
   }
 }
 
-/** The tool of a gate, without a body if it is a question. A tool that never asks asks here: that is what a gate is for. */
+/** The tool of a gate, without a body if it is a request. A tool that never asks asks here: that is what a gate is for. */
 export function gatedTool(definition: ToolDefinition): ToolDefinition {
   return definition.needsApproval === false ? { ...definition, needsApproval: true, asksByDefault: true } : definition;
 }

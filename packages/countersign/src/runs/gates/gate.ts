@@ -15,7 +15,7 @@ import { type Decision, isByDeadline, type Result } from '../../core/run/event.t
 import { bodyResult, failed, failedInBody } from '../../loop/call/result.ts';
 import type { Caller } from '../../loop/run.ts';
 import type { Context, ToolContext, ToolDefinition } from '../../loop/tool/definition.ts';
-import { interruptKey } from '../requests/card.ts';
+import { requestKey } from '../requests/card.ts';
 import { CANCEL_OPTIONS, type CancelOptions } from '../run-options.ts';
 import type { CallGate, CallRecord } from './call-gate.ts';
 import { describedTool, descriptionOf, type ToolDescription } from './described-tool.ts';
@@ -159,7 +159,7 @@ export class Gate<Input = any, Output = any> {
     return this.#result(await this.#calls.settled(this.#find(call)));
   }
 
-  /** Withdraws the call: a pending question is closed, and an approved call will not run. A call that has started stays as it is. */
+  /** Withdraws the call: a pending request is closed, and an approved call will not run. A call that has started stays as it is. */
   async withdraw(call: GateCallId, options: CancelOptions = {}): Promise<GateResult<Output, Input>> {
     checkOptions('`withdraw`', options, CANCEL_OPTIONS);
     return this.#result(await this.#calls.withdraw(this.#find(call), options));
@@ -291,9 +291,9 @@ function resultOf({ run, edited: input, status }: CallRecord): GateResult {
       if (status.at === 'approved' && status.host) return { status: 'started', runId, input, until: status.host.until };
       return { status: 'approved', runId, input };
     case 'waiting':
-      return { status: 'pending', id: interruptKey(runId, status.interruptId), runId };
+      return { status: 'pending', id: requestKey(runId, status.requestId), runId };
     case 'stuck':
-      return { status: status.isDoubt ? 'doubt' : 'pending', id: interruptKey(runId, status.interruptId), runId };
+      return { status: status.isDoubt ? 'doubt' : 'pending', id: requestKey(runId, status.requestId), runId };
     case 'settled': {
       const { result, decision } = status;
       if (result.type === 'output') return { status: 'done', runId, input, output: result.output };

@@ -10,10 +10,10 @@ import { copyOf, type Json, sameJson } from '../../core/json.ts';
 import { DEADLINE, type PersonDecision } from '../../core/run/event.ts';
 import { dataSchemaProblem } from '../../loop/tool/data-schema.ts';
 import { shortHash } from '../port/chain.ts';
-import { unknownInterrupt } from '../port/run-id.ts';
+import { unknownRequest } from '../port/run-id.ts';
 import type { Store } from '../port/store.ts';
 import type { Settlement } from '../requests/decision.ts';
-import { interruptView, type RunInterrupt } from '../requests/view.ts';
+import { type RunRequest, requestView } from '../requests/view.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';
 import { fits } from './use.ts';
 import type { GivenGrant } from './view.ts';
@@ -24,22 +24,22 @@ export type Giver = { readonly by: string; readonly roles?: readonly string[] };
 /** Throws `invalid-grant` before anything is decided. Then the grant is given once the decision is recorded. */
 export async function prepareGrant(
   store: Store,
-  interruptId: string,
+  requestId: string,
   decision: PersonDecision,
   given: GrantRequest,
   { by, roles }: Partial<Giver>,
 ): Promise<{ readonly onRecorded: () => Promise<void>; readonly give: () => Promise<GivenGrant> }> {
   const request = copyOf(given);
-  const question = await readQuestion(store, interruptId);
-  if (decision.type !== 'approve') throw invalid(interruptId, 'a grant is given with an approval');
-  checkGiver(interruptId, by);
+  const question = await readQuestion(store, requestId);
+  if (decision.type !== 'approve') throw invalid(requestId, 'a grant is given with an approval');
+  checkGiver(requestId, by);
   const now = await store.now();
   // A decision that is repeated may find its grant, which may have expired since then.
   const known = await new GrantRecords(store.notes).find(grantId(question));
   if (!known)
     checkLimits(question, decision.input === undefined ? question.input : decision.input, request, { by, now });
   const give = async (): Promise<GivenGrant> => {
-    const { state } = await giveGrant(store, interruptId, request, { by, ...(roles && { roles }) }, now);
+    const { state } = await giveGrant(store, requestId, request, { by, ...(roles && { roles }) }, now);
     const { id, tool, uses, expiresAt } = state.grant;
     return { id, tool, uses, expiresAt };
   };
@@ -57,26 +57,26 @@ export async function prepareGrant(
 /** Makes the grant that belongs to a recorded approval. The same grant again returns the first. */
 export async function giveGrant(
   store: Store,
-  interruptId: string,
+  requestId: string,
   given: GrantRequest,
   giver: Giver,
   now: number,
 ): Promise<GrantRecord> {
   const request = copyOf(given);
-  const question = await readQuestion(store, interruptId);
+  const question = await readQuestion(store, requestId);
   const { by } = giver;
-  checkGiver(interruptId, by);
-  if (question.drill) throw invalid(interruptId, 'it was a drill, which had to be rejected');
+  checkGiver(requestId, by);
+  if (question.drill) throw invalid(requestId, 'it was a drill, which had to be rejected');
   const { settlement } = question;
   const decision = settlement?.decision as { readonly type?: string; readonly edit?: Json } | undefined;
   if (!settlement || decision?.type !== 'approve')
-    throw invalid(interruptId, 'it was not approved, and a grant extends an approval');
+    throw invalid(requestId, 'it was not approved, and a grant extends an approval');
   if (settlement.by !== by) throw notAllowed(question, `${by} did not settle it`);
   const votes = votesOf(question, settlement as Settlement, giver);
   const { startedBy, agent, tool } = question;
   const serves = request.serves ?? { agents: [agent], people: startedBy === null ? [] : [startedBy] };
   const id = grantId(question);
-  const grant: Grant = { ...request, id, tool, where: request.where ?? [], serves, givenBy: by, interruptId, votes };
+  const grant: Grant = { ...request, id, tool, where: request.where ?? [], serves, givenBy: by, requestId, votes };
   const records = new GrantRecords(store.notes);
   const known = await records.find(id);
   if (!known) {
@@ -88,20 +88,20 @@ export async function giveGrant(
   }
   const first = known ?? (await records.read(id));
   if (sameJson(first.state.grant, grant)) return first;
-  const message = `A grant with other limits was given with ${interruptId}: ${id}, by ${first.state.grant.givenBy}.`;
-  throw new ConflictError('grant-exists', { grantId: id, interruptId }, message);
+  const message = `A grant with other limits was given with ${requestId}: ${id}, by ${first.state.grant.givenBy}.`;
+  throw new ConflictError('grant-exists', { grantId: id, requestId }, message);
 }
 
-async function readQuestion(store: Store, interruptId: string): Promise<RunInterrupt> {
-  const record = await store.interrupt(interruptId);
-  if (!record) throw unknownInterrupt(interruptId);
-  const question = interruptView(record);
+async function readQuestion(store: Store, requestId: string): Promise<RunRequest> {
+  const record = await store.request(requestId);
+  if (!record) throw unknownRequest(requestId);
+  const question = requestView(record);
   if (question.kind === 'approval') return question;
-  throw invalid(interruptId, `it is a question of the kind ${question.kind}, and a grant lets calls pass an approval`);
+  throw invalid(requestId, `it is a question of the kind ${question.kind}, and a grant lets calls pass an approval`);
 }
 
-/** One question has one grant. Its id begins with a number that falls with time, so that lists show the newest first. */
-function grantId({ id, createdAt }: RunInterrupt): string {
+/** One request has one grant. Its id begins with a number that falls with time, so that lists show the newest first. */
+function grantId({ id, createdAt }: RunRequest): string {
   const age = (LAST_MS - createdAt).toString(36).padStart(LAST_MS.toString(36).length, '0');
   return `grant_${age}${shortHash(id)
     .replace(/[^a-zA-Z0-9]/g, 'x')
@@ -110,10 +110,10 @@ function grantId({ id, createdAt }: RunInterrupt): string {
 
 const LAST_MS = 36 ** 9 - 1;
 
-function checkGiver(interruptId: string, by: string | null | undefined): asserts by is string {
+function checkGiver(requestId: string, by: string | null | undefined): asserts by is string {
   if (typeof by !== 'string' || by === '')
-    throw invalid(interruptId, 'a grant names the person who gives it, so pass `by`');
-  if (by === DEADLINE) throw invalid(interruptId, 'a deadline cannot give a grant');
+    throw invalid(requestId, 'a grant names the person who gives it, so pass `by`');
+  if (by === DEADLINE) throw invalid(requestId, 'a deadline cannot give a grant');
 }
 
 /** The most characters of JSON of a grant: every later call of its tool reads it. */
@@ -121,7 +121,7 @@ const LONGEST = 100_000;
 
 /** The grant is well-formed, within the maximum, and accepts the call that was approved. */
 function checkLimits(
-  question: RunInterrupt,
+  question: RunRequest,
   input: Json,
   request: GrantRequest,
   { by, now }: { readonly by: string; readonly now: number },
@@ -144,8 +144,8 @@ function checkLimits(
     throw invalid(question.id, 'its budget does not cover the call at hand');
 }
 
-/** The votes that approved the question, which this person settled. */
-function votesOf({ policies }: RunInterrupt, { votes }: Settlement, { by, roles = [] }: Giver): readonly Vote[] {
+/** The votes that approved the request, which this person settled. */
+function votesOf({ policies }: RunRequest, { votes }: Settlement, { by, roles = [] }: Giver): readonly Vote[] {
   const decision = { type: 'approve' };
   if (!votes) return [{ by, ...(roles.length > 0 && { roles }), decision }];
   const isFourEyes = policies.some(({ notRequester }) => notRequester);
@@ -155,16 +155,16 @@ function votesOf({ policies }: RunInterrupt, { votes }: Settlement, { by, roles 
 }
 
 /** The same votes would approve such a request of this person, too. */
-function settles({ policies }: RunInterrupt, votes: readonly Vote[], requester: string, input: Json): boolean {
+function settles({ policies }: RunRequest, votes: readonly Vote[], requester: string, input: Json): boolean {
   return tally(policies, { votes, requesters: [requester] }, input).status === 'settled';
 }
 
-function notAllowed({ id }: RunInterrupt, why: string): UsageError {
+function notAllowed({ id }: RunRequest, why: string): UsageError {
   const message = `No grant can be given with ${id}: ${why}.`;
-  return new UsageError('not-allowed', { status: 403, interruptId: id }, message);
+  return new UsageError('not-allowed', { status: 403, requestId: id }, message);
 }
 
-function invalid(interruptId: string, problem: string): UsageError {
-  const message = `No grant can be given with ${interruptId}: ${problem}.`;
-  return new UsageError('invalid-grant', { interruptId }, message);
+function invalid(requestId: string, problem: string): UsageError {
+  const message = `No grant can be given with ${requestId}: ${problem}.`;
+  return new UsageError('invalid-grant', { requestId }, message);
 }

@@ -63,14 +63,14 @@ export class Grants {
   }
 
   /**
-   * Gives a grant with a question that was approved. The giver is the person who settled it. The same grant again
+   * Gives a grant with a request that was approved. The giver is the person who settled it. The same grant again
    * returns the first; `runs.decide(id, 'approve', { grant })` decides and gives in one call.
    */
-  async give(interruptId: string, request: GrantRequest, giver: Giver): Promise<GrantView> {
-    checkValue('interruptId', interruptId, aString);
+  async give(requestId: string, request: GrantRequest, giver: Giver): Promise<GrantView> {
+    checkValue('requestId', requestId, aString);
     checkOptions('`give`', giver, GIVER);
     const now = await this.#store.now();
-    return grantView((await giveGrant(this.#store, interruptId, request, giver, now)).state, now);
+    return grantView((await giveGrant(this.#store, requestId, request, giver, now)).state, now);
   }
 
   /** Lists grants. With a filter, a page may be short although more pages follow. */

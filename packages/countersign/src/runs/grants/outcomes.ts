@@ -1,7 +1,7 @@
 // What became of the calls that a grant reserved uses for, read from the runs themselves.
 
 import type { Grant, GrantState } from '../../core/authority/grant.ts';
-import { interruptId } from '../../core/run/call.ts';
+import { requestId } from '../../core/run/call.ts';
 import type { Result, RunEvent } from '../../core/run/event.ts';
 import { checkChain } from '../port/chain.ts';
 import { readRun } from '../port/read-run.ts';
@@ -123,10 +123,10 @@ function collect(calls: Map<string, CallFacts>, runId: string, path: readonly st
       const granted = facts.granted.get(request);
       if (granted) granted.isStarted = true;
     }
-    if (event.type === 'call-interrupted' && event.interrupt.kind !== 'inside') {
-      facts.asked.push(event.interrupt.id);
-      facts.keys.push(useKey(runId, [...path, interruptId(callId, request + 1)]));
-      facts.isPending = event.interrupt.kind === 'approval';
+    if (event.type === 'call-interrupted' && event.request.kind !== 'inside') {
+      facts.asked.push(event.request.id);
+      facts.keys.push(useKey(runId, [...path, requestId(callId, request + 1)]));
+      facts.isPending = event.request.kind === 'approval';
     }
     if (event.type === 'decision-made') facts.isPending = false;
     if (event.type === 'call-settled') facts.result = event.result;
@@ -155,12 +155,12 @@ const hasResult = (facts: CallFacts | undefined): boolean =>
  */
 export async function approvalOf(
   store: Store,
-  { interruptId }: Grant,
+  { requestId }: Grant,
 ): Promise<'stands' | 'final' | 'pending' | 'rejected'> {
-  const runId = runIdOf(interruptId);
+  const runId = runIdOf(requestId);
   const loaded = await readRun(store, runId);
   if (!loaded || !(await isIntact(loaded))) return 'stands';
-  const asked = interruptId.slice(runId.length + 1).replace(/~\d+$/, '');
+  const asked = requestId.slice(runId.length + 1).replace(/~\d+$/, '');
   const call = callsIn(runId, loaded.events).find((facts) => facts.asked.includes(asked));
   if (call?.result) return call.result.type === 'rejected' ? 'rejected' : 'final';
   return call?.isPending ? 'pending' : 'stands';

@@ -5,8 +5,8 @@ import { isAmount } from '../../core/authority/grant-maximum.ts';
 import { defined, isObject, type Json, sameJson } from '../../core/json.ts';
 import { Turn } from '../port/in-turns.ts';
 import { mapValid } from '../port/skip-invalid.ts';
-import type { InterruptQuery, Store } from '../port/store.ts';
-import { interruptView, type RunInterrupt } from '../requests/view.ts';
+import type { RequestQuery, Store } from '../port/store.ts';
+import { type RunRequest, requestView } from '../requests/view.ts';
 import { fits } from './use.ts';
 
 /** How many settled requests of a tool are looked at, the newest first, whether or not they count. */
@@ -44,12 +44,12 @@ export type SimulatedGrant = Omit<GrantRequest, 'expiresAt'> & { readonly tool: 
 
 /** `among` selects the requests that count; all by default. `deciders`: only requests that these people may decide. */
 export type HistoryOptions = {
-  readonly among?: (request: RunInterrupt) => boolean | Promise<boolean>;
-  readonly deciders?: InterruptQuery['deciders'];
+  readonly among?: (request: RunRequest) => boolean | Promise<boolean>;
+  readonly deciders?: RequestQuery['deciders'];
 };
 
 /** The requests that count, oldest first. */
-type History = { readonly requests: readonly RunInterrupt[]; readonly more: boolean };
+type History = { readonly requests: readonly RunRequest[]; readonly more: boolean };
 
 /** Counts what the grant would have done. Its expiry does not count, because the past is over. */
 export async function simulate(
@@ -79,13 +79,13 @@ async function settledRequests(
   tool: string,
   { among = () => true, deciders }: HistoryOptions,
 ): Promise<History> {
-  const found: RunInterrupt[] = [];
+  const found: RunRequest[] = [];
   const turn = new Turn();
   let after: string | undefined;
   for (let looked = 0, pages = 0; looked < MOST && pages < MOST_PAGES; pages++) {
     const query = { tool, kind: 'approval', settled: true, order: 'newest', limit: PAGE } as const;
-    const { items, cursor } = await store.listInterrupts({ ...query, ...defined({ after, deciders }) });
-    for (const request of mapValid(items, interruptView)) {
+    const { items, cursor } = await store.listRequests({ ...query, ...defined({ after, deciders }) });
+    for (const request of mapValid(items, requestView)) {
       if (turn.isLong) await turn.pass();
       if (!request.drill && (await among(request))) found.push(request);
     }
@@ -98,7 +98,7 @@ async function settledRequests(
 
 type Outcome = 'approved' | 'edited' | 'rejected' | 'other';
 
-function outcomeOf({ settlement }: RunInterrupt): Outcome {
+function outcomeOf({ settlement }: RunRequest): Outcome {
   const decision = settlement?.decision;
   if (!isObject(decision)) return 'other';
   if (decision.type === 'reject') return 'rejected';
@@ -112,7 +112,7 @@ async function replay(
   { where = [], schema, serves = {}, uses, budget }: Omit<GrantRequest, 'expiresAt'>,
 ): Promise<GrantSimulation> {
   const votes = [{ by: 'simulation', decision: { type: 'approve' } }];
-  const limits = { id: '', tool, where, serves, uses, votes, givenBy: '', interruptId: '' };
+  const limits = { id: '', tool, where, serves, uses, votes, givenBy: '', requestId: '' };
   const limitless: Grant = { ...limits, ...(budget && { budget }), expiresAt: Number.POSITIVE_INFINITY };
   const made: GrantEvent = { type: 'made', at: 0, grant: limitless };
   const events: GrantEvent[] = [made];
@@ -145,7 +145,7 @@ const isShort = (value: Json): boolean => JSON.stringify(value).length <= LONGES
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /** Fields with one value, and the largest of each numeric field. The field with the largest sum becomes the budget. */
-function commonGrant(approved: readonly RunInterrupt[], now: number): GrantRequest {
+function commonGrant(approved: readonly RunRequest[], now: number): GrantRequest {
   const inputs = approved.map(({ input }) => input).filter(isObject) as readonly { readonly [key: string]: Json }[];
   const [first = {}] = inputs;
   const fields = Object.keys(first)

@@ -4,7 +4,7 @@ import type { Limits } from '../../core/run/next.ts';
 import type { State } from '../../core/run/state.ts';
 import { linkNew } from '../port/chain.ts';
 import type { Append, NewRun, RunRecord, Store, StoredEvent } from '../port/store.ts';
-import { changedQuestion, claimLapsed, isAway, isSecond, isStale } from '../port/store-errors.ts';
+import { changedRequest, claimLapsed, isAway, isSecond, isStale } from '../port/store-errors.ts';
 import { project, withUsage } from '../requests/projection.ts';
 import { type ClaimOption, type Moment, RunClaim } from './claim.ts';
 import { KnownRecord, type Recorded, stateAfter } from './record.ts';
@@ -64,7 +64,7 @@ export class Appending {
     return { id, agent, startedBy };
   }
 
-  /** Says how a question was settled, for the record of who decided what. */
+  /** Says how a request was settled, for the record of who decided what. */
   settle(key: string, settlement: Json): void {
     this.#settlements.set(key, settlement);
   }
@@ -105,7 +105,7 @@ export class Appending {
           mayBeWritten = true;
           await sleep(pauseMs);
           if ((await this.#wasOurs(append, after)) === true) return true;
-        } else throw changedQuestion(append, error) ?? error;
+        } else throw changedRequest(append, error) ?? error;
       }
     }
   }

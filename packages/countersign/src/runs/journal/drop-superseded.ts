@@ -6,9 +6,9 @@ import type { State } from '../../core/run/state.ts';
 import { decidedRefs, subAgentState } from '../../core/run/sub-agents.ts';
 import { pendingCards } from '../requests/card.ts';
 
-/** The event would start, ask about or settle a settled call, or change or decide a question that is decided. */
+/** The event would start, ask about or settle a settled call, or change or decide a request that is decided. */
 export function isSuperseded(event: RunEvent, state: State): boolean {
-  if ('interruptId' in event && !('callId' in event)) return !isPending(event.interruptId, state);
+  if ('requestId' in event && !('callId' in event)) return !isPending(event.requestId, state);
   if (!('callId' in event)) return false;
   const call = callOf(state, event.callId);
   if (!call) return false;
@@ -18,8 +18,8 @@ export function isSuperseded(event: RunEvent, state: State): boolean {
   return event.decision.decisions.some(({ on }) => decided.has(refsOf(on)));
 }
 
-const isPending = (interruptId: string, state: State): boolean =>
-  [...pendingCards('', state).values()].some(({ id }) => id === interruptId);
+const isPending = (requestId: string, state: State): boolean =>
+  [...pendingCards('', state).values()].some(({ id }) => id === requestId);
 
 /** Removes events that no longer apply because someone ended the run. Those of bodies that had started stay. */
 export function dropAfterEnd(events: RunEvent[], state: State): void {

@@ -138,7 +138,7 @@ export class Journal implements Sink {
     }
   }
 
-  /** Says how a question was settled, for the record of who decided what. */
+  /** Says how a request was settled, for the record of who decided what. */
   settle(key: string, settlement: Json): void {
     this.#appending.settle(key, settlement);
   }

@@ -38,7 +38,7 @@ export function goOn(run: Run, status: RunStatus): void {
   if (status === 'failed') run.record(event({ type: 'run-went-on' }));
 }
 
-/** Keeps a failed run failed after a change that drives nothing, such as a vote that settles no question. */
+/** Keeps a failed run failed after a change that drives nothing, such as a vote that settles no request. */
 export function stayFailed(run: Run, { status, outcome }: Pick<RunRecord, 'status' | 'outcome'>): void {
   if (status === 'failed') run.record(event({ type: 'run-failed', error: outcome }));
 }

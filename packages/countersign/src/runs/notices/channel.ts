@@ -1,7 +1,7 @@
 // The port for channels, which send notices about requests: mail, Slack, a webhook.
 import type { Json } from '../../core/json.ts';
 import type { NoticeType } from '../../core/request/notice.ts';
-import type { RunInterrupt } from '../requests/view.ts';
+import type { RunRequest } from '../requests/view.ts';
 
 /** Why a person gets a notice: their vote counts, the request is theirs, they stand in for someone, or everyone is asked. */
 export type Reason = 'decider' | 'assignee' | 'escalated' | 'delegate' | 'everyone' | 'told-before';
@@ -37,7 +37,7 @@ export type NoticeLinks = {
 };
 
 /** Something that happened to a request, for the people it concerns. */
-export type Notice = Pick<RunInterrupt, 'runId' | 'agent' | 'tool' | 'kind' | 'risk' | 'expiresAt'> & {
+export type Notice = Pick<RunRequest, 'runId' | 'agent' | 'tool' | 'kind' | 'risk' | 'expiresAt'> & {
   /** The same for every attempt of this notice on this channel to this recipient. Receivers drop repeats by it. */
   readonly key: string;
   readonly type: NoticeType;
@@ -49,9 +49,9 @@ export type Notice = Pick<RunInterrupt, 'runId' | 'agent' | 'tool' | 'kind' | 'r
   /** The headline of the request; the name of its tool if that gives none. */
   readonly title: string;
   /** Everything that an approver sees; null if the tool keeps it out of notices (`notice: 'title-only'`). */
-  readonly card: RunInterrupt | null;
+  readonly card: RunRequest | null;
   /** How the request was settled; null while it is pending. */
-  readonly settlement: RunInterrupt['settlement'];
+  readonly settlement: RunRequest['settlement'];
   /** One person on a channel for each person; all people concerned on a shared channel, which may be an empty list. */
   readonly to: readonly Recipient[];
   /** Null if no server with a public address sends the notice. */

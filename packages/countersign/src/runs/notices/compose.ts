@@ -1,10 +1,10 @@
-// Makes a notice for a channel from the current question.
+// Makes a notice for a channel from the current request.
 
 import { isObject, type Json } from '../../core/json.ts';
-import type { QuestionNotice } from '../../core/request/notice.ts';
+import type { RequestNotice } from '../../core/request/notice.ts';
 import type { Directory } from '../people.ts';
 import { shortHash } from '../port/chain.ts';
-import type { RunInterrupt } from '../requests/view.ts';
+import type { RunRequest } from '../requests/view.ts';
 import type { Notice, NoticeLinks, Recipient } from './channel.ts';
 import type { Told } from './entries.ts';
 
@@ -14,13 +14,13 @@ type MaybePromise<T> = T | Promise<T>;
 export type NoticeHost = {
   /** The pages about a request for a person, or for everyone on a shared channel; null if there are none. */
   readonly links?: (
-    request: RunInterrupt,
+    request: RunRequest,
     to: { readonly channel: string; readonly recipient: Recipient | null },
   ) => MaybePromise<NoticeLinks | null>;
   /** Whether a person may read the request; everyone by default. Asked before each delivery to a person. */
-  readonly mayRead?: (request: RunInterrupt, person: string) => MaybePromise<boolean>;
+  readonly mayRead?: (request: RunRequest, person: string) => MaybePromise<boolean>;
   /** Whether only the default of the server names deciders: then `notify.everyone` is told, if it names someone. */
-  readonly isForEveryone?: (request: RunInterrupt) => boolean;
+  readonly isForEveryone?: (request: RunRequest) => boolean;
 };
 
 export type Composing = {
@@ -34,8 +34,8 @@ const MOST_NAMED = 100;
 
 /** `person`: the recipient on a channel for each person. */
 export async function noticeFor(
-  notice: QuestionNotice,
-  card: RunInterrupt,
+  notice: RequestNotice,
+  card: RunRequest,
   person: string | null,
   to: readonly Told[],
   attempt: number,
@@ -71,7 +71,7 @@ export async function noticeFor(
 }
 
 /** Who decided what, without edits, answers, reasons and notes. */
-function withoutContent(settlement: RunInterrupt['settlement']): RunInterrupt['settlement'] {
+function withoutContent(settlement: RunRequest['settlement']): RunRequest['settlement'] {
   if (settlement === null) return null;
   if (settlement.decision === undefined) return { withdrawn: true, by: settlement.by ?? null, at: settlement.at };
   const { decision, by, channel, at } = settlement;

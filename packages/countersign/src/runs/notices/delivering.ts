@@ -5,10 +5,10 @@
 // - A hint is removed only after the request was looked at, and after every hint that replaces it was put.
 // - Every step can be repeated: a notice that was delivered but not recorded is delivered again, with the same key.
 import type { Json } from '../../core/json.ts';
-import { noticesOf, type QuestionNotice } from '../../core/request/notice.ts';
+import { noticesOf, type RequestNotice } from '../../core/request/notice.ts';
 import { untilAborted } from '../../models/abort.ts';
 import type { Store } from '../port/store.ts';
-import { interruptView, type RunInterrupt } from '../requests/view.ts';
+import { type RunRequest, requestView } from '../requests/view.ts';
 import type { Channel, Notice } from './channel.ts';
 import { type Composing, noticeFor } from './compose.ts';
 import type { Entry, Kept, Told } from './entries.ts';
@@ -26,7 +26,7 @@ const TIMEOUT_MS = 10_000;
 const LEASE_MARGIN_MS = 20_000;
 
 type Ready = Leased & {
-  readonly card: RunInterrupt;
+  readonly card: RunRequest;
   /** The reason of each notice for this person; empty on a shared channel. */
   readonly told: readonly Told[];
 };
@@ -66,13 +66,13 @@ export class Deliverer {
     const { hints } = this.#outcomes;
     const held = await this.#hold(hint);
     if (!held) return undefined;
-    const record = await this.#options.store.interrupt(hint.requestId);
+    const record = await this.#options.store.request(hint.requestId);
     if (!record) {
       await this.#outcomes.forget(hint);
       return undefined;
     }
     try {
-      const card = interruptView(record);
+      const card = requestView(record);
       const remindAt = hint.person === null ? nextReminderOf(card, this.#options.now()) : undefined;
       // First, so that people are reminded even if the notices that are due now fail.
       if (remindAt !== undefined)
@@ -99,7 +99,7 @@ export class Deliverer {
   }
 
   /** Finds the recipients, records them, and puts a hint for each. */
-  async #expand(hint: Hint, held: Kept, card: RunInterrupt, stopping: AbortSignal): Promise<void> {
+  async #expand(hint: Hint, held: Kept, card: RunRequest, stopping: AbortSignal): Promise<void> {
     const { entry } = held;
     const { hints, entries } = this.#outcomes;
     const notices = noticesOf(card, this.#options.now());
@@ -122,7 +122,7 @@ export class Deliverer {
     await this.#outcomes.finish({ hint, held: written, plan: { send: [], skip: missing } }, over);
   }
 
-  async #dueFor(hint: Hint, held: Kept, card: RunInterrupt, stopping: AbortSignal): Promise<Ready | undefined> {
+  async #dueFor(hint: Hint, held: Kept, card: RunRequest, stopping: AbortSignal): Promise<Ready | undefined> {
     const { entry } = held;
     const { person } = entry;
     const told = person === null ? [] : await this.#toldTo(entry.requestId, person);
@@ -144,7 +144,7 @@ export class Deliverer {
   }
 
   /** Whether the person gets the notice now. If they may not read it or do not want it, a later notice asks again. */
-  async #wants(ready: Ready, next: QuestionNotice, person: string, stopping: AbortSignal): Promise<boolean> {
+  async #wants(ready: Ready, next: RequestNotice, person: string, stopping: AbortSignal): Promise<boolean> {
     const { hint, held, card } = ready;
     const { now, host } = this.#options;
     const mayRead = await this.#inTime(stopping, async () => (host.mayRead ? host.mayRead(card, person) : true));
@@ -161,14 +161,14 @@ export class Deliverer {
     return false;
   }
 
-  #updates(notice: QuestionNotice, { receipt }: Entry): boolean {
+  #updates(notice: RequestNotice, { receipt }: Entry): boolean {
     return this.#channel.update !== undefined && receipt !== undefined && isOver(notice);
   }
 
   /** Sends the notices one after the other, and records each. */
   async #send(ready: Ready, stopping: AbortSignal): Promise<void> {
     for (let current: Ready | undefined = ready; current; ) {
-      const [notice, ...send]: readonly QuestionNotice[] = current.plan.send;
+      const [notice, ...send]: readonly RequestNotice[] = current.plan.send;
       if (!notice) return;
       const { entry } = current.held;
       const started = performance.now();
@@ -185,7 +185,7 @@ export class Deliverer {
   }
 
   /** Undefined after the last notice, or if another process took over because this one was too slow. */
-  async #record(ready: Ready, notice: QuestionNotice, receipt: Json | undefined): Promise<Ready | undefined> {
+  async #record(ready: Ready, notice: RequestNotice, receipt: Json | undefined): Promise<Ready | undefined> {
     const { held, card } = ready;
     const now = this.#options.now();
     const entry = afterSending(held.entry, notice, receipt, now);
@@ -224,7 +224,7 @@ export class Deliverer {
     }
   }
 
-  async #tell(notice: QuestionNotice, ready: Ready, stopping: AbortSignal): Promise<Json | undefined> {
+  async #tell(notice: RequestNotice, ready: Ready, stopping: AbortSignal): Promise<Json | undefined> {
     const { receipt } = ready.held.entry;
     const isUpdate = this.#updates(notice, ready.held.entry);
     const sent = await this.#inTime(stopping, async (signal): Promise<unknown> => {
@@ -236,7 +236,7 @@ export class Deliverer {
     return (sent === undefined ? receipt : sent) as Json | undefined;
   }
 
-  async #compose(notice: QuestionNotice, { card, held: { entry }, told }: Ready): Promise<Notice> {
+  async #compose(notice: RequestNotice, { card, held: { entry }, told }: Ready): Promise<Notice> {
     const { person, attempts } = entry;
     const to = person === null ? await recipientsOf(notice, card, this.#options) : [reasonFor(notice, person, told)];
     return noticeFor(notice, card, person, to, attempts + 1, { channel: this.#channel.name, ...this.#options });
@@ -259,19 +259,19 @@ export class Deliverer {
   }
 }
 
-function afterSending(before: Entry, { key }: QuestionNotice, receipt: Json | undefined, at: number): Entry {
+function afterSending(before: Entry, { key }: RequestNotice, receipt: Json | undefined, at: number): Entry {
   const { lastError: _error, nextAt: _nextAt, dead: _dead, again: _again, ...entry } = before;
   const delivered = [...before.delivered.filter((other) => other.key !== key), { key, at }];
   return { ...entry, delivered, sent: true, attempts: 0, ...(receipt !== undefined && { receipt }) };
 }
 
-function concerns(notice: QuestionNotice, card: RunInterrupt, person: string | null, told: readonly Told[]): boolean {
+function concerns(notice: RequestNotice, card: RunRequest, person: string | null, told: readonly Told[]): boolean {
   if (person === null || isOver(notice)) return true;
   const mine = told.find(({ key }) => key === notice.key);
   return mine !== undefined && stillConcerns(notice, card, person, mine.onBehalfOf);
 }
 
 /** A recipient of an earlier notice learns that the request is over. */
-function reasonFor({ key }: QuestionNotice, person: string, told: readonly Told[]): Told {
+function reasonFor({ key }: RequestNotice, person: string, told: readonly Told[]): Told {
   return told.find((one) => one.key === key) ?? { person, key, why: 'told-before' };
 }

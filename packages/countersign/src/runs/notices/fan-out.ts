@@ -1,7 +1,7 @@
 // Fan-out: takes requests with news, and puts a hint for each registered channel. Only then does the store count them as told, so a
 // crash in between repeats hints and loses none.
 import { Turn } from '../port/in-turns.ts';
-import type { InterruptRecord, Store } from '../port/store.ts';
+import type { RequestRecord, Store } from '../port/store.ts';
 import type { Channel } from './channel.ts';
 import { KEPT_MS } from './entries.ts';
 import { Hints } from './hints.ts';
@@ -49,9 +49,9 @@ export class FanOut {
       // Read after the take: a channel that is registered later announces the requests that are pending then.
       const channels = await this.#registry.list(now());
       await Promise.all(
-        taken.map(async ({ interrupt, news }) => {
-          await this.#hint(channels, interrupt, `n${news}`);
-          await store.told(interrupt.id, news);
+        taken.map(async ({ request, news }) => {
+          await this.#hint(channels, request, `n${news}`);
+          await store.told(request.id, news);
         }),
       );
       for (const { name } of channels) this.#options.onHints(name);
@@ -74,19 +74,15 @@ export class FanOut {
     const { store, onHints } = this.#options;
     for (let current = channel; current.announcing; ) {
       const { after } = current.announcing;
-      const page = await store.listInterrupts({ order: 'oldest', limit: BATCH, ...(after !== null && { after }) });
-      await Promise.all(page.items.map((interrupt) => this.#hint([channel], interrupt, 'first')));
+      const page = await store.listRequests({ order: 'oldest', limit: BATCH, ...(after !== null && { after }) });
+      await Promise.all(page.items.map((request) => this.#hint([channel], request, 'first')));
       if (!(await this.#registry.announced(current, page.cursor))) return;
       current = { ...current, announcing: page.cursor === null ? null : { after: page.cursor } };
       onHints(channel.name);
     }
   }
 
-  async #hint(
-    channels: readonly RegisteredChannel[],
-    { id, settledAt }: InterruptRecord,
-    cause: string,
-  ): Promise<void> {
+  async #hint(channels: readonly RegisteredChannel[], { id, settledAt }: RequestRecord, cause: string): Promise<void> {
     const { store, now } = this.#options;
     // A rebuilt list marks old requests again, and the entries of their sent notices are gone.
     if (settledAt !== null && settledAt < now() - KEPT_MS) return;

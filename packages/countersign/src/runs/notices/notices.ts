@@ -6,7 +6,7 @@ import { isObject } from '../../core/json.ts';
 import { aFunction, aString, aWholeNumber, checkOptions, checkValue, type OptionTable } from '../../core/options.ts';
 import type { Drives } from '../driving/driving.ts';
 import type { Page } from '../port/page.ts';
-import { unknownInterrupt } from '../port/run-id.ts';
+import { unknownRequest } from '../port/run-id.ts';
 import type { Store } from '../port/store.ts';
 import type { Channel } from './channel.ts';
 import type { NoticeHost } from './compose.ts';
@@ -136,7 +136,7 @@ export class Notices {
 
   /** Delivers the last notice about a request once more, with the same key, to all its recipients. */
   async resend(channel: string, requestId: string): Promise<void> {
-    if (!(await this.#drives.store.interrupt(requestId))) throw unknownInterrupt(requestId);
+    if (!(await this.#drives.store.request(requestId))) throw unknownRequest(requestId);
     const { entry } = await this.#entries(channel).find(requestId, null);
     const again = ({ dead: _dead, nextAt: _nextAt, ...rest }: Entry): Entry => ({ ...rest, attempts: 0, again: true });
     const people = entry.recipients && [...new Set(entry.recipients.map(({ person }) => person))];

@@ -2,7 +2,7 @@
 // the hints that replace this one come first, then the entry, then the hint is removed.
 import { messageOf } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import type { QuestionNotice } from '../../core/request/notice.ts';
+import type { RequestNotice } from '../../core/request/notice.ts';
 import type { Notes } from '../port/notes.ts';
 import { type Attempted, DeadLetters, DeliveryLog } from './delivery-log.ts';
 import { Entries, type Entry, KEPT_MS, type Kept } from './entries.ts';
@@ -13,7 +13,7 @@ import type { Plan } from './plan.ts';
 export type Leased = { readonly hint: Hint; readonly held: Kept; readonly plan: Plan };
 
 /** `notice`: the one that failed; absent if it failed before it was known what to tell. */
-export type Failed = Leased & { readonly notice?: QuestionNotice };
+export type Failed = Leased & { readonly notice?: RequestNotice };
 
 export type OutcomesOptions = {
   /** The store's time. */
@@ -80,7 +80,7 @@ export class Outcomes {
     else await this.#retry(all, error, ms);
   }
 
-  log(notice: QuestionNotice, entry: Entry, outcome: Attempted['outcome'], ms: number): Promise<void> {
+  log(notice: RequestNotice, entry: Entry, outcome: Attempted['outcome'], ms: number): Promise<void> {
     return this.#log.add(this.#delivery(notice, entry, outcome, ms, null));
   }
 
@@ -119,7 +119,7 @@ export class Outcomes {
   }
 
   #delivery(
-    notice: QuestionNotice | undefined,
+    notice: RequestNotice | undefined,
     { requestId, person, attempts }: Entry,
     outcome: Attempted['outcome'],
     ms: number,

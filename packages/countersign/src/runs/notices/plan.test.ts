@@ -1,6 +1,6 @@
 // Which notices are due: a table of what happened, what was delivered, and what is sent.
 import { expect, test } from 'vitest';
-import type { NoticeType, QuestionNotice } from '../../core/request/notice.ts';
+import type { NoticeType, RequestNotice } from '../../core/request/notice.ts';
 import type { Entry } from './entries.ts';
 import { MOST_ATTEMPTS, pauseAfter } from './outcomes.ts';
 import { planFor } from './plan.ts';
@@ -8,7 +8,7 @@ import { planFor } from './plan.ts';
 const HOUR_MS = 3_600_000;
 
 /** `reminded-2` is the second reminder; `decided` has the key `settled`. */
-function notice(key: string): QuestionNotice {
+function notice(key: string): RequestNotice {
   const [type = '', number = '0'] = key.split('-');
   return { key, type: type as NoticeType, number: Number(number), at: 0 };
 }

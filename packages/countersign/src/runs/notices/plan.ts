@@ -1,11 +1,11 @@
-// Which notices of a request are due where, and which are no longer needed. Pure: the same question and entry, the same plan.
+// Which notices of a request are due where, and which are no longer needed. Pure: the same request and entry, the same plan.
 
-import type { NoticeType, QuestionNotice } from '../../core/request/notice.ts';
-import type { RunInterrupt } from '../requests/view.ts';
+import type { NoticeType, RequestNotice } from '../../core/request/notice.ts';
+import type { RunRequest } from '../requests/view.ts';
 import type { Entry } from './entries.ts';
 
 /** `send` in this order; `skip` need not be sent, because something newer says it too. */
-export type Plan = { readonly send: readonly QuestionNotice[]; readonly skip: readonly QuestionNotice[] };
+export type Plan = { readonly send: readonly RequestNotice[]; readonly skip: readonly RequestNotice[] };
 
 const OVER: ReadonlySet<NoticeType> = new Set(['decided', 'expired', 'withdrawn']);
 
@@ -13,15 +13,15 @@ export const isOver = ({ type }: { readonly type: NoticeType }): boolean => OVER
 
 /** The notices that the entry lacks. */
 export function undelivered(
-  notices: readonly QuestionNotice[],
+  notices: readonly RequestNotice[],
   { delivered }: Pick<Entry, 'delivered'>,
-): readonly QuestionNotice[] {
+): readonly RequestNotice[] {
   const known = new Set(delivered.map(({ key }) => key));
   return notices.filter(({ key }) => !known.has(key));
 }
 
 /** `notices`: those that concern the recipient. `all`: the channel wants each of them. */
-export function planFor(notices: readonly QuestionNotice[], entry: Entry, all: boolean): Plan {
+export function planFor(notices: readonly RequestNotice[], entry: Entry, all: boolean): Plan {
   const last = notices.at(-1);
   if (entry.again && last) return { send: [last], skip: [] };
   const missing = undelivered(notices, entry);
@@ -34,15 +34,15 @@ export function planFor(notices: readonly QuestionNotice[], entry: Entry, all: b
 }
 
 /** A reminder says nothing new beside another notice that is due, and an assignment says that the request is open. */
-function isOutdated(notice: QuestionNotice, due: readonly QuestionNotice[]): boolean {
+function isOutdated(notice: RequestNotice, due: readonly RequestNotice[]): boolean {
   if (notice.type === 'reminded') return due.some((other) => other.type !== 'reminded' || other.number > notice.number);
   return notice.type !== 'assigned' && due.some(({ type }) => type === 'assigned');
 }
 
 /** Whether the notice still concerns a person: they have not voted, and the request is not someone else's now. */
 export function stillConcerns(
-  { type }: QuestionNotice,
-  { progress }: RunInterrupt,
+  { type }: RequestNotice,
+  { progress }: RunRequest,
   person: string,
   onBehalfOf: string | undefined,
 ): boolean {
@@ -55,6 +55,6 @@ export function stillConcerns(
 }
 
 /** When people are reminded next of a pending request. */
-export function nextReminderOf({ settledAt, reminders }: RunInterrupt, now: number): number | undefined {
+export function nextReminderOf({ settledAt, reminders }: RunRequest, now: number): number | undefined {
   return settledAt === null ? reminders.find((at) => at > now) : undefined;
 }

@@ -4,7 +4,7 @@ import { UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { anything, checkOptions, type OptionTable, oneOf } from '../../core/options.ts';
 import type { Notes } from '../port/notes.ts';
-import type { RunInterrupt } from '../requests/view.ts';
+import type { RunRequest } from '../requests/view.ts';
 
 /** What a person wants to be told. */
 export type NoticePreferences = {
@@ -47,7 +47,7 @@ export class Preferences {
 export async function wantedAt(
   { channels = {}, quiet, digest = 'off' }: NoticePreferences,
   channel: string,
-  { risk, expiresAt }: Pick<RunInterrupt, 'risk' | 'expiresAt'>,
+  { risk, expiresAt }: Pick<RunRequest, 'risk' | 'expiresAt'>,
   now: number,
   hasWaited: boolean,
 ): Promise<Wanted> {

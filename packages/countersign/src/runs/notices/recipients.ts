@@ -1,15 +1,15 @@
 // The recipients of a notice: the people whose vote is missing, the assignee, those whom a request was escalated to, and delegates of absent people.
 
 import { admitsDelegates, type Who } from '../../core/authority/policy.ts';
-import type { QuestionNotice } from '../../core/request/notice.ts';
+import type { RequestNotice } from '../../core/request/notice.ts';
 import type { Directory } from '../people.ts';
-import type { RunInterrupt } from '../requests/view.ts';
+import type { RunRequest } from '../requests/view.ts';
 import type { Reason } from './channel.ts';
 import type { NoticeHost } from './compose.ts';
 import type { Told } from './entries.ts';
 import { isOver, stillConcerns } from './plan.ts';
 
-/** Questions about people. */
+/** Requests about people. */
 export type Asked = {
   readonly people: Pick<Directory, 'membersOf' | 'delegateOf'>;
   /** The recipients for requests that name no people, or only those whom a server names by default. */
@@ -24,8 +24,8 @@ const MOST = 1_000;
 
 /** The people whom a notice concerns, each once. Rejects if the directory of people fails. */
 export async function recipientsOf(
-  notice: QuestionNotice,
-  card: RunInterrupt,
+  notice: RequestNotice,
+  card: RunRequest,
   { people, everyone, host }: Asked,
 ): Promise<readonly Told[]> {
   const named = new Map<string, Reason>();
@@ -51,7 +51,7 @@ export async function recipientsOf(
   return [...told.values()];
 }
 
-function circlesOf(notice: QuestionNotice, card: RunInterrupt, everyone: Who, isOpen: boolean): readonly Circle[] {
+function circlesOf(notice: RequestNotice, card: RunRequest, everyone: Who, isOpen: boolean): readonly Circle[] {
   const { escalatedTo = [], assignedTo = null } = card.progress ?? {};
   const assignee: readonly Circle[] = assignedTo === null ? [] : [{ who: { people: [assignedTo] }, why: 'assignee' }];
   if (notice.type === 'assigned') return assignee;
@@ -67,7 +67,7 @@ function circlesOf(notice: QuestionNotice, card: RunInterrupt, everyone: Who, is
 }
 
 /** The deciders of the policy, and the groups that still have to agree. */
-function decidersOf({ policies, progress, settlement }: RunInterrupt, everyone: Who): readonly Circle[] {
+function decidersOf({ policies, progress, settlement }: RunRequest, everyone: Who): readonly Circle[] {
   const groups = settlement === null ? (progress?.missing ?? []) : policies.flatMap(({ quorum = [] }) => quorum);
   const named = [...policies.map(({ deciders = {} }) => deciders), ...groups.map(({ of }) => of)].filter(namesSomeone);
   if (named.length > 0) return named.map((who) => ({ who, why: 'decider' }));

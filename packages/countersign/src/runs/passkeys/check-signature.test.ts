@@ -7,7 +7,7 @@ import { Passkeys } from './passkeys.ts';
 import { type PasskeySignature, type SignedDecision, signatureProblem, signingChallenge } from './signature.ts';
 
 const DECIDED = {
-  interruptId: 'run:call',
+  requestId: 'run:call',
   digest: 'digest',
   decision: { type: 'approve', edit: { amount: 5 } },
   by: 'anna',
@@ -36,7 +36,7 @@ test('the recorded signature has the public key, and verifies without the store'
 });
 
 test.each([
-  ['another question', { interruptId: 'run:other' }],
+  ['another question', { requestId: 'run:other' }],
   ['another card', { digest: 'other' }],
   ['other arguments', { decision: { type: 'approve', edit: { amount: 500 } } }],
   ['another decision', { decision: { type: 'reject' } }],

@@ -15,7 +15,7 @@ import {
 
 /**
  * Returns the signature to record, with the public key of the enrolled passkey. `given` has the assertion of the browser, and
- * the origin and the relying party that the caller expects. `earlier` are the votes on the question so far.
+ * the origin and the relying party that the caller expects. `earlier` are the votes on the request so far.
  */
 export async function checkedSignature(
   passkeys: Passkeys,
@@ -27,9 +27,9 @@ export async function checkedSignature(
   earlier: readonly Vote[],
 ): Promise<PasskeySignature> {
   const refuse = (why: string) => {
-    const { interruptId } = decided;
-    const message = `The signature of the decision on ${interruptId} is not valid: ${why}. Nothing was recorded.`;
-    return new UsageError('invalid-signature', { status: 403, interruptId }, message);
+    const { requestId } = decided;
+    const message = `The signature of the decision on ${requestId} is not valid: ${why}. Nothing was recorded.`;
+    return new UsageError('invalid-signature', { status: 403, requestId }, message);
   };
   const { by, digest } = decided;
   if (by === null || digest === undefined)

@@ -5,8 +5,8 @@ import { canonicalJson, isObject, type Json } from '../../core/json.ts';
 
 /** What a signature covers: this decision of this person on this card. */
 export type SignedDecision = {
-  /** The public id of the question. */
-  readonly interruptId: string;
+  /** The public id of the request. */
+  readonly requestId: string;
   /** The digest of the card that the person saw. It covers the input and everything else on the card. */
   readonly digest: string;
   /** The recorded form of the decision, such as `{ type: 'approve', edit: … }`. */
@@ -33,8 +33,8 @@ export type PasskeySignature = {
 
 /** The challenge that the passkey signs: the SHA-256 of the decision, in base64url. */
 export function signingChallenge(decided: SignedDecision): string {
-  const { interruptId, digest, decision, by, onBehalfOf = null, nonce = null } = decided;
-  const signed = { countersign: 'decision/1', interruptId, digest, decision, by, onBehalfOf, nonce };
+  const { requestId, digest, decision, by, onBehalfOf = null, nonce = null } = decided;
+  const signed = { countersign: 'decision/1', requestId, digest, decision, by, onBehalfOf, nonce };
   return hash('sha256', canonicalJson(signed), 'base64url');
 }
 

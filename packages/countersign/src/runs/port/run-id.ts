@@ -2,7 +2,7 @@
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { LONGEST_NAME } from '../../loop/tool/ask-options.ts';
 
-/** Checks a run id, which the ids of its questions begin with. */
+/** Checks a run id, which the ids of its requests begin with. */
 export function checkRunId(runId: string): string {
   if (/^[\w.-]{1,128}$/.test(runId)) return runId;
   throw new UsageError(
@@ -29,10 +29,10 @@ export const runNotEnded = (runId: string): ConflictError =>
     `Run ${runId} was not deleted: it has not ended, or a worker drives it. Cancel it, or wait until it ends.`,
   );
 
-export const unknownInterrupt = (interruptId: string): UsageError =>
+export const unknownRequest = (requestId: string): UsageError =>
   new UsageError(
-    'unknown-interrupt',
-    { interruptId },
+    'unknown-request',
+    { requestId },
     // The id of the run, or of the call in the messages, is only a part of it.
-    `Interrupt ${interruptId} not found in the store.${interruptId.includes(':') ? '' : ' Its id begins with the id of its run, as in run_1:call_1.'}`,
+    `Interrupt ${requestId} not found in the store.${requestId.includes(':') ? '' : ' Its id begins with the id of its run, as in run_1:call_1.'}`,
   );

@@ -1,10 +1,10 @@
-// The port for statistics: pending questions, decisions in a period, and how long they took.
+// The port for statistics: pending requests, decisions in a period, and how long they took.
 import { UsageError } from '../../core/errors.ts';
 import { anything, aString, checkOptions, type OptionTable } from '../../core/options.ts';
 
 /** Of what. */
 export type StatsQuery = {
-  /** Counts questions that were settled since this time, in milliseconds. */
+  /** Counts requests that were settled since this time, in milliseconds. */
   readonly since: number;
   /** And up to this one; the time of the store unless given. */
   readonly now?: number;
@@ -13,7 +13,7 @@ export type StatsQuery = {
 };
 
 /**
- * Settled questions by outcome. A restart counts as approved, an answer as answered. Questions that were withdrawn because
+ * Settled requests by outcome. A restart counts as approved, an answer as answered. Requests that were withdrawn because
  * the run continued or ended without them count as cancelled.
  */
 export type SettledCounts = {
@@ -23,30 +23,30 @@ export type SettledCounts = {
   readonly cancelled: number;
 };
 
-/** The questions of one tool. */
+/** The requests of one tool. */
 export type ToolStats = SettledCounts & {
   readonly tool: string;
   /** Now, however long they have. */
   readonly waiting: number;
-  /** From the question to the decision, of half of those that were decided at most; null if none was. */
+  /** From the request to the decision, of half of those that were decided at most; null if none was. */
   readonly medianMs: number | null;
 };
 
-/** The settled questions of one day in UTC. */
+/** The settled requests of one day in UTC. */
 export type DayStats = SettledCounts & { readonly day: string };
 
-/** Figures about decisions. Times to decide leave out withdrawn questions. Settled drills are not counted. */
+/** Figures about decisions. Times to decide leave out withdrawn requests. Settled drills are not counted. */
 export type Stats = {
-  /** How many questions wait now, and since when the oldest of them does. */
+  /** How many requests wait now, and since when the oldest of them does. */
   readonly waiting: number;
   readonly oldestWaitingAt: number | null;
   /** How many were decided. */
   readonly decided: number;
   readonly medianMs: number | null;
   readonly p95Ms: number | null;
-  /** One entry for each tool with a waiting or settled question, by name. */
+  /** One entry for each tool with a waiting or settled request, by name. */
   readonly tools: readonly ToolStats[];
-  /** Every day from the first to the last, also days without a settled question. */
+  /** Every day from the first to the last, also days without a settled request. */
   readonly days: readonly DayStats[];
 };
 

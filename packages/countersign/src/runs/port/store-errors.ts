@@ -42,11 +42,11 @@ export function wentBack({ id, version }: Pick<RunRecord, 'id' | 'version'>, wri
 }
 
 /**
- * By its events the question is pending, and no one has appended since: so its row was changed by hand. Undefined if the
+ * By its events the request is pending, and no one has appended since: so its row was changed by hand. Undefined if the
  * store refused something else.
  */
-export function changedQuestion({ runId, settled }: Append, error: unknown): ConflictError | undefined {
-  const id = error instanceof InvariantError ? error.details.interruptId : undefined;
+export function changedRequest({ runId, settled }: Append, error: unknown): ConflictError | undefined {
+  const id = error instanceof InvariantError ? error.details.requestId : undefined;
   if (!settled.some((question) => question.id === id)) return undefined;
   return tamperedRun(
     runId,

@@ -39,7 +39,7 @@ export class StoreTime {
     return steady < this.#askAgainAt && Math.abs(steady - this.#told.steadyAt - ranMs) <= OFF_MS;
   }
 
-  /** Asks the store unless its time is known: a wrong local clock must not expire a question. */
+  /** Asks the store unless its time is known: a wrong local clock must not expire a request. */
   async tell(): Promise<void> {
     if (!this.isKnown) await this.ask();
   }

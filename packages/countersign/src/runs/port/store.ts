@@ -57,17 +57,17 @@ export type ReadOptions = { readonly after?: number; readonly limit?: number };
 export type Risk = 'low' | 'medium' | 'high';
 
 /**
- * The outcome of a settled question: `approved` (edited or restarted ones too), `rejected`, `answered` or `cancelled`
+ * The outcome of a settled request: `approved` (edited or restarted ones too), `rejected`, `answered` or `cancelled`
  * (withdrawn ones too). `edited` selects the approved ones with changes, `expired` those that a deadline decided.
  *
  * A store reads the outcome from the settlement. `decision.type` is `approve`, `restart`, `reject`, `respond` or `cancel`;
- * a withdrawn question has no `decision`. A decision with `edit` or `replaceInput` is edited. A deadline's decision has
+ * a withdrawn request has no `decision`. A decision with `edit` or `replaceInput` is edited. A deadline's decision has
  * `deadline` as `by` and null as `channel`.
  */
-export type InterruptOutcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'expired';
+export type RequestOutcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'expired';
 
-/** A question to a person, pending or settled. Only its deciders, its progress and its settlement ever change. */
-export type InterruptRecord = {
+/** A request to a person, pending or settled. Only its deciders, its progress and its settlement ever change. */
+export type RequestRecord = {
   readonly id: string;
   readonly runId: string;
   /** Who started the run. */
@@ -79,7 +79,7 @@ export type InterruptRecord = {
   readonly labels: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
-  /** The people and roles that it names, for `InterruptQuery`; null if it names nobody. */
+  /** The people and roles that it names, for `RequestQuery`; null if it names nobody. */
   readonly deciders: Deciders | null;
   /**
    * What the person sees and what the digest covers: JSON that the engine writes and reads. A search covers the strings
@@ -89,22 +89,22 @@ export type InterruptRecord = {
   readonly digest: string;
   /** The votes so far, and the people with a part in it: JSON that the engine writes and reads. Null if there is nothing. */
   readonly progress: Json;
-  /** Null while the question is pending. */
+  /** Null while the request is pending. */
   readonly settledAt: number | null;
-  /** Who decided what, or why the question was withdrawn: JSON. */
+  /** Who decided what, or why the request was withdrawn: JSON. */
   readonly settlement: Json;
 };
 
-/** A new question. The store knows who started its run. */
-export type NewInterrupt = Omit<InterruptRecord, 'startedBy' | 'progress' | 'settledAt' | 'settlement'> & {
+/** A new request. The store knows who started its run. */
+export type NewRequest = Omit<RequestRecord, 'startedBy' | 'progress' | 'settledAt' | 'settlement'> & {
   /** Null by default. */
   readonly progress?: Json;
 };
 
-/** A question that changed and that a worker took, to tell people about it. */
-export type UntoldInterrupt = {
-  readonly interrupt: InterruptRecord;
-  /** How often the question was opened, changed or settled. Marks from before the store counted do not count. */
+/** A request that changed and that a worker took, to tell people about it. */
+export type UntoldRequest = {
+  readonly request: RequestRecord;
+  /** How often the request was opened, changed or settled. Marks from before the store counted do not count. */
   readonly news: number;
 };
 
@@ -132,12 +132,12 @@ export type Append = {
   readonly status: RunStatus;
   readonly wakeAt: number | null;
   readonly outcome: Json;
-  /** New questions of this run. An id that exists in any run is an `InvariantError`. */
-  readonly opened: readonly NewInterrupt[];
-  /** Questions that are settled. One that is not pending in this run, or is named twice, is an `InvariantError`. */
-  readonly settled: readonly SettledInterrupt[];
-  /** The new progress of questions that stay pending. The same rule applies to them; one in `settled` is named twice. */
-  readonly progressed?: readonly ProgressedInterrupt[];
+  /** New requests of this run. An id that exists in any run is an `InvariantError`. */
+  readonly opened: readonly NewRequest[];
+  /** Requests that are settled. One that is not pending in this run, or is named twice, is an `InvariantError`. */
+  readonly settled: readonly SettledRequest[];
+  /** The new progress of requests that stay pending. The same rule applies to them; one in `settled` is named twice. */
+  readonly progressed?: readonly ProgressedRequest[];
   /**
    * `hold`: the append is refused unless this token holds the claim, which is renewed. A lapsed claim that no other token
    * took still belongs to its token. A new run has no claim to hold.
@@ -152,11 +152,11 @@ export type Append = {
   readonly at?: number;
 };
 
-/** An interrupt that is settled by an append. */
-export type SettledInterrupt = { readonly id: string; readonly settlement: Json };
+/** An request that is settled by an append. */
+export type SettledRequest = { readonly id: string; readonly settlement: Json };
 
-/** An interrupt that stays pending and has a new progress. Without `deciders`, its deciders stay as they are. */
-export type ProgressedInterrupt = {
+/** An request that stays pending and has a new progress. Without `deciders`, its deciders stay as they are. */
+export type ProgressedRequest = {
   readonly id: string;
   readonly progress: Json;
   readonly deciders?: Deciders | null;
@@ -180,12 +180,12 @@ export type RunQuery = {
   readonly limit: number;
 };
 
-/** Selects questions, and a page of them; oldest first by default. Settled ones are ordered by `createdAt` too. */
-export type InterruptQuery = Omit<RunQuery, 'status'> & {
+/** Selects requests, and a page of them; oldest first by default. Settled ones are ordered by `createdAt` too. */
+export type RequestQuery = Omit<RunQuery, 'status'> & {
   /** Pending ones by default. */
   readonly settled?: boolean;
-  /** Only settled questions have an outcome, so this finds no pending ones. */
-  readonly outcome?: InterruptOutcome;
+  /** Only settled requests have an outcome, so this finds no pending ones. */
+  readonly outcome?: RequestOutcome;
   readonly runId?: string;
   readonly tool?: string;
   readonly kind?: string;
@@ -199,7 +199,7 @@ export type InterruptQuery = Omit<RunQuery, 'status'> & {
   readonly createdBefore?: number;
   readonly createdAfter?: number;
   /**
-   * Selects the questions that name one of these people or roles, and those that name nobody. With `startedBy`, also those
+   * Selects the requests that name one of these people or roles, and those that name nobody. With `startedBy`, also those
    * of runs that this person started, and of those that name nobody only these. Found by an index.
    */
   readonly deciders?: Deciders & { readonly startedBy?: string };
@@ -214,7 +214,7 @@ export type InterruptQuery = Omit<RunQuery, 'status'> & {
  * or may not have happened: read the run to know.
  *
  * What cannot be meant is a `UsageError` `invalid-options`, and nothing is written: an append without events, one that
- * creates another run than its own or one that has a version, or that opens questions of another run; a read with a `limit`
+ * creates another run than its own or one that has a version, or that opens requests of another run; a read with a `limit`
  * below 1, or a page of no items; a page behind a cursor that no page of such a list came with; a `search` of more than 500
  * characters; statistics since a time that has not come; collections and keys of notes that are empty, too long or no names.
  * A watcher that throws has no effect on others.
@@ -229,7 +229,7 @@ export interface Store {
    */
   read(runId: string, options?: ReadOptions): Promise<LoadedRun | undefined>;
   /**
-   * Deletes a run that is `done` or `cancelled` and not claimed, with its events and questions, all or nothing. Returns
+   * Deletes a run that is `done` or `cancelled` and not claimed, with its events and requests, all or nothing. Returns
    * false otherwise. Only the id stays reserved, so that it is not reused by mistake. Watchers are notified.
    */
   delete(runId: string): Promise<boolean>;
@@ -254,20 +254,20 @@ export interface Store {
    */
   queue(): Promise<readonly AgentQueue[]>;
   /**
-   * Takes questions that people may not know of yet, the longest untold first. Every append that opens, changes or settles a
-   * question marks it as untold, in the same write. Each goes to one caller. Unless `told` is called, any caller may get it again
+   * Takes requests that people may not know of yet, the longest untold first. Every append that opens, changes or settles a
+   * request marks it as untold, in the same write. Each goes to one caller. Unless `told` is called, any caller may get it again
    * after `leaseMs`, then after twice as long each time, up to 64 times as long, or at once after the next such append.
-   * The question does not change. Optional, as is `told`: a store without them cannot be used with channels.
+   * The request does not change. Optional, as is `told`: a store without them cannot be used with channels.
    */
-  takeUntold?(limit: number, leaseMs: number): Promise<readonly UntoldInterrupt[]>;
-  /** Removes the mark of this question, unless it has other `news` by now. */
-  told?(interruptId: string, news: number): Promise<void>;
+  takeUntold?(limit: number, leaseMs: number): Promise<readonly UntoldRequest[]>;
+  /** Removes the mark of this request, unless it has other `news` by now. */
+  told?(requestId: string, news: number): Promise<void>;
   listRuns(query: RunQuery): Promise<Page<RunRecord>>;
-  listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>>;
-  interrupt(id: string): Promise<InterruptRecord | undefined>;
+  listRequests(query: RequestQuery): Promise<Page<RequestRecord>>;
+  request(id: string): Promise<RequestRecord | undefined>;
   /** Counts the runs in each status, at one moment. */
   countRuns(): Promise<RunCounts>;
-  /** Counts pending and decided questions, with how long the decisions took. */
+  /** Counts pending and decided requests, with how long the decisions took. */
   stats(query: StatsQuery): Promise<Stats>;
   /** Small records beside the runs. */
   readonly notes: Notes;

@@ -1,4 +1,4 @@
-// Assigns a question to a person, who should decide it. Others still may.
+// Assigns a request to a person, who should decide it. Others still may.
 import { circlesOf, isPlain } from '../../core/authority/policy.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { aStringOrNull, type OptionTable } from '../../core/options.ts';
@@ -7,7 +7,7 @@ import type { Drives } from '../driving/driving.ts';
 import { stayFailed } from '../journal/outcome.ts';
 import { voterOf } from '../people.ts';
 import { readRun } from '../port/read-run.ts';
-import { unknownInterrupt } from '../port/run-id.ts';
+import { unknownRequest } from '../port/run-id.ts';
 import { refusalOf } from '../port/store-errors.ts';
 import { type PendingCard, pendingCards, runIdOf } from './card.ts';
 import { policiesOn } from './progress.ts';
@@ -27,30 +27,30 @@ export const ASSIGN_OPTIONS: OptionTable<AssignOptions> = {
   by: aStringOrNull,
 };
 
-/** Resolves once it is recorded. Records nothing if the question is assigned to this person already. */
-export async function assign(drives: Drives, interruptId: string, options: AssignOptions): Promise<void> {
+/** Resolves once it is recorded. Records nothing if the request is assigned to this person already. */
+export async function assign(drives: Drives, requestId: string, options: AssignOptions): Promise<void> {
   const { to, by = null } = options;
-  const runId = runIdOf(interruptId);
+  const runId = runIdOf(requestId);
   await drives.time.tell();
   for (;;) {
     const loaded = await readRun(drives.store, runId);
-    if (!loaded) throw unknownInterrupt(interruptId);
+    if (!loaded) throw unknownRequest(requestId);
     const { run: record } = loaded;
     const state = await trustedState(loaded);
-    const card = pendingCards(runId, state).get(interruptId);
-    if (!card) throw await notPending(drives, interruptId);
+    const card = pendingCards(runId, state).get(requestId);
+    if (!card) throw await notPending(drives, requestId);
     if ((card.progress?.assignedTo ?? null) === to) return;
-    if (to !== null) await refuseUnable(drives, card, interruptId, to);
+    if (to !== null) await refuseUnable(drives, card, requestId, to);
     const agent = drives.agent(record.agent, state, { drive: false });
     const { run, journal } = drives.open(record, state, agent, { claim: 'none' });
-    run.record(event({ type: 'question-assigned', interruptId: card.id, to, by }));
+    run.record(event({ type: 'request-assigned', requestId: card.id, to, by }));
     stayFailed(run, record);
     if (!(await refusalOf(journal.recorded()))) return;
   }
 }
 
 /** Throws if a vote of this person would be refused. If the engine cannot know their roles, the vote will tell. */
-async function refuseUnable({ people }: Drives, card: PendingCard, interruptId: string, to: string): Promise<void> {
+async function refuseUnable({ people }: Drives, card: PendingCard, requestId: string, to: string): Promise<void> {
   const policies = policiesOn(card);
   if (isPlain(policies)) return;
   const electorate = electorateOf(policies, card);
@@ -58,14 +58,14 @@ async function refuseUnable({ people }: Drives, card: PendingCard, interruptId: 
   const circles = policies.flatMap(circlesOf);
   const isUnknown = !people.rolesOf && circles.some((who) => who.roles?.length);
   if (isUnknown || electorate.mayVote({ by: to, ...voter })) return;
-  const message = `${interruptId} cannot be assigned to ${to}, because ${to} is not allowed to decide it. Name one of its deciders.`;
-  throw new UsageError('not-allowed', { status: 403, interruptId, to }, message);
+  const message = `${requestId} cannot be assigned to ${to}, because ${to} is not allowed to decide it. Name one of its deciders.`;
+  throw new UsageError('not-allowed', { status: 403, requestId, to }, message);
 }
 
-async function notPending({ store }: Drives, interruptId: string): Promise<Error> {
-  const record = await store.interrupt(interruptId);
-  if (!record) return unknownInterrupt(interruptId);
+async function notPending({ store }: Drives, requestId: string): Promise<Error> {
+  const record = await store.request(requestId);
+  if (!record) return unknownRequest(requestId);
   const { runId, settlement } = record;
-  const message = `Interrupt ${interruptId} is no longer pending. Reload the run.`;
-  return new ConflictError('already-decided', { interruptId, runId, settlement }, message);
+  const message = `Interrupt ${requestId} is no longer pending. Reload the run.`;
+  return new ConflictError('already-decided', { requestId, runId, settlement }, message);
 }

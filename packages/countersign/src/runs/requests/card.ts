@@ -1,63 +1,63 @@
-// Cards: how a question is shown to a person, and the digest that binds a decision to it.
+// Cards: how a request is shown to a person, and the digest that binds a decision to it.
 
-import { policiesIn, type QuestionProgress, roundId } from '../../core/authority/ballots.ts';
+import { policiesIn, type RequestProgress, roundId } from '../../core/authority/ballots.ts';
 import { decidersOf } from '../../core/authority/deciders.ts';
 import { canonicalJson, type Json } from '../../core/json.ts';
-import { interruptIn, interruptMetadata, withoutInterrupt } from '../../core/messages/interrupt-metadata.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
+import { requestIn, waitingMetadata, withoutRequest } from '../../core/messages/request-metadata.ts';
 import { requestPart } from '../../core/messages/turn-messages.ts';
-import { type Interrupt, reasked } from '../../core/request/interrupt.ts';
-import { type Call, callOf, pendingInterruptId } from '../../core/run/call.ts';
-import { interruptIdOf } from '../../core/run/made.ts';
+import { type Request, reasked } from '../../core/request/request.ts';
+import { type Call, callOf, pendingRequestId } from '../../core/run/call.ts';
+import { requestIdOf } from '../../core/run/made.ts';
 import type { State } from '../../core/run/state.ts';
 import { isSubAgentActive, isUnaskedDoubt, waitingInSubAgent } from '../../core/run/sub-agents.ts';
 import { shortHash } from '../port/chain.ts';
-import type { NewInterrupt } from '../port/store.ts';
+import type { NewRequest } from '../port/store.ts';
 
-/** A pending question. `cardRecord`, `interruptView` and the cards of the UI are views of it. */
+/** A pending request. `cardRecord`, `requestView` and the cards of the UI are views of it. */
 export type PendingCard = {
   readonly id: string;
   /** The request as in the messages. A decision is made on it, and the digest covers it. */
   readonly part: ToolRequestPart;
-  readonly interrupt: Interrupt;
+  readonly request: Request;
   readonly tool: string;
-  /** Absent for an untouched question. */
-  readonly progress?: QuestionProgress;
+  /** Absent for an untouched request. */
+  readonly progress?: RequestProgress;
 };
 
-/** The public id of a question. It begins with the id of the run, so that a decision finds its run. */
-export const interruptKey = (runId: string, id: string): string => `${runId}:${id}`;
+/** The public id of a request. It begins with the id of the run, so that a decision finds its run. */
+export const requestKey = (runId: string, id: string): string => `${runId}:${id}`;
 
-export const runIdOf = (interruptKey: string): string => interruptKey.slice(0, Math.max(0, interruptKey.indexOf(':')));
+export const runIdOf = (requestKey: string): string => requestKey.slice(0, Math.max(0, requestKey.indexOf(':')));
 
-/** The pending questions, by their key; with a `callId`, only those of that call. */
+/** The pending requests, by their key; with a `callId`, only those of that call. */
 export function pendingCards(runId: string, state: State, callId?: string): ReadonlyMap<string, PendingCard> {
   const calls = openCalls(state, callId);
   // Called often, mostly when nothing is pending.
-  if (!calls.some((call) => pendingInterruptId(call) !== undefined || isSubAgentActive(call))) return NO_CARDS;
+  if (!calls.some((call) => pendingRequestId(call) !== undefined || isSubAgentActive(call))) return NO_CARDS;
   const cards = new Map<string, PendingCard>();
   for (const call of calls)
     for (const card of cardsOf(call)) {
       const progress = state.ballots?.get(card.id);
       const id = progress ? roundId(card.id, progress.round) : card.id;
-      cards.set(interruptKey(runId, id), progress ? cardWith(progress, card) : card);
+      cards.set(requestKey(runId, id), progress ? cardWith(progress, card) : card);
     }
   return cards;
 }
 
-function cardWith(progress: QuestionProgress, card: PendingCard): PendingCard {
-  const { id, tool, interrupt, part } = card;
+function cardWith(progress: RequestProgress, card: PendingCard): PendingCard {
+  const { id, tool, request, part } = card;
   const { edit, round } = progress;
-  if (!edit) return { id, tool, interrupt, part, progress };
-  const asked = reasked(interrupt, edit.asked, edit.bound ?? { readAnew: true });
+  if (!edit) return { id, tool, request, part, progress };
+  const asked = reasked(request, edit.asked, edit.bound ?? { readAnew: true });
   const { input } = part.toolRequest;
   return {
-    ...{ id, tool, interrupt: asked, progress },
+    ...{ id, tool, request: asked, progress },
     part: {
       toolRequest: { ...part.toolRequest, input: edit.input },
       metadata: {
-        ...withoutInterrupt(part.metadata),
-        ...interruptMetadata(asked),
+        ...withoutRequest(part.metadata),
+        ...waitingMetadata(asked),
         round,
         editedFrom: input,
         editedBy: edit.by,
@@ -78,7 +78,7 @@ export function newlyInDoubt(state: State, before?: () => State): ReadonlySet<st
 }
 
 function doubtsOf(call: Call): readonly string[] {
-  return cardsOf(call).flatMap(({ id, interrupt }) => (interrupt.kind === 'unknown-outcome' ? id : []));
+  return cardsOf(call).flatMap(({ id, request }) => (request.kind === 'doubt' ? id : []));
 }
 
 function openCalls(state: State, callId?: string): readonly Call[] {
@@ -96,20 +96,20 @@ function cardsOf(call: Call): readonly PendingCard[] {
   const { phase } = call;
   const inside = waitingInSubAgent(call, []).map((part) => innerCard(call, part));
   if (phase.at !== 'waiting') return inside;
-  const card = new WaitingCard(call, phase.interrupt);
+  const card = new WaitingCard(call, phase.request);
   return inside.length === 0 ? [card] : [card, ...inside];
 }
 
-/** The question of a call. Its part is made when it is needed: most callers look at deadlines and ids only. */
+/** The request of a call. Its part is made when it is needed: most callers look at deadlines and ids only. */
 class WaitingCard implements PendingCard {
   readonly id: string;
-  readonly interrupt: Interrupt;
+  readonly request: Request;
   readonly tool: string;
   readonly #call: Call;
 
-  constructor(call: Call, interrupt: Interrupt) {
-    this.id = interrupt.id;
-    this.interrupt = interrupt;
+  constructor(call: Call, request: Request) {
+    this.id = request.id;
+    this.request = request;
     this.tool = call.name;
     this.#call = call;
   }
@@ -119,10 +119,10 @@ class WaitingCard implements PendingCard {
   }
 }
 
-/** The question of a sub-agent, read from its request. */
+/** The request of a sub-agent, read from its request. */
 function innerCard(call: Call, part: ToolRequestPart): PendingCard {
-  const id = interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
-  return { id, part, interrupt: interruptIn(id, part.metadata ?? {}), tool: part.toolRequest.name };
+  const id = requestIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
+  return { id, part, request: requestIn(id, part.metadata ?? {}), tool: part.toolRequest.name };
 }
 
 /** The input for the body: as requested, or as the tool's schema reads it. */
@@ -130,10 +130,10 @@ export function willRun({ toolRequest, metadata }: ToolRequestPart): Json {
   return (metadata?.runsWith === undefined ? toolRequest.input : metadata.runsWith) as Json;
 }
 
-/** The row of a new question. */
-export function cardRecord(key: string, card: PendingCard, runId: string, agent: string, now: number): NewInterrupt {
-  const { part, tool, interrupt } = card;
-  const { risk = null, labels = [] } = interrupt.shown;
+/** The row of a new request. */
+export function cardRecord(key: string, card: PendingCard, runId: string, agent: string, now: number): NewRequest {
+  const { part, tool, request } = card;
+  const { risk = null, labels = [] } = request.shown;
   // The part has everything that is shown: the tool, its input and the payload.
   const shown = { part } as unknown as Json;
   return {
@@ -141,23 +141,23 @@ export function cardRecord(key: string, card: PendingCard, runId: string, agent:
     runId,
     agent,
     tool,
-    kind: interrupt.kind,
+    kind: request.kind,
     risk,
     labels,
     createdAt: now,
-    expiresAt: interrupt.wait?.expiresAt ?? null,
+    expiresAt: request.wait?.expiresAt ?? null,
     deciders: decidersOn(card),
     card: shown,
     digest: digestOf(key, shown),
   };
 }
 
-/** The people and roles that a question names now. */
-export function decidersOn({ interrupt, progress }: PendingCard): NewInterrupt['deciders'] {
-  return decidersOf(policiesIn(progress, interrupt), progress?.escalatedTo ?? [], progress?.assignedTo ?? null);
+/** The people and roles that a request names now. */
+export function decidersOn({ request, progress }: PendingCard): NewRequest['deciders'] {
+  return decidersOf(policiesIn(progress, request), progress?.escalatedTo ?? [], progress?.assignedTo ?? null);
 }
 
-/** Covers the id of the question and everything on its card. */
+/** Covers the id of the request and everything on its card. */
 export function digestOf(key: string, card: Json): string {
   return shortHash(`${key}\n${canonicalJson(card)}`);
 }

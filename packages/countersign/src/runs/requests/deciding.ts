@@ -16,11 +16,11 @@ import { refuseUnchecked } from '../driving/recorded-agent.ts';
 import { checkedSignature } from '../passkeys/check-signature.ts';
 import { Passkeys } from '../passkeys/passkeys.ts';
 import { voterOf } from '../people.ts';
-import { unknownInterrupt, unknownRun } from '../port/run-id.ts';
+import { unknownRequest, unknownRun } from '../port/run-id.ts';
 import { refuseLarge } from '../port/run-limit.ts';
 import type { LoadedRun, RunRecord, Store } from '../port/store.ts';
 import type { DecideOptions } from '../run-options.ts';
-import { interruptKey, newlyInDoubt, type PendingCard, pendingCards, runIdOf } from './card.ts';
+import { newlyInDoubt, type PendingCard, pendingCards, requestKey, runIdOf } from './card.ts';
 import { saidIn, settlementOf, signatureOf } from './decision.ts';
 import { dueEscalations, waitingOn } from './escalation.ts';
 import { expireCards, fetchTimeIfExpired, isExpired, type Settling } from './expiry.ts';
@@ -38,13 +38,13 @@ export type Say = (run: Run, kept: ReadonlySet<string>) => void;
 /** When it was recorded, and the votes; or why the run must be read again. */
 type Attempt = { readonly at: number; readonly casts: ReadonlyMap<string, Cast> } | Stale;
 
-/** The recorded decision, or the votes so far if the policy of the question asks for more of them. */
+/** The recorded decision, or the votes so far if the policy of the request asks for more of them. */
 export type DecideResult =
   | ({ readonly status: 'settled' } & Decided)
   | {
       readonly status: 'waiting';
       /** The request to decide now: a new one if this vote edited the input. */
-      readonly interruptId: string;
+      readonly requestId: string;
       readonly runId: string;
       readonly votes: readonly Vote[];
       readonly missing: readonly Missing[];
@@ -53,43 +53,43 @@ export type DecideResult =
 /** A message that is sent with decisions. `now`: it is recorded with them. */
 type Words = { readonly say: Say; readonly now: boolean };
 
-/** Decides one question. `read` is the run as the caller has just read it, for the first attempt. */
+/** Decides one request. `read` is the run as the caller has just read it, for the first attempt. */
 export async function decideOne(
   drives: Drives,
-  interruptId: string,
+  requestId: string,
   decision: PersonDecision,
   options: Recording,
   read?: LoadedRun,
 ): Promise<DecideResult> {
   const settlement = settlementOf(decision);
-  const runId = runIdOf(interruptId);
+  const runId = runIdOf(requestId);
   await drives.time.tell();
   for (let mayBegin = true, known = read; ; known = undefined) {
-    const loaded = await loadRun(drives, runId, () => unknownInterrupt(interruptId), known);
-    const card = pendingCards(runId, loaded.state).get(interruptId);
-    // The question may be newer than what the caller read.
+    const loaded = await loadRun(drives, runId, () => unknownRequest(requestId), known);
+    const card = pendingCards(runId, loaded.state).get(requestId);
+    // The request may be newer than what the caller read.
     if (!card && known) continue;
-    if (!card) return recorded(drives, loaded, interruptId, decision);
-    await refuseOutdated(drives.store, interruptId, card, options.digest);
-    const cards = new Map([[interruptId, card]]);
+    if (!card) return recorded(drives, loaded, requestId, decision);
+    await refuseOutdated(drives.store, requestId, card, options.digest);
+    const cards = new Map([[requestId, card]]);
     const found = findOnCards(loaded.state, decisionOn(card, decision), cards);
     const attempt = await tryDecisions(drives, loaded, { found, cards }, options, mayBegin);
     if (typeof attempt === 'object') {
       const { at, casts } = attempt;
-      const cast = casts.get(interruptId);
+      const cast = casts.get(requestId);
       if (cast?.status === 'waiting') return waitingFor(runId, cast);
       const votes = cast && { votes: cast.votes };
-      return { status: 'settled', interruptId, runId, ...settlement, at, ...votes, ...drillMark(loaded.run) };
+      return { status: 'settled', requestId, runId, ...settlement, at, ...votes, ...drillMark(loaded.run) };
     }
     mayBegin = attempt !== 'claim-lost';
   }
 }
 
 function waitingFor(runId: string, { card, round, votes, missing }: Cast & { status: 'waiting' }): DecideResult {
-  return { status: 'waiting', interruptId: interruptKey(runId, roundId(card.id, round)), runId, votes, missing };
+  return { status: 'waiting', requestId: requestKey(runId, roundId(card.id, round)), runId, votes, missing };
 }
 
-/** Decides several questions of one run as a whole. Returns true if `say` was recorded with them. */
+/** Decides several requests of one run as a whole. Returns true if `say` was recorded with them. */
 export async function decideSeveral(
   drives: Drives,
   runId: string,
@@ -120,7 +120,7 @@ export async function decideSeveral(
 /** What an attempt decides: the calls, and the cards they were found on. */
 type Answers = { readonly found: Found; readonly cards: Cards; readonly metadata?: unknown };
 
-/** Checks the decisions against the deadlines, the tools, the caller's policy and those of the questions, and records them. */
+/** Checks the decisions against the deadlines, the tools, the caller's policy and those of the requests, and records them. */
 async function tryDecisions(
   drives: Drives,
   loaded: Loaded,
@@ -189,8 +189,8 @@ function refuseUnasked({ leaves }: Found, decided: readonly OnCard[]): void {
 function signer(store: Store, { signature }: DecideOptions): SignVote | undefined {
   if (signature === undefined) return undefined;
   const passkeys = new Passkeys(store.notes, () => store.now());
-  return (interruptId, { by, decision, digest, onBehalfOf }, earlier) =>
-    checkedSignature(passkeys, signature, { interruptId, by, decision, digest, onBehalfOf }, earlier);
+  return (requestId, { by, decision, digest, onBehalfOf }, earlier) =>
+    checkedSignature(passkeys, signature, { requestId, by, decision, digest, onBehalfOf }, earlier);
 }
 
 /** Says how the card ends: decided, or withdrawn because others must agree to an edit. A card that waits on has no end. */
@@ -237,52 +237,51 @@ async function escalate(
   return (await record(drives, loaded, change, options, 'no')) ?? 'stale-version';
 }
 
-/** The recorded decision if it is the same one. Throws if the question was decided differently. */
+/** The recorded decision if it is the same one. Throws if the request was decided differently. */
 async function recorded(
   { store }: Drives,
   { run, state }: Loaded,
-  interruptId: string,
+  requestId: string,
   decision: PersonDecision,
 ): Promise<DecideResult> {
-  const record = await store.interrupt(interruptId);
-  if (!record) throw unknownInterrupt(interruptId);
-  const asked = askedAgain(pendingCards(run.id, state), run, interruptId, decision);
+  const record = await store.request(requestId);
+  if (!record) throw unknownRequest(requestId);
+  const asked = askedAgain(pendingCards(run.id, state), run, requestId, decision);
   return asked ?? { status: 'settled', ...settledAs(record, decision) };
 }
 
-/** The question as it waits now, if this very vote edited the card and others were asked again. */
+/** The request as it waits now, if this very vote edited the card and others were asked again. */
 function askedAgain(
   cards: ReadonlyMap<string, PendingCard>,
   { id: runId }: RunRecord,
-  interruptId: string,
+  requestId: string,
   decision: PersonDecision,
 ): DecideResult | undefined {
   const { by } = decision;
   for (const [key, card] of cards) {
-    if (!interruptId.startsWith(interruptKey(runId, card.id)) || by === undefined) continue;
+    if (!requestId.startsWith(requestKey(runId, card.id)) || by === undefined) continue;
     const edits = card.progress?.votes.filter(isEdit) ?? [];
     const isSame = edits.some((vote) => vote.by === by && sameJson(vote.decision, saidIn(decision)));
     const progress = isSame && progressOn(card);
-    if (progress)
-      return { status: 'waiting', interruptId: key, runId, votes: progress.votes, missing: progress.missing };
+    if (progress) return { status: 'waiting', requestId: key, runId, votes: progress.votes, missing: progress.missing };
   }
   return undefined;
 }
 
-/** Where the decisions are that are recorded already. Throws if one of their questions was decided differently. */
+/** Where the decisions are that are recorded already. Throws if one of their requests was decided differently. */
 async function recordedSame(
   store: Store,
   { run: { id: runId }, state }: Loaded,
   { made }: Decisions,
   { leaves, faults }: Found,
 ): Promise<ReadonlySet<string>> {
-  // The questions of a cancelled run are settled too, by the person who cancelled it.
+  // The requests of a cancelled run are settled too, by the person who cancelled it.
   const late = new Set(
     [...faults.filter(({ stale }) => stale), ...(state.ended ? leaves : [])].map(({ where }) => where),
   );
   const same = new Set<string>();
   for (const { where, on, decision } of made) {
-    const record = late.has(where) ? await store.interrupt(cardKey(runId, on, state)) : undefined;
+    const record = late.has(where) ? await store.request(cardKey(runId, on, state)) : undefined;
     if (!record || record.settledAt === null) continue;
     settledAs(record, decision);
     same.add(where);

@@ -1,4 +1,4 @@
-// Decisions on stored questions: how callers write them, as a typed value, and as they are recorded.
+// Decisions on stored requests: how callers write them, as a typed value, and as they are recorded.
 import type { Vote } from '../../core/authority/policy.ts';
 import { UsageError } from '../../core/errors.ts';
 import { defined, isObject, type Json, toJson } from '../../core/json.ts';
@@ -16,7 +16,7 @@ export type DecisionInput<Input = unknown, Output = unknown> =
   | { readonly type: 'respond'; readonly output: Output }
   | { readonly type: 'restart'; readonly resumed?: unknown; readonly replaceInput?: Input };
 
-/** The recorded decision on a question. */
+/** The recorded decision on a request. */
 export type Settlement = {
   readonly decision: Json;
   readonly by: string | null;
@@ -25,11 +25,11 @@ export type Settlement = {
   readonly at: number;
   /** How long the person had the card in view, if their channel reports it. */
   readonly seenForMs?: number;
-  /** The votes that counted, where the question has a policy. */
+  /** The votes that counted, where the request has a policy. */
   readonly votes?: readonly Vote[];
 };
 
-/** The record of a question without a decision: its run was cancelled, a message came instead, or its call reported a result. */
+/** The record of a request without a decision: its run was cancelled, a message came instead, or its call reported a result. */
 export type Withdrawal = {
   readonly withdrawn: true;
   readonly decision?: undefined;

@@ -1,9 +1,9 @@
 // Escalations: after a while without a decision, more people may decide. Who a manager is, is asked when it is due.
-import type { QuestionProgress } from '../../core/authority/ballots.ts';
+import type { RequestProgress } from '../../core/authority/ballots.ts';
 import { dueOn, type Waiting } from '../../core/authority/due.ts';
 import { circlesOf, namesDeciders, type Who } from '../../core/authority/policy.ts';
 import { defined } from '../../core/json.ts';
-import type { Escalation } from '../../core/request/interrupt.ts';
+import type { Escalation } from '../../core/request/request.ts';
 import { event, type RunEvent } from '../../core/run/event.ts';
 import type { State } from '../../core/run/state.ts';
 import type { NewRun } from '../port/store.ts';
@@ -18,9 +18,9 @@ export type Managers = {
   readonly membersOf?: (role: string) => MaybePromise<readonly string[]>;
 };
 
-export function waitingOn({ interrupt, progress }: PendingCard): Waiting {
+export function waitingOn({ request, progress }: PendingCard): Waiting {
   const { escalate } = progress ?? {};
-  const wait = escalate ? { ...interrupt.wait, escalate } : interrupt.wait;
+  const wait = escalate ? { ...request.wait, escalate } : request.wait;
   return { wait, escalations: progress?.escalatedTo.length ?? 0 };
 }
 
@@ -44,13 +44,13 @@ export async function dueEscalations(
       const to = await resolved(due, { ...card, ...(progress && { progress }) }, run.startedBy, people);
       const counts = defined({ policy: due.policy });
       progress = { ...(progress ?? NOTHING), escalatedTo: [...(progress?.escalatedTo ?? []), { ...to, ...counts }] };
-      events.push(event({ type: 'question-escalated', interruptId: card.id, to, ...counts }));
+      events.push(event({ type: 'request-escalated', requestId: card.id, to, ...counts }));
     }
   }
   return events;
 }
 
-const NOTHING: QuestionProgress = { votes: [], round: 1, escalatedTo: [] };
+const NOTHING: RequestProgress = { votes: [], round: 1, escalatedTo: [] };
 
 /** `manager` becomes the current managers, if there are any. */
 async function resolved(

@@ -1,8 +1,8 @@
-// Deadlines that have passed decide as their question says.
+// Deadlines that have passed decide as their request says.
 
 import { dueOn } from '../../core/authority/due.ts';
 import { deadlineMayApprove } from '../../core/authority/policy.ts';
-import type { Wait } from '../../core/request/interrupt.ts';
+import type { Wait } from '../../core/request/request.ts';
 import { matchedOf } from '../../core/run/decide.ts';
 import type { State } from '../../core/run/state.ts';
 import { applyDecisions, DEADLINE } from '../../loop/resume.ts';
@@ -14,7 +14,7 @@ import { waitingOn } from './escalation.ts';
 import { decisionOn, findOnCards } from './on-cards.ts';
 import { policiesOn } from './progress.ts';
 
-/** Records how a question was settled. */
+/** Records how a request was settled. */
 export type Settling = {
   readonly runId: string;
   settle(key: string, settlement: Settlement | Omit<Withdrawal, 'decision' | 'channel'>): void;
@@ -32,28 +32,28 @@ export async function fetchTimeIfExpired(
     await time.ask();
 }
 
-/** The deadline of the question has passed. */
-export function isExpired({ interrupt: { wait } }: PendingCard, now: number): boolean {
+/** The deadline of the request has passed. */
+export function isExpired({ request: { wait } }: PendingCard, now: number): boolean {
   const { expiresAt } = wait ?? {};
   return expiresAt !== undefined && expiresAt <= now;
 }
 
-/** A question in the run has expired. */
+/** A request in the run has expired. */
 export function hasExpired(runId: string, state: State, now: number): boolean {
   return [...pendingCards(runId, state).values()].some((card) => isExpired(card, now));
 }
 
-/** What the deadline decides. A question without a call to run is cancelled instead of approved. */
+/** What the deadline decides. A request without a call to run is cancelled instead of approved. */
 export function endingOf(card: PendingCard): NonNullable<Wait['onExpiry']> {
-  const { interrupt, progress } = card;
-  const { onExpiry = 'reject' } = interrupt.wait ?? {};
+  const { request, progress } = card;
+  const { onExpiry = 'reject' } = request.wait ?? {};
   if (onExpiry !== 'approve') return onExpiry;
   // No deadline agrees to an edit: it was others who had to.
   if (progress?.edit || !deadlineMayApprove(policiesOn(card))) return 'reject';
-  return interrupt.kind === 'question' ? 'cancel' : 'approve';
+  return request.kind === 'question' ? 'cancel' : 'approve';
 }
 
-/** Records the decisions of expired questions. */
+/** Records the decisions of expired requests. */
 export function expireCards(run: Run, settling: Settling, now: number): void {
   for (const [key, card] of pendingCards(settling.runId, run.state)) {
     if (!isExpired(card, now)) continue;

@@ -15,9 +15,9 @@ export function inputThatRuns(matched: Matched | undefined, part: ToolRequestPar
 }
 
 /** What the body gets, read from the same fold that the recorded decision goes through. */
-function inputAfter({ call, interruptId, decision }: Matched): Json {
+function inputAfter({ call, requestId, decision }: Matched): Json {
   const asked = { ...newState(), turn: newTurn([], [call]) };
-  const made = event({ type: 'decision-made', callId: call.id, interruptId, decision, resumed: true });
+  const made = event({ type: 'decision-made', callId: call.id, requestId, decision, resumed: true });
   const { input, runsWith = input } = fold(asked, made).turn?.calls[0] ?? call;
   return runsWith;
 }

@@ -4,7 +4,7 @@ import { type Collected, type Found, findDecided, type Leaf } from '../../core/r
 import type { Address, PersonDecision } from '../../core/run/event.ts';
 import { addressOf, Decisions, refsOf } from '../../core/run/made.ts';
 import type { State } from '../../core/run/state.ts';
-import { interruptKey, type PendingCard } from './card.ts';
+import { type PendingCard, requestKey } from './card.ts';
 
 /** A decision on a pending card. */
 export type OnCard = { readonly key: string; readonly card: PendingCard; readonly leaf: Leaf };
@@ -34,9 +34,9 @@ export function onCards(leaves: readonly Leaf[], cards: Cards): readonly OnCard[
 }
 
 /** The id of the card that a decision was made on, which may be over. If the model gave a call no ref, the id of the call is its ref. */
-export function cardKey(runId: string, { path, ref, interruptId, round = 1 }: Address, { turn }: State): string {
+export function cardKey(runId: string, { path, ref, requestId, round = 1 }: Address, { turn }: State): string {
   const [outer] = path;
   const call = turn?.calls.find((one) => one.ref === outer);
   const byRef = outer === undefined ? ref : `${call?.id ?? outer}.${ref}`;
-  return interruptKey(runId, roundId(interruptId ?? byRef, round));
+  return requestKey(runId, roundId(requestId ?? byRef, round));
 }

@@ -8,13 +8,13 @@ import type { VotingProgress } from '../../core/request/view.ts';
 import { type PendingCard, willRun } from './card.ts';
 
 /** The policies that count for a request: those applied last. */
-export function policiesOn({ progress, interrupt }: Pick<PendingCard, 'progress' | 'interrupt'>): Policies {
-  return policiesIn(progress, interrupt);
+export function policiesOn({ progress, request }: Pick<PendingCard, 'progress' | 'request'>): Policies {
+  return policiesIn(progress, request);
 }
 
-export function ballotOf({ progress, interrupt }: Pick<PendingCard, 'progress' | 'interrupt'>): Ballot {
+export function ballotOf({ progress, request }: Pick<PendingCard, 'progress' | 'request'>): Ballot {
   const { votes = [], escalatedTo = [] } = progress ?? {};
-  return { votes, requesters: interrupt.authority.requesters, escalatedTo };
+  return { votes, requesters: request.authority.requesters, escalatedTo };
 }
 
 /** Null for an untouched request that anyone may decide. */

@@ -1,11 +1,11 @@
-// The fields of an append beside its events: status, deadline, outcome, and the questions it opens and settles.
+// The fields of an append beside its events: status, deadline, outcome, and the requests it opens and settles.
 
 import { nextDueAt, type Waiting } from '../../core/authority/due.ts';
 import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import { hostUntil } from '../../core/run/call.ts';
 import { type Limits, next } from '../../core/run/next.ts';
 import type { State } from '../../core/run/state.ts';
-import type { Append, NewRun, ProgressedInterrupt, RunStatus } from '../port/store.ts';
+import type { Append, NewRun, ProgressedRequest, RunStatus } from '../port/store.ts';
 import { cardRecord, decidersOn, type PendingCard, pendingCards } from './card.ts';
 import { waitingOn } from './escalation.ts';
 import { progressOn } from './progress.ts';
@@ -16,7 +16,7 @@ export type ProjectionInput = {
   readonly after: State;
   readonly limits: Limits;
   readonly now: number;
-  /** The settlements, by the key of the question. */
+  /** The settlements, by the key of the request. */
   readonly settlements: ReadonlyMap<string, Json>;
 };
 
@@ -44,7 +44,7 @@ export function project(input: ProjectionInput): Projection {
   };
 }
 
-function progressedIn(before: Cards, after: Cards): readonly ProgressedInterrupt[] {
+function progressedIn(before: Cards, after: Cards): readonly ProgressedRequest[] {
   return [...after].flatMap(([id, card]) => {
     const earlier = before.get(id);
     if (!earlier || earlier.progress === card.progress) return [];
@@ -54,7 +54,7 @@ function progressedIn(before: Cards, after: Cards): readonly ProgressedInterrupt
 
 type Cards = ReadonlyMap<string, PendingCard>;
 
-/** Only where something has happened to the question: a card without it has what its policy asks for. */
+/** Only where something has happened to the request: a card without it has what its policy asks for. */
 function progressIn(card: PendingCard): { readonly progress?: Json } {
   return card.progress ? { progress: progressOn(card) as Json } : {};
 }
@@ -66,7 +66,7 @@ export function statusOf(state: State, limits: Limits): RunStatus {
   return step.do === 'wait' ? 'waiting' : 'running';
 }
 
-/** The earliest deadline or escalation of a pending question, or end of a start that a program outside was granted. */
+/** The earliest deadline or escalation of a pending request, or end of a start that a program outside was granted. */
 function wakeAtOf(waiting: readonly Waiting[], { turn }: State): number | null {
   const ends = turn?.calls.flatMap((call) => hostUntil(call) ?? []) ?? [];
   const times = [...waiting.flatMap((question) => nextDueAt(question) ?? []), ...ends];

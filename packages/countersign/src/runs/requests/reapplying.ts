@@ -1,16 +1,16 @@
-// Applies the policy that is defined now to a pending question. Otherwise a changed policy leaves pending questions unchanged.
+// Applies the policy that is defined now to a pending request. Otherwise a changed policy leaves pending requests unchanged.
 
 import type { Policies } from '../../core/authority/policy.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { copyOf, sameJson } from '../../core/json.ts';
-import type { Escalation } from '../../core/request/interrupt.ts';
+import type { Escalation } from '../../core/request/request.ts';
 import { event } from '../../core/run/event.ts';
 import { judge } from '../../loop/call/judge.ts';
 import type { Driver } from '../../loop/run.ts';
 import type { ApprovalContext, ToolDefinition } from '../../loop/tool/definition.ts';
 import type { Drives } from '../driving/driving.ts';
 import type { AgentPort } from '../driving/open-run.ts';
-import { unknownInterrupt } from '../port/run-id.ts';
+import { unknownRequest } from '../port/run-id.ts';
 import type { NewRun } from '../port/store.ts';
 import { type PendingCard, pendingCards, runIdOf, willRun } from './card.ts';
 import { ballotOf, policiesOn } from './progress.ts';
@@ -21,20 +21,20 @@ import { settleCounted } from './settle-counted.ts';
 /** The person who applies it. */
 export type ReapplyOptions = { readonly by?: string };
 
-/** The new policy counts the recorded votes, which may settle the question. */
-export async function reapplyPolicy(drives: Drives, interruptId: string, { by }: ReapplyOptions): Promise<void> {
-  const runId = runIdOf(interruptId);
+/** The new policy counts the recorded votes, which may settle the request. */
+export async function reapplyPolicy(drives: Drives, requestId: string, { by }: ReapplyOptions): Promise<void> {
+  const runId = runIdOf(requestId);
   await drives.time.tell();
   for (let mayBegin = true; ; ) {
-    const loaded = await loadRun(drives, runId, () => unknownInterrupt(interruptId));
-    const card = pendingCards(runId, loaded.state).get(interruptId);
-    if (!card) throw notPending(interruptId);
+    const loaded = await loadRun(drives, runId, () => unknownRequest(requestId));
+    const card = pendingCards(runId, loaded.state).get(requestId);
+    if (!card) throw notPending(requestId);
     const agent = drives.agent(loaded.run.agent, loaded.state);
-    const { policies, escalate } = await policiesNow(loaded.run, agent, interruptId, card);
+    const { policies, escalate } = await policiesNow(loaded.run, agent, requestId, card);
     if (sameJson(policies, policiesOn(card))) return;
     const at = drives.clock();
     const change: Change = (run, settling) => {
-      run.record(event({ type: 'policy-applied', interruptId: card.id, policies, escalate, by: by ?? null }));
+      run.record(event({ type: 'policy-applied', requestId: card.id, policies, escalate, by: by ?? null }));
       settleCounted(run, settling, at);
     };
     const settles = dryRun(runId, loaded.state, change).length > 1;
@@ -49,7 +49,7 @@ export async function reapplyPolicy(drives: Drives, interruptId: string, { by }:
 async function policiesNow(
   run: NewRun,
   agent: AgentPort,
-  interruptId: string,
+  requestId: string,
   card: PendingCard,
 ): Promise<{ readonly policies: Policies; readonly escalate: readonly Escalation[] }> {
   const driver: Driver = { ...agent.driver(undefined), asker: askerOf(run) };
@@ -66,8 +66,8 @@ async function policiesNow(
   const judged = tool && (await judge(driver, { tool, input: copyOf(json), json, ctx, requesters }));
   if (judged?.then === 'ask')
     return { policies: judged.governed.policies, escalate: await escalationsOf(judged.governed, driver) };
-  const message = `No policy is defined now for ${interruptId}: nothing asks about ${name} with this input.`;
-  throw new UsageError('invalid-options', { interruptId }, message);
+  const message = `No policy is defined now for ${requestId}: nothing asks about ${name} with this input.`;
+  throw new UsageError('invalid-options', { requestId }, message);
 }
 
 /** The tool of the agent, or of one of its sub-agents. */
@@ -81,7 +81,7 @@ function findTool(tools: ReadonlyMap<string, ToolDefinition>, name: string): Too
   return undefined;
 }
 
-function notPending(interruptId: string): ConflictError {
-  const message = `${interruptId} is not pending, so no policy can be applied to it. Reload the run.`;
-  return new ConflictError('already-decided', { interruptId }, message);
+function notPending(requestId: string): ConflictError {
+  const message = `${requestId} is not pending, so no policy can be applied to it. Reload the run.`;
+  return new ConflictError('already-decided', { requestId }, message);
 }

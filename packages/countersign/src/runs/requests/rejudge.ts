@@ -1,7 +1,7 @@
 // What a request says after an edit: every source is asked anew.
 import { UsageError } from '../../core/errors.ts';
 import { defined, type Json, sameJson } from '../../core/json.ts';
-import { type Escalation, previewsOf, type Reasked } from '../../core/request/interrupt.ts';
+import { type Escalation, previewsOf, type Reasked } from '../../core/request/request.ts';
 import { shownAgent } from '../../core/run/drill.ts';
 import type { State } from '../../core/run/state.ts';
 import { approvalPayload, heldTo } from '../../loop/call/gate.ts';
@@ -37,7 +37,7 @@ export async function rejudge(
   const refuse = (why: string): UsageError =>
     new UsageError(
       'not-allowed',
-      { status: 403, interruptId: key, runId: run.id },
+      { status: 403, requestId: key, runId: run.id },
       `The edit of ${key} was not recorded. ${why}`,
     );
   const edited = await judgeEdit(driver, tool, asked, input, ballotOf(card).requesters);
@@ -45,13 +45,13 @@ export async function rejudge(
   const { call, bound, judged } = edited;
   const approval = judged.then === 'ask' ? judged.approval : true;
   const options = approval === true ? {} : approval;
-  const { interrupt } = card;
-  const { shown } = interrupt;
-  const isGate = interrupt.kind === 'approval';
+  const { request } = card;
+  const { shown } = request;
+  const isGate = request.kind === 'approval';
   const { labels, risk, reversibility } = { ...(isGate ? tool.asks : shown), ...options };
   const title = await titleOf(tool, call, bound, options.title);
   const payload = isGate ? approvalPayload(state.mayHaveActed, call, approval) : shown.payload;
-  const before = previewsOf(interrupt)?.preview;
+  const before = previewsOf(request)?.preview;
   const preview = before && (await previewOf(driver, tool, heldTo(call, bound)));
   // Where nothing asks about the edited input, the people of the request decide as before.
   const governed = judged.then === 'ask' ? judged.governed : undefined;

@@ -1,4 +1,4 @@
-// Settles questions that the votes so far are enough for, because others count now: a policy was applied again, or more people
+// Settles requests that the votes so far are enough for, because others count now: a policy was applied again, or more people
 // may decide.
 
 import { isPlain } from '../../core/authority/policy.ts';

@@ -1,4 +1,4 @@
-// A decision on a settled question: the recorded decision, or the error that says who was first.
+// A decision on a settled request: the recorded decision, or the error that says who was first.
 
 import { ConflictError } from '../../core/errors.ts';
 import { type Json, sameJson } from '../../core/json.ts';
@@ -6,13 +6,13 @@ import type { ToolRequestPart } from '../../core/messages/message.ts';
 import { drillMark } from '../../core/run/drill.ts';
 import { DEADLINE, type PersonDecision } from '../../core/run/event.ts';
 import type { GivenGrant } from '../grants/view.ts';
-import type { InterruptRecord, Store } from '../port/store.ts';
+import type { RequestRecord, Store } from '../port/store.ts';
 import { digestOf, type PendingCard, willRun } from './card.ts';
 import { type Settlement, saidIn, type Withdrawal } from './decision.ts';
 
 /** The recorded decision; the same for a caller that decides the same again. */
 export type Decided = Settlement & {
-  readonly interruptId: string;
+  readonly requestId: string;
   readonly runId: string;
   /** The grant that was given with the decision. */
   readonly grant?: GivenGrant;
@@ -20,20 +20,20 @@ export type Decided = Settlement & {
   readonly drill?: true;
 };
 
-/** Throws if the question was settled differently. */
+/** Throws if the request was settled differently. */
 export function settledAs(
-  { id: interruptId, runId, agent, settlement, settledAt }: InterruptRecord,
+  { id: requestId, runId, agent, settlement, settledAt }: RequestRecord,
   decision: PersonDecision,
 ): Decided {
   const recorded = settlement as unknown as Settlement | Withdrawal | null;
   if (recorded?.decision !== undefined && sameJson(recorded.decision, saidIn(decision)))
-    return { interruptId, runId, ...recorded, ...drillMark({ agent }) };
+    return { requestId, runId, ...recorded, ...drillMark({ agent }) };
   const at = new Date(recorded?.at ?? settledAt ?? Number.NaN);
   // The row may have been edited by hand, with an invalid time.
   const when = Number.isNaN(at.getTime()) ? '' : ` at ${at.toISOString()}`;
   const what = recorded?.decision ? decidedAs(recorded, when) : withdrawnAs(recorded, when);
-  const message = `Interrupt ${interruptId} ${what} Reload the run.`;
-  throw new ConflictError('already-decided', { interruptId, runId, settlement }, message);
+  const message = `Interrupt ${requestId} ${what} Reload the run.`;
+  throw new ConflictError('already-decided', { requestId, runId, settlement }, message);
 }
 
 function decidedAs({ by, channel, decision }: Settlement, when: string): string {
@@ -55,18 +55,18 @@ export function endedRun(runId: string): ConflictError {
 /** Throws if the decision was made on another card than the recorded one. */
 export async function refuseOutdated(
   store: Store,
-  interruptId: string,
+  requestId: string,
   { part }: PendingCard,
   digest: string | undefined,
 ): Promise<void> {
-  if (digest === undefined || digest === digestOf(interruptId, { part } as unknown as Json)) return;
-  // An older version may have made the card differently. It is accepted if it shows the recorded question.
-  const kept = await store.interrupt(interruptId);
-  if (kept && digest === kept.digest && digest === digestOf(interruptId, kept.card) && shows(kept.card, part)) return;
+  if (digest === undefined || digest === digestOf(requestId, { part } as unknown as Json)) return;
+  // An older version may have made the card differently. It is accepted if it shows the recorded request.
+  const kept = await store.request(requestId);
+  if (kept && digest === kept.digest && digest === digestOf(requestId, kept.card) && shows(kept.card, part)) return;
   throw new ConflictError(
     'outdated-card',
-    { interruptId },
-    `The decision on ${interruptId} was made on another card than the one that waits. Load it again.`,
+    { requestId },
+    `The decision on ${requestId} was made on another card than the one that waits. Load it again.`,
   );
 }
 

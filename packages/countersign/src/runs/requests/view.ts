@@ -1,37 +1,37 @@
-// Runs and questions as callers see them.
+// Runs and requests as callers see them.
 
 import { UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
-import { interruptIn } from '../../core/messages/interrupt-metadata.ts';
 import { messagesOf, newState } from '../../core/messages/load-messages.ts';
 import { type Message, type ToolRequestPart, textOf } from '../../core/messages/message.ts';
-import { type InterruptView, type VotingProgress, viewOfInterrupt } from '../../core/request/view.ts';
+import { requestIn } from '../../core/messages/request-metadata.ts';
+import { type RequestView, type VotingProgress, viewOfRequest } from '../../core/request/view.ts';
 import { drillMark, isDrill, shownAgent } from '../../core/run/drill.ts';
 import { fold, type State } from '../../core/run/state.ts';
 import { readUsage, type Usage } from '../../core/run/usage.ts';
 import type { AskedBy } from '../../loop/tool/definition.ts';
 import { checkChain } from '../port/chain.ts';
 import { forEachInTurns } from '../port/in-turns.ts';
-import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
+import type { LoadedRun, RequestRecord, RunRecord, StoredEvent } from '../port/store.ts';
 import { digestOf, pendingCards, willRun } from './card.ts';
 import type { Settlement, Withdrawal } from './decision.ts';
 import { unvoted } from './progress.ts';
 
-/** A question to a person, pending or settled. Pass its `digest` with the decision: one on another card is refused. */
-export type RunInterrupt = InterruptView &
-  Pick<InterruptRecord, 'runId' | 'startedBy' | 'agent' | 'createdAt' | 'settledAt'> & {
+/** A request to a person, pending or settled. Pass its `digest` with the decision: one on another card is refused. */
+export type RunRequest = RequestView &
+  Pick<RequestRecord, 'runId' | 'startedBy' | 'agent' | 'createdAt' | 'settledAt'> & {
     /** The request as in the messages; `approve(…)` and the like take it. */
     readonly part: ToolRequestPart;
     /** Present on a settled drill: a request that had to be rejected, and could not run. */
     readonly drill?: true;
-    /** The votes so far; null for an untouched question without a policy. */
+    /** The votes so far; null for an untouched request without a policy. */
     readonly progress: VotingProgress | null;
     /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
     readonly settlement: Settlement | Withdrawal | null;
   };
 
-/** A question of this tool. Its input can be spread into an edit. */
-export type RunInterruptOf<Input, Output> = Omit<RunInterrupt, 'input'> &
+/** A request of this tool. Its input can be spread into an edit. */
+export type RunRequestOf<Input, Output> = Omit<RunRequest, 'input'> &
   AskedBy<Input, Output> & { readonly input: Input extends object ? Input & Extract<Json, object> : Input & Json };
 
 /** A stored run without its events. */
@@ -50,7 +50,7 @@ export type RunView = ListedRun & {
   readonly finishReason: string | null;
   /** The error of a run whose status is `failed`. */
   readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null;
-  /** The ids of the pending questions. */
+  /** The ids of the pending requests. */
   readonly pending: readonly string[];
 };
 
@@ -116,25 +116,25 @@ export function errorIn({ outcome }: RunRecord): RunView['error'] {
 }
 
 /** Throws if the card was changed after it was recorded. */
-export function interruptView(record: InterruptRecord): RunInterrupt {
+export function requestView(record: RequestRecord): RunRequest {
   const { id, runId, startedBy, agent, tool, kind, createdAt, settledAt, settlement, digest, card } = record;
   const part = isObject(card) ? (card as { readonly part?: unknown }).part : undefined;
-  const interrupt = isRequest(part) ? interruptIn(id, part.metadata ?? {}) : undefined;
+  const request = isRequest(part) ? requestIn(id, part.metadata ?? {}) : undefined;
   // The tool and the kind in the row are those on the card, which the person approves.
-  const isShown = digestOf(id, card) === digest && kind === interrupt?.kind && isRequest(part);
+  const isShown = digestOf(id, card) === digest && kind === request?.kind && isRequest(part);
   if (!isShown || tool !== part.toolRequest.name)
-    throw new UsageError('outdated-card', { interruptId: id }, `The card of ${id} was changed in the store.`);
-  const { policies, requesters } = interrupt.authority;
+    throw new UsageError('outdated-card', { requestId: id }, `The card of ${id} was changed in the store.`);
+  const { policies, requesters } = request.authority;
   const input = willRun(part);
   // As this library wrote them; the digest does not cover them. They may be behind the events for a moment, which count.
   const votes = record.progress as VotingProgress | null;
   const about = { id, tool, input, createdAt, digest, policies: votes?.policies ?? policies };
   return {
-    ...viewOfInterrupt(interrupt, about),
+    ...viewOfRequest(request, about),
     ...{ runId, startedBy, agent: shownAgent(agent), createdAt, settledAt, part },
     ...(settledAt !== null && drillMark(record)),
     progress: votes ?? unvoted(policies, requesters, input),
-    settlement: settlement as RunInterrupt['settlement'],
+    settlement: settlement as RunRequest['settlement'],
   };
 }
 

@@ -1,11 +1,11 @@
-// Votes: a decision on a question that has a policy is one vote. The tally says whether it settles the question.
+// Votes: a decision on a request that has a policy is one vote. The tally says whether it settles the request.
 
 import { mayDecide } from '../../core/authority/may-decide.ts';
 import { circlesOf, isPlain, type Policies, type Vote } from '../../core/authority/policy.ts';
 import { type Missing, standingVotes, tally } from '../../core/authority/tally.ts';
 import { UsageError } from '../../core/errors.ts';
 import { defined, type Json, sameJson } from '../../core/json.ts';
-import { type Bound, boundOf, type EditBound, type Reasked } from '../../core/request/interrupt.ts';
+import { type Bound, boundOf, type EditBound, type Reasked } from '../../core/request/request.ts';
 import { mayRun } from '../../core/run/decide.ts';
 import { event, type PersonDecision, type RunEvent } from '../../core/run/event.ts';
 import type { NewRun } from '../port/store.ts';
@@ -22,16 +22,16 @@ export type Cast = {
   readonly recorded?: RunEvent;
   /** The votes that count now. */
   readonly votes: readonly Vote[];
-  /** The round of the question after this vote. */
+  /** The round of the request after this vote. */
   readonly round: number;
-  /** The vote edits the input, and others must agree to that: the question gets a new card. */
+  /** The vote edits the input, and others must agree to that: the request gets a new card. */
   readonly asksAgain: boolean;
 } & ({ readonly status: 'settled' } | { readonly status: 'waiting'; readonly missing: readonly Missing[] });
 
-/** The roles of the voter, and the person whom they stand in for. Asked only if a question has a policy. */
+/** The roles of the voter, and the person whom they stand in for. Asked only if a request has a policy. */
 export type Voter = Pick<Vote, 'roles' | 'onBehalfOf' | 'delegation' | 'digest' | 'signature' | 'seenForMs'>;
 
-/** The people and roles that can vote on a question. */
+/** The people and roles that can vote on a request. */
 export type Electorate = {
   /** A vote of these people could be recorded, as far as it depends on who they are. */
   mayVote(vote: Pick<Vote, 'by' | 'roles' | 'onBehalfOf'>): boolean;
@@ -105,7 +105,7 @@ function castVote(
   const verdict = same ? OK : mayDecide(policies, ballot, vote);
   if (!verdict.ok) {
     const message = `The decision on ${key} was not recorded. ${verdict.why}`;
-    throw new UsageError(verdict.code, { status: 403, interruptId: key, runId }, message);
+    throw new UsageError(verdict.code, { status: 403, requestId: key, runId }, message);
   }
   const all = same ? ballot.votes : [...ballot.votes, vote];
   const counted = { ...ballot, votes: all, ...(edit?.asked.escalate && { escalatedTo: [] }) };
@@ -113,7 +113,7 @@ function castVote(
   const isNew = !same && edit !== undefined;
   const asksAgain = isNew && result.status === 'waiting';
   const edits = isNew && { edit: { ...edit, ...(!asksAgain && { settles: true as const }) } };
-  const recorded = event({ type: 'vote-cast', interruptId: card.id, vote, ...edits });
+  const recorded = event({ type: 'vote-cast', requestId: card.id, vote, ...edits });
   return {
     card,
     vote,
@@ -141,7 +141,7 @@ type Edit = { readonly input: Json; readonly bound?: EditBound };
 /** The edit that a decision makes to the input on the card. An edit that changes nothing is none. */
 function editOn({ card, leaf: { call, decision, said } }: OnCard): Edit | undefined {
   if (!mayRun(said) || said.input === undefined || sameJson(said.input, card.part.toolRequest.input)) return undefined;
-  const shown: Bound = call.phase.at === 'waiting' ? boundOf(call.phase.interrupt) : {};
+  const shown: Bound = call.phase.at === 'waiting' ? boundOf(call.phase.request) : {};
   const asRecorded = shown.readAnew ? undefined : shown;
   // An edit back to the recorded input is bound as its first card was.
   const bound = mayRun(decision) && 'input' in decision ? decision.bound : asRecorded;

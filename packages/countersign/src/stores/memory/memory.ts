@@ -5,9 +5,9 @@ import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type {
   AgentQueue,
   Append,
-  InterruptQuery,
-  InterruptRecord,
   LoadedRun,
+  RequestQuery,
+  RequestRecord,
   RunQuery,
   RunRecord,
   RunStatus,
@@ -48,31 +48,31 @@ type KeptRun = Place & {
 /** Runs in these statuses can be deleted. */
 const ENDED: ReadonlySet<RunStatus> = new Set(['done', 'cancelled']);
 
-type KeptInterrupt = Place & { readonly record: InterruptRecord; readonly searchText: string; readonly size: number };
+type KeptRequest = Place & { readonly record: RequestRecord; readonly searchText: string; readonly size: number };
 
 function storeWith(clock: () => number): Store {
   const runs = new Map<string, KeptRun>();
   const deleted = new Set<string>();
-  const interrupts = new Map<string, KeptInterrupt>();
+  const requests = new Map<string, KeptRequest>();
   const untold = new UntoldMarks(clock);
   const watchers = createWatchers();
-  /** How many runs and interrupts were created. Numbers are never used again. */
+  /** How many runs and requests were created. Numbers are never used again. */
   let made = 0;
 
-  function open(opened: Omit<KeptInterrupt, keyof Place>): void {
+  function open(opened: Omit<KeptRequest, keyof Place>): void {
     made += 1;
     const { record } = opened;
-    interrupts.set(record.id, { createdAt: record.createdAt, seq: made, ...opened });
+    requests.set(record.id, { createdAt: record.createdAt, seq: made, ...opened });
     untold.mark(record.id);
   }
 
-  function change(id: string, changed: Partial<InterruptRecord>): void {
-    const kept = interrupts.get(id) as KeptInterrupt;
-    interrupts.set(id, { ...kept, record: { ...kept.record, ...changed } });
+  function change(id: string, changed: Partial<RequestRecord>): void {
+    const kept = requests.get(id) as KeptRequest;
+    requests.set(id, { ...kept, record: { ...kept.record, ...changed } });
   }
 
   const isPending = (id: string, runId: string): boolean => {
-    const record = interrupts.get(id)?.record;
+    const record = requests.get(id)?.record;
     return record?.runId === runId && record.settledAt === null;
   };
 
@@ -86,7 +86,7 @@ function storeWith(clock: () => number): Store {
       const before = runs.get(runId);
       const stored = {
         run: deleted.has(runId) ? 'deleted' : before && { version: before.record.version, claim: before.claim },
-        isInterrupt: (id: string) => interrupts.has(id),
+        isInterrupt: (id: string) => requests.has(id),
         isPending: (id: string) => isPending(id, runId),
       } as const;
       const refusal = refusalOf(append, stored, now);
@@ -94,10 +94,10 @@ function storeWith(clock: () => number): Store {
       // Everything is prepared before anything is kept, so that a failure leaves no part of it behind.
       const { startedBy = null } = before?.record ?? append.create ?? {};
       const events = append.events.map((event) => JSON.stringify(event));
-      const opened = append.opened.map((interrupt) => {
-        const progress = interrupt.progress ?? null;
-        const text = JSON.stringify({ ...interrupt, progress, startedBy, settledAt: null, settlement: null });
-        const record: InterruptRecord = JSON.parse(text);
+      const opened = append.opened.map((request) => {
+        const progress = request.progress ?? null;
+        const text = JSON.stringify({ ...request, progress, startedBy, settledAt: null, settlement: null });
+        const record: RequestRecord = JSON.parse(text);
         return { record, searchText: searchTextOf(record), size: text.length };
       });
       const settled = append.settled.map(({ id, settlement }) => ({ id, settlement: copy(settlement) }));
@@ -120,7 +120,7 @@ function storeWith(clock: () => number): Store {
       run.dueAt = dueAt;
       for (const event of events) run.events.push(event);
       run.claim = claimAfter(append, run.claim, now);
-      for (const interrupt of opened) open(interrupt);
+      for (const request of opened) open(request);
       for (const { id, settlement } of settled) {
         change(id, { settledAt: now, settlement });
         untold.mark(id);
@@ -144,9 +144,9 @@ function storeWith(clock: () => number): Store {
       if (run === undefined || !ENDED.has(run.record.status) || !mayTake('', run.claim, clock())) return false;
       deleted.add(runId);
       runs.delete(runId);
-      for (const [id, { record }] of interrupts) {
+      for (const [id, { record }] of requests) {
         if (record.runId !== runId) continue;
-        interrupts.delete(id);
+        requests.delete(id);
         untold.delete(id);
       }
       watchers.notify(runId);
@@ -199,12 +199,12 @@ function storeWith(clock: () => number): Store {
 
     async takeUntold(limit, leaseMs) {
       return untold.take(limit, leaseMs).map(({ id, news }) => {
-        return { interrupt: recordOf(interrupts.get(id) as KeptInterrupt), news };
+        return { request: recordOf(requests.get(id) as KeptRequest), news };
       });
     },
 
-    async told(interruptId, news) {
-      untold.told(interruptId, news);
+    async told(requestId, news) {
+      untold.told(requestId, news);
     },
 
     async listRuns(query) {
@@ -213,19 +213,19 @@ function storeWith(clock: () => number): Store {
       return makePage(inOrder(asked, query.order ?? 'newest', query), query, recordOf, placeOf, outcomeSize);
     },
 
-    async listInterrupts(query) {
+    async listRequests(query) {
       const words = searchWords(query.search);
-      const asked: KeptInterrupt[] = [];
-      await forEachInTurns(interrupts.values(), (interrupt) => {
-        const { record, searchText } = interrupt;
-        if (isAskedInterrupt(record, query) && words.every((word) => searchText.includes(word))) asked.push(interrupt);
+      const asked: KeptRequest[] = [];
+      await forEachInTurns(requests.values(), (request) => {
+        const { record, searchText } = request;
+        if (isAskedInterrupt(record, query) && words.every((word) => searchText.includes(word))) asked.push(request);
       });
       return makePage(inOrder(asked, query.order ?? 'oldest', query), query, recordOf, placeOf, ({ size }) => size);
     },
 
-    async interrupt(id) {
-      const interrupt = interrupts.get(id);
-      return interrupt && recordOf(interrupt);
+    async request(id) {
+      const request = requests.get(id);
+      return request && recordOf(request);
     },
 
     async countRuns() {
@@ -239,7 +239,7 @@ function storeWith(clock: () => number): Store {
     async stats(query) {
       const request = readStatsQuery(query, clock());
       const count = new StatsCount(request);
-      await forEachInTurns(interrupts.values(), ({ record }) => {
+      await forEachInTurns(requests.values(), ({ record }) => {
         const { outcome } = outcomeOf(record.settlement);
         count.add({ ...record, outcome: record.settledAt === null ? null : outcome });
       });
@@ -287,25 +287,25 @@ function isAskedRun(run: RunRecord, { status, agent, startedBy }: RunQuery): boo
   return fits(run.status, status) && fits(run.agent, agent) && fits(run.startedBy, startedBy);
 }
 
-function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): boolean {
+function isAskedInterrupt(request: RequestRecord, query: RequestQuery): boolean {
   const { createdBefore = Number.POSITIVE_INFINITY, createdAfter = Number.NEGATIVE_INFINITY, label, outcome } = query;
   return (
-    (interrupt.settledAt !== null) === (query.settled === true) &&
-    fits(interrupt.runId, query.runId) &&
-    fits(interrupt.agent, query.agent) &&
-    fits(interrupt.tool, query.tool) &&
-    fits(interrupt.kind, query.kind) &&
-    fits(interrupt.risk, query.risk) &&
-    fits(interrupt.startedBy, query.startedBy) &&
-    (outcome === undefined || (interrupt.settledAt !== null && hasOutcome(outcomeOf(interrupt.settlement), outcome))) &&
-    (label === undefined || interrupt.labels.includes(label)) &&
-    interrupt.createdAt < createdBefore &&
-    interrupt.createdAt > createdAfter &&
-    (query.deciders === undefined || hasKey(interrupt, askedKeys(query.deciders)))
+    (request.settledAt !== null) === (query.settled === true) &&
+    fits(request.runId, query.runId) &&
+    fits(request.agent, query.agent) &&
+    fits(request.tool, query.tool) &&
+    fits(request.kind, query.kind) &&
+    fits(request.risk, query.risk) &&
+    fits(request.startedBy, query.startedBy) &&
+    (outcome === undefined || (request.settledAt !== null && hasOutcome(outcomeOf(request.settlement), outcome))) &&
+    (label === undefined || request.labels.includes(label)) &&
+    request.createdAt < createdBefore &&
+    request.createdAt > createdAfter &&
+    (query.deciders === undefined || hasKey(request, askedKeys(query.deciders)))
   );
 }
 
-function hasKey({ deciders, startedBy }: InterruptRecord, keys: readonly string[]): boolean {
+function hasKey({ deciders, startedBy }: RequestRecord, keys: readonly string[]): boolean {
   return [...keysOf(deciders), ...(startedBy === null ? [] : [STARTER + startedBy])].some((key) => keys.includes(key));
 }
 

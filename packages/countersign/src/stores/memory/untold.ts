@@ -1,12 +1,12 @@
-// The marks of questions that people may not know of yet, in memory.
+// The marks of requests that people may not know of yet, in memory.
 import { pauseAfter } from '../rules/due.ts';
 
-/** `news`: how often the question was marked. `attempts`: how often it was taken since the last mark. */
+/** `news`: how often the request was marked. `attempts`: how often it was taken since the last mark. */
 type Mark = { readonly news: number; readonly tellAt: number; readonly attempts: number };
 
 export class UntoldMarks {
   readonly #clock: () => number;
-  /** How often each question was marked. */
+  /** How often each request was marked. */
   readonly #news = new Map<string, number>();
   /** Marks that were not taken, the oldest first, so that the next ones are found without a look at all. */
   readonly #fresh = new Map<string, Mark>();

@@ -210,12 +210,12 @@ function changing({ run }: Tables, alters: boolean): string {
 }
 
 /**
- * Counts the interrupts of these lists that are pending. Settling one of them in the meantime would also have changed the
+ * Counts the requests of these lists that are pending. Settling one of them in the meantime would also have changed the
  * version of the run.
  */
-function countingPending({ interrupt }: Tables, lists: readonly string[]): string {
+function countingPending({ request }: Tables, lists: readonly string[]): string {
   const altered = lists.map((list) => `SELECT run_id, id FROM ${list}`).join(' UNION ALL ');
-  return `SELECT s.run_id, count(DISTINCT i.id) AS count FROM (${altered}) s JOIN ${interrupt} i ON i.id = s.id
+  return `SELECT s.run_id, count(DISTINCT i.id) AS count FROM (${altered}) s JOIN ${request} i ON i.id = s.id
     WHERE ${isPendingIn('s.run_id')} GROUP BY s.run_id`;
 }
 
@@ -225,8 +225,8 @@ function adding({ event }: Tables, opens: boolean): string {
     SELECT w.seq, w.version, g.events, ${opens ? ids : 'NULL'} FROM written w JOIN given g ON g.run_id = w.id`;
 }
 
-/** The defaults of the table mark the question as untold. */
-function opening({ interrupt }: Tables): string {
+/** The defaults of the table mark the request as untold. */
+function opening({ request }: Tables): string {
   const columns = Object.keys(OPENED);
   const values = columns.map((name) =>
     name === 'labels'
@@ -235,7 +235,7 @@ function opening({ interrupt }: Tables): string {
         ? keysWith('o.deciders', 'w.started_by')
         : `o.${name}`,
   );
-  return `INSERT INTO ${interrupt} (started_by, ${columns.join(', ')})
+  return `INSERT INTO ${request} (started_by, ${columns.join(', ')})
     SELECT w.started_by, ${values.join(', ')} FROM written w JOIN opening o ON o.run_id = w.id ORDER BY o.place`;
 }
 
@@ -245,14 +245,14 @@ const textsIn = (json: string): string => `ARRAY(SELECT json_array_elements_text
 const keysWith = (json: string, startedBy: string): string =>
   `${textsIn(json)} || CASE WHEN ${startedBy} IS NULL THEN ARRAY[]::text[] ELSE ARRAY['${STARTER}' || ${startedBy}] END`;
 
-function settling({ interrupt }: Tables): string {
-  return `UPDATE ${interrupt} i SET settled_at = ${AT}, settlement = s.settlement, outcome = s.outcome,
+function settling({ request }: Tables): string {
+  return `UPDATE ${request} i SET settled_at = ${AT}, settlement = s.settlement, outcome = s.outcome,
       edited = s.edited, expired = s.expired, ${untoldSince(NOW, 'i.')}
     FROM written w JOIN given g ON g.run_id = w.id JOIN settling s ON s.run_id = w.id WHERE i.id = s.id`;
 }
 
-function progressing({ interrupt }: Tables): string {
-  return `UPDATE ${interrupt} i SET progress = p.progress,
+function progressing({ request }: Tables): string {
+  return `UPDATE ${request} i SET progress = p.progress,
       deciders = CASE WHEN p.deciders IS NULL THEN i.deciders ELSE ${keysWith('p.deciders', 'i.started_by')} END,
       ${untoldSince(NOW, 'i.')}
     FROM written w JOIN progressing p ON p.run_id = w.id WHERE i.id = p.id`;

@@ -14,10 +14,10 @@ export const mayTake = (token: string): string => `(${IS_FREE} OR r.claim_token 
 export const isWatchedByOthers = (watcher: string, me: string): string =>
   `EXISTS (SELECT FROM ${watcher} WHERE until > ${NOW} AND id <> ${me})`;
 
-/** True if the interrupt `i` belongs to the run. Hidden from the planner, so that it finds `i` by its id. */
+/** True if the request `i` belongs to the run. Hidden from the planner, so that it finds `i` by its id. */
 export const isOf = (runId: string): string => `coalesce(i.run_id = ${runId}, false)`;
 
-/** True if the interrupt `i` belongs to the run and is pending. Hidden from the planner as well. */
+/** True if the request `i` belongs to the run and is pending. Hidden from the planner as well. */
 export const isPendingIn = (runId: string): string => `${isOf(runId)} AND coalesce(i.settled_at IS NULL, false)`;
 
 /**

@@ -10,16 +10,16 @@ import type {
   AgentQueue,
   Append,
   Appended,
-  InterruptQuery,
-  InterruptRecord,
   LoadedRun,
   Page,
   ReadOptions,
+  RequestQuery,
+  RequestRecord,
   RunCounts,
   RunQuery,
   RunRecord,
   Store,
-  UntoldInterrupt,
+  UntoldRequest,
 } from '../../runs/port/store.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
@@ -27,20 +27,20 @@ import { checkAppend, isStorable, openedTwice, refusalOf } from '../rules/refusa
 import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type Watchers } from '../rules/watchers.ts';
 import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
-import { interruptsSql, runsSql } from '../sql/list-query.ts';
+import { requestsSql, runsSql } from '../sql/list-query.ts';
 import {
   type CountRow,
   countsOf,
   DELETED,
-  type InterruptRow,
-  interruptOf,
   type LoadedRow,
   loadedOf,
-  pageOfInterrupts,
+  pageOfRequests,
   pageOfRuns,
   type QueueRow,
   queueOf,
+  type RequestRow,
   type RunRow,
+  requestOf,
   type UntoldRow,
   untoldOf,
 } from '../sql/rows.ts';
@@ -154,7 +154,7 @@ class PostgresStore implements Store {
       row = await this.#append(encodeAppend(append));
     } catch (error) {
       const constraint = violatedConstraint(error);
-      if (constraint === 'countersign_interrupt_pkey') throw openedTwice(append.runId, openedIds(append));
+      if (constraint === 'countersign_request_pkey') throw openedTwice(append.runId, openedIds(append));
       // Others wrote at the same time: the current rows say why this append was refused.
       if (constraint !== 'countersign_run_pkey') throw postgresFailure(error);
     }
@@ -205,7 +205,7 @@ class PostgresStore implements Store {
     return (await this.#rows<QueueRow>(this.#sql.queue, [])).map(queueOf);
   }
 
-  async takeUntold(limit: number, leaseMs: number): Promise<readonly UntoldInterrupt[]> {
+  async takeUntold(limit: number, leaseMs: number): Promise<readonly UntoldRequest[]> {
     return untoldOf(await this.#rows<UntoldRow>(this.#sql.takeUntold, [limit, Math.ceil(leaseMs)]));
   }
 
@@ -218,14 +218,14 @@ class PostgresStore implements Store {
     return pageOfRuns(await this.#rows<RunRow>({ text }, [...values]), query);
   }
 
-  async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
-    const { text, values } = interruptsSql(query, this.#sql.dialect);
-    return pageOfInterrupts(await this.#rows<InterruptRow>({ text }, [...values]), query);
+  async listRequests(query: RequestQuery): Promise<Page<RequestRecord>> {
+    const { text, values } = requestsSql(query, this.#sql.dialect);
+    return pageOfRequests(await this.#rows<RequestRow>({ text }, [...values]), query);
   }
 
-  async interrupt(id: string): Promise<InterruptRecord | undefined> {
-    const [row] = await this.#rows<InterruptRow>(this.#sql.interrupt, [id]);
-    return row && interruptOf(row);
+  async request(id: string): Promise<RequestRecord | undefined> {
+    const [row] = await this.#rows<RequestRow>(this.#sql.request, [id]);
+    return row && requestOf(row);
   }
 
   async countRuns(): Promise<RunCounts> {

@@ -13,7 +13,7 @@ export type Tables = {
   readonly migration: string;
   readonly run: string;
   readonly event: string;
-  readonly interrupt: string;
+  readonly request: string;
   readonly watcher: string;
   readonly note: string;
 };
@@ -29,7 +29,7 @@ export function tablesIn(schema: string | undefined): Tables {
     migration: table('migration'),
     run: table('run'),
     event: table('event'),
-    interrupt: table('interrupt'),
+    request: table('request'),
     watcher: table('watcher'),
     note: table('note'),
   };
@@ -144,7 +144,7 @@ const ADVISORY_LOCK = '7165065861927432051';
  * listed in the order of seq. No foreign keys: whatever refers to a run is written in the same statement as its row.
  */
 export const MIGRATIONS: readonly Migration[] = [
-  ({ migration, run, event, interrupt, watcher, note }) => `
+  ({ migration, run, event, request, watcher, note }) => `
   CREATE TABLE ${migration} (
     version integer PRIMARY KEY,
     applied_at timestamptz NOT NULL DEFAULT now()
@@ -169,7 +169,7 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX countersign_run_list ON ${run} (seq);
   CREATE INDEX countersign_run_due_at ON ${run} (due_at) WHERE due_at IS NOT NULL;
 
-  -- One row for each append; version is that of the run after it. The ids of the interrupts that it opened are here, so
+  -- One row for each append; version is that of the run after it. The ids of the requests that it opened are here, so
   -- that those of a run are found without another index.
   CREATE TABLE ${event} (
     run_seq bigint NOT NULL,
@@ -180,11 +180,11 @@ export const MIGRATIONS: readonly Migration[] = [
   );
 
   -- search_text, outcome, edited and expired are derived from the card and the settlement when they are written.
-  CREATE TABLE ${interrupt} (
+  CREATE TABLE ${request} (
     seq bigint GENERATED ALWAYS AS IDENTITY,
     created_at bigint NOT NULL,
     expires_at bigint,
-    id text COLLATE "C" NOT NULL CONSTRAINT countersign_interrupt_pkey PRIMARY KEY,
+    id text COLLATE "C" NOT NULL CONSTRAINT countersign_request_pkey PRIMARY KEY,
     run_id text COLLATE "C" NOT NULL,
     started_by text COLLATE "C",
     agent text COLLATE "C" NOT NULL,
@@ -202,10 +202,10 @@ export const MIGRATIONS: readonly Migration[] = [
     outcome text COLLATE "C",
     settlement text
   ) WITH (fillfactor = 50);
-  CREATE INDEX countersign_interrupt_waiting ON ${interrupt} (created_at, seq) WHERE settled_at IS NULL;
-  CREATE INDEX countersign_interrupt_settled ON ${interrupt} (created_at, seq) WHERE settled_at IS NOT NULL;
-  CREATE INDEX countersign_interrupt_settled_at ON ${interrupt} (settled_at) WHERE settled_at IS NOT NULL;
-  CREATE INDEX countersign_interrupt_decider ON ${interrupt} USING gin (deciders)
+  CREATE INDEX countersign_request_waiting ON ${request} (created_at, seq) WHERE settled_at IS NULL;
+  CREATE INDEX countersign_request_settled ON ${request} (created_at, seq) WHERE settled_at IS NOT NULL;
+  CREATE INDEX countersign_request_settled_at ON ${request} (settled_at) WHERE settled_at IS NOT NULL;
+  CREATE INDEX countersign_request_decider ON ${request} USING gin (deciders)
     WITH (gin_pending_list_limit = 64);
 
   -- The processes that watch, and until when: changes are announced only while there are any.
@@ -225,12 +225,12 @@ export const MIGRATIONS: readonly Migration[] = [
   );
   CREATE INDEX countersign_note_expiry ON ${note} (expires_at) WHERE expires_at IS NOT NULL;
   `,
-  ({ interrupt }) => `ALTER TABLE ${interrupt} ADD COLUMN progress text;`,
-  // Questions that people may not know of yet: how often each was marked, since when it can be taken, and how often it was.
+  ({ request }) => `ALTER TABLE ${request} ADD COLUMN progress text;`,
+  // Requests that people may not know of yet: how often each was marked, since when it can be taken, and how often it was.
   // The defaults come later, so that rows from before have no mark. With them, processes of earlier versions mark too.
-  ({ interrupt }) => `
-  ALTER TABLE ${interrupt} ADD COLUMN tell_attempts integer, ADD COLUMN news integer, ADD COLUMN tell_at bigint;
-  ALTER TABLE ${interrupt} ALTER COLUMN news SET DEFAULT 1, ALTER COLUMN tell_at SET DEFAULT ${NOW};
-  CREATE INDEX countersign_interrupt_untold ON ${interrupt} (tell_at) WHERE tell_at IS NOT NULL;
+  ({ request }) => `
+  ALTER TABLE ${request} ADD COLUMN tell_attempts integer, ADD COLUMN news integer, ADD COLUMN tell_at bigint;
+  ALTER TABLE ${request} ALTER COLUMN news SET DEFAULT 1, ALTER COLUMN tell_at SET DEFAULT ${NOW};
+  CREATE INDEX countersign_request_untold ON ${request} (tell_at) WHERE tell_at IS NOT NULL;
   `,
 ];

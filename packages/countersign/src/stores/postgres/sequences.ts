@@ -3,7 +3,7 @@ import { ProviderError } from '../../core/errors.ts';
 import { ask, type PostgresPool, retrySerialization } from './pool.ts';
 
 /** The names of the tables with sequences. */
-type Numbered = { readonly run: string; readonly interrupt: string; readonly note: string };
+type Numbered = { readonly run: string; readonly request: string; readonly note: string };
 
 /**
  * Throws if the next run would get a number that is in use: logical replication copies rows but not sequences. Passes if
@@ -19,7 +19,7 @@ export async function checkSequences(pool: PostgresPool, tables: Numbered): Prom
   const message =
     `The runs in the database have numbers up to ${most}, but their sequence is at ${last}, as after a logical replication: ` +
     'new runs would be mixed up with others. Nothing was written. Set the sequences, as the owner of the tables: ' +
-    [set(tables.run, 'seq'), set(tables.interrupt, 'seq'), set(tables.note, 'version')].join(' ');
+    [set(tables.run, 'seq'), set(tables.request, 'seq'), set(tables.note, 'version')].join(' ');
   throw new ProviderError('store-failed', { most, last }, message, { retryable: false });
 }
 

@@ -8,7 +8,7 @@ import type { Tables } from './schema.ts';
 
 export type Statements = ReturnType<typeof postgresStatements>;
 
-/** The row that `refusal` selects. `waiting`: which of the interrupts to be changed are pending in this run. */
+/** The row that `refusal` selects. `waiting`: which of the requests to be changed are pending in this run. */
 export type RefusalRow = {
   readonly version: number;
   readonly token: string | null;
@@ -17,7 +17,7 @@ export type RefusalRow = {
   readonly waiting: readonly string[];
 };
 
-export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
+export function postgresStatements({ run, event, request, watcher }: Tables) {
   // The rows of events that fill a page, at least one.
   const batches = (after: string, limit: string): string => `(
     SELECT string_agg(version || ',' || events, E'\\n' ORDER BY version) FROM (
@@ -33,7 +33,7 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
   const dialect: Dialect = {
     runs: run,
     runColumns: RUN_FIELDS,
-    interrupts: interrupt,
+    requests: request,
     interruptColumns: INTERRUPT_FIELDS,
     value: (index) => `$${index}`,
     hasLabel: (label) => `${label} = ANY (i.labels)`,
@@ -62,8 +62,8 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
         FROM (SELECT seq, version FROM ${run} WHERE id = $1 OFFSET 0) seen
         WHERE r.id = $1 AND r.version = seen.version AND r.status IN ('done', 'cancelled') AND ${IS_FREE}
         RETURNING r.seq
-      ), interrupts AS (
-        DELETE FROM ${interrupt} i WHERE ${openedBy('gone r')} AND ${isOf('$1')}
+      ), requests AS (
+        DELETE FROM ${request} i WHERE ${openedBy('gone r')} AND ${isOf('$1')}
       ), events AS (
         DELETE FROM ${event} e USING gone g WHERE e.run_seq = g.seq
       )
@@ -82,23 +82,21 @@ export function postgresStatements({ run, event, interrupt, watcher }: Tables) {
       WHERE due_at <= ${NOW} AND ${IS_FREE}
         AND ($2::text[] IS NULL OR agent = ANY ($2::text[])) ORDER BY due_at LIMIT $1`),
     queue: statement(queueSql(run, NOW, (value) => `(${value})::float8`)),
-    // A crash of the server may lose what these two write: people would be told of the question again, which does no harm.
+    // A crash of the server may lose what these two write: people would be told of the request again, which does no harm.
     takeUntold: statement(`WITH untold AS MATERIALIZED (
-        SELECT id, tell_at FROM ${interrupt} WHERE tell_at <= ${NOW} ORDER BY tell_at LIMIT $1 FOR UPDATE SKIP LOCKED
+        SELECT id, tell_at FROM ${request} WHERE tell_at <= ${NOW} ORDER BY tell_at LIMIT $1 FOR UPDATE SKIP LOCKED
       ), taken AS (
-        UPDATE ${interrupt} i SET ${takenUntold(NOW, '$2::bigint', 'least', 'i.')}
+        UPDATE ${request} i SET ${takenUntold(NOW, '$2::bigint', 'least', 'i.')}
         WHERE i.id = ANY (ARRAY(SELECT id FROM untold)) RETURNING i.*
       ) SELECT ${INTERRUPT_FIELDS}, i.news, ${NEED_NOT_SURVIVE} FROM taken i JOIN untold u ON u.id = i.id
       ORDER BY u.tell_at`),
-    told: statement(
-      `WITH r AS (${toldSql(interrupt, '$1', '$2::int')} RETURNING seq) SELECT ${NEED_NOT_SURVIVE} FROM r`,
-    ),
-    interrupt: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${interrupt} i WHERE id = $1`),
+    told: statement(`WITH r AS (${toldSql(request, '$1', '$2::int')} RETURNING seq) SELECT ${NEED_NOT_SURVIVE} FROM r`),
+    request: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${request} i WHERE id = $1`),
     countRuns: statement(`SELECT status, count(*)::float8 AS count FROM ${run} GROUP BY status`),
     now: statement(`SELECT ${NOW}::float8 AS now`),
     refusal:
       statement(`SELECT version, claim_token AS token, claim_until::float8 AS until, ${NOW}::float8 AS now, ARRAY(
-        SELECT s.id FROM unnest($2::text[]) s (id) JOIN ${interrupt} i ON i.id = s.id
+        SELECT s.id FROM unnest($2::text[]) s (id) JOIN ${request} i ON i.id = s.id
         WHERE ${asOneRow('length(s.id)')} AND ${isPendingIn('$1')}
       ) AS waiting FROM ${run} r WHERE r.id = $1`),
   };

@@ -1,7 +1,7 @@
 // The deciders of a request as keys, so that one index finds the requests of a person: of people, of roles, of the person who started
 // the run, and one for requests that name nobody.
 import type { Deciders } from '../../core/authority/deciders.ts';
-import type { InterruptQuery } from '../../runs/port/store.ts';
+import type { RequestQuery } from '../../runs/port/store.ts';
 
 const ANYONE = '*';
 const person = (id: string): string => `p:${id}`;
@@ -23,6 +23,6 @@ export function decidersIn(keys: readonly string[]): Deciders | null {
 }
 
 /** A request is selected if it has one of these keys. */
-export function askedKeys({ startedBy, ...deciders }: NonNullable<InterruptQuery['deciders']>): readonly string[] {
+export function askedKeys({ startedBy, ...deciders }: NonNullable<RequestQuery['deciders']>): readonly string[] {
   return [...keysOf(deciders), startedBy === undefined ? ANYONE : STARTER + startedBy];
 }

@@ -1,4 +1,4 @@
-// When a run has to be driven, and when an untold question comes again.
+// When a run has to be driven, and when an untold request comes again.
 import type { Append, RunStatus } from '../../runs/port/store.ts';
 
 /**
@@ -15,7 +15,7 @@ export function dueAfter(
   return before?.status === 'running' ? before.dueAt : now;
 }
 
-/** The lease of an untold question doubles with each attempt, this many times at most. */
+/** The lease of an untold request doubles with each attempt, this many times at most. */
 export const MOST_DOUBLINGS = 6;
 
 /** How long after this attempt, counted from 1, the next may follow. */

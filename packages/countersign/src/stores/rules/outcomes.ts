@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from '../../core/json.ts';
 import { DEADLINE } from '../../core/run/event.ts';
-import type { InterruptOutcome } from '../../runs/port/store.ts';
+import type { RequestOutcome } from '../../runs/port/store.ts';
 
 /** `withdrawn`: cancelled without a decision. */
 export type Outcome = {
@@ -29,7 +29,7 @@ const OUTCOMES: ReadonlyMap<string, Outcome['outcome']> = new Map([
   ['respond', 'answered'],
 ]);
 
-export function hasOutcome({ outcome, edited, expired }: Outcome, asked: InterruptOutcome): boolean {
+export function hasOutcome({ outcome, edited, expired }: Outcome, asked: RequestOutcome): boolean {
   if (asked === 'edited') return edited;
   if (asked === 'expired') return expired;
   return outcome === asked || (asked === 'cancelled' && outcome === 'withdrawn');

@@ -2,7 +2,7 @@
 import { ProviderError } from '../../core/errors.ts';
 
 /** Turns whatever `read` throws into one error that names the row. Lists skip such a row with a warning. */
-export function readRow<T>(kind: 'run' | 'interrupt' | 'note', id: string, read: () => T): T {
+export function readRow<T>(kind: 'run' | 'request' | 'note', id: string, read: () => T): T {
   try {
     return read();
   } catch (cause) {

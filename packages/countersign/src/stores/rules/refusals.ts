@@ -9,7 +9,7 @@ import { type Claim, isLost } from './claim.ts';
 export type Stored = {
   readonly run: { readonly version: number; readonly claim: Claim | undefined } | 'deleted' | undefined;
   readonly isInterrupt: (id: string) => boolean;
-  /** Whether the interrupt is pending in this run. */
+  /** Whether the request is pending in this run. */
   readonly isPending: (id: string) => boolean;
 };
 
@@ -60,14 +60,14 @@ function claimLost(runId: string, token: string): ConflictError {
   return new ConflictError('claim-lost', { runId, token }, message);
 }
 
-function notPending(runId: string, interruptId: string): InvariantError {
-  const message = `Interrupt ${interruptId} of run ${runId} cannot be settled or changed: it is not pending, or is named twice. Nothing was written.`;
-  return new InvariantError('invariant', { runId, interruptId }, message);
+function notPending(runId: string, requestId: string): InvariantError {
+  const message = `Interrupt ${requestId} of run ${runId} cannot be settled or changed: it is not pending, or is named twice. Nothing was written.`;
+  return new InvariantError('invariant', { runId, requestId }, message);
 }
 
-export function openedTwice(runId: string, interruptId: string): InvariantError {
-  const message = `Interrupt ${interruptId} of run ${runId} cannot be opened: its id is in use. Nothing was written.`;
-  return new InvariantError('invariant', { runId, interruptId }, message);
+export function openedTwice(runId: string, requestId: string): InvariantError {
+  const message = `Interrupt ${requestId} of run ${runId} cannot be opened: its id is in use. Nothing was written.`;
+  return new InvariantError('invariant', { runId, requestId }, message);
 }
 
 /** Throws if no store could keep this append. */
@@ -86,14 +86,14 @@ export function checkAppend(append: Append): void {
   checkNames('run', [runId, append.hash], [create?.agent, create?.startedBy, claim?.token]);
   checkTimes('run', [append.wakeAt, append.at ?? null]);
   for (const { id } of changed) if (!isStorable(id)) throw notPending(runId, id);
-  for (const { deciders = null } of append.progressed ?? []) checkNames('interrupt', namesIn(deciders), []);
-  for (const interrupt of append.opened) {
-    const { id, agent, tool, kind, risk, digest, labels, createdAt, expiresAt } = interrupt;
-    if (interrupt.runId !== runId)
-      throw mistake({ runId, interruptId: id }, `Interrupt ${id} does not belong to run ${runId}.`);
-    checkNames('interrupt', [id, agent, tool, kind, digest, ...labels], [risk]);
-    checkNames('interrupt', namesIn(interrupt.deciders), []);
-    checkTimes('interrupt', [createdAt, expiresAt]);
+  for (const { deciders = null } of append.progressed ?? []) checkNames('request', namesIn(deciders), []);
+  for (const request of append.opened) {
+    const { id, agent, tool, kind, risk, digest, labels, createdAt, expiresAt } = request;
+    if (request.runId !== runId)
+      throw mistake({ runId, requestId: id }, `Interrupt ${id} does not belong to run ${runId}.`);
+    checkNames('request', [id, agent, tool, kind, digest, ...labels], [risk]);
+    checkNames('request', namesIn(request.deciders), []);
+    checkTimes('request', [createdAt, expiresAt]);
   }
 }
 

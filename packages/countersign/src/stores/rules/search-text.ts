@@ -3,7 +3,7 @@
 import { UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { shownAgent } from '../../core/run/drill.ts';
-import type { InterruptRecord } from '../../runs/port/store.ts';
+import type { RequestRecord } from '../../runs/port/store.ts';
 
 const LONGEST_SEARCH = 500;
 /** Longer texts are searched only up to here. */
@@ -24,7 +24,7 @@ export function searchTextOf({
   tool,
   labels,
   card,
-}: Pick<InterruptRecord, 'agent' | 'tool' | 'labels' | 'card'>): string {
+}: Pick<RequestRecord, 'agent' | 'tool' | 'labels' | 'card'>): string {
   const texts = [tool, shownAgent(agent), ...labels];
   let length = 0;
   const pending = [

@@ -1,5 +1,5 @@
-// The lists of runs and interrupts as SQL that both SQL stores understand: pages by key, read along one index.
-import type { InterruptOutcome, InterruptQuery, RunQuery } from '../../runs/port/store.ts';
+// The lists of runs and requests as SQL that both SQL stores understand: pages by key, read along one index.
+import type { RequestOutcome, RequestQuery, RunQuery } from '../../runs/port/store.ts';
 import { askedKeys } from '../rules/deciders.ts';
 import { type Place, readPageRequest } from '../rules/page.ts';
 import { searchWords } from '../rules/search-text.ts';
@@ -11,20 +11,20 @@ export type Dialect = {
   readonly runs: string;
   /** The columns of a run `r`, as `RunRow` names them. */
   readonly runColumns: string;
-  readonly interrupts: string;
-  /** The columns of an interrupt `i`, as `InterruptRow` names them. */
+  readonly requests: string;
+  /** The columns of an request `i`, as `RequestRow` names them. */
   readonly interruptColumns: string;
   /** How the value number `index`, counted from 1, is written. */
   readonly value: (index: number) => string;
-  /** True if the interrupt `i` has the label. */
+  /** True if the request `i` has the label. */
   readonly hasLabel: (label: string) => string;
-  /** True if the interrupt `i` has one of these keys, a JSON array, written so that an index finds them. */
+  /** True if the request `i` has one of these keys, a JSON array, written so that an index finds them. */
   readonly hasKey: (keys: string, isSettled: boolean, within: Within) => string;
   /** True if the text contains the word. */
   readonly contains: (text: string, word: string) => string;
   /** Ends a page with the row that makes it large, where rows come all at once. `order`: of the columns of the page. */
   readonly endAtSize?: (page: string, order: string, size: string) => string;
-  /** True if the interrupt `i` belongs to the run, written so that only the run's interrupts are read. */
+  /** True if the request `i` belongs to the run, written so that only the run's requests are read. */
   readonly ofRun: (runId: string) => string;
 };
 
@@ -62,7 +62,7 @@ export function runsSql(query: RunQuery, dialect: Dialect, stretch: Stretch = {}
 }
 
 /** Selects one row more than the page holds. */
-export function interruptsSql(query: InterruptQuery, dialect: Dialect, stretch: Stretch = {}): Sql {
+export function requestsSql(query: RequestQuery, dialect: Dialect, stretch: Stretch = {}): Sql {
   const { after: start, limit } = readPageRequest(query);
   const { after = start, until } = stretch;
   const direction = query.order === 'newest' ? 'DESC' : 'ASC';
@@ -103,7 +103,7 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect, stretch: 
     conditions.push(query.settled === true ? opaque(outcomeSql(query.outcome)) : 'FALSE');
   if (query.runId !== undefined) conditions.push(dialect.ofRun(value(query.runId)));
 
-  const text = `SELECT ${dialect.interruptColumns} FROM ${dialect.interrupts} i WHERE ${conditions.join(' AND ')}
+  const text = `SELECT ${dialect.interruptColumns} FROM ${dialect.requests} i WHERE ${conditions.join(' AND ')}
     ORDER BY i.created_at ${direction}, i.seq ${direction} LIMIT ${value(limit + 1)}`;
   const order = `created_at ${direction}, seq ${direction}`;
   const size = 'length(card) + coalesce(length(settlement), 0) + coalesce(length(progress), 0)';
@@ -118,8 +118,8 @@ function opaque(condition: string): string {
   return `coalesce(${condition}, FALSE)`;
 }
 
-/** `hasOutcome` on the columns of an interrupt `i`. */
-function outcomeSql(asked: InterruptOutcome): string {
+/** `hasOutcome` on the columns of an request `i`. */
+function outcomeSql(asked: RequestOutcome): string {
   if (asked === 'edited' || asked === 'expired') return `i.${asked} = 1`;
   return asked === 'cancelled' ? `i.outcome IN ('cancelled', 'withdrawn')` : `i.outcome = '${asked}'`;
 }

@@ -4,17 +4,17 @@ import { UNREADABLE } from '../../runs/port/chain.ts';
 import { mapValid } from '../../runs/port/skip-invalid.ts';
 import type {
   AgentQueue,
-  InterruptQuery,
-  InterruptRecord,
   LoadedRun,
   Page,
+  RequestQuery,
+  RequestRecord,
   Risk,
   RunCounts,
   RunQuery,
   RunRecord,
   RunStatus,
   StoredEvent,
-  UntoldInterrupt,
+  UntoldRequest,
 } from '../../runs/port/store.ts';
 import { decidersIn } from '../rules/deciders.ts';
 import { MOST_DOUBLINGS } from '../rules/due.ts';
@@ -41,7 +41,7 @@ export type RunRow = {
  */
 export type LoadedRow = RunRow & { readonly batches: string | null };
 
-export type InterruptRow = {
+export type RequestRow = {
   readonly seq: number;
   readonly id: string;
   readonly run_id: string;
@@ -102,11 +102,11 @@ export type QueueRow = {
 
 export const queueOf = ({ due_since, ...queue }: QueueRow): AgentQueue => ({ ...queue, dueSince: due_since });
 
-/** Marks the question as untold since this time. The pauses between attempts begin again. */
+/** Marks the request as untold since this time. The pauses between attempts begin again. */
 export const untoldSince = (time: string, row = ''): string =>
   `news = coalesce(${row}news, 0) + 1, tell_at = ${time}, tell_attempts = NULL`;
 
-/** Lets the question be taken again after a pause, which doubles with each attempt. */
+/** Lets the request be taken again after a pause, which doubles with each attempt. */
 export const takenUntold = (now: string, leaseMs: string, lesser: string, row = ''): string => {
   const attempts = `coalesce(${row}tell_attempts, 0)`;
   return `tell_attempts = ${attempts} + 1,
@@ -117,10 +117,10 @@ export const takenUntold = (now: string, leaseMs: string, lesser: string, row = 
 export const toldSql = (table: string, id: string, news: string): string =>
   `UPDATE ${table} SET tell_at = NULL, tell_attempts = NULL WHERE id = ${id} AND news = ${news}`;
 
-export type UntoldRow = InterruptRow & { readonly news: number };
+export type UntoldRow = RequestRow & { readonly news: number };
 
-export const untoldOf = (rows: readonly UntoldRow[]): readonly UntoldInterrupt[] =>
-  mapValid(rows, (row) => ({ interrupt: interruptOf(row), news: row.news }));
+export const untoldOf = (rows: readonly UntoldRow[]): readonly UntoldRequest[] =>
+  mapValid(rows, (row) => ({ request: requestOf(row), news: row.news }));
 
 /** How many runs have this status. */
 export type CountRow = { readonly status: RunStatus; readonly count: number };
@@ -152,8 +152,8 @@ function recordOf(row: RunRow, outcome: Json): RunRecord {
 }
 
 /** Throws if the row cannot be read. */
-export function interruptOf(row: InterruptRow): InterruptRecord {
-  return readRow('interrupt', row.id, () => ({
+export function requestOf(row: RequestRow): RequestRecord {
+  return readRow('request', row.id, () => ({
     id: row.id,
     runId: row.run_id,
     startedBy: row.started_by,
@@ -178,14 +178,14 @@ export function pageOfRuns(rows: readonly RunRow[], query: RunQuery): Page<RunRe
   return makePage(rows, query, runOf, runPlace, runSize);
 }
 
-export function pageOfInterrupts(rows: readonly InterruptRow[], query: InterruptQuery): Page<InterruptRecord> {
-  return makePage(rows, query, interruptOf, interruptPlace, interruptSize);
+export function pageOfRequests(rows: readonly RequestRow[], query: RequestQuery): Page<RequestRecord> {
+  return makePage(rows, query, requestOf, interruptPlace, interruptSize);
 }
 
 export const runPlace = ({ seq }: RunRow): Place => ({ createdAt: 0, seq });
 export const runSize = ({ outcome }: RunRow): number => outcome.length;
-export const interruptPlace = ({ created_at, seq }: InterruptRow): Place => ({ createdAt: created_at, seq });
-export const interruptSize = ({ card, settlement, progress }: InterruptRow): number =>
+export const interruptPlace = ({ created_at, seq }: RequestRow): Place => ({ createdAt: created_at, seq });
+export const interruptSize = ({ card, settlement, progress }: RequestRow): number =>
   card.length + (settlement?.length ?? 0) + (progress?.length ?? 0);
 
 /**

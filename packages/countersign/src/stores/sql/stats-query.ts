@@ -11,7 +11,7 @@ export function statsSql({ since, until, startedBy }: StatsRequest, dialect: Dia
   const text = `WITH settled AS (
       SELECT i.tool, i.settled_at / ${DAY_MS} AS day, ${TOOK} AS took, i.outcome,
         CASE WHEN i.outcome = 'withdrawn' THEN 0 ELSE 1 END AS decided
-      FROM ${dialect.interrupts} i
+      FROM ${dialect.requests} i
       WHERE i.settled_at IS NOT NULL AND i.settled_at >= ${value(since)} AND i.settled_at <= ${value(until)}
         AND i.agent NOT LIKE '${drillAgent('%')}' ${ofStarter()}
     ), ranked AS (
@@ -24,7 +24,7 @@ export function statsSql({ since, until, startedBy }: StatsRequest, dialect: Dia
     )
     SELECT 'waiting' AS part, i.tool AS tool, ${NO_NUMBER} AS day, ${number('count(*)')} AS waiting,
       ${number('min(i.created_at)')} AS oldest_at, ${NO_COUNTS}
-    FROM ${dialect.interrupts} i WHERE i.settled_at IS NULL ${ofStarter()} GROUP BY i.tool
+    FROM ${dialect.requests} i WHERE i.settled_at IS NULL ${ofStarter()} GROUP BY i.tool
     UNION ALL
     SELECT 'tool', tool, ${NO_NUMBER}, ${number('0')}, ${NO_NUMBER}, ${COUNTS}, ${took('tool_place', 'tool_places')}
     FROM ranked GROUP BY tool

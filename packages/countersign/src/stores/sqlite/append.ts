@@ -74,9 +74,9 @@ const UPDATE_RUN = `UPDATE countersign_run SET ${RUN.map((column) => `${column} 
 
 const ADD_EVENTS = insertion('event', ['run_seq', 'version', 'events']);
 
-const IS_INTERRUPT = 'SELECT 1 FROM countersign_interrupt WHERE id = ?';
+const IS_INTERRUPT = 'SELECT 1 FROM countersign_request WHERE id = ?';
 
-const IS_PENDING = 'SELECT 1 FROM countersign_interrupt WHERE id = ? AND run_id = ? AND settled_at IS NULL';
+const IS_PENDING = 'SELECT 1 FROM countersign_request WHERE id = ? AND run_id = ? AND settled_at IS NULL';
 
 // biome-ignore format: as a list of columns
 const OPENED: readonly (keyof EncodedAppend['opened'][number])[] = [
@@ -84,14 +84,14 @@ const OPENED: readonly (keyof EncodedAppend['opened'][number])[] = [
   'search_text', 'card', 'progress',
 ];
 
-const OPEN = insertion('interrupt', ['news', 'tell_at', 'started_by', 'deciders', ...OPENED]);
+const OPEN = insertion('request', ['news', 'tell_at', 'started_by', 'deciders', ...OPENED]);
 
 const SETTLED: readonly (keyof EncodedAppend['settled'][number])[] = ['settlement', 'outcome', 'edited', 'expired'];
 
-const SETTLE = `UPDATE countersign_interrupt SET ${untoldSince('?')}, settled_at = ?,
+const SETTLE = `UPDATE countersign_request SET ${untoldSince('?')}, settled_at = ?,
   ${SETTLED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 
-const PROGRESS = `UPDATE countersign_interrupt SET progress = :progress, deciders = coalesce(:deciders, deciders), ${untoldSince(':tellAt')}
+const PROGRESS = `UPDATE countersign_request SET progress = :progress, deciders = coalesce(:deciders, deciders), ${untoldSince(':tellAt')}
   WHERE id = :id`;
 
 function insertion(table: string, columns: readonly string[]): string {

@@ -31,7 +31,7 @@ type RequestRow = CountedRequest & { readonly seq: number };
 type RunRow = { readonly seq: number; readonly status: RunStatus };
 
 const REQUESTS = `SELECT seq, tool, agent, started_by AS startedBy, created_at AS createdAt, settled_at AS settledAt, outcome
-  FROM countersign_interrupt`;
+  FROM countersign_request`;
 
 /** Each selects the next stretch. */
 const SQL = {

@@ -1,19 +1,11 @@
 // Reads the rows of a page in stretches: SQLite answers synchronously, and a filter may pass few rows of a long history.
 import { setImmediate } from 'node:timers/promises';
-import type { InterruptQuery, RunQuery } from '../../runs/port/store.ts';
+import type { RequestQuery, RunQuery } from '../../runs/port/store.ts';
 import { askedKeys } from '../rules/deciders.ts';
 import { PageRoom, type Place, readPageRequest } from '../rules/page.ts';
 import { searchWords } from '../rules/search-text.ts';
-import { interruptsSql, rowsAtOnce, runsSql, type Sql, type Stretch } from '../sql/list-query.ts';
-import {
-  EXISTS,
-  type InterruptRow,
-  interruptPlace,
-  interruptSize,
-  type RunRow,
-  runPlace,
-  runSize,
-} from '../sql/rows.ts';
+import { requestsSql, rowsAtOnce, runsSql, type Sql, type Stretch } from '../sql/list-query.ts';
+import { EXISTS, interruptPlace, interruptSize, type RequestRow, type RunRow, runPlace, runSize } from '../sql/rows.ts';
 import type { Job, SqliteConnection } from './connection.ts';
 import { keyIn, SQLITE_DIALECT } from './statements.ts';
 
@@ -30,16 +22,16 @@ export function runRows(connection: SqliteConnection, query: RunQuery): Promise<
 }
 
 /** One row more than the page holds, if another page follows. */
-export function interruptRows(connection: SqliteConnection, query: InterruptQuery): Promise<readonly InterruptRow[]> {
+export function interruptRows(connection: SqliteConnection, query: RequestQuery): Promise<readonly RequestRow[]> {
   const direction = query.order === 'newest' ? 'DESC' : 'ASC';
-  const filtered = (stretch: Stretch) => interruptsSql(query, SQLITE_DIALECT, stretch);
+  const filtered = (stretch: Stretch) => requestsSql(query, SQLITE_DIALECT, stretch);
   const state = query.settled === true ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
   const atOnce = rowsAtOnce(searchWords(query.search).length);
   const { createdBefore, createdAfter, deciders } = query;
   // The keys of the deciders say which rows are looked at, as the index of the list does otherwise.
   const rows = deciders
     ? { table: 'countersign_decider', state: `i.settled = ${Number(query.settled === true)} AND ${keyIn('?', 'i')}` }
-    : { table: 'countersign_interrupt', state };
+    : { table: 'countersign_request', state };
   const end = (after: Place | undefined): Sql => {
     const conditions = [
       rows.state,
@@ -62,7 +54,7 @@ export function interruptRows(connection: SqliteConnection, query: InterruptQuer
   };
   // The requests of one run are found by an index of their own.
   const list = { filtered, placeOf: interruptPlace, sizeOf: interruptSize };
-  return rowsOf<InterruptRow>(connection, query, query.runId === undefined ? { ...list, end } : list);
+  return rowsOf<RequestRow>(connection, query, query.runId === undefined ? { ...list, end } : list);
 }
 
 type List<Row> = {

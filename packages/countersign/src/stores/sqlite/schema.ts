@@ -72,7 +72,7 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT;
 
   -- search_text, outcome, edited and expired are derived from the card and the settlement when they are written.
-  CREATE TABLE countersign_interrupt (
+  CREATE TABLE countersign_request (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     run_id TEXT NOT NULL,
@@ -94,12 +94,12 @@ const MIGRATIONS: readonly string[] = [
     settlement TEXT,
     card TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX countersign_interrupt_waiting ON countersign_interrupt (created_at) WHERE settled_at IS NULL;
-  CREATE INDEX countersign_interrupt_settled ON countersign_interrupt (created_at) WHERE settled_at IS NOT NULL;
-  CREATE INDEX countersign_interrupt_settled_at ON countersign_interrupt (settled_at) WHERE settled_at IS NOT NULL;
-  CREATE INDEX countersign_interrupt_run ON countersign_interrupt (run_id);
+  CREATE INDEX countersign_request_waiting ON countersign_request (created_at) WHERE settled_at IS NULL;
+  CREATE INDEX countersign_request_settled ON countersign_request (created_at) WHERE settled_at IS NOT NULL;
+  CREATE INDEX countersign_request_settled_at ON countersign_request (settled_at) WHERE settled_at IS NOT NULL;
+  CREATE INDEX countersign_request_run ON countersign_request (run_id);
 
-  -- The keys of each interrupt, in the order of the lists. Triggers keep them.
+  -- The keys of each request, in the order of the lists. Triggers keep them.
   CREATE TABLE countersign_decider (
     key TEXT NOT NULL,
     settled INTEGER NOT NULL,
@@ -107,10 +107,10 @@ const MIGRATIONS: readonly string[] = [
     seq INTEGER NOT NULL,
     PRIMARY KEY (key, settled, created_at, seq)
   ) STRICT, WITHOUT ROWID;
-  CREATE TRIGGER countersign_decider_opened AFTER INSERT ON countersign_interrupt BEGIN ${keysAdded} END;
-  CREATE TRIGGER countersign_decider_changed AFTER UPDATE OF deciders, settled_at ON countersign_interrupt
+  CREATE TRIGGER countersign_decider_opened AFTER INSERT ON countersign_request BEGIN ${keysAdded} END;
+  CREATE TRIGGER countersign_decider_changed AFTER UPDATE OF deciders, settled_at ON countersign_request
     BEGIN ${keysRemoved} ${keysAdded} END;
-  CREATE TRIGGER countersign_decider_deleted AFTER DELETE ON countersign_interrupt BEGIN ${keysRemoved} END;
+  CREATE TRIGGER countersign_decider_deleted AFTER DELETE ON countersign_request BEGIN ${keysRemoved} END;
 
   -- Small records beside the runs. Each write is a new row: its number is the version, and is never used twice.
   CREATE TABLE countersign_note (
@@ -123,12 +123,12 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX countersign_note_expiry ON countersign_note (expires_at) WHERE expires_at IS NOT NULL;
   `,
-  'ALTER TABLE countersign_interrupt ADD COLUMN progress TEXT',
+  'ALTER TABLE countersign_request ADD COLUMN progress TEXT',
   `
   -- Questions that people may not know of yet: how often each was marked, since when it can be taken, and how often it was.
-  ALTER TABLE countersign_interrupt ADD COLUMN news INTEGER;
-  ALTER TABLE countersign_interrupt ADD COLUMN tell_at INTEGER;
-  ALTER TABLE countersign_interrupt ADD COLUMN tell_attempts INTEGER;
-  CREATE INDEX countersign_interrupt_untold ON countersign_interrupt (tell_at) WHERE tell_at IS NOT NULL;
+  ALTER TABLE countersign_request ADD COLUMN news INTEGER;
+  ALTER TABLE countersign_request ADD COLUMN tell_at INTEGER;
+  ALTER TABLE countersign_request ADD COLUMN tell_attempts INTEGER;
+  CREATE INDEX countersign_request_untold ON countersign_request (tell_at) WHERE tell_at IS NOT NULL;
   `,
 ];

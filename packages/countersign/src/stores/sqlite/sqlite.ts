@@ -9,15 +9,15 @@ import { checkAppend, isStorable } from '../rules/refusals.ts';
 import { readStatsQuery } from '../rules/stats.ts';
 import { createWatchers, type StopListening, type Watchers } from '../rules/watchers.ts';
 import {
-  type InterruptRow,
-  interruptOf,
   type LoadedRow,
   loadedOf,
-  pageOfInterrupts,
+  pageOfRequests,
   pageOfRuns,
   type QueueRow,
   queueOf,
+  type RequestRow,
   type RunRow,
+  requestOf,
   type UntoldRow,
   untoldOf,
 } from '../sql/rows.ts';
@@ -137,22 +137,22 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
       return untoldOf(rows as unknown as readonly UntoldRow[]);
     },
 
-    async told(interruptId, news) {
-      await connection.write((prepare) => prepare(SQL.told).get(interruptId, news));
+    async told(requestId, news) {
+      await connection.write((prepare) => prepare(SQL.told).get(requestId, news));
     },
 
     async listRuns(query) {
       return pageOfRuns(await runRows(connection, query), query);
     },
 
-    async listInterrupts(query) {
-      return pageOfInterrupts(await interruptRows(connection, query), query);
+    async listRequests(query) {
+      return pageOfRequests(await interruptRows(connection, query), query);
     },
 
-    async interrupt(id) {
+    async request(id) {
       if (!isStorable(id)) return undefined;
-      const row = await connection.read((prepare) => prepare(SQL.interrupt).get(id));
-      return row && interruptOf(row as unknown as InterruptRow);
+      const row = await connection.read((prepare) => prepare(SQL.request).get(id));
+      return row && requestOf(row as unknown as RequestRow);
     },
 
     countRuns: () => countedRuns(connection),

@@ -18,7 +18,7 @@ export const keyIn = (keys: string, row: string): string => `${row}.key IN (SELE
 export const SQLITE_DIALECT: Dialect = {
   runs: 'countersign_run',
   runColumns: RUN_COLUMNS.join(', '),
-  interrupts: 'countersign_interrupt',
+  requests: 'countersign_request',
   interruptColumns: INTERRUPT_COLUMNS.join(', '),
   value: () => '?',
   ofRun: (runId) => `i.run_id = ${runId}`,
@@ -47,11 +47,11 @@ export const SQL = {
     WHERE due_at <= :now AND ${isFree(':now')} AND (:agents IS NULL OR agent IN (SELECT value FROM json_each(:agents)))
     ORDER BY due_at LIMIT :limit`,
   queue: queueSql('countersign_run', ':now', (value) => value),
-  untold: 'SELECT seq FROM countersign_interrupt WHERE tell_at <= ? ORDER BY tell_at LIMIT ?',
-  takeUntold: `UPDATE countersign_interrupt SET ${takenUntold('?', '?', 'min')} WHERE seq = ?
+  untold: 'SELECT seq FROM countersign_request WHERE tell_at <= ? ORDER BY tell_at LIMIT ?',
+  takeUntold: `UPDATE countersign_request SET ${takenUntold('?', '?', 'min')} WHERE seq = ?
     RETURNING ${INTERRUPT_COLUMNS.join(', ')}, news`,
-  told: toldSql('countersign_interrupt', '?', '?'),
-  interrupt: `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_interrupt WHERE id = ?`,
+  told: toldSql('countersign_request', '?', '?'),
+  request: `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_request WHERE id = ?`,
   changes: `SELECT e.seq, r.id FROM countersign_event e JOIN countersign_run r ON r.seq = e.run_seq
     WHERE e.seq > ? ORDER BY e.seq`,
   deletable: `SELECT seq FROM countersign_run WHERE id = ? AND status IN ('done', 'cancelled') AND ${isFree('?')}`,
@@ -62,7 +62,7 @@ export const SQL = {
  * numbers from being used again.
  */
 export const DELETIONS: readonly string[] = [
-  'DELETE FROM countersign_interrupt WHERE run_id = (SELECT id FROM countersign_run WHERE seq = ?)',
+  'DELETE FROM countersign_request WHERE run_id = (SELECT id FROM countersign_run WHERE seq = ?)',
   `INSERT INTO countersign_event (run_seq, version, events) VALUES (?, ${DELETED.version}, '[]')`,
   `DELETE FROM countersign_event WHERE run_seq = ? AND version > ${DELETED.version}`,
   `UPDATE countersign_run SET status = '${DELETED.status}', version = ${DELETED.version}, hash = '', agent = '',

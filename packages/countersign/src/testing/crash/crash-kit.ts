@@ -123,7 +123,7 @@ function notBegun(error: unknown): never {
 
 function compare(result: CrashResult, undisturbed: CrashResult): readonly string[] {
   const problems = [...result.problems];
-  const wasInDoubt = result.decisions.some(({ card }) => card.kind === 'unknown-outcome');
+  const wasInDoubt = result.decisions.some(({ card }) => card.kind === 'doubt');
   for (const [name, usual] of countEffects(undisturbed)) {
     const happened = countEffects(result).get(name) ?? 0;
     if (happened < usual && !wasInDoubt) problems.push(`${name} happened ${happened} times instead of ${usual}`);
@@ -136,8 +136,8 @@ function compare(result: CrashResult, undisturbed: CrashResult): readonly string
     if (happened > usual) problems.push(`${name} happened ${happened} times instead of ${usual}`);
     else if (most > usualMost) problems.push(`${name} happened ${most} times for one call instead of ${usualMost}`);
   }
-  const asked = countQuestions(result);
-  const usuallyAsked = countQuestions(undisturbed);
+  const asked = countRequests(result);
+  const usuallyAsked = countRequests(undisturbed);
   if (asked > usuallyAsked) problems.push(`${asked} questions were asked instead of ${usuallyAsked}`);
   if (result.run.status !== undisturbed.run.status)
     problems.push(`the run ended ${result.run.status} instead of ${undisturbed.run.status}`);
@@ -171,8 +171,8 @@ function mostOfOneCall({ effects }: CrashResult): ReadonlyMap<string, number> {
   return most;
 }
 
-function countQuestions({ decisions }: CrashResult): number {
-  return decisions.filter(({ card }) => card.kind !== 'unknown-outcome').length;
+function countRequests({ decisions }: CrashResult): number {
+  return decisions.filter(({ card }) => card.kind !== 'doubt').length;
 }
 
 const placesOf = (crashes: readonly CrashPoint[]): string =>

@@ -98,8 +98,8 @@ export class MortalProcess {
       // Called by a timer too.
       ...this.#untoldIn(store),
       listRuns: (query) => this.#read(() => store.listRuns(query)),
-      listInterrupts: (query) => this.#read(() => store.listInterrupts(query)),
-      interrupt: (id) => this.#read(() => store.interrupt(id)),
+      listRequests: (query) => this.#read(() => store.listRequests(query)),
+      request: (id) => this.#read(() => store.request(id)),
       queue: () => this.#read(() => store.queue()),
       countRuns: () => this.#read(() => store.countRuns()),
       stats: (query) => this.#read(() => store.stats(query)),

@@ -3,7 +3,7 @@ import { ConflictError, messageOf, UsageError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { Page, Store } from '../../runs/port/store.ts';
 import type { DecisionInput } from '../../runs/requests/decision.ts';
-import type { RunInterrupt, RunView } from '../../runs/requests/view.ts';
+import type { RunRequest, RunView } from '../../runs/requests/view.ts';
 import type { Runs } from '../../runs/runs.ts';
 import type { StoreUnderTest } from '../store-contract/check.ts';
 import { type CrashEffect, type CrashPlan, type CrashPoint, MortalProcess, Outside } from './crash-process.ts';
@@ -33,12 +33,12 @@ export type CrashScenario = {
    */
   open(process: CrashProcess): { readonly runs: Runs; begin(): Promise<unknown> };
   /** Decides a request; undefined leaves it to its deadline. */
-  decide(card: RunInterrupt, effects: readonly CrashEffect[]): DecisionInput | undefined;
+  decide(card: RunRequest, effects: readonly CrashEffect[]): DecisionInput | undefined;
   /**
    * Decides about a call that was interrupted by a crash. By default it answers with the output of the call's effect. If
    * only effects exist whose key starts with the call's key, it rejects the call; without any effect, it runs the call.
    */
-  settleDoubt?(card: RunInterrupt, effects: readonly CrashEffect[]): DecisionInput;
+  settleDoubt?(card: RunRequest, effects: readonly CrashEffect[]): DecisionInput;
   /** These people decide each request, one after the other, all in the same way; the crash kit itself by default. */
   readonly voters?: readonly { readonly by: string; readonly roles?: readonly string[] }[];
   /** Decides all pending requests at the same moment, not one after the other. */
@@ -49,7 +49,7 @@ export type CrashScenario = {
 
 /** A request and its decision; undefined if it was left to its deadline or never seen. */
 export type CrashDecision = {
-  readonly card: RunInterrupt;
+  readonly card: RunRequest;
   readonly decision: DecisionInput | undefined;
   /** Whether `decide` returned, so the person relies on the decision. */
   readonly acknowledged: boolean;
@@ -122,7 +122,7 @@ export class CrashTrial {
     let run = await this.#view();
     try {
       for (let round = 0; !ENDED.has(run.status) && round < MOST_ROUNDS; round++) {
-        const cards = await this.#retrying(async ({ runs }) => (await runs.interrupts({ runId: this.#runId })).items);
+        const cards = await this.#retrying(async ({ runs }) => (await runs.requests({ runId: this.#runId })).items);
         if (cards.length > 0) await this.#decide(this.#scenario.atOnce ? cards : cards.slice(0, 1));
         else await this.#takeOver();
         run = await this.#view();
@@ -174,7 +174,7 @@ export class CrashTrial {
     });
   }
 
-  async #decide(cards: readonly RunInterrupt[]): Promise<void> {
+  async #decide(cards: readonly RunRequest[]): Promise<void> {
     const made = cards.map((card) => {
       const before = this.#decisions.get(card.id);
       if (before?.acknowledged) this.#problems.push(`${card.id} was decided, but is asked again`);
@@ -189,15 +189,15 @@ export class CrashTrial {
   }
 
   /** Repeats a decision until it is acknowledged. */
-  async #submit(runs: Runs, card: RunInterrupt, decision: DecisionInput | undefined): Promise<void> {
+  async #submit(runs: Runs, card: RunRequest, decision: DecisionInput | undefined): Promise<void> {
     if (decision === undefined || this.#decisions.get(card.id)?.acknowledged) return;
     for (const voter of this.#voters) {
       const vote = `${voter.by} on ${card.id}`;
       if (this.#voted.has(vote)) await this.#checkVote(runs, card, voter.by);
-      const { interruptId } = await runs.decide(card.id, decision, { ...voter, digest: card.digest });
+      const { requestId } = await runs.decide(card.id, decision, { ...voter, digest: card.digest });
       this.#voted.add(vote);
       // An edit asks everyone again, on a new card.
-      if (interruptId !== card.id) break;
+      if (requestId !== card.id) break;
     }
     this.#decisions.set(card.id, { card, decision, acknowledged: true });
   }
@@ -207,24 +207,24 @@ export class CrashTrial {
   }
 
   /** An acknowledged vote stays until the request is settled. */
-  async #checkVote(runs: Runs, { id }: RunInterrupt, by: string): Promise<void> {
-    const { settledAt, progress } = await runs.interrupt(id);
+  async #checkVote(runs: Runs, { id }: RunRequest, by: string): Promise<void> {
+    const { settledAt, progress } = await runs.request(id);
     const isKept = settledAt !== null || progress?.votes.some((vote) => vote.by === by);
     if (!isKept) this.#problems.push(`the vote of ${by} on ${id} was lost`);
   }
 
-  #decisionOn(card: RunInterrupt): DecisionInput | undefined {
+  #decisionOn(card: RunRequest): DecisionInput | undefined {
     const { effects } = this.#outside;
-    if (card.kind !== 'unknown-outcome') return this.#scenario.decide(card, effects);
+    if (card.kind !== 'doubt') return this.#scenario.decide(card, effects);
     return this.#scenario.settleDoubt ? this.#scenario.settleDoubt(card, effects) : truthfully(card, effects);
   }
 
-  async #letExpire({ id, expiresAt }: RunInterrupt): Promise<void> {
+  async #letExpire({ id, expiresAt }: RunRequest): Promise<void> {
     if (expiresAt === null) throw new Error(`The scenario leaves ${id} undecided, but it has no deadline.`);
     await this.#pass(Math.max(0, expiresAt + 1 - this.#now));
     while ((await this.#subject.store.now()) <= expiresAt) await tick();
     // An earlier deadline may have settled this request too.
-    const { settledAt } = await this.#retrying(({ runs }) => runs.interrupt(id));
+    const { settledAt } = await this.#retrying(({ runs }) => runs.request(id));
     if (settledAt === null) await this.#takeOver();
   }
 
@@ -269,9 +269,9 @@ export class CrashTrial {
     const { runs } = this.#alive;
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const settled = { runId: this.#runId, settled: true, ...(cursor && { cursor }) };
-      const page: Page<RunInterrupt> = await runs.interrupts(settled);
+      const page: Page<RunRequest> = await runs.requests(settled);
       for (const card of page.items)
-        if ((card.kind !== 'unknown-outcome' || isWithdrawn(card)) && !this.#decisions.has(card.id))
+        if ((card.kind !== 'doubt' || isWithdrawn(card)) && !this.#decisions.has(card.id))
           this.#decisions.set(card.id, { card, decision: undefined, acknowledged: false });
       ({ cursor } = page);
     }
@@ -283,7 +283,7 @@ export class CrashTrial {
     const { problem } = await runs.verify(run.id);
     if (problem !== null) this.#problems.push(problem);
     for (const { card, decision, acknowledged } of this.#decisions.values()) {
-      const { settledAt, settlement } = await runs.interrupt(card.id);
+      const { settledAt, settlement } = await runs.request(card.id);
       const by = (settlement as { readonly by?: unknown } | null)?.by;
       if (
         acknowledged &&
@@ -303,7 +303,7 @@ type Alive = {
   begin(): Promise<unknown>;
 };
 
-const isWithdrawn = ({ settlement }: RunInterrupt): boolean => settlement !== null && 'withdrawn' in settlement;
+const isWithdrawn = ({ settlement }: RunRequest): boolean => settlement !== null && 'withdrawn' in settlement;
 
 const tick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
@@ -325,7 +325,7 @@ async function untilSettled<T>(
 }
 
 /** Decides from the effects: see `settleDoubt`. A call with several effects may have been cut off between them. */
-function truthfully({ part }: RunInterrupt, effects: readonly CrashEffect[]): DecisionInput {
+function truthfully({ part }: RunRequest, effects: readonly CrashEffect[]): DecisionInput {
   const callId = String(part.metadata?.callId ?? part.toolRequest.ref);
   const happened = effects.find(({ key }) => key === callId);
   if (happened) return { type: 'respond', output: happened.output };

@@ -10,7 +10,6 @@ import {
   countDone,
   creation,
   ids,
-  interrupt,
   LONG_MS,
   leavesNothing,
   listed,
@@ -18,6 +17,7 @@ import {
   pass,
   pausedRun,
   refused,
+  request,
   settling,
   stepDone,
 } from './check.ts';
@@ -51,39 +51,39 @@ export function appendContract(check: Check): void {
 
   check('a copy of an append keeps the time of the original', async ({ store }) => {
     const now = await store.now();
-    await store.append(creation('run', { at: 1_000, opened: [interrupt('question', 'run')] }));
+    await store.append(creation('run', { at: 1_000, opened: [request('question', 'run')] }));
     await store.append(addition('run', 1, { at: 2_000, status: 'done', ...settling('so', 'question') }));
     const { run } = await load(store, 'run');
     deepStrictEqual([run.createdAt, run.updatedAt], [1_000, 2_000]);
-    strictEqual((await store.interrupt('question'))?.settledAt, 2_000);
+    strictEqual((await store.request('question'))?.settledAt, 2_000);
     await store.append(creation('held', { at: now, ...claim('take', 'me', LONG_MS) }));
     strictEqual(await store.claim('held', 'other', LONG_MS), undefined);
   });
 
-  check('one append can hold many events, and open or settle many interrupts', async ({ store }) => {
+  check('one append can hold many events, and open or settle many requests', async ({ store }) => {
     const events = Array.from({ length: 300 }, (_, index) => stepDone(`${index}`));
-    const opened = Array.from({ length: 150 }, (_, index) => interrupt(`q${index}`, 'run', { createdAt: index }));
+    const opened = Array.from({ length: 150 }, (_, index) => request(`q${index}`, 'run', { createdAt: index }));
     await store.append(creation('run', { events, opened }));
     deepStrictEqual((await load(store, 'run')).events, events);
     const all = opened.map(({ id }) => id);
     deepStrictEqual(await listed(store, {}, 200), all);
     await store.append(addition('run', 300, { settled: all.map((id) => ({ id, settlement: id })) }));
-    const settled = (await store.listInterrupts({ settled: true, limit: 200 })).items;
+    const settled = (await store.listRequests({ settled: true, limit: 200 })).items;
     deepStrictEqual(
       settled.map(({ settlement }) => settlement),
       all,
     );
   });
 
-  check('a pending interrupt has the progress that was written last', async ({ store }) => {
+  check('a pending request has the progress that was written last', async ({ store }) => {
     const { progress, ...settled } = { progress: { votes: ['ann'] }, ...settling('so', 'a') };
-    const progressOf = async (id: string) => (await store.interrupt(id))?.progress;
-    await pausedRun(store, 'run', [interrupt('a', 'run'), interrupt('b', 'run', { progress }), interrupt('c', 'run')]);
+    const progressOf = async (id: string) => (await store.request(id))?.progress;
+    await pausedRun(store, 'run', [request('a', 'run'), request('b', 'run', { progress }), request('c', 'run')]);
     deepStrictEqual([await progressOf('a'), await progressOf('b')], [null, progress]);
     const both = ['a', 'b'].map((id) => ({ id, progress: { of: id } }));
-    const opened = [interrupt('new', 'run', { progress })];
+    const opened = [request('new', 'run', { progress })];
     await store.append(addition('run', 1, { status: 'waiting', progressed: both, opened, ...settling('so', 'c') }));
-    const { items } = await store.listInterrupts({ runId: 'run', limit: 9 });
+    const { items } = await store.listRequests({ runId: 'run', limit: 9 });
     deepStrictEqual(
       items.map(({ id, progress }) => ({ id, progress })),
       [...both, { id: 'new', progress }],
@@ -94,24 +94,21 @@ export function appendContract(check: Check): void {
     deepStrictEqual([await progressOf('a'), await progressOf('b')], [{ of: 'a' }, null]);
   });
 
-  check(
-    'progress of an interrupt that is not pending in the run is refused, and nothing happens',
-    async ({ store }) => {
-      await pausedRun(store, 'other', [interrupt('foreign', 'other')]);
-      await pausedRun(store, 'run', [interrupt('a', 'run'), interrupt('b', 'run')]);
-      await store.append(addition('run', 1, settling('so', 'b')));
-      const progress = (...named: readonly string[]) => named.map((id) => ({ id, progress: 'new' }));
-      const look = ['a', 'b', 'foreign', 'new'];
-      for (const progressed of [progress('a', 'b'), progress('foreign'), progress('none'), progress('a', 'a')])
-        await leavesNothing(store, addition('run', 2, { progressed }), 'invariant', look);
-      const settled = settling('so', 'a');
-      await leavesNothing(store, addition('run', 2, { ...settled, progressed: progress('a') }), 'invariant', look);
-      const opened = [interrupt('new', 'run')];
-      await leavesNothing(store, addition('run', 2, { opened, progressed: progress('new') }), 'invariant', look);
-      await leavesNothing(store, creation('later', { progressed: progress('a') }), 'invariant', look);
-      await leavesNothing(store, addition('run', 1, { progressed: progress('a') }), 'stale-version', look);
-    },
-  );
+  check('progress of an request that is not pending in the run is refused, and nothing happens', async ({ store }) => {
+    await pausedRun(store, 'other', [request('foreign', 'other')]);
+    await pausedRun(store, 'run', [request('a', 'run'), request('b', 'run')]);
+    await store.append(addition('run', 1, settling('so', 'b')));
+    const progress = (...named: readonly string[]) => named.map((id) => ({ id, progress: 'new' }));
+    const look = ['a', 'b', 'foreign', 'new'];
+    for (const progressed of [progress('a', 'b'), progress('foreign'), progress('none'), progress('a', 'a')])
+      await leavesNothing(store, addition('run', 2, { progressed }), 'invariant', look);
+    const settled = settling('so', 'a');
+    await leavesNothing(store, addition('run', 2, { ...settled, progressed: progress('a') }), 'invariant', look);
+    const opened = [request('new', 'run')];
+    await leavesNothing(store, addition('run', 2, { opened, progressed: progress('new') }), 'invariant', look);
+    await leavesNothing(store, creation('later', { progressed: progress('a') }), 'invariant', look);
+    await leavesNothing(store, addition('run', 1, { progressed: progress('a') }), 'stale-version', look);
+  });
 
   check('a run is read from any of its events on', async ({ store }) => {
     const steps = ['0', '1', '2', '3', '4', '5'].map((step) => stepDone(step));
@@ -151,21 +148,21 @@ export function appendContract(check: Check): void {
     deepStrictEqual((await readRun(store, 'many'))?.events, many);
   });
 
-  check('a run or interrupt that does not exist is undefined', async ({ store }) => {
+  check('a run or request that does not exist is undefined', async ({ store }) => {
     strictEqual(await store.read('none'), undefined);
     strictEqual(await store.read('none', { limit: 1 }), undefined);
     strictEqual(await store.claim('none', 'me', LONG_MS), undefined);
-    strictEqual(await store.interrupt('none'), undefined);
+    strictEqual(await store.request('none'), undefined);
     strictEqual(await store.renew('none', 'me', LONG_MS), false);
     await store.release('none', 'me');
     deepStrictEqual(await store.due(10), []);
     deepStrictEqual(await store.listRuns({ limit: 10 }), { items: [], cursor: null });
-    deepStrictEqual(await store.listInterrupts({ limit: 10 }), { items: [], cursor: null });
+    deepStrictEqual(await store.listRequests({ limit: 10 }), { items: [], cursor: null });
   });
 
   check('a run is created once', async ({ store }) => {
     await store.append(creation('run'));
-    const opened = [interrupt('question', 'run')];
+    const opened = [request('question', 'run')];
     await leavesNothing(store, creation('run', { hash: 'other', opened }), 'run-exists', ['question']);
     const creations = Array.from({ length: 20 }, () => store.append(creation('raced')));
     strictEqual(await countDone(creations, 'run-exists'), 1);
@@ -191,21 +188,21 @@ export function appendContract(check: Check): void {
       await pausedRun(
         store,
         runId,
-        questions(runId).map((id) => interrupt(id, runId)),
+        questions(runId).map((id) => request(id, runId)),
       );
     }
     await store.append(addition('old', 1, settling('so', 'old:b')));
-    // They settle none, one, two or three interrupts.
+    // They settle none, one, two or three requests.
     const settles = paused.map((runId, index) => settling('so', ...questions(runId).slice(0, index % 4)));
     const good = [
       ...paused.map((runId, index) => addition(runId, 1, settles[index])),
-      ...[creation('plain'), creation('asks', { opened: [interrupt('own', 'asks')] })],
+      ...[creation('plain'), creation('asks', { opened: [request('own', 'asks')] })],
     ];
     const bad = [
       ...[creation('old'), addition('none', 1)],
-      addition('old', 1, { opened: [interrupt('new', 'old')] }),
+      addition('old', 1, { opened: [request('new', 'old')] }),
       addition('old', 2, settling('again', 'old:a', 'old:b')),
-      creation('new', { opened: [interrupt('old:a', 'new')] }),
+      creation('new', { opened: [request('old:a', 'new')] }),
       addition('old', 2, claim('hold', 'me')),
     ];
     deepStrictEqual(await codesOf([...good, ...bad].map((append) => store.append(append))), [
@@ -220,16 +217,16 @@ export function appendContract(check: Check): void {
     }
     strictEqual((await load(store, 'old')).run.version, 2);
     deepStrictEqual(await listed(store, { runId: 'old' }), ['old:a', 'old:c']);
-    strictEqual(await store.interrupt('new'), undefined);
+    strictEqual(await store.request('new'), undefined);
     strictEqual(await store.read('new'), undefined);
   });
 
-  check('an append that cannot open or settle an interrupt leaves nothing at all', async ({ store }) => {
-    await pausedRun(store, 'run', [interrupt('one', 'run'), interrupt('two', 'run')]);
-    await pausedRun(store, 'other', [interrupt('foreign', 'other')]);
+  check('an append that cannot open or settle an request leaves nothing at all', async ({ store }) => {
+    await pausedRun(store, 'run', [request('one', 'run'), request('two', 'run')]);
+    await pausedRun(store, 'other', [request('foreign', 'other')]);
     await store.append(addition('run', 1, settling('first', 'two')));
     const change = { ...claim('take', 'me'), status: 'running', wakeAt: 1 } as const;
-    const open = (...opened: readonly string[]) => ({ opened: opened.map((id) => interrupt(id, 'run')) });
+    const open = (...opened: readonly string[]) => ({ opened: opened.map((id) => request(id, 'run')) });
     const settles = [['two'], ['one', 'none'], ['one', 'foreign'], ['one', 'one']].map((settled) => ({
       ...{ ...change, ...open('new'), ...settling('second', ...settled) },
     }));
@@ -239,7 +236,7 @@ export function appendContract(check: Check): void {
     for (const wrong of [...settles, ...opens]) {
       await leavesNothing(store, addition('run', 2, wrong), 'invariant', ['one', 'two', 'foreign', 'new']);
     }
-    for (const wrong of [{ opened: [interrupt('one', 'third')] }, settling('theirs', 'one')]) {
+    for (const wrong of [{ opened: [request('one', 'third')] }, settling('theirs', 'one')]) {
       await leavesNothing(store, creation('third', wrong), 'invariant', ['one']);
     }
     ok((await store.claim('run', 'someone else', LONG_MS)) !== undefined, 'A refused append took the claim.');
@@ -250,9 +247,9 @@ export function appendContract(check: Check): void {
     const create = { id: 'new', agent: 'agent', startedBy: null };
     const invalid = [
       ...[addition('run', 1, { events: [] }), addition('run', 1, { wakeAt: 1.5 }), addition('run', -1)],
-      addition('run', 1, { opened: [interrupt('a', 'other')] }),
-      addition('run', 1, { opened: [interrupt('a', 'run', { tool: 'nul \0' })] }),
-      addition('run', 1, { opened: [interrupt('a', 'run', { labels: ['half \ud800'] })] }),
+      addition('run', 1, { opened: [request('a', 'other')] }),
+      addition('run', 1, { opened: [request('a', 'run', { tool: 'nul \0' })] }),
+      addition('run', 1, { opened: [request('a', 'run', { labels: ['half \ud800'] })] }),
       ...[creation('new', { expectedVersion: 1, create }), creation('other name', { create })],
     ];
     for (const append of invalid) await leavesNothing(store, append, 'invalid-options', ['a']);

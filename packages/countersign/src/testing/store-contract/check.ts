@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, type ErrorCode, UsageError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { readRun } from '../../runs/port/read-run.ts';
-import type { Append, ClaimHow, InterruptQuery, LoadedRun, Page, Store, StoredEvent } from '../../runs/port/store.ts';
+import type { Append, ClaimHow, LoadedRun, Page, RequestQuery, Store, StoredEvent } from '../../runs/port/store.ts';
 
 /** A fresh store without runs. */
 export type StoreUnderTest = {
@@ -29,9 +29,9 @@ export function checkedSubject(what: string, subject: StoreUnderTest): StoreUnde
 
 export type Check = (name: string, body: (subject: StoreUnderTest) => Promise<void>) => void;
 
-export type OpenedInterrupt = Append['opened'][number];
+export type OpenedRequest = Append['opened'][number];
 
-/** Any items with ids, such as runs and interrupts. */
+/** Any items with ids, such as runs and requests. */
 type WithId = { readonly id: string };
 
 /** Longer than any test takes. */
@@ -58,7 +58,7 @@ export function addition(runId: string, expectedVersion: number, given: Partial<
   return { ...append, expectedVersion, events: [stepDone(`${runId}-${expectedVersion}`)], ...given };
 }
 
-export function interrupt(id: string, runId: string, given: Partial<OpenedInterrupt> = {}): OpenedInterrupt {
+export function request(id: string, runId: string, given: Partial<OpenedRequest> = {}): OpenedRequest {
   return {
     ...{ id, runId, agent: 'agent', tool: 'tool', kind: 'approval', risk: null, labels: [], createdAt: 1_000 },
     ...{ expiresAt: null, deciders: null, card: { question: id }, digest: `digest of ${id}` },
@@ -71,13 +71,13 @@ export function claim(how: ClaimHow, token: string, leaseMs = LONG_MS): Pick<App
   return { claim: { how, token, leaseMs } };
 }
 
-/** The interrupts that an append settles, each with this settlement. */
+/** The requests that an append settles, each with this settlement. */
 export function settling(settlement: Json, ...settled: readonly string[]): Pick<Append, 'settled'> {
   return { settled: settled.map((id) => ({ id, settlement })) };
 }
 
-/** Creates a waiting run that opens these interrupts. */
-export async function pausedRun(store: Store, runId: string, opened: readonly OpenedInterrupt[]): Promise<void> {
+/** Creates a waiting run that opens these requests. */
+export async function pausedRun(store: Store, runId: string, opened: readonly OpenedRequest[]): Promise<void> {
   await store.append(creation(runId, { status: 'waiting', opened }));
 }
 
@@ -97,16 +97,16 @@ export async function refused(append: Promise<unknown>, code: ErrorCode): Promis
   await rejects(append, check, `It must be refused as ${code}, but was accepted.`);
 }
 
-/** Checks that the append is refused with this code and changes neither its run nor these interrupts. */
+/** Checks that the append is refused with this code and changes neither its run nor these requests. */
 export async function leavesNothing(
   store: Store,
   append: Append,
   code: ErrorCode,
-  interruptIds: readonly string[] = [],
+  requestIds: readonly string[] = [],
 ): Promise<void> {
   const look = async () => ({
     run: await store.read(append.runId),
-    interrupts: await Promise.all(interruptIds.map((id) => store.interrupt(id))),
+    requests: await Promise.all(requestIds.map((id) => store.request(id))),
     due: await store.due(100),
   });
   const before = await look();
@@ -153,9 +153,9 @@ export async function pagesOf<T>(
   return pages;
 }
 
-/** Lists the ids of all matching interrupts, in pages of `limit`. */
-export async function listed(store: Store, query: Partial<InterruptQuery>, limit = 3): Promise<readonly string[]> {
-  const pages = await pagesOf((after) => store.listInterrupts({ limit, ...query, ...after }));
+/** Lists the ids of all matching requests, in pages of `limit`. */
+export async function listed(store: Store, query: Partial<RequestQuery>, limit = 3): Promise<readonly string[]> {
+  const pages = await pagesOf((after) => store.listRequests({ limit, ...query, ...after }));
   for (const page of pages) ok(page.length <= limit);
   return ids(pages.flat());
 }

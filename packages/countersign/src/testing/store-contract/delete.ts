@@ -8,19 +8,19 @@ import {
   codesOf,
   creation,
   ids,
-  interrupt,
   LONG_MS,
   leavesNothing,
   listed,
   pass,
+  request,
   settling,
 } from './check.ts';
 import { until } from './watch.ts';
 
-/** Makes a run with a settled and a pending interrupt, both with labels. */
+/** Makes a run with a settled and a pending request, both with labels. */
 async function endedRun(store: Store, runId: string, status: RunStatus = 'done'): Promise<void> {
   const opened = [`${runId}.settled`, `${runId}.pending`].map((id) =>
-    interrupt(id, runId, { labels: ['money', 'urgent', 'money'] }),
+    request(id, runId, { labels: ['money', 'urgent', 'money'] }),
   );
   await store.append(creation(runId, { status: 'waiting', opened, wakeAt: 5 }));
   const approval = settling({ decision: { type: 'approve' } }, `${runId}.settled`);
@@ -28,7 +28,7 @@ async function endedRun(store: Store, runId: string, status: RunStatus = 'done')
 }
 
 export function deleteContract(check: Check): void {
-  check('only the ended run is deleted, with its events and interrupts', async ({ store }) => {
+  check('only the ended run is deleted, with its events and requests', async ({ store }) => {
     for (const runId of ['one', 'two', 'twofold']) await endedRun(store, runId);
     const others = await Promise.all(['one', 'twofold'].map((id) => store.read(id)));
     strictEqual(await store.delete('two'), true);
@@ -39,7 +39,7 @@ export function deleteContract(check: Check): void {
     deepStrictEqual(await Promise.all(['one', 'twofold'].map((id) => store.read(id))), others);
     deepStrictEqual(ids((await store.listRuns({ limit: 10, order: 'oldest' })).items), ['one', 'twofold']);
     for (const kind of ['settled', 'pending']) {
-      strictEqual(await store.interrupt(`two.${kind}`), undefined);
+      strictEqual(await store.request(`two.${kind}`), undefined);
       for (const query of [{}, { label: 'money' }, { search: 'tool' }]) {
         const found = await listed(store, { settled: kind === 'settled', ...query });
         deepStrictEqual(found, [`one.${kind}`, `twofold.${kind}`], JSON.stringify(query));
@@ -49,7 +49,7 @@ export function deleteContract(check: Check): void {
     strictEqual((await store.countRuns()).done, 2);
     const { decided, waiting } = await store.stats({ since: 0 });
     deepStrictEqual([decided, waiting], [2, 2]);
-    const untold = ids(((await store.takeUntold?.(9, LONG_MS)) ?? []).map((taken) => taken.interrupt));
+    const untold = ids(((await store.takeUntold?.(9, LONG_MS)) ?? []).map((taken) => taken.request));
     strictEqual(
       untold.some((id) => id.startsWith('two.')),
       false,
@@ -84,7 +84,7 @@ export function deleteContract(check: Check): void {
   check('the id of a deleted run cannot be used again', async ({ store }) => {
     await endedRun(store, 'run');
     await store.delete('run');
-    const opened = [interrupt('run.settled', 'run')];
+    const opened = [request('run.settled', 'run')];
     await leavesNothing(store, creation('run', { opened }), 'run-deleted', ['run.settled']);
     for (const version of [0, 2]) await leavesNothing(store, addition('run', version), 'stale-version');
     await leavesNothing(store, addition('run', 2, claim('enter', 'me')), 'stale-version');
@@ -103,7 +103,7 @@ export function deleteContract(check: Check): void {
       const isOverAgain = appended && next.status === 'done';
       if (loaded === undefined) deepStrictEqual([deleted, appended], [true, isOverAgain]);
       else deepStrictEqual([deleted, appended, loaded.events.length], [false, true, 3]);
-      strictEqual((await store.interrupt(`${runId}.settled`)) === undefined, deleted);
+      strictEqual((await store.request(`${runId}.settled`)) === undefined, deleted);
     }
   });
 

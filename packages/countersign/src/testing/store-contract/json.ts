@@ -1,7 +1,7 @@
 // The store contract: JSON is returned byte for byte, and callers share no objects with the store.
 import { ok, strictEqual } from 'node:assert/strict';
 import type { Json } from '../../core/json.ts';
-import { addition, type Check, creation, interrupt, LONG_MS, load, settling, stepDone } from './check.ts';
+import { addition, type Check, creation, LONG_MS, load, request, settling, stepDone } from './check.ts';
 
 const VALUES: readonly Json[] = [
   ...[null, 0, false, '', [], {}, [0, '', false, null, -0, {}, []]],
@@ -21,15 +21,15 @@ export function jsonContract(check: Check): void {
     for (const [index, value] of VALUES.entries()) {
       const [runId, id] = [`run-${index}`, `question-${index}`];
       const events = [stepDone('value', value), stepDone('end')];
-      const opened = [interrupt(id, runId, { card: value, createdAt: 0, expiresAt: 0 })];
+      const opened = [request(id, runId, { card: value, createdAt: 0, expiresAt: 0 })];
       await store.append(creation(runId, { events, outcome: value, wakeAt: 0, opened }));
       await store.append(addition(runId, 2, { progressed: [{ id, progress: value }] }));
       await store.append(addition(runId, 3, { ...settling(value, id), outcome: value, wakeAt: 0 }));
       const { run, events: stored } = await load(store, runId);
       sameText(stored.slice(0, 2), events);
       sameText([run.outcome, run.wakeAt], [value, 0]);
-      const [listed] = (await store.listInterrupts({ settled: true, runId, limit: 1 })).items;
-      for (const kept of [await store.interrupt(id), listed]) {
+      const [listed] = (await store.listRequests({ settled: true, runId, limit: 1 })).items;
+      for (const kept of [await store.request(id), listed]) {
         sameText([kept?.card, kept?.progress, kept?.settlement], [value, value, value]);
         sameText([kept?.createdAt, kept?.expiresAt], [0, 0]);
         ok(kept?.settledAt != null);
@@ -39,7 +39,7 @@ export function jsonContract(check: Check): void {
 
   check('changing a passed or returned object does not change the run', async ({ store }) => {
     const [output, card, outcome, settlement] = [{ list: [1] }, { list: [1] }, { list: [1] }, { list: [1] }];
-    const opened = [interrupt('a', 'run', { card })];
+    const opened = [request('a', 'run', { card })];
     const creating = store.append(creation('run', { events: [stepDone('step', output)], opened }));
     for (const { list } of [output, card]) list.push(2);
     await creating;
@@ -48,13 +48,13 @@ export function jsonContract(check: Check): void {
     await adding;
     const look = async (): Promise<readonly unknown[]> => [
       ...[await store.read('run'), await store.read('run', { limit: 1 }), await store.claim('run', 'me', LONG_MS)],
-      ...[await store.interrupt('a'), await store.listInterrupts({ settled: true, limit: 1 })],
+      ...[await store.request('a'), await store.listRequests({ settled: true, limit: 1 })],
       await store.listRuns({ limit: 1 }),
     ];
     const found = await look();
     const text = JSON.stringify(found);
     const { run, events } = await load(store, 'run');
-    const kept = await store.interrupt('a');
+    const kept = await store.request('a');
     sameText([run.outcome, kept?.card, kept?.settlement], [{ list: [1] }, { list: [1] }, { list: [1] }]);
     sameText(events[0], stepDone('step', { list: [1] }));
     for (const value of found) overwrite(value);

@@ -2,19 +2,19 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import type { Json } from '../../core/json.ts';
 import { FULL_PAGE_SIZE } from '../../runs/port/page.ts';
-import type { InterruptOutcome, InterruptQuery, RunQuery } from '../../runs/port/store.ts';
+import type { RequestOutcome, RequestQuery, RunQuery } from '../../runs/port/store.ts';
 import {
   addition,
   type Check,
   creation,
   ids,
-  interrupt,
   listed,
-  type OpenedInterrupt,
+  type OpenedRequest,
   pagesOf,
   pass,
   pausedRun,
   refused,
+  request,
   settling,
 } from './check.ts';
 
@@ -25,13 +25,13 @@ function card(input: Json, payload: Json = null): Json {
 }
 
 export function listContract(check: Check): void {
-  check('interrupts come oldest first, newest first when asked, each once', async ({ store }) => {
+  check('requests come oldest first, newest first when asked, each once', async ({ store }) => {
     const times = { d: 40, a: 10, e: 50, c: 30, b: 20, f: 50, g: 50 };
     for (const [id, createdAt] of Object.entries(times)) {
       const fields = { createdAt, labels: ['all'], card: card('word') };
-      await pausedRun(store, `run-${id}`, [interrupt(id, `run-${id}`, fields)]);
+      await pausedRun(store, `run-${id}`, [request(id, `run-${id}`, fields)]);
     }
-    const find = async (query: Partial<InterruptQuery>, limit = 2) => (await listed(store, query, limit)).join('');
+    const find = async (query: Partial<RequestQuery>, limit = 2) => (await listed(store, query, limit)).join('');
     for (const query of [{}, { label: 'all' }, { search: 'word' }]) {
       for (const limit of [1, 2, 7, 9]) {
         strictEqual(await find(query, limit), 'abcdefg');
@@ -43,15 +43,15 @@ export function listContract(check: Check): void {
     strictEqual(await find({ createdAfter: 10, createdBefore: 50, order: 'newest' }), 'dcb');
     // A page ends with a cursor exactly when another one follows.
     for (const [limit, pages] of [1, 2, 6, 7].map((size) => [size, Math.ceil(7 / size)])) {
-      strictEqual((await pagesOf((after) => store.listInterrupts({ limit: limit ?? 1, ...after }))).length, pages);
+      strictEqual((await pagesOf((after) => store.listRequests({ limit: limit ?? 1, ...after }))).length, pages);
     }
   });
 
   check('a page ends early with the item that makes it large', async ({ store }) => {
     const large = card('x'.repeat(FULL_PAGE_SIZE / 2));
     for (const id of ['a', 'b', 'c', 'd', 'e'])
-      await pausedRun(store, `run-${id}`, [interrupt(id, `run-${id}`, { card: large })]);
-    const pages = await pagesOf((after) => store.listInterrupts({ limit: 9, ...after }));
+      await pausedRun(store, `run-${id}`, [request(id, `run-${id}`, { card: large })]);
+    const pages = await pagesOf((after) => store.listRequests({ limit: 9, ...after }));
     deepStrictEqual(
       pages.map((page) => ids(page).join('')),
       ['ab', 'cd', 'e'],
@@ -60,38 +60,38 @@ export function listContract(check: Check): void {
 
   check('a card with very many values is kept and found', async ({ store }) => {
     const values = Array.from({ length: 150_000 }, (_, index) => index % 10);
-    await pausedRun(store, 'run', [interrupt('many', 'run', { card: card(['word', values]) })]);
+    await pausedRun(store, 'run', [request('many', 'run', { card: card(['word', values]) })]);
     deepStrictEqual(await listed(store, { search: 'word' }), ['many']);
   });
 
   check('a list continues after its cursor, whatever happened to earlier items', async ({ store }) => {
-    const opened = [10, 20, 30, 40].map((createdAt) => interrupt(`at-${createdAt}`, 'run', { createdAt }));
+    const opened = [10, 20, 30, 40].map((createdAt) => request(`at-${createdAt}`, 'run', { createdAt }));
     await pausedRun(store, 'run', opened);
-    const { cursor } = await store.listInterrupts({ limit: 2 });
+    const { cursor } = await store.listRequests({ limit: 2 });
     ok(cursor !== null);
-    const late = [interrupt('late', 'run', { createdAt: 5 })];
+    const late = [request('late', 'run', { createdAt: 5 })];
     await store.append(addition('run', 1, { ...settling(null, 'at-10', 'at-20'), opened: late }));
-    deepStrictEqual(ids((await store.listInterrupts({ limit: 9, after: cursor })).items), ['at-30', 'at-40']);
+    deepStrictEqual(ids((await store.listRequests({ limit: 9, after: cursor })).items), ['at-30', 'at-40']);
   });
 
-  check('interrupts are found by each filter, pending or settled', async ({ store }) => {
+  check('requests are found by each filter, pending or settled', async ({ store }) => {
     const [clerk, judge] = [{ agent: 'clerk' }, { agent: 'judge', runId: 'two' }];
     const [approval, question] = [{ kind: 'approval' }, { kind: 'question' }];
     const word = { card: card({ text: 'word' }) };
-    const all: Readonly<Record<string, Partial<OpenedInterrupt>>> = {
+    const all: Readonly<Record<string, Partial<OpenedRequest>>> = {
       a: { ...clerk, ...approval, ...word, tool: 'pay', risk: 'high', labels: ['red', 'blue'] },
       b: { ...clerk, ...question, tool: 'ask', risk: 'low', labels: ['blue', 'blue'] },
       c: { ...judge, ...approval, ...word, tool: 'pay', risk: null },
       d: { ...judge, ...question, ...word, tool: 'pay', risk: 'high', labels: ['red'] },
     };
     const opened = Object.entries(all).map(([id, given], index) =>
-      interrupt(id, given.runId ?? 'one', { ...given, createdAt: index + 1 }),
+      request(id, given.runId ?? 'one', { ...given, createdAt: index + 1 }),
     );
     for (const [id, startedBy] of Object.entries({ one: 'ann', two: "o'neil" })) {
       const own = opened.filter(({ runId }) => runId === id);
       await store.append(creation(id, { create: { id, agent: 'agent', startedBy }, opened: own, status: 'waiting' }));
     }
-    const table: readonly (readonly [Partial<InterruptQuery>, string])[] = [
+    const table: readonly (readonly [Partial<RequestQuery>, string])[] = [
       [{}, 'abcd'],
       [{ runId: 'one' }, 'ab'],
       [{ runId: 'none' }, ''],
@@ -108,7 +108,7 @@ export function listContract(check: Check): void {
       [{ search: 'word', label: 'red', createdBefore: 4 }, 'a'],
       [{ runId: 'two', tool: 'pay', kind: 'approval', createdAfter: 2, createdBefore: 4 }, 'c'],
     ];
-    const look = async (query: Partial<InterruptQuery>, expected: string): Promise<void> =>
+    const look = async (query: Partial<RequestQuery>, expected: string): Promise<void> =>
       strictEqual((await listed(store, query, 1)).join(''), expected, text(query));
     for (const [query, expected] of table) {
       await look(query, expected);
@@ -123,7 +123,7 @@ export function listContract(check: Check): void {
 
   check('requests are found by their deciders, in pages, also after these change', async ({ store }) => {
     const who = (people: string, roles = '') => ({ people: people.split(' '), roles: roles ? [roles] : [] });
-    const all: Readonly<Record<string, OpenedInterrupt['deciders']>> = {
+    const all: Readonly<Record<string, OpenedRequest['deciders']>> = {
       a: who('ann'),
       b: null,
       c: who('ben', 'board'),
@@ -131,16 +131,16 @@ export function listContract(check: Check): void {
       e: { people: [], roles: ['p:ann', '*'] },
     };
     const opened = Object.entries(all).map(([id, deciders], createdAt) => {
-      return interrupt(id, 'run', { deciders, createdAt, labels: id === 'd' ? ['red'] : [] });
+      return request(id, 'run', { deciders, createdAt, labels: id === 'd' ? ['red'] : [] });
     });
     await store.append(
       creation('run', { create: { id: 'run', agent: 'agent', startedBy: 'sue' }, status: 'waiting', opened }),
     );
-    await pausedRun(store, 'other', [interrupt('f', 'other', { createdAt: 9 })]);
-    deepStrictEqual((await store.interrupt('c'))?.deciders, all.c);
-    deepStrictEqual((await store.interrupt('b'))?.deciders, null);
-    deepStrictEqual((await store.interrupt('e'))?.deciders, all.e);
-    const look = async (query: Partial<InterruptQuery>, expected: string): Promise<void> => {
+    await pausedRun(store, 'other', [request('f', 'other', { createdAt: 9 })]);
+    deepStrictEqual((await store.request('c'))?.deciders, all.c);
+    deepStrictEqual((await store.request('b'))?.deciders, null);
+    deepStrictEqual((await store.request('e'))?.deciders, all.e);
+    const look = async (query: Partial<RequestQuery>, expected: string): Promise<void> => {
       for (const limit of [1, 2, 50])
         strictEqual((await listed(store, query, limit)).join(''), expected, `${limit} ${text(query)}`);
       const newest = await listed(store, { ...query, order: 'newest' }, 2);
@@ -176,7 +176,7 @@ export function listContract(check: Check): void {
   });
 
   check('requests are found by the words in them', async ({ store }) => {
-    const all: Readonly<Record<string, Partial<OpenedInterrupt>>> = {
+    const all: Readonly<Record<string, Partial<OpenedRequest>>> = {
       a: {
         tool: 'send_email',
         agent: 'Clerk',
@@ -188,7 +188,7 @@ export function listContract(check: Check): void {
       d: { card: { question: 'unknown form' } },
       e: { card: card({ text: `\u0000 \ud800 \\u0000 ann ${'long '.repeat(9_000)}` }) },
     };
-    const opened = Object.entries(all).map(([id, given], createdAt) => interrupt(id, 'run', { ...given, createdAt }));
+    const opened = Object.entries(all).map(([id, given], createdAt) => request(id, 'run', { ...given, createdAt }));
     await pausedRun(store, 'run', opened);
     const searches: Readonly<Record<string, string>> = {
       abcde: '|  ',
@@ -204,10 +204,10 @@ export function listContract(check: Check): void {
         strictEqual((await listed(store, { search })).join(''), expected, search);
       }
     }
-    await refused(store.listInterrupts({ limit: 1, search: 'x'.repeat(501) }), 'invalid-options');
+    await refused(store.listRequests({ limit: 1, search: 'x'.repeat(501) }), 'invalid-options');
   });
 
-  check('settled interrupts are found by their outcome', async ({ store }) => {
+  check('settled requests are found by their outcome', async ({ store }) => {
     const by = (decision: Json, given: object = {}): Json => ({
       ...{ decision, by: 'ann', channel: 'inbox', note: null, at: 1, ...given },
     });
@@ -228,11 +228,11 @@ export function listContract(check: Check): void {
       lateApproved: by({ type: 'approve' }, late),
       namesake: by({ type: 'reject' }, { by: 'deadline' }),
     };
-    const opened = [...Object.keys(settlements), 'pending'].map((id, createdAt) => interrupt(id, 'run', { createdAt }));
+    const opened = [...Object.keys(settlements), 'pending'].map((id, createdAt) => request(id, 'run', { createdAt }));
     await pausedRun(store, 'run', opened);
     const settled = Object.entries(settlements).map(([id, settlement]) => ({ id, settlement }));
     await store.append(addition('run', 1, { settled }));
-    const outcomes: Readonly<Record<InterruptOutcome, readonly string[]>> = {
+    const outcomes: Readonly<Record<RequestOutcome, readonly string[]>> = {
       approved: ['approved', 'restarted', 'edited', 'editedToNull', 'replaced', 'lateApproved'],
       edited: ['edited', 'editedToNull', 'replaced'],
       rejected: ['rejected', 'late', 'namesake'],
@@ -240,7 +240,7 @@ export function listContract(check: Check): void {
       cancelled: ['cancelled', 'withdrawn', 'unsaid'],
       expired: ['late', 'lateApproved'],
     };
-    for (const [outcome, found] of Object.entries(outcomes) as [InterruptOutcome, readonly string[]][]) {
+    for (const [outcome, found] of Object.entries(outcomes) as [RequestOutcome, readonly string[]][]) {
       for (const query of [{}, { runId: 'run', order: 'newest' }] as const) {
         const expected = query.order === 'newest' ? [...found].reverse() : found;
         deepStrictEqual(await listed(store, { ...query, outcome, settled: true }, 2), expected, outcome);
@@ -281,7 +281,7 @@ export function listContract(check: Check): void {
     }));
     for (const query of [...limits, ...cursors]) {
       await refused(store.listRuns(query), 'invalid-options');
-      await refused(store.listInterrupts(query), 'invalid-options');
+      await refused(store.listRequests(query), 'invalid-options');
     }
   });
 }

@@ -6,11 +6,11 @@ import {
   claim,
   creation,
   ids,
-  interrupt,
   LONG_MS,
   listed,
   load,
   refused,
+  request,
   settling,
 } from './check.ts';
 
@@ -24,17 +24,17 @@ const ODD = [
 ];
 
 export function namesContract(check: Check): void {
-  check('runs and interrupts with odd or nearly the same names are kept apart, even at once', async ({ store }) => {
+  check('runs and requests with odd or nearly the same names are kept apart, even at once', async ({ store }) => {
     const creations = [...SIMILAR, ...ODD].map((name, index) => {
       const runId = `run ${name}`;
-      // Each run has one or two interrupts, and every second one has labels.
+      // Each run has one or two requests, and every second one has labels.
       const asked = [`q ${name}`, `more ${name}`].slice(index % 2);
       const labels = index % 2 === 0 ? [name, 'all', name] : [];
       const times = { createdAt: index, expiresAt: index % 2 === 0 ? null : index };
       const fields = { agent: name, tool: name, kind: name, risk: 'high', digest: name, labels, ...times } as const;
       return creation(runId, {
         ...{ create: { id: runId, agent: name, startedBy: index % 3 === 0 ? null : name }, hash: name, outcome: name },
-        opened: asked.map((id) => interrupt(id, runId, { ...fields, card: { name } })),
+        opened: asked.map((id) => request(id, runId, { ...fields, card: { name } })),
       });
     });
     await Promise.all(creations.map((append) => store.append(append)));
@@ -44,7 +44,7 @@ export function namesContract(check: Check): void {
       deepStrictEqual(stored, events);
       for (const asked of opened) {
         const pending = { ...asked, startedBy: create?.startedBy, progress: null, settledAt: null, settlement: null };
-        deepStrictEqual(await store.interrupt(asked.id), pending);
+        deepStrictEqual(await store.request(asked.id), pending);
       }
       deepStrictEqual(ids((await store.listRuns({ agent: hash, limit: 9 })).items), [runId]);
       for (const query of [{ agent: hash }, { tool: hash }, { kind: hash }, { runId }]) {
@@ -59,7 +59,7 @@ export function namesContract(check: Check): void {
     );
     await Promise.all(additions.map((append) => store.append(append)));
     for (const { id, card } of creations.flatMap(({ opened }) => opened)) {
-      const { settlement, settledAt } = (await store.interrupt(id)) ?? {};
+      const { settlement, settledAt } = (await store.request(id)) ?? {};
       deepStrictEqual(settlement, card);
       ok((settledAt ?? -1) >= before);
     }

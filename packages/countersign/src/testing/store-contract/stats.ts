@@ -4,11 +4,11 @@ import type { Json } from '../../core/json.ts';
 import { drillAgent } from '../../core/run/drill.ts';
 import type { SettledCounts } from '../../runs/port/stats.ts';
 import type { Store } from '../../runs/port/store.ts';
-import { addition, type Check, creation, interrupt, pass, refused } from './check.ts';
+import { addition, type Check, creation, pass, refused, request } from './check.ts';
 
 const NOTHING: SettledCounts = { approved: 0, rejected: 0, answered: 0, cancelled: 0 };
 
-/** An interrupt, and how long it took to be settled. */
+/** An request, and how long it took to be settled. */
 type Question = { readonly tool: string; readonly tookMs: number; readonly settlement: Json };
 
 export function statsContract(check: Check): void {
@@ -25,11 +25,11 @@ export function statsContract(check: Check): void {
     deepStrictEqual(await store.countRuns(), { ...none, running: 1, waiting: 1, done: 1, failed: 1 });
   });
 
-  check('pending interrupts are counted by tool, with the oldest', async ({ store }) => {
+  check('pending requests are counted by tool, with the oldest', async ({ store }) => {
     const opened = [
-      interrupt('a', 'run', { tool: 'pay', createdAt: 5_000 }),
-      interrupt('b', 'run', { tool: 'ask', createdAt: 3_000 }),
-      interrupt('c', 'run', { tool: 'pay', createdAt: 4_000 }),
+      request('a', 'run', { tool: 'pay', createdAt: 5_000 }),
+      request('b', 'run', { tool: 'ask', createdAt: 3_000 }),
+      request('c', 'run', { tool: 'pay', createdAt: 4_000 }),
     ];
     await store.append(creation('run', { status: 'waiting', opened }));
     const { waiting, oldestWaitingAt, tools } = await store.stats({ since: 0 });
@@ -44,10 +44,10 @@ export function statsContract(check: Check): void {
     'a drill is counted while it waits, not when it is settled, and no search finds it as one',
     async ({ store }) => {
       const [runId, agent] = ['run', drillAgent('clerk')];
-      const opened = [interrupt('a', runId, { tool: 'pay', agent })];
+      const opened = [request('a', runId, { tool: 'pay', agent })];
       await store.append(creation(runId, { status: 'waiting', opened, create: { id: runId, agent, startedBy: null } }));
       strictEqual((await store.stats({ since: 0 })).waiting, 1);
-      const found = async (search: string) => (await store.listInterrupts({ search, limit: 5 })).items.length;
+      const found = async (search: string) => (await store.listRequests({ search, limit: 5 })).items.length;
       deepStrictEqual([await found('clerk'), await found('drill')], [1, 0]);
       const settled = [{ id: 'a', settlement: { decision: { type: 'reject' }, by: 'ann', at: 1 } }];
       await store.append(addition(runId, 1, { status: 'done', settled }));
@@ -56,7 +56,7 @@ export function statsContract(check: Check): void {
     },
   );
 
-  check('settled interrupts are counted by outcome, by tool and by day', async ({ store }) => {
+  check('settled requests are counted by outcome, by tool and by day', async ({ store }) => {
     const decision = (type: string): Json => ({ decision: { type }, by: 'ann', at: 1 });
     await settle(store, [
       { tool: 'pay', tookMs: 1_000, settlement: decision('approve') },
@@ -86,7 +86,7 @@ export function statsContract(check: Check): void {
     deepStrictEqual(settled, [{ day: settled[0]?.day, approved: 2, rejected: 1, answered: 1, cancelled: 3 }]);
   });
 
-  check('only interrupts settled in the period, in runs of the given starter, are counted', async (subject) => {
+  check('only requests settled in the period, in runs of the given starter, are counted', async (subject) => {
     const { store } = subject;
     const approved = [{ tool: 'pay', tookMs: 10, settlement: { decision: { type: 'approve' } } }];
     await settle(store, approved, 'ann');
@@ -102,12 +102,12 @@ export function statsContract(check: Check): void {
     );
     deepStrictEqual(counts, [3, 2, 1, 1, 0, 0]);
     const create = { id: 'waits', agent: 'agent', startedBy: 'bob' };
-    await store.append(creation('waits', { create, opened: [interrupt('w', 'waits')] }));
+    await store.append(creation('waits', { create, opened: [request('w', 'waits')] }));
     strictEqual((await store.stats({ since: now, startedBy: 'bob' })).waiting, 1);
     strictEqual((await store.stats({ since: now, startedBy: 'ann' })).waiting, 0);
   });
 
-  check('every day is listed, even without interrupts', async ({ store }) => {
+  check('every day is listed, even without requests', async ({ store }) => {
     const now = Date.UTC(2026, 2, 1, 12);
     const { days, ...counts } = await store.stats({ since: Date.UTC(2026, 1, 27, 23, 59), now });
     const listed = ['2026-02-27', '2026-02-28', '2026-03-01'];
@@ -122,14 +122,14 @@ export function statsContract(check: Check): void {
 
 let runs = 0;
 
-/** Creates a run for each interrupt, and settles it now. */
+/** Creates a run for each request, and settles it now. */
 async function settle(store: Store, questions: readonly Question[], startedBy: string | null = null): Promise<void> {
   for (const { tool, tookMs, settlement } of questions) {
     runs += 1;
     const id = `settled-${runs}`;
     const createdAt = (await store.now()) - tookMs;
     const create = { id, agent: 'agent', startedBy };
-    await store.append(creation(id, { create, opened: [interrupt(`${id}-question`, id, { tool, createdAt })] }));
+    await store.append(creation(id, { create, opened: [request(`${id}-question`, id, { tool, createdAt })] }));
     await store.append(addition(id, 1, { settled: [{ id: `${id}-question`, settlement }] }));
   }
 }

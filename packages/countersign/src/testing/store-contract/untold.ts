@@ -1,24 +1,24 @@
-// The store contract: a question that changed goes to one caller, and comes again until people were notified. Optional.
+// The store contract: a request that changed goes to one caller, and comes again until people were notified. Optional.
 import { deepStrictEqual } from 'node:assert/strict';
 import type { Store } from '../../runs/port/store.ts';
 import {
   addition,
   type Check,
   creation,
-  interrupt,
   LONG_MS,
   pass,
   pausedRun,
+  request,
   type StoreUnderTest,
   settling,
 } from './check.ts';
 
 type Telling = Store & Required<Pick<Store, 'takeUntold' | 'told'>>;
 
-/** Takes untold questions, and returns each id with its news. */
+/** Takes untold requests, and returns each id with its news. */
 async function take({ store }: Subject, leaseMs = LONG_MS, limit = 50): Promise<readonly string[]> {
   const taken = await store.takeUntold(limit, leaseMs);
-  return taken.map(({ interrupt: { id }, news }) => `${id} ${news}`);
+  return taken.map(({ request: { id }, news }) => `${id} ${news}`);
 }
 
 type Subject = Omit<StoreUnderTest, 'store'> & { readonly store: Telling };
@@ -32,7 +32,7 @@ export function untoldContract(checkAny: Check): void {
   check('a new question is taken once, the longest untold first', async (subject) => {
     const { store } = subject;
     for (const id of ['b', 'c', 'a']) {
-      await pausedRun(store, `run-${id}`, [interrupt(id, `run-${id}`)]);
+      await pausedRun(store, `run-${id}`, [request(id, `run-${id}`)]);
       await pass(subject, 3);
     }
     deepStrictEqual(await take(subject, LONG_MS, 1), ['b 1']);
@@ -43,16 +43,16 @@ export function untoldContract(checkAny: Check): void {
   check('taking a question returns it as it is, and does not change it', async ({ store }) => {
     const shown = { tool: 'pay', risk: 'high', labels: ['b', 'a'], card: { to: ['ann'] } } as const;
     const create = { id: 'run', agent: 'agent', startedBy: 'ann' };
-    await store.append(creation('run', { create, status: 'waiting', opened: [interrupt('question', 'run', shown)] }));
-    const before = await store.interrupt('question');
-    deepStrictEqual(await store.takeUntold(5, LONG_MS), [{ interrupt: before, news: 1 }]);
+    await store.append(creation('run', { create, status: 'waiting', opened: [request('question', 'run', shown)] }));
+    const before = await store.request('question');
+    deepStrictEqual(await store.takeUntold(5, LONG_MS), [{ request: before, news: 1 }]);
     await store.told('question', 1);
-    deepStrictEqual(await store.interrupt('question'), before);
+    deepStrictEqual(await store.request('question'), before);
   });
 
   check('a question that people were told of comes again when it changes or is settled', async (subject) => {
     const { store } = subject;
-    await pausedRun(store, 'run', [interrupt('q', 'run'), interrupt('other', 'run')]);
+    await pausedRun(store, 'run', [request('q', 'run'), request('other', 'run')]);
     for (const line of await take(subject)) await store.told(line.split(' ')[0] ?? '', 1);
     await store.append(addition('run', 1, { status: 'waiting' }));
     deepStrictEqual(await take(subject), [], 'an append that does not concern a question marks none');
@@ -61,14 +61,14 @@ export function untoldContract(checkAny: Check): void {
     await store.told('q', 2);
     await store.append(addition('run', 3, { ...settling('so', 'q'), status: 'waiting' }));
     const [taken] = await store.takeUntold(5, LONG_MS);
-    deepStrictEqual([taken?.interrupt.settlement, taken?.news], ['so', 3]);
+    deepStrictEqual([taken?.request.settlement, taken?.news], ['so', 3]);
     await store.told('q', 3);
     deepStrictEqual(await take(subject, 1), []);
   });
 
   check('news that came after a question was taken are not lost', async (subject) => {
     const { store } = subject;
-    await pausedRun(store, 'run', [interrupt('q', 'run')]);
+    await pausedRun(store, 'run', [request('q', 'run')]);
     deepStrictEqual(await take(subject), ['q 1']);
     await store.append(addition('run', 1, { status: 'waiting', progressed: [{ id: 'q', progress: 1 }] }));
     await store.told('q', 1);
@@ -89,7 +89,7 @@ export function untoldContract(checkAny: Check): void {
 
   check('an untold question comes again, after longer and longer pauses until there are news', async (subject) => {
     const { store, advance } = subject;
-    await pausedRun(store, 'run', [interrupt('q', 'run')]);
+    await pausedRun(store, 'run', [request('q', 'run')]);
     for (const pauseMs of [100, 200, 400]) {
       deepStrictEqual(await take(subject, 100), ['q 1']);
       if (advance !== undefined) {
@@ -110,14 +110,14 @@ export function untoldContract(checkAny: Check): void {
 
   check('a question that is opened and settled at once, or has expired, is untold too', async (subject) => {
     const { store } = subject;
-    await pausedRun(store, 'run', [interrupt('expired', 'run', { expiresAt: 1 }), interrupt('settled', 'run')]);
+    await pausedRun(store, 'run', [request('expired', 'run', { expiresAt: 1 }), request('settled', 'run')]);
     await store.append(addition('run', 1, settling('so', 'settled')));
     deepStrictEqual([...(await take(subject))].sort(), ['expired 1', 'settled 2']);
   });
 
   check('an append that is refused marks nothing', async (subject) => {
     const { store } = subject;
-    await pausedRun(store, 'run', [interrupt('q', 'run')]);
+    await pausedRun(store, 'run', [request('q', 'run')]);
     await store.told('q', 1);
     await store.append(addition('run', 5, settling('so', 'q'))).catch(() => undefined);
     deepStrictEqual(await take(subject), []);
@@ -126,7 +126,7 @@ export function untoldContract(checkAny: Check): void {
   check('nobody is told of the questions of a deleted run', async (subject) => {
     const { store } = subject;
     for (const runId of ['gone', 'stays']) {
-      await pausedRun(store, runId, [interrupt(`${runId}.a`, runId), interrupt(`${runId}.b`, runId)]);
+      await pausedRun(store, runId, [request(`${runId}.a`, runId), request(`${runId}.b`, runId)]);
       await store.append(addition(runId, 1, { ...settling('so', `${runId}.a`), status: 'done' }));
     }
     deepStrictEqual(await store.delete('gone'), true);
@@ -135,7 +135,7 @@ export function untoldContract(checkAny: Check): void {
 
   check('with many concurrent callers each untold question goes to one', async (subject) => {
     const other = ((await subject.another?.()) ?? subject.store) as Telling;
-    const all = Array.from({ length: 40 }, (_, index) => interrupt(`q${index}`, 'run'));
+    const all = Array.from({ length: 40 }, (_, index) => request(`q${index}`, 'run'));
     await pausedRun(subject.store, 'run', all);
     const takers = Array.from({ length: 20 }, (_, index) =>
       take(index % 2 === 0 ? subject : { ...subject, store: other }, LONG_MS, 3),

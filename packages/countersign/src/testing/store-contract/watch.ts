@@ -2,7 +2,7 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Store } from '../../runs/port/store.ts';
-import { addition, type Check, countDone, creation, interrupt, LONG_MS, pausedRun, settling } from './check.ts';
+import { addition, type Check, countDone, creation, LONG_MS, pausedRun, request, settling } from './check.ts';
 
 /** A watcher is notified within this time. */
 const PATIENCE_MS = 10_000;
@@ -81,10 +81,10 @@ export function watchContract(check: Check): void {
     if (another === undefined) return;
     const other = await another();
     const { heard, stop } = listenTo(other);
-    await pausedRun(store, 'run', [interrupt('question', 'run', { labels: ['red'] })]);
+    await pausedRun(store, 'run', [request('question', 'run', { labels: ['red'] })]);
     await heard('run');
     deepStrictEqual(await other.read('run'), await store.read('run'));
-    deepStrictEqual(await other.listInterrupts({ limit: 5, label: 'red' }), await store.listInterrupts({ limit: 5 }));
+    deepStrictEqual(await other.listRequests({ limit: 5, label: 'red' }), await store.listRequests({ limit: 5 }));
     for (let version = 1; version <= 20; version += 1) {
       const appends = [store, other, store, other].map((each) => each.append(addition('run', version)));
       strictEqual(await countDone(appends, 'stale-version'), 1);
@@ -92,7 +92,7 @@ export function watchContract(check: Check): void {
     ok((await store.claim('run', 'me', LONG_MS)) !== undefined);
     strictEqual(await other.claim('run', 'you', LONG_MS), undefined);
     await other.append(addition('run', 21, settling('so', 'question')));
-    strictEqual((await store.interrupt('question'))?.settlement, 'so');
+    strictEqual((await store.request('question'))?.settlement, 'so');
     stop();
   });
 }

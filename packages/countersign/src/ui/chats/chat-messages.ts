@@ -35,7 +35,7 @@ function chatParts(part: ShownPart, { approvals }: WriterOptions): readonly Chat
           input: part.input,
           ...stateOf(part, approvals === 'native'),
         },
-        ...[...part.cards].map(([id, data]) => ({ type: 'data-interrupt', id, data })),
+        ...[...part.cards].map(([id, data]) => ({ type: 'data-request', id, data })),
       ];
   }
 }

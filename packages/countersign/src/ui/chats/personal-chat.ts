@@ -37,11 +37,11 @@ export async function findChat(
   return loaded;
 }
 
-export const unknownInterrupt = (interruptId: string): UsageError =>
-  new UsageError('unknown-interrupt', { status: 404, interruptId }, `Request ${interruptId} not found in this chat.`);
+export const unknownRequest = (requestId: string): UsageError =>
+  new UsageError('unknown-request', { status: 404, requestId }, `Request ${requestId} not found in this chat.`);
 
-export const notAllowed = ({ id }: Person, interruptId: string): UsageError =>
-  new UsageError('not-allowed', { status: 403, interruptId }, `${id} is not allowed to decide ${interruptId}.`);
+export const notAllowed = ({ id }: Person, requestId: string): UsageError =>
+  new UsageError('not-allowed', { status: 403, requestId }, `${id} is not allowed to decide ${requestId}.`);
 
 export const OUTDATED = 'The request has changed since you decided. Please review it again.';
 

@@ -12,11 +12,11 @@ import type { Person } from '../chat-options.ts';
 import type { Post, PostedDecision, PostedMessage } from '../http/post.ts';
 import { canHaveSeen, postedDecisions, problemsOf } from '../http/posted-decisions.ts';
 import type { Problem } from '../picture/card.ts';
-import { interruptCard, misfitOf } from '../picture/cards.ts';
-import { findChat, notAllowed, OUTDATED, type PersonalChat, unknownChat, unknownInterrupt } from './personal-chat.ts';
+import { misfitOf, requestCard } from '../picture/cards.ts';
+import { findChat, notAllowed, OUTDATED, type PersonalChat, unknownChat, unknownRequest } from './personal-chat.ts';
 import { isLastRecorded, isRecorded, lastWithId, userMessage } from './user-message.ts';
 
-/** Why decisions were refused, by the id of their question. */
+/** Why decisions were refused, by the id of their request. */
 export type Problems = ReadonlyMap<string, readonly Problem[]>;
 
 type ReadRun = { readonly loaded: LoadedRun; readonly state: State };
@@ -64,8 +64,8 @@ async function recordIn(
   for (const decision of decisions) {
     const found = await decide(chat, decision, unchanged);
     unchanged = undefined;
-    if (found) refused.set(decision.interruptId, found);
-    isNew ||= found !== undefined || pending.has(decision.interruptId);
+    if (found) refused.set(decision.requestId, found);
+    isNew ||= found !== undefined || pending.has(decision.requestId);
   }
   const { userMessage: message, regenerate } = post;
   const retries = run.status === 'failed' && (message ? regenerate || isLastRecorded(state, message) : !isNew);
@@ -86,19 +86,19 @@ const CORRECTABLE: ReadonlySet<string> = new Set(['invalid-resume', 'invalid-dec
 /** Returns why the decision was refused, if the person can correct it or was too late. */
 async function decide(
   chat: PersonalChat,
-  { interruptId, decision, digest, note }: PostedDecision,
+  { requestId, decision, digest, note }: PostedDecision,
   read: LoadedRun | undefined,
 ): Promise<readonly Problem[] | undefined> {
   const { runs, agent, chatId, person } = chat;
   const { id: by, roles, context } = person;
-  if (person.mayDecide === false) throw notAllowed(person, interruptId);
-  if (runIdOf(interruptId) !== chatId) throw unknownInterrupt(interruptId);
-  // The question may be newer than the loaded chat: an earlier decision of this post may have led to it.
-  const card = interruptCard(await runs.interrupt(interruptId), agent, true);
+  if (person.mayDecide === false) throw notAllowed(person, requestId);
+  if (runIdOf(requestId) !== chatId) throw unknownRequest(requestId);
+  // The request may be newer than the loaded chat: an earlier decision of this post may have led to it.
+  const card = requestCard(await runs.request(requestId), agent, true);
   /** Only a permitted decider learns why the decision is invalid. */
   const problem = async (problems: readonly Problem[]): Promise<readonly Problem[]> => {
-    if (card.status !== 'pending' || (await mayVote(runs, interruptId, person))) return problems;
-    throw notAllowed(person, interruptId);
+    if (card.status !== 'pending' || (await mayVote(runs, requestId, person))) return problems;
+    throw notAllowed(person, requestId);
   };
   const misfit = card.status === 'pending' ? misfitOf(card, decision) : undefined;
   if (misfit !== undefined) return problem([{ path: [], message: misfit }]);
@@ -111,7 +111,7 @@ async function decide(
       ...(digest !== undefined && { digest }),
       ...(context && { context }),
     };
-    await internalsOf(runs).decide(interruptId, decision, options, read);
+    await internalsOf(runs).decide(requestId, decision, options, read);
     return undefined;
   } catch (error) {
     // The card in the stream shows who decided, and how.
@@ -125,8 +125,8 @@ async function decide(
 }
 
 /** The policies of the request let this person vote on it. */
-async function mayVote(runs: PersonalChat['runs'], interruptId: string, { id, roles = [] }: Person): Promise<boolean> {
-  const request = await runs.interrupt(interruptId);
+async function mayVote(runs: PersonalChat['runs'], requestId: string, { id, roles = [] }: Person): Promise<boolean> {
+  const request = await runs.request(requestId);
   const { policies, requesters, progress } = request;
   const ballot = { votes: progress?.votes ?? [], requesters, escalatedTo: progress?.escalatedTo ?? [] };
   return voteRights(policies, ballot, await internalsOf(runs).votersFor(id, roles)).mayVote;

@@ -108,9 +108,9 @@ function sealIn({ parts }: ChatMessage): string | undefined {
   return isObject(data) && typeof data.token === 'string' ? data.token : undefined;
 }
 
-/** Whether it has tool calls or questions. A message without them may lack a seal, and is ignored. */
+/** Whether it has tool calls or requests. A message without them may lack a seal, and is ignored. */
 function hasAnswers({ parts }: ChatMessage): boolean {
-  return parts.some(({ type, state }) => type === 'data-interrupt' || (type.includes('tool') && state !== undefined));
+  return parts.some(({ type, state }) => type === 'data-request' || (type.includes('tool') && state !== undefined));
 }
 
 function bad(messageId: string, problem: string): UsageError {

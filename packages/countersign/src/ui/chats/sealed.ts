@@ -14,14 +14,14 @@ import { ballotOf, policiesOn } from '../../runs/requests/progress.ts';
 import type { Person } from '../chat-options.ts';
 import { type Post, postedParts } from '../http/post.ts';
 import { postedDecisions, problemsOf } from '../http/posted-decisions.ts';
-import type { InterruptCard, Problem } from '../picture/card.ts';
+import type { Problem, RequestCard } from '../picture/card.ts';
 import { cardOf, misfitOf, type Tools } from '../picture/cards.ts';
 import { Picture, sinceUserSpoke } from '../picture/picture.ts';
 import type { ChatChunk } from '../picture/ui-message.ts';
 import { ChatWriter } from '../picture/writer.ts';
 import type { Sealer } from '../seal.ts';
 import { generationChunks } from './generation.ts';
-import { type ChatOptions, notAllowed, OUTDATED, unknownInterrupt } from './personal-chat.ts';
+import { type ChatOptions, notAllowed, OUTDATED, unknownRequest } from './personal-chat.ts';
 import { type Claims, closedLength, type Proven, proveHistory, withoutCutOff } from './sealed-history.ts';
 
 export type SealedChatOptions = ChatOptions & {
@@ -55,27 +55,27 @@ async function decide(chat: SealedChat, post: Post, { history, last }: Proven): 
   const problems = new Map(found);
   const made: Given[] = [];
   const keys = new Map<string, string>();
-  const cards: InterruptCard[] = [];
-  for (const { interruptId, decision, digest, note } of decisions) {
-    const question = pending.get(interruptId);
-    if (!question || !last) throw unknownInterrupt(interruptId);
-    if (!(last.expiresAt > chat.clock())) throw sealExpired(interruptId, last);
-    const card = cardOf(interruptId, question, undefined, chat.tools());
+  const cards: RequestCard[] = [];
+  for (const { requestId, decision, digest, note } of decisions) {
+    const question = pending.get(requestId);
+    if (!question || !last) throw unknownRequest(requestId);
+    if (!(last.expiresAt > chat.clock())) throw sealExpired(requestId, last);
+    const card = cardOf(requestId, question, undefined, chat.tools());
     cards.push(card);
     const isOutdated = digest !== undefined && digest !== card.digest;
     const problem = isOutdated ? OUTDATED : misfitOf(card, decision);
     if (problem !== undefined) {
-      problems.set(interruptId, [{ path: [], message: problem }]);
+      problems.set(requestId, [{ path: [], message: problem }]);
       continue;
     }
     const where = `resume[${made.length}]`;
     const { part } = question;
     const signed = readDecision(decision, { by: chat.person.id, channel: 'chat', ...defined({ note }) });
     if (signed instanceof UsageError) {
-      problems.set(interruptId, problemsOf(signed));
+      problems.set(requestId, problemsOf(signed));
       continue;
     }
-    keys.set(where, interruptId);
+    keys.set(where, requestId);
     made.push({ where, on: addressOf(part), decision: signed, shown: part.toolRequest.input as Json });
   }
   for (const { id } of cards) {
@@ -165,7 +165,7 @@ function sealChunk(
 
 type Decided = {
   readonly resume: Decisions;
-  /** The key of the question that each entry of `resume` decides. */
+  /** The key of the request that each entry of `resume` decides. */
   readonly keys: ReadonlyMap<string, string>;
   readonly problems: ReadonlyMap<string, readonly Problem[]>;
 };
@@ -180,9 +180,9 @@ function problemsByKey(error: UsageError, keys: ReadonlyMap<string, string>): Re
   return found;
 }
 
-const sealExpired = (interruptId: string, { expiresAt }: Claims): UsageError =>
+const sealExpired = (requestId: string, { expiresAt }: Claims): UsageError =>
   new UsageError(
     'seal-expired',
-    { status: 403, interruptId, expiresAt },
-    `Request ${interruptId} expired at ${new Date(expiresAt).toISOString()}. Ask the model again.`,
+    { status: 403, requestId, expiresAt },
+    `Request ${requestId} expired at ${new Date(expiresAt).toISOString()}. Ask the model again.`,
   );

@@ -3,11 +3,11 @@ import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Part } from '../../core/messages/message.ts';
 import type { DecisionInput } from '../../runs/requests/decision.ts';
-import { type ChatMessage, type ChatPart, isToolPart, questionsByCall } from '../picture/ui-message.ts';
+import { type ChatMessage, type ChatPart, isToolPart, requestsByCall } from '../picture/ui-message.ts';
 import { refuseTooMany } from './post-limits.ts';
 
 export type PostedDecision = {
-  readonly interruptId: string;
+  readonly requestId: string;
   readonly decision: DecisionInput;
   readonly digest?: string;
   readonly note?: string;
@@ -20,7 +20,7 @@ export type PostedPart =
 
 type AnsweredCall = {
   readonly toolCallId: string;
-  /** The last question the browser showed for this call; undefined if the page keeps no data parts. */
+  /** The last request the browser showed for this call; undefined if the page keeps no data parts. */
   readonly questionId?: string;
 };
 
@@ -64,7 +64,7 @@ export function postedParts(messages: readonly ChatMessage[]): readonly PostedPa
   return messages
     .filter(({ role }) => role === 'assistant')
     .flatMap(({ parts }) => {
-      const questions = questionsByCall(parts);
+      const questions = requestsByCall(parts);
       return parts.flatMap((part) => postedPart(part, questions));
     });
 }
@@ -110,18 +110,18 @@ function readDecisions(value: unknown): readonly PostedDecision[] {
   return value.map((entry: unknown, index) => {
     const where = `decisions[${index}]`;
     if (!isObject(entry)) throw invalid(where, 'must be an object');
-    const { interruptId, decision, digest, note, ...others } = entry;
+    const { requestId, decision, digest, note, ...others } = entry;
     // With `edit` beside `decision` instead of inside it, the unedited input would run.
     const [unknown] = Object.keys(others);
     if (unknown !== undefined)
-      throw invalid(`${where}.${unknown}`, 'is unknown; allowed are interruptId, decision, digest and note');
-    if (typeof interruptId !== 'string') throw invalid(`${where}.interruptId`, 'must be a string');
+      throw invalid(`${where}.${unknown}`, 'is unknown; allowed are requestId, decision, digest and note');
+    if (typeof requestId !== 'string') throw invalid(`${where}.requestId`, 'must be a string');
     if (!isObject(decision) || typeof decision.type !== 'string')
       throw invalid(`${where}.decision`, 'must be an object with a type');
     if (digest !== undefined && typeof digest !== 'string') throw invalid(`${where}.digest`, 'must be a string');
     if (note !== undefined && typeof note !== 'string') throw invalid(`${where}.note`, 'must be a string');
     return {
-      interruptId,
+      requestId,
       decision: decision as DecisionInput,
       ...(digest !== undefined && { digest }),
       ...(note !== undefined && { note }),

@@ -11,7 +11,7 @@ export type HttpProblem = {
   readonly detail: string;
 };
 
-const UNKNOWN: ReadonlySet<string> = new Set(['unknown-run', 'unknown-interrupt', 'unknown-agent', 'unknown-grant']);
+const UNKNOWN: ReadonlySet<string> = new Set(['unknown-run', 'unknown-request', 'unknown-agent', 'unknown-grant']);
 /** The decision itself is invalid, and can be corrected. */
 const INVALID_DECISION: ReadonlySet<string> = new Set([
   'invalid-resume',

@@ -36,7 +36,7 @@ function outer(decision: PersonDecision): CardDecision {
   };
 }
 
-/** The decision on a question of a sub-agent. Questions with the same ref may be pending in other sub-agents. */
+/** The decision on a request of a sub-agent. Requests with the same ref may be pending in other sub-agents. */
 function inner({ part }: PendingCard, { decisions }: Decision & { type: 'inside' }): CardDecision {
   const refs = refsOf(addressOf(part), 1);
   const made = decisions.find(({ on }) => refsOf(on) === refs);

@@ -1,7 +1,7 @@
-// The card of a request on the wire to a browser: the data of a `data-interrupt` part.
+// The card of a request on the wire to a browser: the data of a `data-request` part.
 
 import type { Json } from '../../core/json.ts';
-import type { InterruptView, VotingProgress } from '../../core/request/view.ts';
+import type { RequestView, VotingProgress } from '../../core/request/view.ts';
 import type { JsonSchema } from '../../models/model.ts';
 
 /** The decisions that a request accepts. `edit` is an approval with another input. */
@@ -47,10 +47,7 @@ export type CardProgress = Pick<VotingProgress, 'missing' | 'assignedTo' | 'esca
 };
 
 /** Everything that a person needs to decide, and that the decision is bound to. */
-export type InterruptCard<Tool extends string = string, Input = Json> = Omit<
-  InterruptView<Tool, Input>,
-  'answerSchema'
-> & {
+export type RequestCard<Tool extends string = string, Input = Json> = Omit<RequestView<Tool, Input>, 'answerSchema'> & {
   /** The id of its tool part. */
   readonly toolCallId: string;
   readonly status: 'pending' | 'decided';

@@ -3,52 +3,52 @@
 import { isEdit } from '../../core/authority/tally.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
-import type { InterruptKind } from '../../core/request/interrupt.ts';
-import { type InterruptView, type VotingProgress, viewOfInterrupt } from '../../core/request/view.ts';
+import type { RequestKind } from '../../core/request/request.ts';
+import { type RequestView, type VotingProgress, viewOfRequest } from '../../core/request/view.ts';
 import type { Agent } from '../../loop/agent.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import type { JsonSchema } from '../../models/model.ts';
 import { digestOf, type PendingCard, willRun } from '../../runs/requests/card.ts';
 import type { DecisionInput, Settlement } from '../../runs/requests/decision.ts';
 import { policiesOn } from '../../runs/requests/progress.ts';
-import type { RunInterrupt } from '../../runs/requests/view.ts';
-import type { Allowed, CardDecision, CardProgress, InterruptCard } from './card.ts';
+import type { RunRequest } from '../../runs/requests/view.ts';
+import type { Allowed, CardDecision, CardProgress, RequestCard } from './card.ts';
 import { EDITED } from './card-decision.ts';
 import { toolCallIdAt } from './ui-message.ts';
 
 export type Tools = ReadonlyMap<string, ToolDefinition>;
 
 /** The card of a request in a store, and its run. */
-export type StoredCard = InterruptCard & Pick<RunInterrupt, 'runId' | 'agent' | 'startedBy' | 'drill'>;
+export type StoredCard = RequestCard & Pick<RunRequest, 'runId' | 'agent' | 'startedBy' | 'drill'>;
 
 /** The card of a request that waits in this conversation. */
-export function cardOf(key: string, pending: PendingCard, at: number | undefined, tools: Tools): InterruptCard {
-  const { part, interrupt, tool } = pending;
+export function cardOf(key: string, pending: PendingCard, at: number | undefined, tools: Tools): RequestCard {
+  const { part, request, tool } = pending;
   const digest = digestOf(key, { part } as unknown as Json);
   const about = { id: key, tool, input: willRun(part), createdAt: at ?? null, digest, policies: policiesOn(pending) };
-  return asCard(viewOfInterrupt(interrupt, about), part, tools);
+  return asCard(viewOfRequest(request, about), part, tools);
 }
 
 /**
  * Makes the card of a stored request, pending or decided. Without the `agent` of its run, the forms for answers and edits
  * accept any JSON. `mayDecide` says whether the reader may decide it; `reader` is their id, which marks their own vote.
  */
-export function interruptCard(
-  interrupt: RunInterrupt,
+export function requestCard(
+  request: RunRequest,
   agent: Agent | undefined,
   mayDecide: boolean,
   reader?: string,
 ): StoredCard {
-  const { part, progress, settlement, settledAt, ...view } = interrupt;
+  const { part, progress, settlement, settledAt, ...view } = request;
   const card = { ...view, ...asCard(view, part, agent?.definition.innerTools?.() ?? new Map()) };
   if (settledAt === null) return { ...card, progress: progressOf(progress, reader), mayDecide };
   const votes = settlement && 'votes' in settlement ? settlement.votes : undefined;
   const counted = progress && { ...progress, votes: votes ?? progress.votes, missing: [] };
-  return { ...card, status: 'decided', decision: settledDecision(interrupt), progress: progressOf(counted, reader) };
+  return { ...card, status: 'decided', decision: settledDecision(request), progress: progressOf(counted, reader) };
 }
 
 /** The card of a request that waits. `mayDecide` is false until the policy was asked. */
-function asCard(view: InterruptView, { toolRequest, metadata }: ToolRequestPart, tools: Tools): InterruptCard {
+function asCard(view: RequestView, { toolRequest, metadata }: ToolRequestPart, tools: Tools): RequestCard {
   const { kind, title, payload, answerSchema } = view;
   const path = pathOf(metadata?.path);
   const tool = toolAt(tools, path.length)?.get(toolRequest.name);
@@ -99,7 +99,7 @@ function typeOf(decision: Json): CardDecision['type'] {
  * rejected or cancelled.
  */
 export function misfitOf(
-  { tool, allows }: Pick<InterruptCard, 'tool' | 'allows'>,
+  { tool, allows }: Pick<RequestCard, 'tool' | 'allows'>,
   decision: DecisionInput,
 ): string | undefined {
   const { type, edit, replaceInput } = (typeof decision === 'string' ? { type: decision } : decision) as TypedDecision;
@@ -115,7 +115,7 @@ type TypedDecision = {
   readonly replaceInput?: unknown;
 };
 
-function settledDecision({ settlement, settledAt }: RunInterrupt): CardDecision {
+function settledDecision({ settlement, settledAt }: RunRequest): CardDecision {
   const { decision, by, channel, note } = (settlement ?? {}) as Partial<Settlement>;
   if (decision === undefined && note === 'edited') return { ...EDITED, by: by ?? null, at: settledAt };
   const recorded = (isObject(decision) ? decision : { type: 'cancel' }) as Omit<
@@ -161,11 +161,11 @@ function schemaOf(schema: ToolDefinition['input'] | undefined): JsonSchema | nul
   }
 }
 
-export const ALLOWS: Readonly<Record<InterruptKind, readonly Allowed[]>> = {
+export const ALLOWS: Readonly<Record<RequestKind, readonly Allowed[]>> = {
   approval: ['approve', 'edit', 'reject'],
   unavailable: ['approve', 'edit', 'reject'],
   question: ['respond', 'reject'],
   interrupt: ['approve', 'edit', 'reject', 'respond', 'restart'],
   // It happened, with this result; it did not happen, so run it; skip it and tell the model.
-  'unknown-outcome': ['respond', 'approve', 'cancel'],
+  doubt: ['respond', 'approve', 'cancel'],
 };

@@ -14,7 +14,7 @@ test('a turn with many questions builds each card a few times, not once per even
   const calls = refs.map((ref) => ({ id: ref, ref }));
   picture.apply(event({ type: 'model-replied', content, calls, finishReason: 'stop' }));
   for (const callId of refs) {
-    const interrupt = {
+    const request = {
       id: callId,
       kind: 'approval' as const,
       authority: { policies: ANYONE, requesters: [] },
@@ -24,14 +24,14 @@ test('a turn with many questions builds each card a few times, not once per even
         return { payload: true };
       },
     };
-    picture.apply(event({ type: 'call-interrupted', callId, interrupt }));
+    picture.apply(event({ type: 'call-interrupted', callId, request }));
   }
   for (const callId of refs)
     picture.apply(
       event({
         type: 'decision-made',
         callId,
-        interruptId: callId,
+        requestId: callId,
         decision: { type: 'approve', by: 'ann' },
         resumed: true,
       }),

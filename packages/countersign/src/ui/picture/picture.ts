@@ -7,13 +7,13 @@ import { newState } from '../../core/messages/load-messages.ts';
 import type { Message, ToolResponsePart } from '../../core/messages/message.ts';
 import { callOf } from '../../core/run/call.ts';
 import type { Result, RunEvent } from '../../core/run/event.ts';
-import { interruptIdOf } from '../../core/run/made.ts';
+import { requestIdOf } from '../../core/run/made.ts';
 import { fold, type State } from '../../core/run/state.ts';
 import { subAgentEvents, subAgentState } from '../../core/run/sub-agents.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
-import { interruptKey, type PendingCard, pendingCards } from '../../runs/requests/card.ts';
+import { type PendingCard, pendingCards, requestKey } from '../../runs/requests/card.ts';
 import { ballotOf, policiesOn, progressOn } from '../../runs/requests/progress.ts';
-import type { CardDecision, InterruptCard, Problem } from './card.ts';
+import type { CardDecision, Problem, RequestCard } from './card.ts';
 import { decisionOn } from './card-decision.ts';
 import { ALLOWS, cardOf, progressOf, type Tools } from './cards.ts';
 import {
@@ -56,7 +56,7 @@ export class Picture {
   readonly #transcript: Transcript;
   /** The `toolCallId` in the browser, by the id of the call. */
   readonly #toolCallIds = new Map<string, string>();
-  /** The call of each question, by the key of the question. */
+  /** The call of each request, by the key of the request. */
   readonly #callOf = new Map<string, ShownCall>();
   readonly #decisions = new Map<string, RunEvent>();
   /** The cards that the policy was not asked about yet. */
@@ -136,7 +136,7 @@ export class Picture {
       this.#transcript.addReply(event.content);
     }
     // A rejection or an answer is recorded first; the result that follows ends the waiting.
-    for (const made of decisionsIn(event)) this.#decisions.set(interruptKey(chatId, made.interruptId), made);
+    for (const made of decisionsIn(event)) this.#decisions.set(requestKey(chatId, made.requestId), made);
     for (const [key, card] of before) if (!after.has(key)) this.#decide(key, card, event);
     for (const [key, card] of after) {
       const known = before.get(key);
@@ -173,7 +173,7 @@ export class Picture {
     );
   }
 
-  /** What the policy of a question lets the reader do. */
+  /** What the policy of a request lets the reader do. */
   async #rightsOn(pending: PendingCard | undefined): Promise<VoteRights> {
     const { reader } = this.#options;
     if (!pending || !reader || reader === 'watcher') return { mayVote: true, mayApprove: true };
@@ -244,7 +244,7 @@ export class Picture {
     this.#unchecked.set(key, call);
   }
 
-  #votesOn(pending: PendingCard): Partial<Pick<InterruptCard, 'policies' | 'progress'>> {
+  #votesOn(pending: PendingCard): Partial<Pick<RequestCard, 'policies' | 'progress'>> {
     const { reader } = this.#options;
     if (!reader || reader === 'watcher') return {};
     return { policies: policiesOn(pending), progress: progressOf(progressOn(pending), reader.id) };
@@ -256,7 +256,7 @@ export class Picture {
     if (!call || !card) return;
     const { chatId } = this.#options;
     const settled = settledInside(event).find(({ callId }) => callId === pending.part.metadata?.callId);
-    const ownKey = interruptKey(chatId, interruptIdOf(pending.part) ?? pending.part.toolRequest.ref);
+    const ownKey = requestKey(chatId, requestIdOf(pending.part) ?? pending.part.toolRequest.ref);
     const made = this.#decisions.get(key) ?? this.#decisions.get(ownKey) ?? settled ?? event;
     const decision = decisionOn(pending, made);
     const progress = card.progress && { ...card.progress, missing: [] };
@@ -308,7 +308,7 @@ export class Picture {
     if (call) this.#transcript.change(call, { status: endStatus(call, result) });
   }
 
-  #setCard(call: ShownCall, card: InterruptCard): void {
+  #setCard(call: ShownCall, card: RequestCard): void {
     call.cards.set(card.id, card);
     this.#transcript.markChanged(call);
   }

@@ -3,7 +3,7 @@
 import type { Json } from '../../core/json.ts';
 import type { Part } from '../../core/messages/message.ts';
 import type { Result } from '../../core/run/event.ts';
-import type { InterruptCard } from './card.ts';
+import type { RequestCard } from './card.ts';
 
 /** Text of the model; it grows while the model writes. `added`: the text since its changes were last taken. */
 export type ShownText = {
@@ -25,9 +25,9 @@ export type ShownCall = {
   /** The input as JSON text, as far as the model has written it. */
   inputText: string;
   status: CallStatus;
-  /** The id of its last question, unless that asks for an answer. */
+  /** The id of its last request, unless that asks for an answer. */
   approvalId: string | undefined;
-  readonly cards: Map<string, InterruptCard>;
+  readonly cards: Map<string, RequestCard>;
 };
 
 /** `asked`: waits for approval. `question`: waits for an answer. `decided`: a person decided, and it runs or is about to. */
@@ -68,4 +68,4 @@ export function hasEnded({ state }: CallStatus): boolean {
   return state === 'output' || state === 'error' || state === 'denied';
 }
 
-export const lastCard = ({ cards }: ShownCall): InterruptCard | undefined => [...cards.values()].at(-1);
+export const lastCard = ({ cards }: ShownCall): RequestCard | undefined => [...cards.values()].at(-1);

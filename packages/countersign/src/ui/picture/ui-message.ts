@@ -1,7 +1,7 @@
 // The AI SDK's UI messages and stream chunks: the subset that the chat reads and writes.
 import { isObject } from '../../core/json.ts';
 import type { Tool } from '../../loop/tool/definition.ts';
-import type { InterruptCard } from './card.ts';
+import type { RequestCard } from './card.ts';
 
 /** One message as `useChat` keeps it. */
 export type ChatMessage = {
@@ -23,7 +23,7 @@ export type InferTools<Tools extends Record<string, Tool>> = {
 
 /** The data parts that the chat sends, as the type parameter of the AI SDK's `UIMessage`. */
 export type ChatDataParts = {
-  interrupt: InterruptCard;
+  request: RequestCard;
   seal: { readonly token: string };
   end: { readonly finishReason: string };
 };
@@ -41,11 +41,11 @@ export function isToolPart({ type }: ChatPart): boolean {
   return type === 'dynamic-tool' || type.startsWith('tool-');
 }
 
-/** The ids of the questions that a message shows, in the order they were asked, by tool call. */
-export function questionsByCall(parts: readonly ChatPart[]): ReadonlyMap<string, readonly string[]> {
+/** The ids of the requests that a message shows, in the order they were asked, by tool call. */
+export function requestsByCall(parts: readonly ChatPart[]): ReadonlyMap<string, readonly string[]> {
   const questions = new Map<string, string[]>();
   for (const { type, data } of parts) {
-    if (type !== 'data-interrupt' || !isObject(data)) continue;
+    if (type !== 'data-request' || !isObject(data)) continue;
     const { id, toolCallId } = data;
     if (typeof id !== 'string' || typeof toolCallId !== 'string') continue;
     const asked = questions.get(toolCallId);

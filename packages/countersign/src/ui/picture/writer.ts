@@ -2,7 +2,7 @@
 import { isObject, sameJson } from '../../core/json.ts';
 import type { Picture } from './picture.ts';
 import { hasEnded, lastCard, type ShownCall, type ShownPart, type ShownText } from './shown-part.ts';
-import { type ChatChunk, type ChatMessage, type ChatPart, isToolPart, questionsByCall } from './ui-message.ts';
+import { type ChatChunk, type ChatMessage, type ChatPart, isToolPart, requestsByCall } from './ui-message.ts';
 
 /** The major version of `ai` in the browser. A chunk that the client does not know breaks its stream. */
 export type ClientVersion = 5 | 6 | 7;
@@ -41,7 +41,7 @@ export class ChatWriter {
     this.#known = known ? stepsOf(known) : [];
     this.#steps = this.#known.length;
     const parts = known?.parts ?? [];
-    const questions = questionsByCall(parts);
+    const questions = requestsByCall(parts);
     for (const part of parts) {
       const { toolCallId: id } = part;
       if (isToolPart(part) && typeof id === 'string') this.#sentCalls.set(id, sentCall(part, questions.get(id) ?? []));
@@ -141,7 +141,7 @@ export class ChatWriter {
     const available = { type: 'tool-input-available', toolCallId, toolName, input: call.input };
     const isNew = sent.state === '' || sent.state === 'input-streaming';
     const isEdited = !isNew && !sameJson(sent.input, call.input);
-    // The browser shows an answer that the server refused, or that was for an earlier question.
+    // The browser shows an answer that the server refused, or that was for an earlier request.
     const asksAgain = cards.size > 1 && [...cards.keys()].some((key) => !sent.cards.has(key));
     const isRefused = waitsForAnswer(call, native) && (isAnswered(sent.state) || asksAgain);
     if (isNew || isEdited || isRefused) {
@@ -153,7 +153,7 @@ export class ChatWriter {
     for (const [key, card] of cards)
       if (sent.cards.get(key) !== card) {
         sent.cards.set(key, card);
-        yield { type: 'data-interrupt', id: key, data: card };
+        yield { type: 'data-request', id: key, data: card };
       }
     yield* this.#status(call, sent, native);
   }

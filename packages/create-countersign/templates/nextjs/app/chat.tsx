@@ -2,7 +2,7 @@
 'use client';
 
 import { useChat } from '@ai-sdk/react';
-import { Interrupts, useInterrupts } from '@countersign/react';
+import { Interrupts, useRequests } from '@countersign/react';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { useRef, useState } from 'react';
 
@@ -11,7 +11,7 @@ type ChatProps = { readonly id: string; readonly messages: UIMessage[]; readonly
 export function Chat({ id, messages, resume }: ChatProps) {
   const [transport] = useState(() => new DefaultChatTransport({ api: '/api/chat' }));
   const chat = useChat({ id, messages, resume, transport });
-  const interrupts = useInterrupts(chat, { api: '/api/chat' });
+  const interrupts = useRequests(chat, { api: '/api/chat' });
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState('');
 

@@ -11,7 +11,6 @@ import { endpoint, json } from '../../http/endpoint.ts';
 import type { Caller } from '../../identity/identify.ts';
 import type { Person } from '../../identity/person.ts';
 import { DecisionShape } from '../../schemas/decision.ts';
-import { interruptIdShape } from '../../schemas/interrupt.ts';
 import {
   ChallengeShape,
   EnrolmentShape,
@@ -20,6 +19,7 @@ import {
   PasskeyShape,
   passkeyNameShape,
 } from '../../schemas/passkey.ts';
+import { requestIdShape } from '../../schemas/request.ts';
 import { decidableRequest } from '../record-decision.ts';
 import type { Services } from '../services.ts';
 
@@ -147,13 +147,13 @@ export function passkeyEndpoints(services: Services) {
       },
     }),
     endpoint({
-      route: 'POST /interrupts/{interruptId}/challenge',
+      route: 'POST /interrupts/{requestId}/challenge',
       operationId: 'challengeDecision',
       summary: 'Get the challenge that signs a decision',
       description: 'It is good for exactly this decision of the caller on exactly this card.',
       tag,
       scope: 'decide',
-      params: z.object({ interruptId: interruptIdShape }),
+      params: z.object({ requestId: requestIdShape }),
       body: z.strictObject({
         decision: DecisionShape,
         digest: z.string().max(200),
@@ -161,14 +161,14 @@ export function passkeyEndpoints(services: Services) {
       }),
       answers: { 200: { description: 'What the browser needs.', shape: ChallengeShape } },
       problems: [409, 422],
-      handle: async ({ person, request, params: { interruptId }, body: { decision, digest, onBehalfOf } }) => {
-        await decidableRequest(services, interruptId, person, { decision });
+      handle: async ({ person, request, params: { requestId }, body: { decision, digest, onBehalfOf } }) => {
+        await decidableRequest(services, requestId, person, { decision });
         const keys = await usable(person);
         if (keys.length === 0) throw noPasskey(person);
         const nonce = randomBytes(16).toString('base64url');
         // As the engine records it: a restart without a value continues with true.
         const made = (decision.type === 'restart' ? { resumed: true, ...decision } : decision) as Json;
-        const challenge = signingChallenge({ interruptId, digest, decision: made, by: person.id, onBehalfOf, nonce });
+        const challenge = signingChallenge({ requestId, digest, decision: made, by: person.id, onBehalfOf, nonce });
         return json({ options: requestOptions(challenge, addressOf(request).hostname, keys), nonce });
       },
     }),

@@ -15,8 +15,8 @@ export async function runAnswer(ai: Countersign, access: Access, runId: string, 
   if (!person.scopes.includes('read'))
     return { ...summaryOf(view, null, null), ...UNREAD, finishReason: view.finishReason };
   const [waiting, settled] = await Promise.all([
-    ai.runs.interrupts({ runId, limit: MAX_REQUESTS }),
-    ai.runs.interrupts({ runId, limit: MAX_REQUESTS, settled: true, order: 'newest' }),
+    ai.runs.requests({ runId, limit: MAX_REQUESTS }),
+    ai.runs.requests({ runId, limit: MAX_REQUESTS, settled: true, order: 'newest' }),
   ]);
   const assignees = await assigneesOf(ai.runs.notes, waiting.items);
   // Pending requests come first; settled ones fill the remaining places.

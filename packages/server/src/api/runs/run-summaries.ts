@@ -1,5 +1,5 @@
 // Runs as lists show them: with their titles, and the oldest pending request of those that wait.
-import type { Message, RunInterrupt, Runs } from 'countersign';
+import type { Message, RunRequest, Runs } from 'countersign';
 import type { ListedRun } from 'countersign/store';
 import type { RunSummary } from '../../schemas/run.ts';
 
@@ -24,8 +24,8 @@ export function titleOf(messages: readonly Message[]): string | null {
   return start.length > MAX_LENGTH ? `${start.slice(0, MAX_LENGTH).join('').trimEnd()}…` : words;
 }
 
-export const oldestOf = ([oldest]: readonly RunInterrupt[]): RunSummary['waitsFor'] =>
-  oldest ? { interruptId: oldest.id, tool: oldest.tool, title: oldest.title } : null;
+export const oldestOf = ([oldest]: readonly RunRequest[]): RunSummary['waitsFor'] =>
+  oldest ? { requestId: oldest.id, tool: oldest.tool, title: oldest.title } : null;
 
 /** Returns a function that summarizes runs, in their order. */
 export function runSummaries(runs: RunsToRead): (listed: readonly ListedRun[]) => Promise<readonly RunSummary[]> {
@@ -35,7 +35,7 @@ export function runSummaries(runs: RunsToRead): (listed: readonly ListedRun[]) =
     return first?.type === 'user-spoke' ? titleOf(first.messages) : null;
   });
   const waitsFor = readOnce(async (runId: string, _version: number) =>
-    oldestOf((await runs.interrupts({ runId, limit: 1 })).items),
+    oldestOf((await runs.requests({ runId, limit: 1 })).items),
   );
   return async (listed) => {
     const summaries: RunSummary[] = [];
@@ -47,7 +47,7 @@ export function runSummaries(runs: RunsToRead): (listed: readonly ListedRun[]) =
   };
 }
 
-type RunsToRead = { readonly store: Pick<Runs['store'], 'read'>; readonly interrupts: Runs['interrupts'] };
+type RunsToRead = { readonly store: Pick<Runs['store'], 'read'>; readonly requests: Runs['requests'] };
 
 /** Reads each value once. */
 function readOnce<Key extends readonly (string | number)[], Value>(read: (...key: Key) => Promise<Value>) {

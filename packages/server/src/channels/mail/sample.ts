@@ -1,5 +1,5 @@
 // The notice that `countersign channels test` sends.
-import type { Notice, RunInterrupt } from 'countersign';
+import type { Notice, RunRequest } from 'countersign';
 import { sampleNotice } from '../webhook/sample-notice.ts';
 import type { MailTexts } from './texts.ts';
 
@@ -7,7 +7,7 @@ import type { MailTexts } from './texts.ts';
 export function sampleMail(to: string, key: string, { sampleTitle, sampleMessage }: MailTexts): Notice {
   const input = { to: 'ACME GmbH', amount: 950, currency: 'EUR', reference: 'INV-1043' };
   const about = { runId: 'sample', agent: 'bookkeeper', tool: 'payInvoice', kind: 'approval', risk: 'high' } as const;
-  const card: RunInterrupt = {
+  const card: RunRequest = {
     ...about,
     id: 'sample:1',
     startedBy: null,

@@ -3,7 +3,7 @@
 import type { Json, Notice } from 'countersign';
 import { shownPolicy } from 'countersign/request';
 import type { Recipient } from 'countersign/store';
-import { type CardVote, type InterruptCard, interruptCard } from 'countersign/ui';
+import { type CardVote, type RequestCard, requestCard } from 'countersign/ui';
 import { type CardPart, partsOf } from '../../text/card-parts.ts';
 import type { Format } from '../../text/format.ts';
 import type { MailTexts } from './texts.ts';
@@ -45,7 +45,7 @@ const LARGEST_VALUE = 90_000;
 export function sectionOf(notice: Notice, reader: Reader): Section {
   const { recipient, texts } = reader;
   // The forms of an answer are on the page; the mail needs no schema.
-  const card = notice.card && interruptCard(notice.card, undefined, true, recipient.person);
+  const card = notice.card && requestCard(notice.card, undefined, true, recipient.person);
   const isOver = notice.settlement !== null;
   const { links } = notice;
   return {
@@ -85,7 +85,7 @@ function outcomeOf({ type, settlement, at }: Notice, { texts, reading }: Reader)
   return { lead: texts.outcome(outcome, by, when), tone };
 }
 
-function badgesOf({ risk, reversibility }: InterruptCard, texts: MailTexts): Section['badges'] {
+function badgesOf({ risk, reversibility }: RequestCard, texts: MailTexts): Section['badges'] {
   const tones = { low: 'muted', medium: 'warning', high: 'bad' } as const;
   return [
     ...(risk === null ? [] : [{ text: texts.risk[risk], tone: tones[risk] }]),
@@ -101,7 +101,7 @@ function badgesOf({ risk, reversibility }: InterruptCard, texts: MailTexts): Sec
 }
 
 /** Everything that an approver sees. */
-function cardBlocks(card: InterruptCard, notice: Notice, reader: Reader): readonly Block[] {
+function cardBlocks(card: RequestCard, notice: Notice, reader: Reader): readonly Block[] {
   const parts = partsOf(card).map((part) => partBlock(part, reader.texts));
   return [...parts, ...factBlocks(card, notice, reader)];
 }
@@ -121,7 +121,7 @@ const captionsIn = ({ input, details, preview, previewChanged, previewBefore }: 
 });
 
 /** The deadline, who else must agree, and where the request comes from. */
-function factBlocks(card: InterruptCard, notice: Notice, { texts, reading }: Reader): readonly Block[] {
+function factBlocks(card: RequestCard, notice: Notice, { texts, reading }: Reader): readonly Block[] {
   const { expiresAt, onExpiry, policies, progress, labels } = card;
   const policy = shownPolicy(policies);
   const ending = onExpiry === null ? '' : `, ${texts.onExpiry[onExpiry]}`;
@@ -146,7 +146,7 @@ function voteRow({ by, onBehalfOf, type, at, isEdit }: CardVote, texts: MailText
 }
 
 /** The decision. The request itself is in the first mail of the thread. */
-function decisionBlocks({ decision }: InterruptCard, texts: MailTexts): readonly Block[] {
+function decisionBlocks({ decision }: RequestCard, texts: MailTexts): readonly Block[] {
   if (!decision) return [];
   const { reason = '', note, ...said } = decision;
   const remarks = [
@@ -173,7 +173,7 @@ const blockOf = (caption: string, value: Json, look: Block['look'] = 'table'): B
 });
 
 /** A mail decides nothing: each link opens a page. */
-function linksOf({ links, settlement }: Notice, card: InterruptCard | null, texts: MailTexts): Section['links'] {
+function linksOf({ links, settlement }: Notice, card: RequestCard | null, texts: MailTexts): Section['links'] {
   if (!links) return { whole: [], partial: [] };
   if (settlement) {
     const view: Link = { label: texts.view, url: links.request, look: 'plain' };

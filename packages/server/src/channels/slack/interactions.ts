@@ -120,7 +120,7 @@ async function pressed(press: Pressed, hand: Hand): Promise<void> {
 
 async function askedView(press: Pressed & { readonly verb: FormVerb }, person: Person, hand: Hand) {
   const { verb, target } = press;
-  const card = await hand.host.request(target.interruptId, person);
+  const card = await hand.host.request(target.requestId, person);
   if (!card?.mayDecide) return textView(verb, NOT_YOURS);
   const url = pageOf(press, hand);
   if (card.status !== 'pending') return textView(verb, OVER, url);
@@ -142,13 +142,13 @@ function viewFor(
 }
 
 const pageOf = ({ target }: Pick<Asked, 'target'>, { host }: Hand): string =>
-  `${host.publicUrl}/interrupts/${encodeURIComponent(target.interruptId)}`;
+  `${host.publicUrl}/requests/${encodeURIComponent(target.requestId)}`;
 
 /** Records a decision, and tells the person how it went. */
 const decided = (asked: Asked, hand: Hand, decision: DecisionInput): Promise<void> =>
   reporting(asked, hand, async (person) => {
-    const { interruptId, digest } = asked.target;
-    return { text: outcomeOf(await hand.host.decide(interruptId, person, { decision, digest }), person) };
+    const { requestId, digest } = asked.target;
+    return { text: outcomeOf(await hand.host.decide(requestId, person, { decision, digest }), person) };
   });
 
 /** Does something as the person who pressed. Whatever fails, that person learns of it. */
@@ -197,12 +197,12 @@ function reasonFor(error: unknown, { target }: Asked, hand: Hand): Remark {
       case 'already-decided':
         return { text: `${OVER} Your decision was not recorded.`, url };
       case 'not-allowed':
-      case 'unknown-interrupt':
+      case 'unknown-request':
       case 'unknown-run':
         return { text: `${NOT_YOURS} Nothing was recorded.` };
       default:
         return { text: `Nothing was recorded. ${visibleLine(error.message)}`, url };
     }
-  hand.host.log('error', 'slack-interaction', { error, interruptId: target.interruptId });
+  hand.host.log('error', 'slack-interaction', { error, requestId: target.requestId });
   return { text: 'Something failed. Open the request to see whether your decision was recorded.', url };
 }

@@ -1,8 +1,8 @@
 // A notice as a message in Slack. What does not fit is left out, with the buttons that decide it.
 
-import type { Json, Notice, RunInterrupt } from 'countersign';
+import type { Json, Notice, RunRequest } from 'countersign';
 import { shownPolicy } from 'countersign/request';
-import { type Allowed, interruptCard } from 'countersign/ui';
+import { type Allowed, requestCard } from 'countersign/ui';
 import { visibleLine } from '../../text/visible-text.ts';
 import { ruleLines, votesText } from '../../text/votes-text.ts';
 import { fitted, type MessageContent } from '../webhook/message-content.ts';
@@ -112,7 +112,7 @@ function dateOf(at: number): string {
   return `<!date^${Math.floor(at / 1_000)}^{date_short_pretty} {time}|${iso}>`;
 }
 
-const seen = (card: RunInterrupt) => interruptCard(card, undefined, true);
+const seen = (card: RunRequest) => requestCard(card, undefined, true);
 
 /** The reason and the note of a decision. The input that ran instead is on the page. */
 function remarksOf({ card, settlement }: Notice): readonly Block[] {
@@ -123,7 +123,7 @@ function remarksOf({ card, settlement }: Notice): readonly Block[] {
 }
 
 /** What is decided in Slack. Whether a call happened, and whether it can start again, is decided where all of it can be seen. */
-const KINDS: ReadonlySet<RunInterrupt['kind']> = new Set(['approval', 'question', 'interrupt', 'unavailable']);
+const KINDS: ReadonlySet<RunRequest['kind']> = new Set(['approval', 'question', 'interrupt', 'unavailable']);
 
 const CONFIRM = {
   title: plain('Approve this request?'),
@@ -135,7 +135,7 @@ const CONFIRM = {
 function decisionButtons({ card, settlement }: Notice): readonly Block[] {
   if (!card || settlement || card.policies.some(({ signed }) => signed) || !KINDS.has(card.kind)) return [];
   const allows = new Set<Allowed>(seen(card).allows);
-  const value = targetText({ interruptId: card.id, digest: card.digest });
+  const value = targetText({ requestId: card.id, digest: card.digest });
   return [
     ...(allows.has('respond') ? [button({ id: 'respond', label: 'Answer', style: 'primary' }, value)] : []),
     ...(allows.has('approve')

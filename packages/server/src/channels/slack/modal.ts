@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import type { DecisionInput, Json } from 'countersign';
 import { type Form, type FormField, type FormProblem, type FormStrings, formOf, readForm } from 'countersign/request';
 import { decisionFor } from '../../decision-for.ts';
-import type { Interrupt } from '../../schemas/interrupt.ts';
+import type { ApiRequest } from '../../schemas/request.ts';
 import { type Block, linkButton, MOST_IN_INPUT, plain, section } from './blocks.ts';
 import type { Target } from './target.ts';
 import type { Place } from './tell.ts';
@@ -27,7 +27,7 @@ export const CALLBACK = 'countersign';
 /** The form for a request; undefined if a view cannot show it. */
 export function formFor(
   verb: FormVerb,
-  card: Pick<Interrupt, 'inputSchema' | 'input' | 'answerSchema'>,
+  card: Pick<ApiRequest, 'inputSchema' | 'input' | 'answerSchema'>,
 ): Form | undefined {
   switch (verb) {
     case 'edit':

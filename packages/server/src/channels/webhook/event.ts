@@ -1,6 +1,6 @@
 // A notice as the event that a webhook posts.
 import type { Notice } from 'countersign';
-import { type CardDecision, interruptCard } from 'countersign/ui';
+import { type CardDecision, requestCard } from 'countersign/ui';
 import type { WebhookEvent } from '../../schemas/webhook.ts';
 
 type Data = WebhookEvent['data'];
@@ -32,7 +32,7 @@ const MOST_CHARACTERS = 256_000;
 /** The request and its decision; undefined if the tool keeps them out of notices. */
 function contentOf({ card }: Notice): Pick<Data, 'request' | 'decision'> | undefined {
   if (!card) return undefined;
-  const shown = interruptCard(card, undefined, false);
+  const shown = requestCard(card, undefined, false);
   const { mayDecide, inputSchema, answerSchema, problems, decision, ...request } = shown;
   // What is shown is read-only, and the schema makes lists that can change.
   return { request: request as unknown as Data['request'], decision };

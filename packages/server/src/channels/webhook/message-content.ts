@@ -1,6 +1,6 @@
 // What a message about a request says, for chats and alerts that have no separate channel.
 import type { Notice } from 'countersign';
-import { interruptCard } from 'countersign/ui';
+import { requestCard } from 'countersign/ui';
 import { PART_NAMES, partsOf } from '../../text/card-parts.ts';
 import { clip } from '../../text/text-width.ts';
 import { valueLines } from '../../text/value-text.ts';
@@ -111,7 +111,7 @@ const WIDTH = 100_000;
 
 function sectionsOf({ card }: Notice): readonly Section[] {
   if (!card) return [];
-  return partsOf(interruptCard(card, undefined, false)).map(({ name, shown }) => {
+  return partsOf(requestCard(card, undefined, false)).map(({ name, shown }) => {
     const lines = valueLines('failed' in shown ? shown : shown.value, WIDTH);
     return { heading: PART_NAMES[name], lines: lines.length === 0 ? ['{}'] : lines };
   });

@@ -1,17 +1,17 @@
 // The backend of a command: reads runs and decides requests, on a store or through a server.
 import type { DecideResult, DecisionInput, GateResult, GrantRequest } from 'countersign';
-import type { GrantListOptions, InterruptListOptions, Page, RunListOptions, StoredEvent } from 'countersign/store';
+import type { GrantListOptions, Page, RequestListOptions, RunListOptions, StoredEvent } from 'countersign/store';
 import type { Absent, GateAsk, GateReport, GateStart, InsightFilters } from '../../client/client.ts';
 import type { Absence } from '../../schemas/absence.ts';
 import type { DecideItem, DecisionOutcome } from '../../schemas/decisions.ts';
 import type { GateGranted } from '../../schemas/gate.ts';
 import type { Grant, GrantInDetail } from '../../schemas/grant.ts';
 import type { Insights } from '../../schemas/insights.ts';
-import type { Interrupt } from '../../schemas/interrupt.ts';
 import type { ChannelStatus, DeadLetter } from '../../schemas/notices.ts';
+import type { ApiRequest } from '../../schemas/request.ts';
 import type { Run, RunSummary } from '../../schemas/run.ts';
 
-export type Card = Interrupt;
+export type Card = ApiRequest;
 
 export type RunDetail = Omit<Run, 'title' | 'waitsFor' | 'interrupts'>;
 
@@ -19,7 +19,7 @@ export type RunDetail = Omit<Run, 'title' | 'waitsFor' | 'interrupts'>;
 export type SequencedEvent = StoredEvent & { readonly seq: number };
 
 export type CardQuery = Pick<
-  InterruptListOptions,
+  RequestListOptions,
   'settled' | 'agent' | 'tool' | 'runId' | 'search' | 'order' | 'cursor' | 'limit'
 >;
 
@@ -49,22 +49,22 @@ export interface Backend {
   /** The evidence of a run as the text of a file, byte for byte. */
   evidence(runId: string): Promise<string>;
   cards(query: CardQuery): Promise<Page<Card>>;
-  card(interruptId: string): Promise<Card>;
-  decide(interruptId: string, decision: DecisionInput, options?: DecideOptions): Promise<DecideResult>;
+  card(requestId: string): Promise<Card>;
+  decide(requestId: string, decision: DecisionInput, options?: DecideOptions): Promise<DecideResult>;
   /** Decides each for itself, with its own digest; `onProgress` gets the number of those that are done. */
   decideMany(
     items: readonly DecideItem[],
     options: { readonly note?: string; readonly onProgress?: (done: number) => void },
   ): Promise<readonly DecisionOutcome[]>;
   /** Assigns the request to this person for five minutes, or renews that. Locks nothing. Rejects with `claimed`. */
-  take(interruptId: string): Promise<void>;
+  take(requestId: string): Promise<void>;
   /** Ends that. Rejects with `claimed` if another person took it. */
-  release(interruptId: string): Promise<void>;
+  release(requestId: string): Promise<void>;
   grants(query: GrantListOptions): Promise<Page<Omit<Grant, 'mayRevoke'>>>;
   grant(grantId: string): Promise<Omit<GrantInDetail, 'mayRevoke'>>;
   revokeGrant(grantId: string, reason: string | undefined): Promise<Omit<Grant, 'mayRevoke'>>;
   /** Assigns the request to a person; null removes the assignment. */
-  assign(interruptId: string, to: string | null): Promise<void>;
+  assign(requestId: string, to: string | null): Promise<void>;
   /** The absences of people. `person` is the caller unless given. */
   readonly absences: {
     list(): Promise<readonly Absence[]>;

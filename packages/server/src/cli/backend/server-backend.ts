@@ -37,12 +37,12 @@ export async function serverBackend(url: string, token: string | undefined, chan
     evidence: (runId) => call(client.runs.evidence(runId)),
     cards: ({ settled, ...query }) =>
       call(
-        client.interrupts.list({ ...query, ...(settled !== undefined && { status: settled ? 'settled' : 'pending' }) }),
+        client.requests.list({ ...query, ...(settled !== undefined && { status: settled ? 'settled' : 'pending' }) }),
       ),
-    card: (interruptId) => call(client.interrupts.get(interruptId)),
-    decide: async (interruptId, decision, options = {}) => {
+    card: (requestId) => call(client.requests.get(requestId)),
+    decide: async (requestId, decision, options = {}) => {
       const response = call(
-        client.interrupts.decide(interruptId, {
+        client.requests.decide(requestId, {
           decision: decisionObject(decision),
           ...(options as Omit<Decide, 'decision'>),
         }),
@@ -54,17 +54,17 @@ export async function serverBackend(url: string, token: string | undefined, chan
     },
     decideMany: (items, { onProgress = () => {}, ...options }) =>
       call(
-        client.interrupts.decideMany(
+        client.requests.decideMany(
           { items: [...items], ...options },
           { onProgress: ({ length }) => onProgress(length) },
         ),
       ),
-    take: async (interruptId) => void (await call(client.interrupts.take(interruptId))),
-    release: async (interruptId) => void (await call(client.interrupts.release(interruptId))),
+    take: async (requestId) => void (await call(client.requests.take(requestId))),
+    release: async (requestId) => void (await call(client.requests.release(requestId))),
     grants: (query) => call(client.grants.list(query)),
     grant: (grantId) => call(client.grants.get(grantId)),
     revokeGrant: (grantId, reason) => call(client.grants.revoke(grantId, reason === undefined ? {} : { reason })),
-    assign: async (interruptId, to) => void (await call(client.interrupts.assign(interruptId, to))),
+    assign: async (requestId, to) => void (await call(client.requests.assign(requestId, to))),
     absences: {
       list: () => call(client.absences.list()),
       set: async (absent) => (await call(client.absences.set(absent))).absence,

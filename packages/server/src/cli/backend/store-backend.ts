@@ -1,6 +1,6 @@
 // The backend on a store: reads and decides directly. It drives nothing; a server or a worker resumes the runs.
 
-import { type Countersign, type DecisionInput, evidenceText, type RunInterrupt } from 'countersign';
+import { type Countersign, type DecisionInput, evidenceText, type RunRequest } from 'countersign';
 import { EVERYTHING } from 'countersign/request';
 import { type GateReport, internalsOf, type RunRecord } from 'countersign/store';
 import { wholeCard } from '../../access.ts';
@@ -32,21 +32,21 @@ export function storeBackend(options: StoreBackendOptions): Backend {
   const { ai, where, person, roles, channel, mcp, close } = options;
   const { runs } = ai;
   const summariesOf = runSummaries(runs);
-  const cardsOf = async (interrupts: readonly RunInterrupt[]): Promise<readonly Card[]> => {
+  const cardsOf = async (interrupts: readonly RunRequest[]): Promise<readonly Card[]> => {
     const pending = interrupts.filter(({ settledAt }) => settledAt === null);
     const assignees = await assigneesOf(runs.notes, pending);
     return interrupts.map((interrupt) =>
       wholeCard(ai, interrupt, { person, assignee: assignees.get(interrupt.id) ?? null, mayDecide: true }),
     );
   };
-  const decide: Backend['decide'] = async (interruptId, decision, options = {}) => {
-    const interrupt = await runs.interrupt(interruptId);
+  const decide: Backend['decide'] = async (requestId, decision, options = {}) => {
+    const interrupt = await runs.request(requestId);
     if (channel === 'mcp') refuseOwnRequests(interrupt, { id: person, scopes: ['read', 'decide'] }, mcp);
     // Whoever can open the store may decide everything that no policy reserves for others.
     const recorded = { ...options, by: person, roles: [...roles, EVERYTHING], channel, drive: false } as const;
-    const decided = await runs.decide(interruptId, decision, recorded);
+    const decided = await runs.decide(requestId, decision, recorded);
     // The decision is recorded; a note that remains expires.
-    await forgetReviewer(runs.notes, interruptId).catch(() => undefined);
+    await forgetReviewer(runs.notes, requestId).catch(() => undefined);
     return decided;
   };
   return {
@@ -66,36 +66,36 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     evidence: async (runId) => evidenceText(await runs.evidence(runId)),
     cards: async (query) => {
       await settleDueCalls(ai);
-      const page = await runs.interrupts(query);
+      const page = await runs.requests(query);
       return { ...page, items: await cardsOf(page.items) };
     },
-    card: async (interruptId) => {
-      const [card] = await cardsOf([await runs.interrupt(interruptId)]);
+    card: async (requestId) => {
+      const [card] = await cardsOf([await runs.request(requestId)]);
       return card as Card;
     },
     decide,
     decideMany: async (items, { note, onProgress = () => {} }) => {
       const outcomes: DecisionOutcome[] = [];
-      for (const { interruptId, decision, digest } of items) {
-        const recorded = decide(interruptId, decision as DecisionInput, {
+      for (const { requestId, decision, digest } of items) {
+        const recorded = decide(requestId, decision as DecisionInput, {
           digest,
           ...(note !== undefined && { note }),
         });
         outcomes.push(
           await recorded.then(
             (decided) => decided as DecisionOutcome,
-            (error: unknown) => refusedOutcome(interruptId, error),
+            (error: unknown) => refusedOutcome(requestId, error),
           ),
         );
         onProgress(outcomes.length);
       }
       return outcomes;
     },
-    take: async (interruptId) => void (await takeRequest(runs.notes, await runs.interrupt(interruptId), person)),
-    release: (interruptId) => releaseRequest(runs.notes, interruptId, person),
-    assign: async (interruptId, to) => {
-      await runs.assign(interruptId, { to, by: person });
-      await forgetReviewer(runs.notes, interruptId);
+    take: async (requestId) => void (await takeRequest(runs.notes, await runs.request(requestId), person)),
+    release: (requestId) => releaseRequest(runs.notes, requestId, person),
+    assign: async (requestId, to) => {
+      await runs.assign(requestId, { to, by: person });
+      await forgetReviewer(runs.notes, requestId);
     },
     absences: {
       list: () => ai.people.absences(),

@@ -32,7 +32,7 @@ async function assign(output: Output, id: string, person: string | undefined, op
   return useBackend(options, { agents: true }, async (backend) => {
     const card = await backend.card(id);
     await backend.assign(id, person ?? null);
-    if (output.json) return output.document({ interruptId: id, assignedTo: person ?? null });
+    if (output.json) return output.document({ requestId: id, assignedTo: person ?? null });
     output.line(`Recorded: ${headlineAndTool(card)}, assigned to ${visibleLine(person ?? 'no person')}`);
   });
 }

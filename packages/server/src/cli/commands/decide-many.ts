@@ -93,7 +93,7 @@ async function decideMany(
     }
     const decision = { type: verb, ...defined({ reason }) };
     const outcomes = await backend.decideMany(
-      cards.map(({ id, digest }) => ({ interruptId: id, digest, decision })),
+      cards.map(({ id, digest }) => ({ requestId: id, digest, decision })),
       {
         ...defined({ note }),
         onProgress: (done) => {
@@ -165,8 +165,8 @@ function printOutcomes(
   output: Output,
 ): void {
   const rows = outcomes.map((outcome) => {
-    const card = cards.get(outcome.interruptId);
-    return [outcome.interruptId, outcomeText(outcome, person), card ? headline(card) : ''];
+    const card = cards.get(outcome.requestId);
+    return [outcome.requestId, outcomeText(outcome, person), card ? headline(card) : ''];
   });
   output.table(['REQUEST', 'OUTCOME', 'TITLE'], rows);
   const done = outcomes.filter(({ status }) => status === 'settled' || status === 'waiting').length;

@@ -116,7 +116,7 @@ function conditionText({ field, equals, oneOf, ...limits }: Condition): string {
 }
 
 function printGrant({ line, style }: Output, grant: Omit<Grant, 'mayRevoke'>): void {
-  const { id, tool, where, serves, uses, budget, left, expiresAt, givenBy, interruptId, revoked } = grant;
+  const { id, tool, where, serves, uses, budget, left, expiresAt, givenBy, requestId, revoked } = grant;
   const { people, agents } = serves;
   line(`${style('bold', id)}  ${visibleLine(tool)}  ${grant.status}`);
   for (const condition of where) line(`  where ${visibleLine(conditionText(condition))}`);
@@ -125,6 +125,6 @@ function printGrant({ line, style }: Output, grant: Omit<Grant, 'mayRevoke'>): v
   line(`  ${left.uses} of ${uses} uses left`);
   if (budget) line(`  ${left.amount} of ${budget.total} left of ${visibleLine([budget.field].flat().join('.'))}`);
   line(`  expires ${timeText(expiresAt)}`);
-  line(`  given by ${visibleLine(givenBy)} with ${interruptId}`);
+  line(`  given by ${visibleLine(givenBy)} with ${requestId}`);
   if (revoked) line(`  revoked by ${visibleLine(revoked.by ?? 'someone')} ${timeText(revoked.at)}`);
 }

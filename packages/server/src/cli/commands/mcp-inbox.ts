@@ -51,7 +51,7 @@ function portTo(backend: Backend, url: string | undefined, output: Output): Inbo
     list: ({ limit, cursor }) => backend.cards({ limit, ...defined({ cursor }) }),
     read: (id) => backend.card(id),
     decide: ({ id, digest }, decision, note) => backend.decide(id, decision, { digest, ...defined({ note }) }),
-    linkTo: (id) => (url === undefined ? 'countersign inbox' : `${url}/interrupts/${encodeURIComponent(id)}`),
+    linkTo: (id) => (url === undefined ? 'countersign inbox' : `${url}/requests/${encodeURIComponent(id)}`),
     explain: (error) => {
       const { code, message } = failureOf(error);
       if (code !== 'failed') return message;

@@ -83,7 +83,7 @@ async function checkAddress(options: StoreOptions): Promise<readonly Check[]> {
 async function checkStore(store: Store, where: string): Promise<readonly Check[]> {
   const startedAt = performance.now();
   await store.migrate();
-  const { items, cursor } = await store.listInterrupts({ limit: 200 });
+  const { items, cursor } = await store.listRequests({ limit: 200 });
   await checkWrites(store);
   const took = durationText(performance.now() - startedAt);
   const before = Date.now();

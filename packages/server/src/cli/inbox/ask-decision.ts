@@ -33,7 +33,7 @@ export async function askDecision(verb: Verb, card: Card, asker: Asker): Promise
   switch (verb) {
     case 'approve': {
       const question =
-        card.kind === 'unknown-outcome'
+        card.kind === 'doubt'
           ? `Run ${tool} again with exactly the input above? It may then happen twice.`
           : `Approve? ${tool} runs with exactly the input above.`;
       return (await prompts.confirm(withStatus(question))) ? { type: 'approve' } : undefined;

@@ -1,6 +1,6 @@
 // The evidence of a run as a page: one file without scripts, for reading and printing. The JSON file is what can be verified.
 import type { Evidence, Json } from 'countersign';
-import type { EvidenceProblem, EvidenceQuestion } from 'countersign/store';
+import type { EvidenceProblem, EvidenceRequest } from 'countersign/store';
 import { isRecord } from '../../is-record.ts';
 import { COLOURS, escaped, htmlDocument } from '../../pages/html.ts';
 import { decisionText } from '../../text/decision-text.ts';
@@ -67,7 +67,7 @@ function checked(problems: readonly EvidenceProblem[]): string {
   return `<div class="verdict bad"><p>The record does not verify.</p><ul>${list}</ul></div>`;
 }
 
-function requestSection(question: EvidenceQuestion): string {
+function requestSection(question: EvidenceRequest): string {
   const { id, tool, kind, part, digest, shown, settled, policies, votes } = question;
   const {
     title,
@@ -92,7 +92,7 @@ ${table(facts)}
 </section>`;
 }
 
-function vote({ event, vote }: EvidenceQuestion['votes'][number]): string {
+function vote({ event, vote }: EvidenceRequest['votes'][number]): string {
   const { by, onBehalfOf, roles = [], decision: said, at, channel, note, signature } = vote;
   const key = isRecord(signature) ? signature.credentialId : undefined;
   const parts = [
@@ -107,7 +107,7 @@ function vote({ event, vote }: EvidenceQuestion['votes'][number]): string {
   return `<p>${parts.join(' ')}</p>`;
 }
 
-function decision(settled: EvidenceQuestion['settled']): string {
+function decision(settled: EvidenceRequest['settled']): string {
   if (!settled) return 'Pending.';
   if (!settled.decision) return `Withdrawn ${time(settled.at)}.`;
   const { by, channel, note, ...said } = settled.decision;

@@ -15,7 +15,7 @@ test('the events of a sub-agent are shown under its name, once', () => {
     inside('a', replied('b', 'deputy'), { type: 'call-started', callId: 'b', inside: true }),
     inside('a', inside('b', replied('c', 'pay'), { type: 'call-started', callId: 'c' })),
     inside('a', inside('b', { type: 'call-settled', callId: 'c', result: { type: 'output', output: 'paid' } })),
-    inside('a', { type: 'decision-made', callId: 'b', interruptId: 'b', decision: { type: 'approve' }, resumed: true }),
+    inside('a', { type: 'decision-made', callId: 'b', requestId: 'b', decision: { type: 'approve' }, resumed: true }),
   ];
   const entries = events.flatMap((event, index) =>
     read({ v: 1, seq: index + 1, at: index * 1_000, ...event } as never),
@@ -45,7 +45,7 @@ test('a request and its decision lead with the title', () => {
   const events = [
     replied('a', 'pay'),
     { type: 'call-interrupted', callId: 'a', interrupt },
-    { type: 'decision-made', callId: 'a', interruptId: 'a', decision: { type: 'approve', by: 'ann' }, resumed: true },
+    { type: 'decision-made', callId: 'a', requestId: 'a', decision: { type: 'approve', by: 'ann' }, resumed: true },
   ];
   const entries = events.flatMap((event, at) => read({ v: 1, seq: at + 1, at, ...event } as never));
   expect(entries.slice(1).map(({ who, what }) => `${who}: ${what}`)).toEqual([

@@ -63,7 +63,7 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
     case 'call-started':
       return [{ who, what: 'starts', tone: 'quiet' }];
     case 'wait-started':
-      return [{ who, what: asks(entry.interrupt), tone: 'asked' }];
+      return [{ who, what: asks(entry.request), tone: 'asked' }];
     case 'wait-ended':
       // A decision for a sub-agent is also recorded at the call itself.
       if (!entry.decision || entry.path.length > 0) return [];
@@ -75,9 +75,9 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
       const what = `votes on ${visibleLine(call.name)}${forWhom}: ${decisionText(vote.decision)}${again}`;
       return [{ who: signed(vote), what, tone: 'decided' }];
     }
-    case 'question-escalated':
+    case 'request-escalated':
       return [{ who, what: `is escalated to ${whoLine(entry.to)}`, tone: 'asked' }];
-    case 'question-assigned':
+    case 'request-assigned':
       return [
         {
           who,
@@ -122,7 +122,7 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
 }
 
 type Result = Extract<TimelineEntry, { type: 'late-result' }>['result'];
-type Asked = Extract<TimelineEntry, { type: 'wait-started' }>['interrupt'];
+type Asked = Extract<TimelineEntry, { type: 'wait-started' }>['request'];
 
 const resultLine = (result: Result): string =>
   result.type === 'output' ? `gives ${valueLine(result.output)}` : `${result.type}: ${visibleLine(result.text)}`;
@@ -146,16 +146,16 @@ const textOf = (content: readonly Part[]): string =>
   visibleText(content.map((part) => ('text' in part ? part.text : '')).join(''));
 
 /** As in `Pay €950 to ACME (pay)`. */
-function asked({ call, interrupt }: Extract<TimelineEntry, { type: 'wait-ended' }>): string {
-  const title = interrupt?.kind === 'inside' ? undefined : interrupt?.shown.title;
+function asked({ call, request }: Extract<TimelineEntry, { type: 'wait-ended' }>): string {
+  const title = request?.kind === 'inside' ? undefined : request?.shown.title;
   const tool = visibleLine(call.name);
   return title === undefined ? tool : `${visibleLine(title)} (${tool})`;
 }
 
-function asks(interrupt: Asked): string {
-  if (interrupt.kind === 'inside') return KINDS.inside;
-  const { kind, wait: { expiresAt } = {} } = interrupt;
-  const { title, payload, risk } = interrupt.shown;
+function asks(request: Asked): string {
+  if (request.kind === 'inside') return KINDS.inside;
+  const { kind, wait: { expiresAt } = {} } = request;
+  const { title, payload, risk } = request.shown;
   const message = (payload as { readonly message?: unknown } | null)?.message;
   const until = expiresAt && `until ${new Date(expiresAt).toISOString()}`;
   const words = [title && visibleLine(title), KINDS[kind], risk && `${risk} risk`, until].filter(Boolean).join(', ');
@@ -166,7 +166,7 @@ const KINDS = {
   approval: 'waits for an approval',
   question: 'asks a question',
   interrupt: 'stops to ask',
-  'unknown-outcome': 'was started, but its outcome is unknown',
+  doubt: 'was started, but its outcome is unknown',
   unavailable: 'was approved, but is gone or no longer accepts its input',
   inside: 'waits for a sub-agent',
 } as const;

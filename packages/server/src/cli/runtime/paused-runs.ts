@@ -1,5 +1,5 @@
 // Checks that paused runs can resume with the current agents: loads each run and validates each request against its tool.
-import type { Agent, Countersign, RunInterrupt } from 'countersign';
+import type { Agent, Countersign, RunRequest } from 'countersign';
 import type { RunRecord } from 'countersign/store';
 import { allItems } from '../../all-items.ts';
 
@@ -30,7 +30,7 @@ async function checkRun(ai: Countersign, { id, agent: name }: RunRecord): Promis
     if (!ok) problems.push(`its record was tampered with: ${problem}`);
     const agent = ai.agents.get(name);
     if (!agent) problems.push(`agent ${name} is no longer defined`);
-    for (const interrupt of await allItems((from) => ai.runs.interrupts({ runId: id, limit: 200, ...from }))) {
+    for (const interrupt of await allItems((from) => ai.runs.requests({ runId: id, limit: 200, ...from }))) {
       questions++;
       if (agent) problems.push(...(await misfits(interrupt, agent)));
     }
@@ -40,7 +40,7 @@ async function checkRun(ai: Countersign, { id, agent: name }: RunRecord): Promis
   return { runId: id, agent: name, problems, questions };
 }
 
-async function misfits(interrupt: RunInterrupt, agent: Agent): Promise<readonly string[]> {
+async function misfits(interrupt: RunRequest, agent: Agent): Promise<readonly string[]> {
   const tool = toolOf(interrupt, agent);
   const what = `${interrupt.tool} (${interrupt.id})`;
   if (tool === 'inside') return [];
@@ -52,7 +52,7 @@ async function misfits(interrupt: RunInterrupt, agent: Agent): Promise<readonly 
 }
 
 /** Finds the tool of a request. A sub-agent's request has a path; a sub-agent that hides its tools cannot be checked. */
-function toolOf({ part, tool }: RunInterrupt, agent: Agent): ToolDefinition | 'inside' | undefined {
+function toolOf({ part, tool }: RunRequest, agent: Agent): ToolDefinition | 'inside' | undefined {
   const path = Array.isArray(part.metadata?.path) ? part.metadata.path : [];
   let tools: readonly ToolDefinition[] = [...(agent.definition.innerTools?.().values() ?? [])];
   for (const _call of path) tools = tools.flatMap((outer) => [...(outer.innerTools?.().values() ?? [])]);

@@ -68,5 +68,5 @@ export function createNews(backend: Backend, query: CardQuery, isWanted: (card: 
 /** The run was deleted, or the person may no longer read it. */
 function missing(error: unknown): undefined {
   const { code } = error as { readonly code?: unknown };
-  if (code !== 'unknown-interrupt' && code !== 'unknown-run') throw error;
+  if (code !== 'unknown-request' && code !== 'unknown-run') throw error;
 }

@@ -108,7 +108,7 @@ test('a browser that subscribed gets the title and a link, encrypted and signed,
     title: title ?? tool,
     body: 'Waits for your decision.',
     tag: id,
-    link: `https://approvals.example.com/interrupts/${encodeURIComponent(id)}`,
+    link: `https://approvals.example.com/requests/${encodeURIComponent(id)}`,
   });
 });
 

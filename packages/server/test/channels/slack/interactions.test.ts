@@ -118,7 +118,7 @@ test('a message about a card that has changed decides nothing', async () => {
   const old = (await channel.deliver(await notice('opened', { card: stale }), NEVER)) as never;
   await send(url, local.pressOf(old, 'approve', 'U1'));
   await told('This request has changed since the message was sent. Nothing was recorded.');
-  await told(`/interrupts/${encodeURIComponent(id)}|Open the request>`);
+  await told(`/requests/${encodeURIComponent(id)}|Open the request>`);
   await send(url, local.pressOf(old, 'edit', 'U1'));
   await expect.poll(() => JSON.stringify([...local.views.values()])).toContain('This request has changed');
   expect((await card()).settlement).toBeNull();

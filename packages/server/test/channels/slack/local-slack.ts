@@ -187,7 +187,7 @@ export async function shownRequest(
   const run = await ai.agents.get('teller')?.start(prompt, { by: 'ann' });
   const runId = run?.id ?? '';
   const [id = ''] = (await ai.runs.wait(runId)).pending;
-  const card = () => ai.runs.interrupt(id);
+  const card = () => ai.runs.request(id);
   const notice = async (type: NoticeType = 'opened', changes: Partial<Notice> = {}) => ({
     ...noticeOn(await card(), type),
     ...changes,

@@ -48,7 +48,7 @@ describe.each([
       const said = texts(transform(await asking(question))).join('\n');
       expect(said).toContain('Open the request to see all of it.');
       expect(said).not.toMatch(/xxx|begin/);
-      expect(said).toContain('https://approvals.example.com/interrupts/');
+      expect(said).toContain('https://approvals.example.com/requests/');
     }
   });
 

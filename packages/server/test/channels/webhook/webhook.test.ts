@@ -40,7 +40,7 @@ describe('what is posted', () => {
 
   test('has the published shape, shows the whole request, and no contact, decision link or schema', async () => {
     const links = {
-      request: 'https://approvals.example.com/interrupts/1',
+      request: 'https://approvals.example.com/requests/1',
       decide: 'https://approvals.example.com/decide/T',
     };
     const { url, received } = await startReceiver();

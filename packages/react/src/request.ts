@@ -1,5 +1,5 @@
 // Interrupts as a browser sees them, typed by the tools of the app.
-import type { InterruptCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 
 /**
  * The tools of an app by name, in the shape of the AI SDK's `UITools`: `InferUITools<typeof tools>` fits.
@@ -12,7 +12,7 @@ export type AnyTools = { readonly [tool: string]: { readonly input: any; readonl
 
 /** A question that waits or waited for a person. `interrupt.tool` tells which tool asks, and so what `input` is. */
 export type Interrupt<Tools extends InterruptTools = AnyTools> = {
-  [Name in keyof Tools & string]: InterruptCard<Name, Tools[Name]['input']>;
+  [Name in keyof Tools & string]: RequestCard<Name, Tools[Name]['input']>;
 }[keyof Tools & string];
 
 /** The answer type of this tool's questions. */

@@ -2,8 +2,8 @@
 import { type UIMessage as UIMessage7, useChat } from '@ai-sdk/react';
 import type { AbstractChat as Chat6, UIMessage as UIMessage6 } from 'ai-v6';
 import { expectTypeOf } from 'vitest';
-import type { ChatLike } from './interrupt.ts';
-import { useInterrupts } from './use-interrupts.ts';
+import type { ChatLike } from './request.ts';
+import { useRequests } from './use-requests.ts';
 
 type MyTools = {
   transferMoney: { input: { toAccount: string; amount: number }; output: { status: string } };
@@ -13,7 +13,7 @@ type MyMessage = UIMessage7<never, { interrupt: unknown }, MyTools>;
 
 export function useTyped() {
   const chat = useChat<MyMessage>();
-  const { interrupts, decided, approve, edit, reject, respond, restart, cancel } = useInterrupts<MyTools>(chat, {
+  const { interrupts, decided, approve, edit, reject, respond, restart, cancel } = useRequests<MyTools>(chat, {
     api: '/api/chat',
   });
   expectTypeOf(decided).toEqualTypeOf(interrupts);
@@ -49,7 +49,7 @@ export function useTyped() {
 
 export function useUntyped(chat6: Chat6<UIMessage6>) {
   const chat = useChat();
-  const { interrupts, respond, edit } = useInterrupts(chat);
+  const { interrupts, respond, edit } = useRequests(chat);
   for (const interrupt of interrupts) {
     expectTypeOf(interrupt.tool).toBeString();
     expectTypeOf(interrupt.input).toBeAny();

@@ -2,13 +2,13 @@
 import type { Problem } from 'countersign/ui';
 import { useEffect, useMemo, useRef } from 'react';
 import { type Decision, posted } from './card/decision.ts';
-import type { AnswerOf, AnyTools, ChatLike, Interrupt, InterruptTools } from './interrupt.ts';
-import { isBusy, readInterrupts, type Shown } from './read-interrupts.ts';
+import { isBusy, readRequests, type Shown } from './read-requests.ts';
+import type { AnswerOf, AnyTools, ChatLike, Interrupt, InterruptTools } from './request.ts';
 import { onTheirWay, useOutbox } from './watch/use-outbox.ts';
 import { useWatch, type WatchSource } from './watch/use-watch.ts';
 
 /** Where to watch for decisions made elsewhere. Without `api` nothing is watched. */
-export type UseInterruptsOptions = WatchSource;
+export type UseRequestsOptions = WatchSource;
 
 type OfTool<Tools extends InterruptTools, Name extends keyof Tools> = Extract<
   Interrupt<Tools>,
@@ -21,7 +21,7 @@ type Noted = { readonly note?: string | undefined };
  * Each names an interrupt, by its id or by its card, and sends the digest of that card. A second call on the same
  * interrupt does nothing until the first is answered.
  */
-export type InterruptActions<Tools extends InterruptTools = AnyTools> = {
+export type RequestActions<Tools extends InterruptTools = AnyTools> = {
   approve<Name extends keyof Tools & string>(
     interrupt: string | OfTool<Tools, Name>,
     options?: Noted & { readonly edit?: Tools[Name]['input'] },
@@ -47,7 +47,7 @@ export type InterruptActions<Tools extends InterruptTools = AnyTools> = {
 };
 
 /** The interrupts of a chat. */
-export type UseInterrupts<Tools extends InterruptTools = AnyTools> = InterruptActions<Tools> & {
+export type UseRequests<Tools extends InterruptTools = AnyTools> = RequestActions<Tools> & {
   /** Those that wait, in the order of the conversation. */
   readonly interrupts: readonly Interrupt<Tools>[];
   /** The decided requests, by this user or anyone else. */
@@ -57,9 +57,9 @@ export type UseInterrupts<Tools extends InterruptTools = AnyTools> = InterruptAc
   /** The ids that this client is deciding now: sent and not answered, or about to be sent. */
   readonly deciding: ReadonlySet<string>;
   /** Why the server refused this client's last decision on this interrupt, including that someone else decided first. */
-  problems(interruptId: string): readonly Problem[];
+  problems(requestId: string): readonly Problem[];
   /** Why the server did not confirm the last decision on this interrupt: it may have arrived. It can be decided again. */
-  failure(interruptId: string): Error | undefined;
+  failure(requestId: string): Error | undefined;
   /** Why the first unconfirmed decision was not confirmed. */
   readonly error: Error | undefined;
 };
@@ -70,16 +70,16 @@ export type UseInterrupts<Tools extends InterruptTools = AnyTools> = InterruptAc
  * @example
  * ```tsx
  * const chat = useChat({ transport: new DefaultChatTransport({ api: '/api/chat' }) });
- * const { interrupts, approve, reject, isPending } = useInterrupts<MyTools>(chat, { api: '/api/chat' });
+ * const { interrupts, approve, reject, isPending } = useRequests<MyTools>(chat, { api: '/api/chat' });
  * ```
  */
-export function useInterrupts<Tools extends InterruptTools = AnyTools>(
+export function useRequests<Tools extends InterruptTools = AnyTools>(
   chat: ChatLike,
-  options: UseInterruptsOptions = {},
-): UseInterrupts<Tools> {
+  options: UseRequestsOptions = {},
+): UseRequests<Tools> {
   const { messages, status } = chat;
   const atRest = useRef<readonly Shown[]>([]);
-  const reading = useMemo(() => readInterrupts({ messages, status }, atRest.current), [messages, status]);
+  const reading = useMemo(() => readRequests({ messages, status }, atRest.current), [messages, status]);
   const { outbox, send } = useOutbox(chat);
   const shown = useMemo(() => new Set(reading.pending.map(({ card }) => card.id)), [reading]);
   useWatch(chat, options, shown);
@@ -90,7 +90,7 @@ export function useInterrupts<Tools extends InterruptTools = AnyTools>(
     if (!isBusy(status)) atRest.current = reading.pending;
   }, [reading, status]);
 
-  const actions = useMemo((): InterruptActions<AnyTools> => {
+  const actions = useMemo((): RequestActions<AnyTools> => {
     function decide(named: string | Interrupt, decision: Decision, { note }: Noted = {}) {
       const id = typeof named === 'string' ? named : named.id;
       const found = latest.current.pending.find(({ card }) => card.id === id);
@@ -126,7 +126,7 @@ export function useInterrupts<Tools extends InterruptTools = AnyTools>(
       failure: (id: string) => outbox.failures.get(id),
       error: interrupts.map(({ id }) => outbox.failures.get(id)).find((failure) => failure !== undefined),
       // What the server sends is typed by what the app says that its tools are.
-    } as unknown as UseInterrupts<Tools>;
+    } as unknown as UseRequests<Tools>;
   }, [actions, outbox, reading]);
 }
 

@@ -1,10 +1,10 @@
 // From the messages of a chat to its interrupts: which wait, and which were decided.
-import type { InterruptCard, Problem } from 'countersign/ui';
-import type { ChatLike, ChatMessage } from './interrupt.ts';
+import type { Problem, RequestCard } from 'countersign/ui';
+import type { ChatLike, ChatMessage } from './request.ts';
 
 /** A card, the message it stands in, and how it is decided. */
 export type Shown = {
-  readonly card: InterruptCard;
+  readonly card: RequestCard;
   readonly messageId: string;
   /** `plain`: a tool part of a server without Countersign, which knows no decisions but yes and no. */
   readonly by: 'decisions' | 'plain';
@@ -16,7 +16,7 @@ export type Reading = { readonly pending: readonly Shown[]; readonly decided: re
  * Reads the interrupts in the order of the messages. `before` holds the cards that were pending when the last request began: while a
  * stream replays a message from its start, a card that is not there yet has not gone; nor has it if that stream broke off.
  */
-export function readInterrupts(chat: Pick<ChatLike, 'messages' | 'status'>, before: readonly Shown[]): Reading {
+export function readRequests(chat: Pick<ChatLike, 'messages' | 'status'>, before: readonly Shown[]): Reading {
   const { messages, status } = chat;
   const all = messages.flatMap((message) => shownIn(message));
   const known = new Set(all.map(({ card }) => card.id));
@@ -64,16 +64,16 @@ function shownIn(message: ChatMessage): readonly Shown[] {
   ];
 }
 
-function cardIn(part: { readonly type: string; readonly data?: unknown }): readonly InterruptCard[] {
-  if (part.type !== 'data-interrupt' || !isObject(part.data)) return [];
+function cardIn(part: { readonly type: string; readonly data?: unknown }): readonly RequestCard[] {
+  if (part.type !== 'data-request' || !isObject(part.data)) return [];
   const { id, toolCallId, tool, kind, status } = part.data;
   const fits = [id, toolCallId, tool, kind].every((text) => typeof text === 'string');
   if (!fits || (status !== 'pending' && status !== 'decided')) return [];
-  return [{ ...NOTHING_SAID, ...part.data } as InterruptCard];
+  return [{ ...NOTHING_SAID, ...part.data } as RequestCard];
 }
 
 /** A later server may leave out what this one always says. */
-const NOTHING_SAID: Partial<InterruptCard> = {
+const NOTHING_SAID: Partial<RequestCard> = {
   title: null,
   input: null,
   payload: null,
@@ -108,7 +108,7 @@ type ToolPart = {
   readonly approval?: { readonly id?: unknown; readonly requestReason?: unknown };
 };
 
-function plainCard(part: ToolPart): readonly InterruptCard[] {
+function plainCard(part: ToolPart): readonly RequestCard[] {
   const tool = part.type === 'dynamic-tool' ? part.toolName : part.type.startsWith('tool-') && part.type.slice(5);
   if (!tool || part.state !== 'approval-requested' || typeof part.approval?.id !== 'string') return [];
   const { id, requestReason } = part.approval;
@@ -124,7 +124,7 @@ function plainCard(part: ToolPart): readonly InterruptCard[] {
       payload: typeof requestReason === 'string' ? { message: requestReason } : null,
       allows: ['approve', 'reject'],
       digest: '',
-    } as InterruptCard,
+    } as RequestCard,
   ];
 }
 

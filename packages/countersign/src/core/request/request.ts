@@ -3,32 +3,32 @@
 import type { Policies, Who } from '../authority/policy.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
 
-/** A question to people. Times are in milliseconds. */
-export type Interrupt =
-  /** The call itself is the question. Nothing runs. */
+/** A request to people. Times are in milliseconds. */
+export type Request =
+  /** The call itself is the request. Nothing runs. */
   | (Asked & { readonly kind: 'question'; readonly wait?: Wait })
   /** The tool's body asks. */
   | (Asked & Runs & { readonly kind: 'interrupt'; readonly wait?: Wait; readonly answer?: Answer })
   /** The gate asks before the body. */
   | (Asked & Runs & { readonly kind: 'approval'; readonly wait?: Wait; readonly previews?: Previews })
   /**
-   * `unknown-outcome`: the body was started and its outcome is unknown. `unavailable`: a person approved the call, but its tool is
+   * `doubt`: the body was started and its outcome is unknown. `unavailable`: a person approved the call, but its tool is
    * missing or no longer takes its input. No deadline can decide either: only a person knows.
    */
   | (Asked &
       Runs & {
-        readonly kind: 'unknown-outcome' | 'unavailable';
+        readonly kind: 'doubt' | 'unavailable';
         readonly wait?: WaitForPerson;
         readonly previews?: Previews;
       });
 
-export type InterruptKind = Interrupt['kind'];
+export type RequestKind = Request['kind'];
 
-export const KINDS: readonly InterruptKind[] = ['question', 'interrupt', 'approval', 'unknown-outcome', 'unavailable'];
+export const KINDS: readonly RequestKind[] = ['question', 'interrupt', 'approval', 'doubt', 'unavailable'];
 
-/** What every question has. */
+/** What every request has. */
 type Asked = {
-  /** Unique; a second question of the same call has another id. */
+  /** Unique; a second request of the same call has another id. */
   readonly id: string;
   readonly shown: Shown;
   readonly authority: Authority;
@@ -57,7 +57,7 @@ export type Authority = {
 
 /** What happens while nobody decides. */
 export type Wait = {
-  /** When the question expires, `onExpiry` is the decision; `reject` by default. */
+  /** When the request expires, `onExpiry` is the decision; `reject` by default. */
   readonly expiresAt?: number;
   readonly onExpiry?: 'reject' | 'cancel' | 'approve';
   readonly reminders?: readonly number[];
@@ -104,11 +104,11 @@ export type Previews = {
 /** The body continues with the answer. */
 export type Answer = {
   readonly answerSchema: JsonObject;
-  /** The body also continues if a person rejects its question. */
+  /** The body also continues if a person rejects its request. */
   readonly onReject?: 'resume';
 };
 
-/** What a question shows and asks for after an edit, as the gate says of the edited input. */
+/** What a request shows and asks for after an edit, as the gate says of the edited input. */
 export type Reasked = {
   readonly shown: Shown;
   readonly policies: Policies;
@@ -117,7 +117,7 @@ export type Reasked = {
   readonly escalate?: readonly Escalation[];
 };
 
-/** Everything that a question may have. */
+/** Everything that a request may have. */
 type Parts = Asked & {
   readonly bound: Bound;
   readonly wait?: Wait | undefined;
@@ -125,8 +125,8 @@ type Parts = Asked & {
   readonly answer?: Answer | undefined;
 };
 
-/** A question of this kind, with those of the parts that the kind has. */
-export function interruptOf(kind: InterruptKind, { id, shown, authority, bound, ...parts }: Parts): Interrupt {
+/** A request of this kind, with those of the parts that the kind has. */
+export function requestOf(kind: RequestKind, { id, shown, authority, bound, ...parts }: Parts): Request {
   const asked = { id, shown, authority };
   const { answer, previews } = parts;
   const wait = parts.wait && Object.keys(parts.wait).length > 0 ? parts.wait : undefined;
@@ -137,7 +137,7 @@ export function interruptOf(kind: InterruptKind, { id, shown, authority, bound, 
       return { ...asked, kind, bound, ...defined({ wait, answer }) };
     case 'approval':
       return { ...asked, kind, bound, ...defined({ wait, previews }) };
-    case 'unknown-outcome':
+    case 'doubt':
     case 'unavailable': {
       const { reminders, escalate } = wait ?? {};
       const waits = reminders || escalate ? { wait: defined({ reminders, escalate }) } : {};
@@ -146,22 +146,22 @@ export function interruptOf(kind: InterruptKind, { id, shown, authority, bound, 
   }
 }
 
-/** The question as the gate asks it again about an edited input. */
-export function reasked(interrupt: Interrupt, { shown, policies, previews }: Reasked, bound: Bound): Interrupt {
-  const authority = { ...interrupt.authority, policies };
-  return interruptOf(interrupt.kind, { ...interrupt, shown, authority, bound, previews });
+/** The request as the gate asks it again about an edited input. */
+export function reasked(request: Request, { shown, policies, previews }: Reasked, bound: Bound): Request {
+  const authority = { ...request.authority, policies };
+  return requestOf(request.kind, { ...request, shown, authority, bound, previews });
 }
 
-/** What an approval binds the call to. A question has nothing to run, and one of a caller has shown no input. */
-export function boundOf(interrupt: Interrupt): Bound {
-  return interrupt.kind === 'question' ? { readAnew: true } : interrupt.bound;
+/** What an approval binds the call to. A request has nothing to run, and one of a caller has shown no input. */
+export function boundOf(request: Request): Bound {
+  return request.kind === 'question' ? { readAnew: true } : request.bound;
 }
 
-export function previewsOf(interrupt: Interrupt): Previews | undefined {
-  return 'previews' in interrupt ? interrupt.previews : undefined;
+export function previewsOf(request: Request): Previews | undefined {
+  return 'previews' in request ? request.previews : undefined;
 }
 
 /** The answer that a body asks for; undefined if it does not. */
-export function askedAnswer(interrupt: Interrupt | undefined): Answer | undefined {
-  return interrupt?.kind === 'interrupt' ? interrupt.answer : undefined;
+export function askedAnswer(request: Request | undefined): Answer | undefined {
+  return request?.kind === 'interrupt' ? request.answer : undefined;
 }

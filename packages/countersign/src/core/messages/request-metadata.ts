@@ -6,13 +6,13 @@ import {
   type Answer,
   type Authority,
   type Bound,
-  type Interrupt,
-  interruptOf,
   KINDS,
   type Previews,
+  type Request,
+  requestOf,
   type Shown,
   type Wait,
-} from '../request/interrupt.ts';
+} from '../request/request.ts';
 import type { Metadata } from './message.ts';
 
 const SHOWN = { title: 1, labels: 1, risk: 1, reversibility: 1, notice: 1 } satisfies Keys<Omit<Shown, 'payload'>>;
@@ -25,13 +25,13 @@ const ANSWER = { answerSchema: 1, onReject: 1 } satisfies Keys<Answer>;
 type Keys<T> = { readonly [K in keyof Required<T>]: 1 };
 
 /** The keys that a request has in the metadata. */
-export const INTERRUPT_KEYS: readonly string[] = [
+export const REQUEST_KEYS: readonly string[] = [
   'interrupt',
   'interruptKind',
   ...[SHOWN, AUTHORITY, WAIT, BOUND, PREVIEWS, ANSWER].flatMap((keys) => Object.keys(keys)),
 ];
 
-export function interruptMetadata(interrupt: Interrupt): Metadata {
+export function waitingMetadata(interrupt: Request): Metadata {
   const { kind, wait } = interrupt;
   const { payload, ...shown } = interrupt.shown;
   const { policies, requesters } = interrupt.authority;
@@ -50,8 +50,8 @@ export function interruptMetadata(interrupt: Interrupt): Metadata {
 }
 
 /** What else the metadata says. */
-export function withoutInterrupt(metadata: Metadata = {}): Metadata {
-  return Object.fromEntries(Object.entries(metadata).filter(([key]) => !INTERRUPT_KEYS.includes(key)));
+export function withoutRequest(metadata: Metadata = {}): Metadata {
+  return Object.fromEntries(Object.entries(metadata).filter(([key]) => !REQUEST_KEYS.includes(key)));
 }
 
 /** Messages need not say that anyone may decide. */
@@ -59,9 +59,9 @@ export function writtenPolicies(policies: Policies | undefined): { readonly poli
   return policies?.some((policy) => Object.keys(policy).length > 0) ? { policies } : {};
 }
 
-export function interruptIn(id: string, metadata: Metadata): Interrupt {
+export function requestIn(id: string, metadata: Metadata): Request {
   const { interrupt: payload, interruptKind, policies = ANYONE, requesters = [] } = metadata;
-  return interruptOf(KINDS.find((kind) => kind === interruptKind) ?? 'interrupt', {
+  return requestOf(KINDS.find((kind) => kind === interruptKind) ?? 'interrupt', {
     id,
     shown: { payload: payload as Json, ...picked<Omit<Shown, 'payload'>>(metadata, SHOWN) },
     authority: { policies, requesters } as Authority,

@@ -3,25 +3,25 @@ import { OutcomeIcon, outcomeOf, titleOf, VisibleText, votesOn } from '@counters
 import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert, UserRoundCheck, Users } from 'lucide-react';
 import { memo } from 'react';
 import { Link } from 'wouter';
-import type { Interrupt } from '../api/wire.ts';
+import type { ApiRequest } from '../api/wire.ts';
 import { Ago, Left } from '../live/time.tsx';
 import { OUTCOME_TONES, OUTCOME_WORDS } from '../look/words.ts';
 import { canSelect } from '../many/use-selection.ts';
 import { RiskMark } from './risk-mark.tsx';
 import { summaryOf } from './summary.ts';
 
-type InterruptRowProps = {
-  readonly interrupt: Interrupt;
+type RequestRowProps = {
+  readonly interrupt: ApiRequest;
   readonly href: string;
   readonly isOpen: boolean;
   readonly isSelected?: boolean;
   /** Without it, the row cannot be selected. */
-  readonly onSelect?: (interrupt: Interrupt, isRange: boolean) => void;
+  readonly onSelect?: (interrupt: ApiRequest, isRange: boolean) => void;
   readonly onOpen?: () => void;
 };
 
 /** Renders again only when it changed, because a list may be long. */
-export const InterruptRow = memo(function InterruptRow(props: InterruptRowProps) {
+export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
   const { interrupt, href, isOpen, isSelected = false, onSelect, onOpen } = props;
   const { id, tool, agent, risk, reversibility, createdAt, expiresAt, labels, decision } = interrupt;
   const summary = summaryOf(interrupt);
@@ -100,7 +100,7 @@ export const InterruptRow = memo(function InterruptRow(props: InterruptRowProps)
 });
 
 /** “1 of 2 votes”, and whether the user has voted. */
-function Votes({ interrupt }: { readonly interrupt: Interrupt }) {
+function Votes({ interrupt }: { readonly interrupt: ApiRequest }) {
   const counted = votesOn(interrupt);
   if (!counted) return null;
   const { given, needed } = counted;
@@ -114,7 +114,7 @@ function Votes({ interrupt }: { readonly interrupt: Interrupt }) {
   );
 }
 
-function Assignee({ interrupt: { assignee } }: { readonly interrupt: Interrupt }) {
+function Assignee({ interrupt: { assignee } }: { readonly interrupt: ApiRequest }) {
   if (assignee === null) return null;
   const isReview = assignee.until !== null;
   const Icon = isReview ? Hand : UserRoundCheck;
@@ -131,7 +131,7 @@ function Assignee({ interrupt: { assignee } }: { readonly interrupt: Interrupt }
 }
 
 /** “Rejected by ada: too expensive” */
-function Outcome({ interrupt }: { readonly interrupt: Interrupt }) {
+function Outcome({ interrupt }: { readonly interrupt: ApiRequest }) {
   const { decision } = interrupt;
   const outcome = outcomeOf(interrupt) ?? 'withdrawn';
   return (
@@ -155,8 +155,8 @@ function Outcome({ interrupt }: { readonly interrupt: Interrupt }) {
   );
 }
 
-function KindIcon({ kind }: { readonly kind: Interrupt['kind'] }) {
-  const isUrgent = kind === 'unknown-outcome' || kind === 'unavailable';
+function KindIcon({ kind }: { readonly kind: ApiRequest['kind'] }) {
+  const isUrgent = kind === 'doubt' || kind === 'unavailable';
   const className = `mt-px size-5 shrink-0 ${isUrgent ? 'text-warning' : 'text-muted'}`;
   const common = { 'aria-hidden': true, strokeWidth: 1.75, className } as const;
   switch (kind) {
@@ -165,7 +165,7 @@ function KindIcon({ kind }: { readonly kind: Interrupt['kind'] }) {
     case 'approval':
     case 'interrupt':
       return <ShieldQuestionMark {...common} />;
-    case 'unknown-outcome':
+    case 'doubt':
     case 'unavailable':
       return <TriangleAlert {...common} />;
   }

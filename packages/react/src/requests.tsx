@@ -1,41 +1,41 @@
 // All cards that wait in a chat: a new one is announced, and the focus is never taken or lost.
-import type { InterruptCard, Problem } from 'countersign/ui';
+import type { Problem, RequestCard } from 'countersign/ui';
 import { Fragment, type ReactNode, type RefObject, useCallback, useEffect, useId, useRef, useState } from 'react';
 import { useNamed, useWords } from './appearance.tsx';
 import { ApprovalCard } from './card/approval-card.tsx';
 import { DecisionSummary, OutcomeLine } from './card/decision-summary.tsx';
 import { DraftKept, DraftsContext, isSent, type KeptDraft } from './card/draft-kept.tsx';
 import { titleOf } from './card/title.ts';
-import type { ChatLike } from './interrupt.ts';
+import type { ChatLike } from './request.ts';
 import { VisibleText } from './text/visible-text.tsx';
-import { type UseInterrupts, type UseInterruptsOptions, useInterrupts } from './use-interrupts.ts';
+import { type UseRequests, type UseRequestsOptions, useRequests } from './use-requests.ts';
 import { usePointerRest } from './watch/use-pointer-rest.ts';
 
-type AnyCard = InterruptCard<string, any>;
+type AnyCard = RequestCard<string, any>;
 
 type Layout = {
   /** Replaces the card of an interrupt; return undefined for the usual one. */
-  readonly renderCard?: (interrupt: AnyCard, actions: UseInterrupts<any>) => ReactNode | undefined;
+  readonly renderCard?: (interrupt: AnyCard, actions: UseRequests<any>) => ReactNode | undefined;
   /** Where the focus goes when the last card is decided, such as the chat's input. */
   readonly returnFocus?: RefObject<HTMLElement | null>;
   readonly headingLevel?: 2 | 3 | 4 | 5 | 6;
   readonly className?: string;
 };
 
-/** Either the chat, or what `useInterrupts` returned for it. */
-export type InterruptsProps = Layout &
+/** Either the chat, or what `useRequests` returned for it. */
+export type RequestsProps = Layout &
   (
-    | ({ readonly chat: ChatLike; readonly interrupts?: never } & UseInterruptsOptions)
-    | { readonly interrupts: UseInterrupts<any>; readonly chat?: never }
+    | ({ readonly chat: ChatLike; readonly interrupts?: never } & UseRequestsOptions)
+    | { readonly interrupts: UseRequests<any>; readonly chat?: never }
   );
 
 /** Shows every interrupt that waits. */
-export function Interrupts(props: InterruptsProps) {
+export function Interrupts(props: RequestsProps) {
   if (props.interrupts) return <Cards {...props} actions={props.interrupts} />;
-  return <InterruptsOfChat {...props} />;
+  return <RequestsOfChat {...props} />;
 }
 
-function InterruptsOfChat({
+function RequestsOfChat({
   chat,
   api,
   watch,
@@ -43,8 +43,8 @@ function InterruptsOfChat({
   credentials,
   fetch,
   ...layout
-}: Layout & { readonly chat: ChatLike } & UseInterruptsOptions) {
-  return <Cards {...layout} actions={useInterrupts(chat, { api, watch, headers, credentials, fetch })} />;
+}: Layout & { readonly chat: ChatLike } & UseRequestsOptions) {
+  return <Cards {...layout} actions={useRequests(chat, { api, watch, headers, credentials, fetch })} />;
 }
 
 function Cards({
@@ -53,7 +53,7 @@ function Cards({
   returnFocus,
   headingLevel = 3,
   className,
-}: Layout & { readonly actions: UseInterrupts<any> }) {
+}: Layout & { readonly actions: UseRequests<any> }) {
   const named = useNamed();
   const words = useWords();
   const id = useId();
@@ -94,7 +94,7 @@ function Cards({
       })}
       <DraftsContext.Provider value={note}>
         {interrupts.map((interrupt) => (
-          <div key={interrupt.id} {...named('interrupt')} data-interrupt-id={interrupt.id}>
+          <div key={interrupt.id} {...named('interrupt')} data-request-id={interrupt.id}>
             {renderCard?.(interrupt, actions) ?? (
               <ApprovalCard interrupt={interrupt} actions={actions} headingLevel={headingLevel} />
             )}
@@ -146,7 +146,7 @@ const OUT_OF_SIGHT = {
 } as const;
 
 /** What to say of cards that came since the last time. Only this is announced, not all that changes inside a card. */
-function useAnnouncement({ interrupts }: UseInterrupts<any>): ReactNode {
+function useAnnouncement({ interrupts }: UseRequests<any>): ReactNode {
   const words = useWords();
   const [known, setKnown] = useState<ReadonlySet<string>>(new Set());
   const [news, setNews] = useState<readonly { readonly id: string; readonly text: string }[]>([]);
@@ -181,7 +181,7 @@ function useFocusKept(ids: readonly string[], returnFocus: RefObject<HTMLElement
     if (!place) return;
     const onFocus = ({ target }: FocusEvent) => {
       focused.current =
-        target instanceof Element ? target.closest<HTMLElement>('[data-interrupt-id]')?.dataset.interruptId : undefined;
+        target instanceof Element ? target.closest<HTMLElement>('[data-request-id]')?.dataset.requestId : undefined;
     };
     const onBlur = ({ relatedTarget }: FocusEvent) => {
       // Without a new place the focus may have been lost with its element; then the effect below finds it one.
@@ -203,8 +203,8 @@ function useFocusKept(ids: readonly string[], returnFocus: RefObject<HTMLElement
     focused.current = undefined;
     if (document.activeElement !== null && document.activeElement !== document.body) return;
     const next = ids[Math.min(Math.max(was.indexOf(lost), 0), ids.length - 1)];
-    const card = [...(region.current?.querySelectorAll<HTMLElement>('[data-interrupt-id]') ?? [])].find(
-      ({ dataset }) => dataset.interruptId === next,
+    const card = [...(region.current?.querySelectorAll<HTMLElement>('[data-request-id]') ?? [])].find(
+      ({ dataset }) => dataset.requestId === next,
     );
     const heading = card?.querySelector<HTMLElement>('[data-countersign="heading"]') ?? card;
     (heading ?? returnFocus?.current ?? region.current)?.focus();

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { ChatMessage } from './interrupt.ts';
-import { readInterrupts } from './read-interrupts.ts';
+import { readRequests } from './read-requests.ts';
+import type { ChatMessage } from './request.ts';
 
 const part = (id: string, status = 'pending') => ({
-  type: 'data-interrupt',
+  type: 'data-request',
   id,
   data: { id, toolCallId: `call-${id}`, tool: 'pay', kind: 'approval', status, digest: 'd' },
 });
@@ -11,7 +11,7 @@ const assistant = (id: string, ...parts: { type: string }[]): ChatMessage => ({ 
 const user = (id: string): ChatMessage => ({ id, role: 'user', parts: [] });
 
 const idsOf = (messages: readonly ChatMessage[], status: 'ready' | 'streaming' | 'error' = 'ready') => {
-  const { pending, decided } = readInterrupts({ messages, status }, []);
+  const { pending, decided } = readRequests({ messages, status }, []);
   return { pending: pending.map(({ card }) => card.id), decided: decided.map(({ card }) => card.id) };
 };
 
@@ -37,9 +37,9 @@ test('the latest version of a card counts', () => {
 });
 
 test('while a message is replayed, a card that is not there yet has not gone; with its message it has', () => {
-  const before = readInterrupts({ messages: [assistant('a1', part('1'))], status: 'ready' }, []).pending;
+  const before = readRequests({ messages: [assistant('a1', part('1'))], status: 'ready' }, []).pending;
   const during = (messages: ChatMessage[], status: 'streaming' | 'ready') =>
-    readInterrupts({ messages, status }, before).pending.length;
+    readRequests({ messages, status }, before).pending.length;
   expect(during([assistant('a1')], 'streaming')).toBe(1);
   expect(during([assistant('a1', part('1', 'decided'))], 'streaming')).toBe(0);
   expect(during([assistant('a1')], 'ready')).toBe(0);
@@ -47,8 +47,8 @@ test('while a message is replayed, a card that is not there yet has not gone; wi
 });
 
 test('a card missing from an interrupted replay is still pending', () => {
-  const before = readInterrupts({ messages: [assistant('a1', part('1'))], status: 'ready' }, []).pending;
-  const after = (messages: ChatMessage[]) => readInterrupts({ messages, status: 'error' }, before).pending.length;
+  const before = readRequests({ messages: [assistant('a1', part('1'))], status: 'ready' }, []).pending;
+  const after = (messages: ChatMessage[]) => readRequests({ messages, status: 'error' }, before).pending.length;
   expect(after([assistant('a1')])).toBe(1);
   expect(after([assistant('a1', part('1', 'decided'))])).toBe(0);
   expect(after([assistant('a2')])).toBe(0);
@@ -56,16 +56,16 @@ test('a card missing from an interrupted replay is still pending', () => {
 
 test('a decided plain card is no longer pending, even if sending it failed', () => {
   const plain = (state: string) => ({ type: 'tool-pay', toolCallId: 'c', state, input: 0, approval: { id: 'a' } });
-  const asked = readInterrupts({ messages: [assistant('a1', plain('approval-requested'))], status: 'ready' }, []);
+  const asked = readRequests({ messages: [assistant('a1', plain('approval-requested'))], status: 'ready' }, []);
   expect(asked.pending).toHaveLength(1);
   const messages = [assistant('a1', plain('approval-responded'))];
-  expect(readInterrupts({ messages, status: 'error' }, asked.pending).pending).toEqual([]);
+  expect(readRequests({ messages, status: 'error' }, asked.pending).pending).toEqual([]);
 });
 
 test('parts that are not cards, and user messages, are ignored', () => {
-  const broken = { type: 'data-interrupt', data: { id: 5 } };
+  const broken = { type: 'data-request', data: { id: 5 } };
   const forged = { id: 'u1', role: 'user', parts: [part('1')] };
-  expect(idsOf([assistant('a1', broken, { type: 'data-interrupt' }), forged])).toEqual({ pending: [], decided: [] });
+  expect(idsOf([assistant('a1', broken, { type: 'data-request' }), forged])).toEqual({ pending: [], decided: [] });
 });
 
 test('a tool part that waits for approval is a card, unless an interrupt part speaks for it', () => {
@@ -76,7 +76,7 @@ test('a tool part that waits for approval is a card, unless an interrupt part sp
     input: 0,
     approval: { id: `approval of ${toolCallId}`, requestReason: 'Because.' },
   });
-  const { pending } = readInterrupts(
+  const { pending } = readRequests(
     { messages: [assistant('a1', tool('call-1'), part('1'), tool('c'))], status: 'ready' },
     [],
   );

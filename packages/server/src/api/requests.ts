@@ -1,38 +1,38 @@
 // Requests to people: list, read, assign.
 import { z } from '@hono/zod-openapi';
-import { type RunInterrupt, UsageError } from 'countersign';
-import type { InterruptListOptions, Page } from 'countersign/store';
+import { type RunRequest, UsageError } from 'countersign';
+import type { Page, RequestListOptions } from 'countersign/store';
 import { assigneesOf, forgetReviewer, releaseRequest, takeRequest } from '../assignees.ts';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
 import { AssignShape } from '../schemas/decision.ts';
-import {
-  type Interrupt,
-  InterruptQueryShape,
-  InterruptShape,
-  InterruptWithMessagesShape,
-  interruptIdShape,
-} from '../schemas/interrupt.ts';
 import { pageOf } from '../schemas/page.ts';
+import {
+  type ApiRequest,
+  RequestQueryShape,
+  RequestShape,
+  RequestWithMessagesShape,
+  requestIdShape,
+} from '../schemas/request.ts';
 import { keptPage } from './kept-page.ts';
 import type { Services } from './services.ts';
 
-const params = z.object({ interruptId: interruptIdShape });
+const params = z.object({ requestId: requestIdShape });
 const tag = 'Requests';
-const ofRequest = { tag, params, answers: { 200: { description: 'The request.', shape: InterruptShape } } } as const;
+const ofRequest = { tag, params, answers: { 200: { description: 'The request.', shape: RequestShape } } } as const;
 
 /** A page of the requests that this person can see; the pending ones unless the filters say otherwise. */
 export async function listRequests(
   { ai: { runs }, access }: Pick<Services, 'ai' | 'access'>,
   { cursor, limit, ...filters }: { readonly cursor?: string | undefined; readonly limit: number } & Filters,
   person: Person,
-): Promise<Page<Interrupt>> {
+): Promise<Page<ApiRequest>> {
   const selected = { settled: false, ...filters, ...defined({ deciders: await access.mine(person) }) };
   return keptPage(
-    (page) => runs.interrupts({ ...selected, ...page }),
+    (page) => runs.requests({ ...selected, ...page }),
     { cursor, limit },
-    async (items: readonly RunInterrupt[]) => {
+    async (items: readonly RunRequest[]) => {
       const pending = items.filter(({ settledAt }) => settledAt === null);
       const assignees = await assigneesOf(runs.notes, pending);
       return Promise.all(items.map((item) => access.seen(item, person, assignees.get(item.id) ?? null)));
@@ -40,22 +40,22 @@ export async function listRequests(
   );
 }
 
-type Filters = Omit<InterruptListOptions, 'cursor' | 'limit'>;
+type Filters = Omit<RequestListOptions, 'cursor' | 'limit'>;
 
 export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
   const { runs } = ai;
 
-  async function read(interruptId: string, person: Person): Promise<Interrupt> {
-    const seen = await access.interrupt(interruptId, person);
+  async function read(requestId: string, person: Person): Promise<ApiRequest> {
+    const seen = await access.interrupt(requestId, person);
     const assignees = await assigneesOf(runs.notes, seen.status === 'pending' ? [seen] : []);
-    return { ...seen, assignee: assignees.get(interruptId) ?? null };
+    return { ...seen, assignee: assignees.get(requestId) ?? null };
   }
 
-  async function decidable(interruptId: string, person: Person): Promise<Interrupt> {
-    const seen = await read(interruptId, person);
+  async function decidable(requestId: string, person: Person): Promise<ApiRequest> {
+    const seen = await read(requestId, person);
     if (seen.mayDecide) return seen;
     const why = seen.status === 'decided' ? 'is already decided' : `cannot be decided by ${person.id}`;
-    throw new UsageError('not-allowed', { status: 403, interruptId }, `${interruptId} ${why}.`);
+    throw new UsageError('not-allowed', { status: 403, requestId }, `${requestId} ${why}.`);
   }
 
   return [
@@ -66,8 +66,8 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
       description: 'Policies may hide some requests, so a page may be shorter than `limit` and still have a `cursor`.',
       tag,
       scope: 'read',
-      query: InterruptQueryShape,
-      answers: { 200: { description: 'A page of requests.', shape: pageOf(InterruptShape) } },
+      query: RequestQueryShape,
+      answers: { 200: { description: 'A page of requests.', shape: pageOf(RequestShape) } },
       handle: async ({ query: { cursor, limit = 50, status, mine, ...filters }, person }) => {
         const settled = status === undefined ? filters.outcome !== undefined : status === 'settled';
         const selected = defined({ ...filters, settled, startedBy: mine === '1' ? person.id : undefined });
@@ -75,21 +75,21 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
       },
     }),
     endpoint({
-      route: 'GET /interrupts/{interruptId}',
+      route: 'GET /interrupts/{requestId}',
       operationId: 'getRequest',
       summary: 'Get a request with the conversation so far',
       tag,
       scope: 'read',
       params,
-      answers: { 200: { description: 'The request.', shape: InterruptWithMessagesShape } },
-      handle: async ({ params: { interruptId }, person }) => {
-        const seen = await read(interruptId, person);
+      answers: { 200: { description: 'The request.', shape: RequestWithMessagesShape } },
+      handle: async ({ params: { requestId }, person }) => {
+        const seen = await read(requestId, person);
         const { messages } = await runs.get(seen.runId);
         return json({ ...seen, messages });
       },
     }),
     endpoint({
-      route: 'POST /interrupts/{interruptId}/assignee',
+      route: 'POST /interrupts/{requestId}/assignee',
       operationId: 'assignRequest',
       summary: 'Assign a request',
       description:
@@ -98,13 +98,13 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
       scope: 'decide',
       body: AssignShape,
       problems: [409],
-      handle: async ({ params: { interruptId }, body, person }) => {
-        const seen = await decidable(interruptId, person);
+      handle: async ({ params: { requestId }, body, person }) => {
+        const seen = await decidable(requestId, person);
         if ('to' in body) {
-          await runs.assign(interruptId, { to: body.to, by: person.id });
-          await forgetReviewer(runs.notes, interruptId);
+          await runs.assign(requestId, { to: body.to, by: person.id });
+          await forgetReviewer(runs.notes, requestId);
           watch.look();
-          return json(await read(interruptId, person));
+          return json(await read(requestId, person));
         }
         const assignee = await takeRequest(runs.notes, seen, person.id, body.forMs);
         watch.look();
@@ -112,18 +112,18 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
       },
     }),
     endpoint({
-      route: 'DELETE /interrupts/{interruptId}/assignee',
+      route: 'DELETE /interrupts/{requestId}/assignee',
       operationId: 'releaseRequest',
       summary: 'Stop reviewing a request',
       description: 'Ends what the caller took with `forMs`.',
       ...ofRequest,
       scope: 'decide',
       problems: [409],
-      handle: async ({ params: { interruptId }, person }) => {
-        await read(interruptId, person);
-        await releaseRequest(runs.notes, interruptId, person.id);
+      handle: async ({ params: { requestId }, person }) => {
+        await read(requestId, person);
+        await releaseRequest(runs.notes, requestId, person.id);
         watch.look();
-        return json(await read(interruptId, person));
+        return json(await read(requestId, person));
       },
     }),
   ];

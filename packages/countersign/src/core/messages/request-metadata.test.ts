@@ -1,7 +1,7 @@
 // A request into metadata, and back.
 import { expect, test } from 'vitest';
-import { interruptOf, KINDS } from '../request/interrupt.ts';
-import { INTERRUPT_KEYS, interruptIn, interruptMetadata, withoutInterrupt } from './interrupt-metadata.ts';
+import { KINDS, requestOf } from '../request/request.ts';
+import { REQUEST_KEYS, requestIn, waitingMetadata, withoutRequest } from './request-metadata.ts';
 
 const everything = {
   id: 'call/2',
@@ -21,26 +21,26 @@ const everything = {
 } as const;
 
 test.each(KINDS)('a request of the kind %s reads back as it was written', (kind) => {
-  const asked = interruptOf(kind, everything);
-  const metadata = JSON.parse(JSON.stringify(interruptMetadata(asked)));
-  expect(interruptIn('call/2', metadata)).toEqual(asked);
-  expect(withoutInterrupt({ ...metadata, callId: 'call' })).toEqual({ callId: 'call' });
+  const asked = requestOf(kind, everything);
+  const metadata = JSON.parse(JSON.stringify(waitingMetadata(asked)));
+  expect(requestIn('call/2', metadata)).toEqual(asked);
+  expect(withoutRequest({ ...metadata, callId: 'call' })).toEqual({ callId: 'call' });
 });
 
 test('a request with nothing but its payload writes nothing else', () => {
-  const asked = interruptIn('call', { interrupt: true });
+  const asked = requestIn('call', { interrupt: true });
   expect(asked).toMatchObject({ kind: 'interrupt', shown: { payload: true } });
-  expect(interruptMetadata(asked)).toEqual({ interrupt: true });
+  expect(waitingMetadata(asked)).toEqual({ interrupt: true });
 });
 
 test('the request of a person whose answer nobody else knows has no deadline', () => {
-  for (const kind of ['unknown-outcome', 'unavailable'] as const) {
-    const { wait } = interruptOf(kind, everything);
+  for (const kind of ['doubt', 'unavailable'] as const) {
+    const { wait } = requestOf(kind, everything);
     expect(wait).toEqual({ reminders: [3, 5], escalate: [{ at: 4, to: 'manager' }] });
   }
 });
 
 test('each part of a request has a key that only the engine writes', () => {
-  const written = KINDS.flatMap((kind) => Object.keys(interruptMetadata(interruptOf(kind, everything))));
-  expect([...new Set([...written, 'readAnew'])].sort()).toEqual([...INTERRUPT_KEYS].sort());
+  const written = KINDS.flatMap((kind) => Object.keys(waitingMetadata(requestOf(kind, everything))));
+  expect([...new Set([...written, 'readAnew'])].sort()).toEqual([...REQUEST_KEYS].sort());
 });

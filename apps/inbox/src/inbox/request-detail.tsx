@@ -4,8 +4,8 @@ import { useQuery } from '@tanstack/react-query';
 import { ArrowLeft, ChevronDown, Target, TriangleAlert } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
-import { interruptQuery } from '../api/queries.ts';
-import type { InterruptWithMessages } from '../api/wire.ts';
+import { requestQuery } from '../api/queries.ts';
+import type { RequestWithMessages } from '../api/wire.ts';
 import { Conversation } from '../conversation/conversation.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { LoadingCard, Trouble } from '../frame/placeholders.tsx';
@@ -18,7 +18,7 @@ import { NotedCard } from './noted-card.tsx';
 import { useDecidedRow } from './use-decided-row.ts';
 import { useDecisions } from './use-decisions.ts';
 
-type InterruptDetailProps = {
+type RequestDetailProps = {
   readonly id: string;
   readonly onBack: () => void;
   readonly onNext: () => void;
@@ -28,9 +28,9 @@ type InterruptDetailProps = {
   readonly onAskedAgain: (id: string) => void;
 };
 
-export function InterruptDetail({ id, ...rest }: InterruptDetailProps) {
+export function RequestDetail({ id, ...rest }: RequestDetailProps) {
   const { onBack } = rest;
-  const { data, error, refetch } = useQuery(interruptQuery(id));
+  const { data, error, refetch } = useQuery(requestQuery(id));
   useDecidedRow(data);
   if (data) return <Detail interrupt={data} {...rest} />;
   return (
@@ -52,7 +52,7 @@ export function InterruptDetail({ id, ...rest }: InterruptDetailProps) {
 /** How many messages before the question are shown at once. */
 const LAST_WORDS = 8;
 
-type DetailProps = Omit<InterruptDetailProps, 'id'> & { readonly interrupt: InterruptWithMessages };
+type DetailProps = Omit<RequestDetailProps, 'id'> & { readonly interrupt: RequestWithMessages };
 
 function Detail({ interrupt, onBack, onNext, onDecided, onAskedAgain }: DetailProps) {
   const { actions, allow, conflict } = useDecisions(interrupt, onDecided, onAskedAgain);
@@ -107,7 +107,7 @@ function Detail({ interrupt, onBack, onNext, onDecided, onAskedAgain }: DetailPr
 }
 
 /** Tells the decider, and readers of the history, that the request was a drill. */
-function DrillNotice({ interrupt }: { readonly interrupt: InterruptWithMessages }) {
+function DrillNotice({ interrupt }: { readonly interrupt: RequestWithMessages }) {
   return (
     <p className="flex items-start gap-2 rounded-md bg-info-soft px-3 py-2 text-info">
       <Target aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
@@ -128,7 +128,7 @@ function Bar({ onBack, children }: { readonly onBack: () => void; readonly child
   );
 }
 
-function Facts({ interrupt: { agent, runId, startedBy, createdAt } }: { readonly interrupt: InterruptWithMessages }) {
+function Facts({ interrupt: { agent, runId, startedBy, createdAt } }: { readonly interrupt: RequestWithMessages }) {
   return (
     <p className="flex min-w-0 flex-1 items-center gap-1 text-xs text-muted">
       <span className="truncate">

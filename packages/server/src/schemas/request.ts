@@ -6,7 +6,7 @@ import type { CardDecision, CardProgress, CardVote, StoredCard } from 'countersi
 import { MessageShape } from './message.ts';
 import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
 
-export const KINDS = ['approval', 'question', 'interrupt', 'unknown-outcome', 'unavailable'] as const;
+export const KINDS = ['approval', 'question', 'interrupt', 'doubt', 'unavailable'] as const;
 export const OUTCOMES = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
 export const RISKS = ['low', 'medium', 'high'] as const;
 
@@ -80,7 +80,7 @@ const EscalationShape = z
 /** The schemas of the fields that a type has, all of them and no others. */
 type Fields<T> = Record<keyof T, z.ZodType>;
 
-export const InterruptShape = z
+export const RequestShape = z
   .object({
     id: z.string().openapi({ description: 'The id that a decision names.' }),
     runId: z.string(),
@@ -128,27 +128,27 @@ export const InterruptShape = z
       description: 'On a settled drill: a request that had to be rejected, and could not run.',
     }),
     problems: z.array(z.object({ path: z.array(z.string()), message: z.string() })),
-  } satisfies Fields<Interrupt>)
-  .openapi('Interrupt');
+  } satisfies Fields<ApiRequest>)
+  .openapi('Request');
 
-export const InterruptWithMessagesShape = InterruptShape.extend({
+export const RequestWithMessagesShape = RequestShape.extend({
   messages: z.array(MessageShape).openapi({ description: 'The conversation so far.' }),
-}).openapi('InterruptWithMessages');
+}).openapi('RequestWithMessages');
 
 /** A request as the API returns it: its card, and its assignee. */
-export type Interrupt = StoredCard & { readonly assignee: Assignee | null };
+export type ApiRequest = StoredCard & { readonly assignee: Assignee | null };
 
 /** A request with the conversation so far. */
-export type InterruptWithMessages = Interrupt & { readonly messages: readonly Message[] };
+export type RequestWithMessages = ApiRequest & { readonly messages: readonly Message[] };
 
-export const interruptIdShape = z
+export const requestIdShape = z
   .string()
   .min(1)
   .max(500)
   .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'must be the id of an interrupt')
   .openapi({ pattern: '^[^\\p{Cc}\\p{Cs}]+$' });
 
-export const InterruptQueryShape = z.strictObject({
+export const RequestQueryShape = z.strictObject({
   status: z.enum(['pending', 'settled']).optional().openapi({ default: 'pending' }),
   outcome: z
     .enum(OUTCOMES)
