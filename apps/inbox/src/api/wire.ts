@@ -4,7 +4,6 @@ import type { DecideResult, Insights, Interrupt, Run } from '@countersign/server
 
 export type {
   AgentInfo,
-  Assignee,
   Decided,
   DecideResult,
   DecisionOutcome,
