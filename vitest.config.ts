@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import TestOrder from './scripts/test-order.mjs';
+// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
+import { explainMissing } from './scripts/test-packages.mjs';
 
 // Every worker and every process that a test starts finds compiled code here, and begins in a third of the time.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/countersign-compiled', import.meta.url));
@@ -37,6 +39,7 @@ const ALONE = [
 const shared = globSync(SHARED, { cwd: import.meta.dirname, exclude: [...ALONE, '**/node_modules/**'] });
 
 export default defineConfig({
+  plugins: [explainMissing()],
   resolve: {
     alias: [
       { find: /^countersign$/, replacement: source('index.ts') },

@@ -2,7 +2,6 @@
 // hand, each file starts its own, and only if it needs one.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { builtInbox } from '../packages/server/test/inbox/built-inbox.ts';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { chromiumPath } from './chromium.mjs';
@@ -12,6 +11,7 @@ import { startPostgres } from './postgres.mjs';
 export default async function setup() {
   // Vitest calls this once for each project; the workers of all projects inherit the environment.
   if (process.env.COUNTERSIGN_SHARED_SERVERS !== '1' || process.env.COUNTERSIGN_TEST_POSTGRES) return undefined;
+  const { chromium } = await import('playwright-core');
   const postgres = await startPostgres({ settings: { fsync: 'off', max_connections: 200 } });
   const browser = await chromium.launchServer({
     executablePath: chromiumPath(),

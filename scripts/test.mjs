@@ -9,6 +9,8 @@ import { STRAYS_FILE } from './strays.mjs';
 import { countTests, readOr } from './test-report.mjs';
 
 const script = (name) => [process.execPath, join(import.meta.dirname, name)];
+// Not installed yet, perhaps.
+const knip = [process.execPath, join(root, 'node_modules/knip/bin/knip.js')];
 const biome = tool('@biomejs/biome', 'biome');
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const vitestReport = join(scratch, 'vitest.json');
@@ -20,12 +22,20 @@ process.env.COUNTERSIGN_SHARED_SERVERS = '1';
 // Every process of every check finds compiled code here. The packed tests start npm and the command line dozens of times.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules/.cache/countersign-compiled');
 
+/** At once: what needs only `npm ci`. Installing waits for the disk and the network, and leaves a core free. */
+const AT_ONCE = [
+  [['Packages that only tests need', script('test-packages.mjs')]],
+  [
+    ['Lockfiles', script('check-lock.mjs')],
+    ['Format, lint and import cycles', [...biome, 'check', '--error-on-warnings']],
+    ['Boundaries hold', script('check-boundaries.mjs')],
+    ['Chromium and PostgreSQL', script('prepare-tests.mjs')],
+  ],
+];
 /** One after the other: what the rest needs. Packing builds every package into an empty folder, so it comes before the build. */
 const FIRST = [
-  ['Lockfile', script('check-lock.mjs')],
   ['Packed packages', script('pack-all.mjs')],
   ['Build and types, tests included', [...tool('typescript', 'tsc'), '-b']],
-  ['Chromium and PostgreSQL', script('prepare-tests.mjs')],
 ];
 const TESTS = [
   'Tests',
@@ -53,9 +63,7 @@ const BESIDE = [
     ],
     (code) => countTests(code, packedReport, []),
   ],
-  ['Format, lint and import cycles', [...biome, 'check', '--error-on-warnings']],
-  ['Boundaries hold', script('check-boundaries.mjs')],
-  ['Unused files, exports and dependencies', tool('knip')],
+  ['Unused files, exports and dependencies', knip],
   ['Published packages', script('check-package.mjs')],
   ['Public interface (api.md)', script('api-report.mjs')],
   ['Generated docs: errors', script('docs-errors.mjs')],
@@ -66,8 +74,9 @@ const BESIDE = [
 const total = { passed: 0, failed: 0, skipped: 0 };
 const summary = [];
 try {
+  await Promise.all(AT_ONCE.map(performAll));
   for (const check of FIRST) await perform(check, true);
-  // The output of a check beside the tests appears once it has ended.
+  // The output of a check beside others appears once it has ended.
   await Promise.all([perform(TESTS, true), performAll(BESIDE)]);
 } finally {
   rmSync(scratch, { recursive: true });

@@ -5,7 +5,6 @@ import type { DecideResult, Insights, Run } from '@countersign/server/client';
 export type {
   AgentInfo,
   ApiRequest,
-  Assignee,
   Decided,
   DecideResult,
   DecisionOutcome,

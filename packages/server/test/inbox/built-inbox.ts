@@ -19,8 +19,13 @@ export function builtInbox(): Promise<string> {
   return built;
 }
 
+/** Where it is, or will be. The test command puts the packed one there. */
+export function inboxFolder(): string {
+  return join(root, 'node_modules/.cache/countersign-inbox', digestOfSources());
+}
+
 async function build(): Promise<string> {
-  const folder = join(root, 'node_modules/.cache/countersign-inbox', digestOfSources());
+  const folder = inboxFolder();
   if (existsSync(folder)) return folder;
   const draft = `${folder}.${process.pid}`;
   await mkdir(draft, { recursive: true });
