@@ -115,6 +115,18 @@ test('a directory says who stands in, also for the people that a policy names', 
   });
 });
 
+test('the vote of a delegate gives no grant: they decide for the absent person only while they stand in', async () => {
+  const needsApproval = { policy: { deciders: { people: ['anna'] } } };
+  const { ai, runs, people, ask, away, paid } = clocked({ needsApproval });
+  const { id } = await ask();
+  await people.absent('anna', away);
+  const grant = { uses: 5, expiresAt: START + 1_000 * HOUR };
+  await expect(runs.decide(id, 'approve', { by: 'dan', grant })).rejects.toMatchObject(notAllowed);
+  await runs.wait('run');
+  expect(paid).toHaveLength(1);
+  expect((await ai.grants.list()).items).toEqual([]);
+});
+
 test('a request that anyone may decide records both people too', async () => {
   const { runs, people, ask, away, types } = clocked({ needsApproval: () => ({ message: 'Pay?' }) });
   const { id } = await ask();

@@ -73,6 +73,7 @@ export async function giveGrant(
     throw invalid(requestId, 'it was not approved, and a grant extends an approval');
   if (settlement.by !== by) throw notAllowed(question, `${by} did not settle it`);
   const votes = votesOf(question, settlement as Settlement, giver);
+  if (votes.length === 0) throw notAllowed(question, 'a delegate decides one request, and a grant is for later ones');
   const { startedBy, agent, tool } = question;
   const serves = request.serves ?? { agents: [agent], people: startedBy === null ? [] : [startedBy] };
   const id = grantId(question);
@@ -144,14 +145,17 @@ function checkLimits(
     throw invalid(question.id, 'its budget does not cover the call at hand');
 }
 
-/** The votes that approved the request, which this person settled. */
+/**
+ * The votes that approved the request, which this person settled. A delegate votes only while the person is away, and a grant is for
+ * later calls, so the votes of delegates are not in it.
+ */
 function votesOf({ policies }: RunRequest, { votes }: Settlement, { by, roles = [] }: Giver): readonly Vote[] {
   const decision = { type: 'approve' };
   if (!votes) return [{ by, ...(roles.length > 0 && { roles }), decision }];
   const isFourEyes = policies.some(({ notRequester }) => notRequester);
   return votes
-    .filter((vote) => isFor(vote) && !(isFourEyes && isEdit(vote)))
-    .map(({ by, roles, onBehalfOf }) => ({ by, ...(roles && { roles }), ...(onBehalfOf && { onBehalfOf }), decision }));
+    .filter((vote) => isFor(vote) && !(isFourEyes && isEdit(vote)) && vote.onBehalfOf === undefined)
+    .map(({ by, roles }) => ({ by, ...(roles && { roles }), decision }));
 }
 
 /** The same votes would approve such a request of this person, too. */
