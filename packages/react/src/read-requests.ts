@@ -41,7 +41,7 @@ function toldOnce(shown: Shown, open: ReadonlySet<string>): Shown {
 export const isBusy = (status: ChatLike['status']): boolean => status === 'submitted' || status === 'streaming';
 
 /**
- * A message cancels the questions before it, so they no longer wait. A message that could not be sent cancels nothing.
+ * A message cancels the requests before it, so they no longer wait. A message that could not be sent cancels nothing.
  */
 function openMessages(messages: readonly ChatMessage[], status: ChatLike['status']): ReadonlySet<string> {
   const heard = status === 'error' && messages.at(-1)?.role === 'user' ? messages.slice(0, -1) : messages;

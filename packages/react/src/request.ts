@@ -10,12 +10,12 @@ export type InterruptTools = { readonly [tool: string]: { readonly input: any; r
 /** The default: every tool takes and returns any value. */
 export type AnyTools = { readonly [tool: string]: { readonly input: any; readonly output: any } };
 
-/** A question that waits or waited for a person. `interrupt.tool` tells which tool asks, and so what `input` is. */
+/** A request that waits or waited for a person. `interrupt.tool` tells which tool asks, and so what `input` is. */
 export type Interrupt<Tools extends InterruptTools = AnyTools> = {
   [Name in keyof Tools & string]: RequestCard<Name, Tools[Name]['input']>;
 }[keyof Tools & string];
 
-/** The answer type of this tool's questions. */
+/** The answer type of this tool's requests. */
 export type AnswerOf<Tools extends InterruptTools, Name extends keyof Tools> = Tools[Name] extends {
   readonly output?: infer Output;
 }

@@ -12,8 +12,8 @@ export function copiedEvents(count: number, at: number): readonly StoredEvent[] 
 }
 
 /**
- * Appends what the lists lack: first the missing questions, then the settlements, each at its own time, and last what is new
- * about pending questions. The run has had at
+ * Appends what the lists lack: first the missing requests, then the settlements, each at its own time, and last what is new
+ * about pending requests. The run has had at
  * least one event for each of these appends, so the versions come out even.
  */
 export async function catchUp(

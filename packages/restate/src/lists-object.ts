@@ -7,7 +7,7 @@ import { catchUp, copiedEvents, forget } from './catch-up.ts';
 import { PATIENT } from './handler-options.ts';
 import { type Change, json, listsName, type NoteChange, type RunSummary, runName } from './wire.ts';
 
-/** How many questions of a run are asked for at once. */
+/** How many requests of a run are asked for at once. */
 const QUESTIONS_AT_ONCE = 50;
 
 /** Makes the object. It has one key per run, and one per note, so that changes of each arrive in order. */

@@ -1,4 +1,4 @@
-// The virtual object of a run: its events, its claim and its questions. Each handler is short, and no tool runs inside one.
+// The virtual object of a run: its events, its claim and its requests. Each handler is short, and no tool runs inside one.
 import * as restate from '@restatedev/restate-sdk';
 import { ConflictError, InvariantError } from 'countersign';
 import {
@@ -30,7 +30,7 @@ import {
   runName,
 } from './wire.ts';
 
-/** What the object keeps beside events and questions. `deleted`: only the id is left. */
+/** What the object keeps beside events and requests. `deleted`: only the id is left. */
 type Kept = { readonly record: RunRecord; readonly claim: Claim | null } | { readonly deleted: true };
 
 const KEPT = 'run';

@@ -155,7 +155,7 @@ export function restateStore(options: RestateStoreOptions): Store {
   };
 }
 
-/** The lists mark a question when its change arrives there. A rebuild of them marks it again, which does no harm. */
+/** The lists mark a request when its change arrives there. A rebuild of them marks it again, which does no harm. */
 function untoldIn(lists: Store): Pick<Store, 'takeUntold' | 'told'> {
   if (!lists.takeUntold || !lists.told) return {};
   return { takeUntold: lists.takeUntold.bind(lists), told: lists.told.bind(lists) };
@@ -164,7 +164,7 @@ function untoldIn(lists: Store): Pick<Store, 'takeUntold' | 'told'> {
 /** Nothing is stored under other ids. */
 const isKey = (runId: string): boolean => runId !== '' && isStorable(runId);
 
-/** An object knows the questions of its own run only. Ids that begin with the id of their run cannot meet in two runs. */
+/** An object knows the requests of its own run only. Ids that begin with the id of their run cannot meet in two runs. */
 async function refuseForeignIds({ runId, opened }: Append, lists: Store): Promise<void> {
   for (const { id } of opened) {
     if (id.startsWith(`${runId}:`)) continue;

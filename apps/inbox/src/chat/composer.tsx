@@ -1,4 +1,4 @@
-// Where one writes. It stays open while a question waits, and says what speaking then means.
+// Where one writes. It stays open while a request waits, and says what speaking then means.
 import { SendHorizontal } from 'lucide-react';
 import { type FormEvent, type KeyboardEvent, type RefObject, useId, useState } from 'react';
 

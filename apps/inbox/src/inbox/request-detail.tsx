@@ -49,7 +49,7 @@ export function RequestDetail({ id, ...rest }: RequestDetailProps) {
   );
 }
 
-/** How many messages before the question are shown at once. */
+/** How many messages before the request are shown at once. */
 const LAST_WORDS = 8;
 
 type DetailProps = Omit<RequestDetailProps, 'id'> & { readonly interrupt: RequestWithMessages };

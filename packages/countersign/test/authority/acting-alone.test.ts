@@ -107,7 +107,7 @@ test('one person acts alone', async () => {
         const ran = evidence.started.length > 0;
         if (!ran) continue;
         payments += 1;
-        const edits = evidence.questions.flatMap(({ settled }) =>
+        const edits = evidence.requests.flatMap(({ settled }) =>
           settled?.decision?.type === 'approve' && settled.decision.input !== undefined ? [settled.decision.input] : [],
         );
         const [said] = evidence.events.flatMap((event) =>

@@ -275,7 +275,7 @@ test('evidence says what let each call run, and finds what was changed (A11)', a
   };
   expect(await forged(({ run }) => (run.status = 'failed'))).toContain('run.status');
   expect(await forged(({ run }) => (run.createdAt += 1))).toContain('run.createdAt');
-  expect(await forged(({ questions }) => questions.push(questions[0]))).toContain('questions');
+  expect(await forged(({ requests }) => requests.push(requests[0]))).toContain('requests');
   expect(await forged(({ started }) => (started[0].by = 'grant'))).toContain('started');
   const retitled = await forged(({ events }) => {
     const asked = events.find(({ type }: any) => type === 'call-interrupted');

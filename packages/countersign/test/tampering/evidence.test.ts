@@ -110,7 +110,7 @@ test.each(stores)('the evidence of a run verifies without its store (%s)', async
   const verified = await verifyEvidence(Buffer.from(evidenceText(found)));
   expect(verified.problems).toEqual([]);
   expect(verified).toMatchObject({ ok: true, evidence: found });
-  expect(found.questions.map(({ tool, settled }) => [tool, settled?.decision?.type, settled?.decision?.by])).toEqual(
+  expect(found.requests.map(({ tool, settled }) => [tool, settled?.decision?.type, settled?.decision?.by])).toEqual(
     expect.arrayContaining([
       ['pay', 'approve', 'bob'],
       ['pay', 'reject', 'bob'],
@@ -174,22 +174,18 @@ describe('a document whose hash was made to fit', () => {
     ['who started the run', (draft) => (draft.run.startedBy = 'eve'), 'run.hash'],
     ['an event less', (draft) => draft.events.pop(), 'run.hash'],
     ['the end of the chain', (draft) => (draft.run.hash = 'AAAAAAAAAAAAAAAAAAAAAA'), 'run.hash'],
-    [
-      'a card',
-      (draft) => (draft.questions[0].shown.card.part.toolRequest.input.amount = 6),
-      'questions[0].shown.digest',
-    ],
-    ['what is asked', (draft) => (draft.questions[0].part.toolRequest.input.amount = 6), 'questions[0].part'],
-    ['a digest', (draft) => (draft.questions[0].digest = 'AAAAAAAAAAAAAAAAAAAAAA'), 'questions[0].digest'],
-    ['who decided', (draft) => (draft.questions[0].settled.decision.by = 'eve'), 'questions[0].settled'],
+    ['a card', (draft) => (draft.requests[0].shown.card.part.toolRequest.input.amount = 6), 'requests[0].shown.digest'],
+    ['what is asked', (draft) => (draft.requests[0].part.toolRequest.input.amount = 6), 'requests[0].part'],
+    ['a digest', (draft) => (draft.requests[0].digest = 'AAAAAAAAAAAAAAAAAAAAAA'), 'requests[0].digest'],
+    ['who decided', (draft) => (draft.requests[0].settled.decision.by = 'eve'), 'requests[0].settled'],
     [
       'the row of the decision',
-      (draft) => (draft.questions[0].shown.settlement.by = 'eve'),
-      'questions[0].shown.settlement',
+      (draft) => (draft.requests[0].shown.settlement.by = 'eve'),
+      'requests[0].shown.settlement',
     ],
-    ['a missing card', (draft) => (draft.questions[0].shown = null), 'questions[0].shown'],
-    ['a missing question', (draft) => draft.questions.shift(), 'questions'],
-    ['a question that was not asked', (draft) => (draft.questions[0].id = 'one:x'), 'questions[0]'],
+    ['a missing card', (draft) => (draft.requests[0].shown = null), 'requests[0].shown'],
+    ['a missing question', (draft) => draft.requests.shift(), 'requests'],
+    ['a question that was not asked', (draft) => (draft.requests[0].id = 'one:x'), 'requests[0]'],
     ['no run', (draft) => delete draft.run, 'file'],
     ['a later format', (draft) => (draft.format = 'countersign-evidence/2'), 'file'],
   ] as readonly (readonly [string, (draft: any) => unknown, string])[])('%s', async (_name, change, where) => {
@@ -208,7 +204,7 @@ describe('a document whose chain was made to fit', () => {
     const { problems } = await verifyEvidence(file);
     expect(problems).toContainEqual({
       where: expect.stringMatching(/^events\[\d+\]$/),
-      problem: expect.stringContaining('starts without a decision on its question'),
+      problem: expect.stringContaining('starts without a decision on its request'),
     });
   });
 
@@ -219,7 +215,7 @@ describe('a document whose chain was made to fit', () => {
     expect(started).toBeGreaterThan(decided);
     const file = rechained(({ events }) => events.splice(decided, 0, ...events.splice(started, 1)));
     const { problems } = await verifyEvidence(file);
-    expect(problems.map(({ problem }) => problem).join()).toContain('starts without a decision on its question');
+    expect(problems.map(({ problem }) => problem).join()).toContain('starts without a decision on its request');
   });
 
   test('a deadline that decides too early is found', async () => {

@@ -19,8 +19,8 @@ async function problemsAfter(evidence: object, change: (draft: any) => void): Pr
   draft.run.hash = linkAll(chainStart(draft.run), draft.events);
   const told = replay(draft.run, draft.events);
   draft.started = told.started;
-  draft.questions = told.questions.map((question) => {
-    const known = draft.questions.find(({ id }: any) => id === question.id) ?? {};
+  draft.requests = told.requests.map((question) => {
+    const known = draft.requests.find(({ id }: any) => id === question.id) ?? {};
     const card = { part: question.part };
     const shown = known.shown && { ...known.shown, card, digest: digestOf(question.id, card as never) };
     return { ...known, ...question, shown };
@@ -120,7 +120,7 @@ test('a deadline that its policies do not admit', async () => {
       evidence,
       (draft) => (find(draft, 'call-interrupted').interrupt.policies = policies),
     );
-    expect(problems.join()).toContain('its question says reject');
+    expect(problems.join()).toContain('its request says reject');
   }
 });
 

@@ -59,7 +59,7 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     try {
       await reload(chat, source, () => saysNothing(chat, latest.current.chat));
     } catch {
-      // Only how an earlier question ended is not shown; the next visit shows it.
+      // Only how an earlier request ended is not shown; the next visit shows it.
     } finally {
       setFetching(false);
     }
@@ -149,7 +149,7 @@ type Knowledge = {
   fetched: { readonly event: WatchEvent; failed: boolean } | undefined;
   /** A version that did not arrive whole. The server does not report it again, so it is fetched again. */
   missed: { readonly event: WatchEvent; readonly failures: number } | undefined;
-  /** The user message after which the outcome of earlier questions was fetched. */
+  /** The user message after which the outcome of earlier requests was fetched. */
   lookedBack: string | undefined;
 };
 
@@ -221,8 +221,8 @@ function isNewMessage({ messageId }: WatchEvent, { messages }: ChatLike): boolea
 }
 
 /**
- * The id of the user's last words, if a question before them is shown as if it waited: the answer to the words does not
- * say how the question ended, and a person may have approved it just before them.
+ * The id of the user's last words, if a request before them is shown as if it waited: the answer to the words does not
+ * say how the request ended, and a person may have approved it just before them.
  */
 function wordsPastQuestions({ messages, status }: ChatLike): string | undefined {
   if (status !== 'ready') return undefined;

@@ -73,7 +73,7 @@ test('a signed approval runs the call once, and its assertion is good for nothin
   await expect.poll(() => sent.at(-1)?.signature, PATIENT).toBeDefined();
   const { signature } = sent.at(-1);
   const evidence = await desk.ai.runs.evidence('first');
-  expect(evidence.questions[0]?.votes).toMatchObject([{ vote: { by: 'ada', signature: { type: 'passkey' } } }]);
+  expect(evidence.requests[0]?.votes).toMatchObject([{ vote: { by: 'ada', signature: { type: 'passkey' } } }]);
   expect((await verifyEvidence(evidenceText(evidence))).problems).toEqual([]);
 
   const second = await ask('second');

@@ -129,7 +129,7 @@ function findTarget(
     return { problem: `${what} does not wait for a decision`, ...(call.decided && { stale: true }) };
   const { id } = phase.request;
   if (on.requestId === undefined ? call.pauses > 1 : on.requestId !== id)
-    return { problem: `${what} has asked again since; this decision was made on its earlier question`, stale: true };
+    return { problem: `${what} has asked again since; this decision was made on its earlier request`, stale: true };
   return { call, requestId: id };
 }
 

@@ -25,7 +25,7 @@ export function voteProblems(
   found: readonly [id: string, card: PendingCard] | undefined,
   vote: Vote,
 ): readonly string[] {
-  if (!found) return ['The vote is on a question that is not pending.'];
+  if (!found) return ['The vote is on a request that is not pending.'];
   const [id, card] = found;
   const verdict = mayDecide(policiesOn(card), ballotOf(card), vote);
   const isOther = vote.digest !== digestOf(id, { part: card.part } as unknown as Json);
@@ -57,7 +57,7 @@ function deadlineProblems(id: string, card: PendingCard, { type }: PersonDecisio
   const asked = endingOf(card);
   if (expiresAt === undefined) return [`A deadline decides ${id}, which has none.`];
   if (at < expiresAt) return [`The deadline of ${id} decides before its time.`];
-  return type === asked ? [] : [`The deadline of ${id} decides ${type}; its question says ${asked}.`];
+  return type === asked ? [] : [`The deadline of ${id} decides ${type}; its request says ${asked}.`];
 }
 
 /** The decision as a person made it on this card: on the card of an edit, a call that runs as proposed was edited back. */

@@ -23,7 +23,7 @@ export type Evidence = {
   /** The record of the run. `hash` is the end of the chain over its events; its status and times follow from them. */
   readonly run: RunRecord;
   readonly events: readonly StoredEvent[];
-  readonly questions: readonly EvidenceRequest[];
+  readonly requests: readonly EvidenceRequest[];
   /** The calls that started, in order, and what let each of them run. */
   readonly started: readonly StartedCall[];
   /** The records of the grants under which calls of the run ran without a request. */
@@ -37,7 +37,7 @@ export async function collectEvidence(store: Store, { run, events }: LoadedRun):
   if (events === UNREADABLE) throw tamperedRun(run.id, CANNOT_BE_READ);
   // Each part takes long for a large run, and a store that answers synchronously ends no turn.
   await setImmediate();
-  const { questions, granted, started, status } = replay(run, events);
+  const { requests, granted, started, status } = replay(run, events);
   const records = new GrantRecords(store.notes);
   const grants: EvidenceGrant[] = [];
   for (const id of new Set(granted.map(({ grantId }) => grantId))) {
@@ -45,14 +45,14 @@ export async function collectEvidence(store: Store, { run, events }: LoadedRun):
     grants.push({ id, events: made, hash });
   }
   const shown = await Promise.all(
-    questions.map(async (question) => shownOf(question, await store.request(question.id))),
+    requests.map(async (question) => shownOf(question, await store.request(question.id))),
   );
   await setImmediate();
   const content = {
     format: EVIDENCE_FORMAT,
     run: { ...run, status, ...timesOf(events) },
     events,
-    questions: questions.map((question, index) => ({ ...question, shown: shown[index] ?? null })),
+    requests: requests.map((question, index) => ({ ...question, shown: shown[index] ?? null })),
     started,
     grants,
   } as const;

@@ -74,7 +74,7 @@ export type StartedCall = {
 };
 
 export type Replay = {
-  readonly questions: readonly ReplayedRequest[];
+  readonly requests: readonly ReplayedRequest[];
   readonly granted: readonly GrantedUse[];
   readonly started: readonly StartedCall[];
   /** The status after the last event. */
@@ -86,7 +86,7 @@ type Run = Pick<RunRecord, 'id' | 'startedBy'>;
 
 /** Never throws: events that cannot be followed are a problem, and the replay ends there. */
 export function replay(run: Run, events: readonly StoredEvent[]): Replay {
-  const questions = new Map<string, ReplayedRequest>();
+  const requests = new Map<string, ReplayedRequest>();
   const granted: GrantedUse[] = [];
   const started: StartedCall[] = [];
   const problems: EvidenceProblem[] = [];
@@ -102,38 +102,38 @@ export function replay(run: Run, events: readonly StoredEvent[]): Replay {
       if (event.type === 'vote-cast') {
         const found = [...pendingCards(run.id, state)].find(([, card]) => card.id === event.requestId);
         for (const problem of voteProblems(found, event.vote)) problems.push({ where, problem });
-        if (found) addVote(questions, found[0], { event: now.event, vote: event.vote });
+        if (found) addVote(requests, found[0], { event: now.event, vote: event.vote });
       }
       granted.push(...grantsIn(run.id, state, event, []).map((use) => ({ event: now.event, ...use })));
       started.push(...startsIn(state, event, []).map((start) => ({ event: now.event, ...start })));
       state = fold(state, event);
-      take(questions, pendingCards(run.id, state), decided, now);
+      take(requests, pendingCards(run.id, state), decided, now);
     } catch (error) {
       problems.push({ where, problem: `It does not fit the events before it. ${messageOf(error)}` });
       break;
     }
   }
   const status = events.at(-1)?.type === 'run-failed' ? 'failed' : statusOf(state, NO_LIMITS);
-  return { questions: [...questions.values()], granted, started, status, problems };
+  return { requests: [...requests.values()], granted, started, status, problems };
 }
 
 const NO_DECISIONS: ReadonlyMap<string, Made> = new Map();
 
 const NO_LIMITS = { maxTurns: Number.POSITIVE_INFINITY };
 
-function addVote(questions: Map<string, ReplayedRequest>, id: string, vote: ReplayedVote): void {
-  const question = questions.get(id);
-  if (question) questions.set(id, { ...question, votes: [...question.votes, vote] });
+function addVote(requests: Map<string, ReplayedRequest>, id: string, vote: ReplayedVote): void {
+  const question = requests.get(id);
+  if (question) requests.set(id, { ...question, votes: [...question.votes, vote] });
 }
 
 /** Adds the new requests, and settles those that are no longer pending. */
 function take(
-  questions: Map<string, ReplayedRequest>,
+  requests: Map<string, ReplayedRequest>,
   pending: ReadonlyMap<string, PendingCard>,
   decided: ReadonlyMap<string, Made>,
   now: { readonly event: number; readonly at: number },
 ): void {
-  for (const [id, question] of questions) {
+  for (const [id, question] of requests) {
     if (question.settled) continue;
     const card = pending.get(id);
     const made = decided.get(id);
@@ -141,16 +141,16 @@ function take(
     const votes = standingVotes(made?.card.progress?.votes ?? []);
     // A rejected call is pending until its result, which is the next event.
     if (decision || !card)
-      questions.set(id, { ...question, settled: { ...now, decision, ...(votes.length > 0 && { votes }) } });
-    else if (card.progress?.policies) questions.set(id, { ...question, policies: card.progress.policies });
+      requests.set(id, { ...question, settled: { ...now, decision, ...(votes.length > 0 && { votes }) } });
+    else if (card.progress?.policies) requests.set(id, { ...question, policies: card.progress.policies });
   }
   for (const [id, card] of pending) {
-    if (questions.has(id)) continue;
+    if (requests.has(id)) continue;
     const { part, tool, request } = card;
     const { kind } = request;
     const digest = digestOf(id, { part } as unknown as Json);
     const policies = policiesOn(card);
-    questions.set(id, { id, tool, kind, asked: now.event, part, digest, policies, votes: [], settled: null });
+    requests.set(id, { id, tool, kind, asked: now.event, part, digest, policies, votes: [], settled: null });
   }
 }
 
@@ -182,7 +182,7 @@ function startProblems(state: State, event: RunEvent): readonly string[] {
   if (event.type !== 'call-started') return [];
   const call = callOf(state, event.callId);
   const at = call?.phase.at;
-  if (at === 'waiting') return [`${call?.name} (${event.callId}) starts without a decision on its question.`];
+  if (at === 'waiting') return [`${call?.name} (${event.callId}) starts without a decision on its request.`];
   return at === 'settled' ? [`${call?.name} (${event.callId}) starts after it has its result.`] : [];
 }
 

@@ -63,16 +63,16 @@ function readFile(file: string | Uint8Array): { text: string; evidence: Evidence
 function shapeProblem(document: unknown): string | undefined {
   if (!isObject(document) || document.format !== EVIDENCE_FORMAT)
     return `It is not a document of the format ${EVIDENCE_FORMAT}, which this release reads.`;
-  const { run, events, questions, grants } = document;
+  const { run, events, requests, grants } = document;
   if (!isObject(run) || typeof run.id !== 'string' || typeof run.hash !== 'string') return 'It has no record of a run.';
   if (!Array.isArray(events) || !events.every(isObject)) return 'It has no events.';
-  if (!Array.isArray(questions) || !questions.every(isQuestion)) return 'It has no questions, or one without an id.';
+  if (!Array.isArray(requests) || !requests.every(isRequest)) return 'It has no requests, or one without an id.';
   if (!Array.isArray(grants) || !grants.every(isGrant)) return 'It has no grants, or one without events.';
   return undefined;
 }
 
-const isQuestion = (question: unknown): boolean => isObject(question) && typeof question.id === 'string';
-const isGrant = (grant: unknown): boolean => isQuestion(grant) && Array.isArray((grant as { events?: unknown }).events);
+const isRequest = (question: unknown): boolean => isObject(question) && typeof question.id === 'string';
+const isGrant = (grant: unknown): boolean => isRequest(grant) && Array.isArray((grant as { events?: unknown }).events);
 
 /** Also finds duplicate keys, other spaces and other forms of numbers and strings, which parsing hides. */
 function bytesProblems(text: string, { hash, ...content }: Evidence): readonly EvidenceProblem[] {
@@ -87,14 +87,14 @@ const WRONG_BYTES = 'The file has other bytes than this document has when it is 
 async function recordProblems({
   run,
   events,
-  questions,
+  requests,
   started,
   grants,
 }: Evidence): Promise<readonly EvidenceProblem[]> {
   const chain = await chainProblem(run, events);
   const replayed = replay(run, events);
-  const told = new Map(replayed.questions.map((question) => [question.id, question]));
-  const listed = new Set(questions.map(({ id }) => id));
+  const told = new Map(replayed.requests.map((question) => [question.id, question]));
+  const listed = new Set(requests.map(({ id }) => id));
   const derived = { status: replayed.status, ...timesOf(events) };
   return [
     ...(chain === undefined ? [] : [{ where: 'run.hash', problem: chain }]),
@@ -105,13 +105,13 @@ async function recordProblems({
     ...replayed.problems,
     ...(await signatureProblems(replayed)),
     ...(await grantProblems({ run, events }, replayed.granted, grants)),
-    ...questions.flatMap((question, index) => requestProblems(`questions[${index}]`, question, told.get(question.id))),
-    ...questions
-      .filter(({ id }, index) => questions.findIndex((other) => other.id === id) !== index)
-      .map(({ id }) => ({ where: 'questions', problem: `${id} is in the list twice.` })),
+    ...requests.flatMap((question, index) => requestProblems(`requests[${index}]`, question, told.get(question.id))),
+    ...requests
+      .filter(({ id }, index) => requests.findIndex((other) => other.id === id) !== index)
+      .map(({ id }) => ({ where: 'requests', problem: `${id} is in the list twice.` })),
     ...[...told.keys()]
       .filter((id) => !listed.has(id))
-      .map((id) => ({ where: 'questions', problem: `The events ask ${id}, which is not in the list.` })),
+      .map((id) => ({ where: 'requests', problem: `The events ask ${id}, which is not in the list.` })),
   ];
 }
 
@@ -123,9 +123,9 @@ export async function ruleProblem({ run, events }: LoadedRun): Promise<string | 
 }
 
 /** Each signed vote was signed with its key, for exactly this decision on exactly this card. */
-export async function signatureProblems({ questions }: Pick<Replay, 'questions'>): Promise<readonly EvidenceProblem[]> {
+export async function signatureProblems({ requests }: Pick<Replay, 'requests'>): Promise<readonly EvidenceProblem[]> {
   const problems: EvidenceProblem[] = [];
-  for (const { id, votes } of questions)
+  for (const { id, votes } of requests)
     for (const { event, vote } of votes) {
       const { signature, by, digest, decision, onBehalfOf } = vote;
       if (signature === undefined) continue;
@@ -182,7 +182,7 @@ function shownProblems(
   if (shown.digest !== digestOf(id, shown.card))
     problems.push({ where: `${where}.digest`, problem: `The card of ${id} was changed after it was shown.` });
   if (shown.digest !== digest)
-    problems.push({ where: `${where}.card`, problem: `The card of ${id} shows another question than the events ask.` });
+    problems.push({ where: `${where}.card`, problem: `The card of ${id} shows another request than the events ask.` });
   if (!isToldSettlement(shown.settlement, told))
     problems.push({ where: `${where}.settlement`, problem: `The events say otherwise about the decision on ${id}.` });
   return problems;

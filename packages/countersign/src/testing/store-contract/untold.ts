@@ -29,7 +29,7 @@ export function untoldContract(checkAny: Check): void {
       if (subject.store.takeUntold && subject.store.told) await body(subject as Subject);
     });
 
-  check('a new question is taken once, the longest untold first', async (subject) => {
+  check('a new request is taken once, the longest untold first', async (subject) => {
     const { store } = subject;
     for (const id of ['b', 'c', 'a']) {
       await pausedRun(store, `run-${id}`, [request(id, `run-${id}`)]);
@@ -40,7 +40,7 @@ export function untoldContract(checkAny: Check): void {
     deepStrictEqual(await take(subject), []);
   });
 
-  check('taking a question returns it as it is, and does not change it', async ({ store }) => {
+  check('taking a request returns it as it is, and does not change it', async ({ store }) => {
     const shown = { tool: 'pay', risk: 'high', labels: ['b', 'a'], card: { to: ['ann'] } } as const;
     const create = { id: 'run', agent: 'agent', startedBy: 'ann' };
     await store.append(creation('run', { create, status: 'waiting', opened: [request('question', 'run', shown)] }));
@@ -50,7 +50,7 @@ export function untoldContract(checkAny: Check): void {
     deepStrictEqual(await store.request('question'), before);
   });
 
-  check('a question that people were told of comes again when it changes or is settled', async (subject) => {
+  check('a request that people were told of comes again when it changes or is settled', async (subject) => {
     const { store } = subject;
     await pausedRun(store, 'run', [request('q', 'run'), request('other', 'run')]);
     for (const line of await take(subject)) await store.told(line.split(' ')[0] ?? '', 1);
@@ -66,7 +66,7 @@ export function untoldContract(checkAny: Check): void {
     deepStrictEqual(await take(subject, 1), []);
   });
 
-  check('news that came after a question was taken are not lost', async (subject) => {
+  check('news that came after a request was taken are not lost', async (subject) => {
     const { store } = subject;
     await pausedRun(store, 'run', [request('q', 'run')]);
     deepStrictEqual(await take(subject), ['q 1']);
@@ -87,7 +87,7 @@ export function untoldContract(checkAny: Check): void {
     deepStrictEqual(await take(subject, 1), []);
   });
 
-  check('an untold question comes again, after longer and longer pauses until there are news', async (subject) => {
+  check('an untold request comes again, after longer and longer pauses until there are news', async (subject) => {
     const { store, advance } = subject;
     await pausedRun(store, 'run', [request('q', 'run')]);
     for (const pauseMs of [100, 200, 400]) {
@@ -108,7 +108,7 @@ export function untoldContract(checkAny: Check): void {
     }
   });
 
-  check('a question that is opened and settled at once, or has expired, is untold too', async (subject) => {
+  check('a request that is opened and settled at once, or has expired, is untold too', async (subject) => {
     const { store } = subject;
     await pausedRun(store, 'run', [request('expired', 'run', { expiresAt: 1 }), request('settled', 'run')]);
     await store.append(addition('run', 1, settling('so', 'settled')));
@@ -123,7 +123,7 @@ export function untoldContract(checkAny: Check): void {
     deepStrictEqual(await take(subject), []);
   });
 
-  check('nobody is told of the questions of a deleted run', async (subject) => {
+  check('nobody is told of the requests of a deleted run', async (subject) => {
     const { store } = subject;
     for (const runId of ['gone', 'stays']) {
       await pausedRun(store, runId, [request(`${runId}.a`, runId), request(`${runId}.b`, runId)]);
@@ -133,7 +133,7 @@ export function untoldContract(checkAny: Check): void {
     deepStrictEqual([...(await take(subject))].sort(), ['stays.a 2', 'stays.b 1']);
   });
 
-  check('with many concurrent callers each untold question goes to one', async (subject) => {
+  check('with many concurrent callers each untold request goes to one', async (subject) => {
     const other = ((await subject.another?.()) ?? subject.store) as Telling;
     const all = Array.from({ length: 40 }, (_, index) => request(`q${index}`, 'run'));
     await pausedRun(subject.store, 'run', all);

@@ -72,7 +72,7 @@ export function printProblems(problems: readonly EvidenceProblem[], print: (text
   for (const { where, problem } of problems) print(`  ${visibleLine(where)}: ${visibleLine(problem)}`);
 }
 
-function countsOf({ events, questions }: Evidence) {
-  const decisions = questions.filter(({ settled }) => settled?.decision).length;
-  return { events: events.length, requests: questions.length, decisions };
+function countsOf({ events, requests }: Evidence) {
+  const decisions = requests.filter(({ settled }) => settled?.decision).length;
+  return { events: events.length, requests: requests.length, decisions };
 }

@@ -8,13 +8,13 @@ import { visibleJson, visibleLine } from '../../text/visible-text.ts';
 import { createTimeline, offsetText } from './timeline.ts';
 
 export function evidencePage(evidence: Evidence, problems: readonly EvidenceProblem[]): string {
-  const { run, events, questions, hash } = evidence;
+  const { run, events, requests, hash } = evidence;
   const facts: readonly Fact[] = [
     ['Run', code(run.id)],
     ['Agent', text(run.agent)],
     ['Started', `${time(run.createdAt)}${run.startedBy === null ? '' : ` by ${name(run.startedBy)}`}`],
     ['Status', `${text(run.status)}, updated ${time(run.updatedAt)}`],
-    ['Record', `${count(events.length, 'event')}, ${count(questions.length, 'request')}`],
+    ['Record', `${count(events.length, 'event')}, ${count(requests.length, 'request')}`],
     ['End of the chain', code(run.hash)],
     ['Hash of the evidence', code(hash)],
   ];
@@ -28,7 +28,7 @@ ${checked(problems)}
 ${table(facts)}
 </header>
 <h2>Requests and decisions</h2>
-${questions.length === 0 ? '<p class="muted">This run asked no one.</p>' : questions.map(requestSection).join('\n')}
+${requests.length === 0 ? '<p class="muted">This run asked no one.</p>' : requests.map(requestSection).join('\n')}
 <h2>What happened</h2>
 ${timeline(evidence)}
 <footer>
