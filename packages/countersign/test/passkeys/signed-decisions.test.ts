@@ -34,7 +34,7 @@ test.each(PLACES)('two signed votes settle, run once, and verify without the sto
   expect(await runs.verify('run')).toMatchObject({ ok: true });
   const evidence = await runs.evidence('run');
   expect((await verifyEvidence(evidenceText(evidence))).problems).toEqual([]);
-  expect(evidence.questions[0]?.votes.map(({ vote }) => vote)).toMatchObject([
+  expect(evidence.requests[0]?.votes.map(({ vote }) => vote)).toMatchObject([
     { by: 'anna', signature: { credentialId: annas.passkey.id, publicKey: annas.passkey.publicKey } },
     { by: 'ben', signature: { credentialId: bens.passkey.id } },
   ]);
@@ -94,7 +94,7 @@ test('a signature on a question without a policy is checked and recorded too', a
   await runs.decide(card, 'approve', { by: 'anna', signature: sign(key, 'anna', card, { type: 'approve' }) });
   await runs.settled();
   const evidence = await runs.evidence('run');
-  expect(evidence.questions[0]?.votes).toHaveLength(1);
+  expect(evidence.requests[0]?.votes).toHaveLength(1);
   expect((await verifyEvidence(evidenceText(evidence))).problems).toEqual([]);
 });
 
@@ -119,7 +119,7 @@ test('in a document whose chain was made to fit, signatures and the tally still 
       format,
       run: fields.run,
       events,
-      questions: fields.questions,
+      requests: fields.requests,
       started: fields.started,
       grants: fields.grants,
     };
