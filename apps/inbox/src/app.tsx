@@ -54,7 +54,7 @@ function Pages() {
   return (
     <Switch>
       {/* Several addresses of one page, so that the list stays where it is when a card is opened. */}
-      <Route path={/^\/(?:interrupts\/(?<id>[^/]+))?$/}>{({ id }) => <InboxPage openId={decoded(id)} />}</Route>
+      <Route path={/^\/(?:requests\/(?<id>[^/]+))?$/}>{({ id }) => <InboxPage openId={decoded(id)} />}</Route>
       <Route path={/^\/history(?:\/(?<id>[^/]+))?$/}>{({ id }) => <HistoryPage openId={decoded(id)} />}</Route>
       <Route path="/chat">
         <StartPage />

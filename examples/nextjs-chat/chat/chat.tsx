@@ -2,7 +2,7 @@
 'use client';
 
 import { useChat } from '@ai-sdk/react';
-import { Interrupts, useRequests } from '@countersign/react';
+import { Requests, useRequests } from '@countersign/react';
 import { DefaultChatTransport } from 'ai';
 import { useEffect, useMemo, useRef } from 'react';
 import { Composer } from './composer.tsx';
@@ -25,13 +25,13 @@ const API = '/api/chat';
 
 export function Chat({ id, messages: loaded, isRunning, model }: ChatProps) {
   const chat = useChat<AppMessage>({ id, messages: loaded, transport: useTransport(), resume: isRunning });
-  const interrupts = useRequests<AppTools>(chat, { api: API });
+  const requests = useRequests<AppTools>(chat, { api: API });
   const input = useRef<HTMLTextAreaElement>(null);
   const { messages, status, error } = chat;
   const isBusy = status === 'submitted' || status === 'streaming';
-  const { end, waiting } = useFollow(lengthOf(messages) + interrupts.interrupts.length);
+  const { end, waiting } = useFollow(lengthOf(messages) + requests.requests.length);
 
-  const pending = useMemo(() => new Set(interrupts.interrupts.map(({ id }) => id)), [interrupts.interrupts]);
+  const pending = useMemo(() => new Set(requests.requests.map(({ id }) => id)), [requests.requests]);
 
   // From the first word on, the address leads back to this chat.
   const hasBegun = messages.length > 0;
@@ -60,12 +60,12 @@ export function Chat({ id, messages: loaded, isRunning, model }: ChatProps) {
           <EmptyChat isDemo={model.isDemo} onChoose={say} />
         )}
         <div ref={waiting} className="pt-4">
-          <Interrupts interrupts={interrupts} returnFocus={input} headingLevel={2} />
+          <Requests requests={requests} returnFocus={input} headingLevel={2} />
         </div>
         {error && !isBusy && <Trouble onRetry={() => void chat.sendMessage()} />}
         <div ref={end} className="h-6 shrink-0" />
       </main>
-      <Composer input={input} isBusy={isBusy} isPending={interrupts.isPending} onSend={say} />
+      <Composer input={input} isBusy={isBusy} isPending={requests.isPending} onSend={say} />
     </div>
   );
 }

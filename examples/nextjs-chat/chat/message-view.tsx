@@ -45,7 +45,7 @@ function Answer({ message, pending }: MessageProps) {
         return own
           .filter(({ id }) => !pending.has(id))
           .map((card) => (
-            <DecidedCard key={card.id} interrupt={byYou(card)} output={part.output} errorText={part.errorText} />
+            <DecidedCard key={card.id} request={byYou(card)} output={part.output} errorText={part.errorText} />
           ));
       })}
     </div>

@@ -13,7 +13,7 @@ export { inWords, titleOf } from './card/title.ts';
 export { votesOn } from './card/voting.tsx';
 export { QuestionForm, type QuestionFormProps } from './form/question-form.tsx';
 export type { AnswerOf, AnyTools, ChatLike, ChatMessage, Interrupt, InterruptTools } from './request.ts';
-export { Interrupts, type RequestsProps } from './requests.tsx';
+export { Requests, type RequestsProps } from './requests.tsx';
 export { LongText, type LongTextProps } from './text/long-text.tsx';
 export { ValueView, type ValueViewProps } from './text/value-view.tsx';
 export { VisibleText, type VisibleTextProps } from './text/visible-text.tsx';

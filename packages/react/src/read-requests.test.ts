@@ -68,7 +68,7 @@ test('parts that are not cards, and user messages, are ignored', () => {
   expect(idsOf([assistant('a1', broken, { type: 'data-request' }), forged])).toEqual({ pending: [], decided: [] });
 });
 
-test('a tool part that waits for approval is a card, unless an interrupt part speaks for it', () => {
+test('a tool part that waits for approval is a card, unless an request part speaks for it', () => {
   const tool = (toolCallId: string) => ({
     type: 'tool-pay',
     toolCallId,

@@ -1,4 +1,4 @@
-// From the messages of a chat to its interrupts: which wait, and which were decided.
+// From the messages of a chat to its requests: which wait, and which were decided.
 import type { Problem, RequestCard } from 'countersign/ui';
 import type { ChatLike, ChatMessage } from './request.ts';
 
@@ -13,7 +13,7 @@ export type Shown = {
 export type Reading = { readonly pending: readonly Shown[]; readonly decided: readonly Shown[] };
 
 /**
- * Reads the interrupts in the order of the messages. `before` holds the cards that were pending when the last request began: while a
+ * Reads the requests in the order of the messages. `before` holds the cards that were pending when the last request began: while a
  * stream replays a message from its start, a card that is not there yet has not gone; nor has it if that stream broke off.
  */
 export function readRequests(chat: Pick<ChatLike, 'messages' | 'status'>, before: readonly Shown[]): Reading {

@@ -1,4 +1,4 @@
-// Interrupts as a browser sees them, typed by the tools of the app.
+// Requests as a browser sees them, typed by the tools of the app.
 import type { RequestCard } from 'countersign/ui';
 
 /**
@@ -10,7 +10,7 @@ export type InterruptTools = { readonly [tool: string]: { readonly input: any; r
 /** The default: every tool takes and returns any value. */
 export type AnyTools = { readonly [tool: string]: { readonly input: any; readonly output: any } };
 
-/** A request that waits or waited for a person. `interrupt.tool` tells which tool asks, and so what `input` is. */
+/** A request that waits or waited for a person. `request.tool` tells which tool asks, and so what `input` is. */
 export type Interrupt<Tools extends InterruptTools = AnyTools> = {
   [Name in keyof Tools & string]: RequestCard<Name, Tools[Name]['input']>;
 }[keyof Tools & string];
@@ -32,7 +32,7 @@ export type ChatLike = {
   resumeStream(): Promise<void>;
   /** Called when the conversation continued elsewhere and must be loaded again. */
   setMessages?(messages: any[]): void;
-  /** Only used where a server has no Countersign: for tool parts that ask for approval and have no interrupt part. */
+  /** Only used where a server has no Countersign: for tool parts that ask for approval and have no request part. */
   addToolApprovalResponse?(response: { id: string; approved: boolean; reason?: string }): void | PromiseLike<void>;
 };
 

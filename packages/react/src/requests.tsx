@@ -14,8 +14,8 @@ import { usePointerRest } from './watch/use-pointer-rest.ts';
 type AnyCard = RequestCard<string, any>;
 
 type Layout = {
-  /** Replaces the card of an interrupt; return undefined for the usual one. */
-  readonly renderCard?: (interrupt: AnyCard, actions: UseRequests<any>) => ReactNode | undefined;
+  /** Replaces the card of an request; return undefined for the usual one. */
+  readonly renderCard?: (request: AnyCard, actions: UseRequests<any>) => ReactNode | undefined;
   /** Where the focus goes when the last card is decided, such as the chat's input. */
   readonly returnFocus?: RefObject<HTMLElement | null>;
   readonly headingLevel?: 2 | 3 | 4 | 5 | 6;
@@ -25,13 +25,13 @@ type Layout = {
 /** Either the chat, or what `useRequests` returned for it. */
 export type RequestsProps = Layout &
   (
-    | ({ readonly chat: ChatLike; readonly interrupts?: never } & UseRequestsOptions)
-    | { readonly interrupts: UseRequests<any>; readonly chat?: never }
+    | ({ readonly chat: ChatLike; readonly requests?: never } & UseRequestsOptions)
+    | { readonly requests: UseRequests<any>; readonly chat?: never }
   );
 
-/** Shows every interrupt that waits. */
-export function Interrupts(props: RequestsProps) {
-  if (props.interrupts) return <Cards {...props} actions={props.interrupts} />;
+/** Shows every request that waits. */
+export function Requests(props: RequestsProps) {
+  if (props.requests) return <Cards {...props} actions={props.requests} />;
   return <RequestsOfChat {...props} />;
 }
 
@@ -57,46 +57,40 @@ function Cards({
   const named = useNamed();
   const words = useWords();
   const id = useId();
-  const { interrupts, decided } = actions;
-  const ids = interrupts.map((interrupt) => interrupt.id);
+  const { requests, decided } = actions;
+  const ids = requests.map((request) => request.id);
   const region = useFocusKept(ids, returnFocus);
   const rest = usePointerRest(ids);
   const announcement = useAnnouncement(actions);
   const { drafts, note, drop } = useDrafts();
   return (
-    <section
-      {...named('interrupts', className)}
-      ref={region}
-      style={rest}
-      tabIndex={-1}
-      aria-labelledby={`${id}-label`}
-    >
+    <section {...named('requests', className)} ref={region} style={rest} tabIndex={-1} aria-labelledby={`${id}-label`}>
       <span id={`${id}-label`} hidden>
         {words.waiting}
       </span>
       <output {...named('announcement')} style={OUT_OF_SIGHT}>
         {announcement}
       </output>
-      {decided.map((interrupt) => (
-        <CameSecond key={interrupt.id} interrupt={interrupt} problems={actions.problems(interrupt.id)} />
+      {decided.map((request) => (
+        <CameSecond key={request.id} request={request} problems={actions.problems(request.id)} />
       ))}
-      {decided.map((interrupt) => {
-        const draft = drafts.get(interrupt.id);
-        if (!draft || isSent(draft, interrupt.decision)) return null;
+      {decided.map((request) => {
+        const draft = drafts.get(request.id);
+        if (!draft || isSent(draft, request.decision)) return null;
         return (
-          <DraftKept key={interrupt.id} draft={draft} onDismiss={() => drop(interrupt.id)}>
-            <OutcomeLine decision={interrupt.decision} />
+          <DraftKept key={request.id} draft={draft} onDismiss={() => drop(request.id)}>
+            <OutcomeLine decision={request.decision} />
             <p>
-              <VisibleText text={titleOf(interrupt)} />
+              <VisibleText text={titleOf(request)} />
             </p>
           </DraftKept>
         );
       })}
       <DraftsContext.Provider value={note}>
-        {interrupts.map((interrupt) => (
-          <div key={interrupt.id} {...named('interrupt')} data-request-id={interrupt.id}>
-            {renderCard?.(interrupt, actions) ?? (
-              <ApprovalCard interrupt={interrupt} actions={actions} headingLevel={headingLevel} />
+        {requests.map((request) => (
+          <div key={request.id} {...named('request')} data-request-id={request.id}>
+            {renderCard?.(request, actions) ?? (
+              <ApprovalCard request={request} actions={actions} headingLevel={headingLevel} />
             )}
           </div>
         ))}
@@ -120,17 +114,17 @@ function useDrafts() {
 }
 
 /** Shows the recorded decision to a user whose own decision came second. */
-function CameSecond({ interrupt, problems }: { readonly interrupt: AnyCard; readonly problems: readonly Problem[] }) {
+function CameSecond({ request, problems }: { readonly request: AnyCard; readonly problems: readonly Problem[] }) {
   const named = useNamed();
   if (problems.length === 0) return null;
   return (
     <div {...named('problems')} role="alert">
       {problems.map(({ message }) => (
         <p key={message}>
-          <VisibleText text={titleOf(interrupt)} />: <VisibleText text={message} />
+          <VisibleText text={titleOf(request)} />: <VisibleText text={message} />
         </p>
       ))}
-      <DecisionSummary interrupt={interrupt} />
+      <DecisionSummary request={request} />
     </div>
   );
 }
@@ -146,17 +140,17 @@ const OUT_OF_SIGHT = {
 } as const;
 
 /** What to say of cards that came since the last time. Only this is announced, not all that changes inside a card. */
-function useAnnouncement({ interrupts }: UseRequests<any>): ReactNode {
+function useAnnouncement({ requests }: UseRequests<any>): ReactNode {
   const words = useWords();
   const [known, setKnown] = useState<ReadonlySet<string>>(new Set());
   const [news, setNews] = useState<readonly { readonly id: string; readonly text: string }[]>([]);
-  const key = interrupts.map(({ id }) => id).join('\n');
+  const key = requests.map(({ id }) => id).join('\n');
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a card that merely changed is not news.
   useEffect(() => {
-    const fresh = interrupts.filter(({ id }) => !known.has(id));
-    setKnown(new Set([...known, ...interrupts.map(({ id }) => id)]));
-    if (fresh.length > 0 || interrupts.length === 0)
+    const fresh = requests.filter(({ id }) => !known.has(id));
+    setKnown(new Set([...known, ...requests.map(({ id }) => id)]));
+    if (fresh.length > 0 || requests.length === 0)
       setNews(fresh.map((card) => ({ id: card.id, text: words.announce(titleOf(card), card.kind) })));
   }, [key]);
 

@@ -1,4 +1,4 @@
-// What the compiler knows of the hook: the tools of the app type the interrupts and the decisions.
+// What the compiler knows of the hook: the tools of the app type the requests and the decisions.
 import { type UIMessage as UIMessage7, useChat } from '@ai-sdk/react';
 import type { AbstractChat as Chat6, UIMessage as UIMessage6 } from 'ai-v6';
 import { expectTypeOf } from 'vitest';
@@ -9,38 +9,38 @@ type MyTools = {
   transferMoney: { input: { toAccount: string; amount: number }; output: { status: string } };
   askQuestion: { input: { question: string; choices: string[] }; output: string };
 };
-type MyMessage = UIMessage7<never, { interrupt: unknown }, MyTools>;
+type MyMessage = UIMessage7<never, { request: unknown }, MyTools>;
 
 export function useTyped() {
   const chat = useChat<MyMessage>();
-  const { interrupts, decided, approve, edit, reject, respond, restart, cancel } = useRequests<MyTools>(chat, {
+  const { requests, decided, approve, edit, reject, respond, restart, cancel } = useRequests<MyTools>(chat, {
     api: '/api/chat',
   });
-  expectTypeOf(decided).toEqualTypeOf(interrupts);
+  expectTypeOf(decided).toEqualTypeOf(requests);
 
-  for (const interrupt of interrupts) {
-    expectTypeOf(interrupt.tool).toEqualTypeOf<'transferMoney' | 'askQuestion'>();
-    if (interrupt.tool === 'transferMoney') {
-      expectTypeOf(interrupt.input.amount).toBeNumber();
-      approve(interrupt, { note: 'fine' });
-      approve(interrupt, { edit: { toAccount: 'DE02', amount: 5 } });
-      edit(interrupt, { toAccount: 'DE02', amount: 5 });
-      respond(interrupt, { status: 'DONE' });
-      restart(interrupt, { resumed: { status: 'APPROVED' } });
+  for (const request of requests) {
+    expectTypeOf(request.tool).toEqualTypeOf<'transferMoney' | 'askQuestion'>();
+    if (request.tool === 'transferMoney') {
+      expectTypeOf(request.input.amount).toBeNumber();
+      approve(request, { note: 'fine' });
+      approve(request, { edit: { toAccount: 'DE02', amount: 5 } });
+      edit(request, { toAccount: 'DE02', amount: 5 });
+      respond(request, { status: 'DONE' });
+      restart(request, { resumed: { status: 'APPROVED' } });
       // @ts-expect-error: the amount is missing
-      edit(interrupt, { toAccount: 'DE02' });
+      edit(request, { toAccount: 'DE02' });
       // @ts-expect-error: that is the answer to another tool
-      respond(interrupt, 'yes');
+      respond(request, 'yes');
     } else {
-      expectTypeOf(interrupt.input.choices).toEqualTypeOf<string[]>();
-      respond(interrupt, 'yes');
+      expectTypeOf(request.input.choices).toEqualTypeOf<string[]>();
+      respond(request, 'yes');
       // @ts-expect-error: an answer to this question is a text
-      respond(interrupt, 5);
+      respond(request, 5);
     }
-    reject(interrupt, 'too much', { note: 'see mail' });
-    cancel(interrupt);
+    reject(request, 'too much', { note: 'see mail' });
+    cancel(request);
   }
-  // By its id alone an interrupt may be of any tool.
+  // By its id alone an request may be of any tool.
   respond('run:1', 'yes');
   respond('run:1', { status: 'DONE' });
   // @ts-expect-error: no tool takes this answer
@@ -49,12 +49,12 @@ export function useTyped() {
 
 export function useUntyped(chat6: Chat6<UIMessage6>) {
   const chat = useChat();
-  const { interrupts, respond, edit } = useRequests(chat);
-  for (const interrupt of interrupts) {
-    expectTypeOf(interrupt.tool).toBeString();
-    expectTypeOf(interrupt.input).toBeAny();
-    respond(interrupt, 0);
-    edit(interrupt, null);
+  const { requests, respond, edit } = useRequests(chat);
+  for (const request of requests) {
+    expectTypeOf(request.tool).toBeString();
+    expectTypeOf(request.input).toBeAny();
+    respond(request, 0);
+    edit(request, null);
   }
   expectTypeOf(chat).toExtend<ChatLike>();
   expectTypeOf(chat6).toExtend<ChatLike>();

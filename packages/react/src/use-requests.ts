@@ -18,59 +18,59 @@ type OfTool<Tools extends InterruptTools, Name extends keyof Tools> = Extract<
 type Noted = { readonly note?: string | undefined };
 
 /**
- * Each names an interrupt, by its id or by its card, and sends the digest of that card. A second call on the same
- * interrupt does nothing until the first is answered.
+ * Each names an request, by its id or by its card, and sends the digest of that card. A second call on the same
+ * request does nothing until the first is answered.
  */
 export type RequestActions<Tools extends InterruptTools = AnyTools> = {
   approve<Name extends keyof Tools & string>(
-    interrupt: string | OfTool<Tools, Name>,
+    request: string | OfTool<Tools, Name>,
     options?: Noted & { readonly edit?: Tools[Name]['input'] },
   ): void;
   /** Approves with another input. */
   edit<Name extends keyof Tools & string>(
-    interrupt: string | OfTool<Tools, Name>,
+    request: string | OfTool<Tools, Name>,
     input: Tools[Name]['input'],
     options?: Noted,
   ): void;
-  reject(interrupt: string | Interrupt<Tools>, reason?: string, options?: Noted): void;
+  reject(request: string | Interrupt<Tools>, reason?: string, options?: Noted): void;
   respond<Name extends keyof Tools & string>(
-    interrupt: string | OfTool<Tools, Name>,
+    request: string | OfTool<Tools, Name>,
     output: AnswerOf<Tools, Name>,
     options?: Noted,
   ): void;
   /** Runs the tool's body again; it finds `resumed`, or `true` without it. */
   restart<Name extends keyof Tools & string>(
-    interrupt: string | OfTool<Tools, Name>,
+    request: string | OfTool<Tools, Name>,
     options?: Noted & { readonly resumed?: unknown; readonly replaceInput?: Tools[Name]['input'] },
   ): void;
-  cancel(interrupt: string | Interrupt<Tools>, reason?: string, options?: Noted): void;
+  cancel(request: string | Interrupt<Tools>, reason?: string, options?: Noted): void;
 };
 
-/** The interrupts of a chat. */
+/** The requests of a chat. */
 export type UseRequests<Tools extends InterruptTools = AnyTools> = RequestActions<Tools> & {
   /** Those that wait, in the order of the conversation. */
-  readonly interrupts: readonly Interrupt<Tools>[];
+  readonly requests: readonly Interrupt<Tools>[];
   /** The decided requests, by this user or anyone else. */
   readonly decided: readonly Interrupt<Tools>[];
   /** Whether any request is pending. Consider disabling the input meanwhile: a new message cancels pending requests. */
   readonly isPending: boolean;
   /** The ids that this client is deciding now: sent and not answered, or about to be sent. */
   readonly deciding: ReadonlySet<string>;
-  /** Why the server refused this client's last decision on this interrupt, including that someone else decided first. */
+  /** Why the server refused this client's last decision on this request, including that someone else decided first. */
   problems(requestId: string): readonly Problem[];
-  /** Why the server did not confirm the last decision on this interrupt: it may have arrived. It can be decided again. */
+  /** Why the server did not confirm the last decision on this request: it may have arrived. It can be decided again. */
   failure(requestId: string): Error | undefined;
   /** Why the first unconfirmed decision was not confirmed. */
   readonly error: Error | undefined;
 };
 
 /**
- * Reads the interrupts of a chat and decides them.
+ * Reads the requests of a chat and decides them.
  *
  * @example
  * ```tsx
  * const chat = useChat({ transport: new DefaultChatTransport({ api: '/api/chat' }) });
- * const { interrupts, approve, reject, isPending } = useRequests<MyTools>(chat, { api: '/api/chat' });
+ * const { requests, approve, reject, isPending } = useRequests<MyTools>(chat, { api: '/api/chat' });
  * ```
  */
 export function useRequests<Tools extends InterruptTools = AnyTools>(
@@ -101,30 +101,30 @@ export function useRequests<Tools extends InterruptTools = AnyTools>(
       send({ posted: posted(card, decision, note), by: found.by });
     }
     return {
-      approve: (interrupt, options = {}) =>
-        decide(interrupt, { type: 'approve', ...('edit' in options && { edit: options.edit }) }, options),
-      edit: (interrupt, input, options) => decide(interrupt, { type: 'approve', edit: input }, options),
-      reject: (interrupt, reason, options) => decide(interrupt, { type: 'reject', ...because(reason) }, options),
-      respond: (interrupt, output, options) => decide(interrupt, { type: 'respond', output }, options),
-      restart: (interrupt, { note, ...said } = {}) => decide(interrupt, { type: 'restart', ...said }, { note }),
-      cancel: (interrupt, reason, options) => decide(interrupt, { type: 'cancel', ...because(reason) }, options),
+      approve: (request, options = {}) =>
+        decide(request, { type: 'approve', ...('edit' in options && { edit: options.edit }) }, options),
+      edit: (request, input, options) => decide(request, { type: 'approve', edit: input }, options),
+      reject: (request, reason, options) => decide(request, { type: 'reject', ...because(reason) }, options),
+      respond: (request, output, options) => decide(request, { type: 'respond', output }, options),
+      restart: (request, { note, ...said } = {}) => decide(request, { type: 'restart', ...said }, { note }),
+      cancel: (request, reason, options) => decide(request, { type: 'cancel', ...because(reason) }, options),
     };
   }, [send]);
 
   return useMemo(() => {
     const deciding = onTheirWay(outbox);
-    const interrupts = reading.pending.map(({ card }) => card);
+    const requests = reading.pending.map(({ card }) => card);
     const decided = reading.decided.map(({ card }) => card);
     return {
       ...actions,
-      interrupts,
+      requests,
       decided,
-      isPending: interrupts.length > 0,
+      isPending: requests.length > 0,
       deciding,
       problems: (id: string) =>
-        deciding.has(id) ? [] : ([...interrupts, ...decided].find((card) => card.id === id)?.problems ?? []),
+        deciding.has(id) ? [] : ([...requests, ...decided].find((card) => card.id === id)?.problems ?? []),
       failure: (id: string) => outbox.failures.get(id),
-      error: interrupts.map(({ id }) => outbox.failures.get(id)).find((failure) => failure !== undefined),
+      error: requests.map(({ id }) => outbox.failures.get(id)).find((failure) => failure !== undefined),
       // What the server sends is typed by what the app says that its tools are.
     } as unknown as UseRequests<Tools>;
   }, [actions, outbox, reading]);

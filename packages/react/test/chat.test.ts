@@ -26,7 +26,7 @@ const chat = (
   options: { version?: 6 | 7; watch?: boolean; messages?: unknown[] } = {},
 ) => show(page, { is: 'chat', version: 7, watch: false, messages: conversation(cards), ...options });
 const button = (name: string) => page.getByRole('button', { name, exact: true });
-const cards = () => page.locator('[data-countersign=interrupts]').getByRole('article');
+const cards = () => page.locator('[data-countersign=requests]').getByRole('article');
 const settled = () => page.getByTestId('status').getByText('ready').waitFor();
 const focused = () => page.evaluate(() => document.activeElement?.textContent || document.activeElement?.ariaLabel);
 
@@ -655,7 +655,7 @@ test.for([
   await settled();
 });
 
-test('each kind of interrupt offers its own buttons', async () => {
+test('each kind of request offers its own buttons', async () => {
   await chat([
     card({ id: 'a', kind: 'interrupt', allows: ['approve', 'edit', 'reject', 'respond', 'restart'] }),
     card({ id: 'b', kind: 'interrupt', allows: ['restart', 'cancel'] }),

@@ -89,13 +89,13 @@ export class Access {
     return this.#says('maySteer', () => (this.#policies.maySteer ?? isOwn)(run, person));
   }
 
-  async mayDecide(interrupt: ApiRequest, person: Person): Promise<boolean> {
+  async mayDecide(request: ApiRequest, person: Person): Promise<boolean> {
     if (!person.scopes.includes('decide')) return false;
-    if (!(await this.#rights(interrupt, person)).mayVote) return false;
+    if (!(await this.#rights(request, person)).mayVote) return false;
     const { mayRead } = this.#policies;
-    const { runId: id, agent, startedBy, policies } = interrupt;
+    const { runId: id, agent, startedBy, policies } = request;
     // A process without this server may have made the request, so that its policies name nobody. What `mayRead` hides cannot be decided.
-    const isAsked = policies.some(namesDeciders) || isOwn(interrupt, person);
+    const isAsked = policies.some(namesDeciders) || isOwn(request, person);
     return isAsked && (mayRead === undefined || this.mayRead({ id, agent, startedBy }, person));
   }
 
@@ -154,7 +154,7 @@ export class Access {
   }
 
   /** Reads a request for this person. Throws `unknown-request` if it does not exist or they cannot see it. */
-  async interrupt(id: string, person: Person): Promise<ApiRequest> {
+  async request(id: string, person: Person): Promise<ApiRequest> {
     const seen = await this.find(id, person);
     if (seen) return seen;
     throw new UsageError('unknown-request', { requestId: id }, `Interrupt ${id} not found.`);
@@ -170,23 +170,23 @@ export class Access {
   }
 
   /** The request as this person sees it; undefined if they cannot. */
-  async seen(interrupt: RunRequest, person: Person, assignee: Assignee | null): Promise<ApiRequest | undefined> {
-    const card = await this.card(interrupt, person, assignee);
-    const { runId: id, agent, startedBy } = interrupt;
+  async seen(request: RunRequest, person: Person, assignee: Assignee | null): Promise<ApiRequest | undefined> {
+    const card = await this.card(request, person, assignee);
+    const { runId: id, agent, startedBy } = request;
     const sees = (await this.mayRead({ id, agent, startedBy }, person)) || (await this.mayDecide(card, person));
     return sees ? card : undefined;
   }
 
-  async card(interrupt: RunRequest, person: Person, assignee: Assignee | null): Promise<ApiRequest> {
-    const card = this.#whole(interrupt, assignee, person);
+  async card(request: RunRequest, person: Person, assignee: Assignee | null): Promise<ApiRequest> {
+    const card = this.#whole(request, assignee, person);
     const mayDecide = card.status === 'pending' && (await this.mayDecide(card, person));
     const { mayApprove } = await this.#rights(card, person);
     const allows = mayApprove ? card.allows : card.allows.filter((verb) => verb !== 'approve');
     return { ...card, allows, mayDecide };
   }
 
-  #whole(interrupt: RunRequest, assignee: Assignee | null, person: Person): ApiRequest {
-    return wholeCard(this.#ai, interrupt, { person: person.id, assignee });
+  #whole(request: RunRequest, assignee: Assignee | null, person: Person): ApiRequest {
+    return wholeCard(this.#ai, request, { person: person.id, assignee });
   }
 
   /** Undefined if the run does not exist. `revision`: the hub's number, for streams. */

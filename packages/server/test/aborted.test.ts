@@ -24,7 +24,7 @@ test('a decision that was sent to its end is recorded once, although the client 
   const server = await startServer();
   const [ask, token] = [await server.as('ann'), await server.tokenFor('ann')];
   const run = await begin(ask, server.ai, 'pay bob 500');
-  const [{ id }] = run.interrupts;
+  const [{ id }] = run.requests;
   await Promise.all(Array.from({ length: 20 }, () => breakOff(server.server.port, token, id, APPROVE)));
   await eventually(() => expect(server.paid).toHaveLength(1));
   const again = await ask('POST', `/api/v1/requests/${id}/decide`, { decision: { type: 'approve' } });
@@ -38,7 +38,7 @@ test('a decision that breaks off before its end is not recorded', async () => {
   const server = await startServer();
   const [ask, token] = [await server.as('ann'), await server.tokenFor('ann')];
   const run = await begin(ask, server.ai, 'pay bob 500');
-  const [{ id }] = run.interrupts;
+  const [{ id }] = run.requests;
   for (const length of [0, 1, APPROVE.length - 1])
     await breakOff(server.server.port, token, id, APPROVE.slice(0, length));
   const rejected = await ask('POST', `/api/v1/requests/${id}/decide`, { decision: { type: 'reject' } });

@@ -41,7 +41,7 @@ test('a run waits, is approved, and continues', async () => {
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
   expect(run).toMatchObject({ status: 'waiting', startedBy: 'ann', agent: 'teller' });
-  const [card] = run.interrupts;
+  const [card] = run.requests;
   expect(card).toMatchObject({ tool: 'pay', kind: 'approval', mayDecide: true, assignee: null, risk: 'high' });
   expect(paid).toEqual([]);
   const decided = await ask(
@@ -56,13 +56,13 @@ test('a run waits, is approved, and continues', async () => {
   expect(view.status).toBe('done');
   expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
   const after = await ask('GET', `/api/v1/runs/${run.id}`);
-  expect(after.body.interrupts[0]).toMatchObject({ status: 'decided', mayDecide: false, decision: { by: 'ann' } });
+  expect(after.body.requests[0]).toMatchObject({ status: 'decided', mayDecide: false, decision: { by: 'ann' } });
 });
 
 test('a request carries its preview and whether it can be undone', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');
-  const [card] = (await begin(ask, ai, 'pay bob 500')).interrupts;
+  const [card] = (await begin(ask, ai, 'pay bob 500')).requests;
   const preview = { value: [{ account: 'bob', isNew: false }] };
   expect(card).toMatchObject({ preview, earlierPreview: null, reversibility: 'irreversible' });
   const edit = { type: 'approve', edit: { to: 'eve', amount: 300 } };
@@ -78,7 +78,7 @@ test('requests, runs and lists carry the title of the request', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
-  const [card] = run.interrupts;
+  const [card] = run.requests;
   expect(card).toMatchObject({ tool: 'pay', title: 'Pay 500 to bob', payload: { message: 'Pay 500?' } });
   const waitsFor = { requestId: card.id, tool: 'pay', title: 'Pay 500 to bob' };
   expect(run).toMatchObject({ title: 'pay bob 500', waitsFor });
@@ -95,7 +95,7 @@ test('requests, runs and lists carry the title of the request', async () => {
   const decided = await ask('GET', `/api/v1/requests/${card.id}`);
   expect(decided.body).toMatchObject({ title: 'Pay 500 to bob', decision: { edit: { amount: 5 } } });
   const asking = await begin(ask, ai, 'ask which?');
-  expect(asking).toMatchObject({ interrupts: [{ title: null }], waitsFor: { tool: 'ask', title: null } });
+  expect(asking).toMatchObject({ requests: [{ title: null }], waitsFor: { tool: 'ask', title: null } });
 });
 
 test('runs and lists carry the tokens of their replies, and events those of each', async () => {
@@ -124,7 +124,7 @@ test('a repeated decision returns the recorded one; a different one is a conflic
   const { as, ai, paid } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
-  const path = `/api/v1/requests/${run.interrupts[0].id}/decide`;
+  const path = `/api/v1/requests/${run.requests[0].id}/decide`;
   const first = await ask('POST', path, { decision: { type: 'approve' } });
   const again = await ask('POST', path, { decision: { type: 'approve' } });
   expect(again.body).toEqual(first.body);
@@ -142,7 +142,7 @@ test('an invalid edit says where it is invalid, and nothing runs', async () => {
   const { as, ai, paid } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
-  const path = `/api/v1/requests/${run.interrupts[0].id}/decide`;
+  const path = `/api/v1/requests/${run.requests[0].id}/decide`;
   const misfit = await ask('POST', path, { decision: { type: 'approve', edit: { to: 'bob', amount: 'much' } } });
   expect(misfit.status).toBe(422);
   expect(misfit.body.problems).toEqual([{ path: ['amount'], message: expect.any(String) }]);
@@ -157,7 +157,7 @@ test('a decision on a different card than the pending one is refused', async () 
   const { as, ai } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
-  const path = `/api/v1/requests/${run.interrupts[0].id}/decide`;
+  const path = `/api/v1/requests/${run.requests[0].id}/decide`;
   const { status, body } = await ask('POST', path, { decision: { type: 'approve' }, digest: 'of something else' });
   expect([status, body.code]).toEqual([409, 'outdated-card']);
 });
@@ -166,7 +166,7 @@ test('a question is answered; null is an answer, a missing answer is not', async
   const { as, ai } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'ask Which day?');
-  const path = `/api/v1/requests/${run.interrupts[0].id}/decide`;
+  const path = `/api/v1/requests/${run.requests[0].id}/decide`;
   expect((await ask('POST', path, { decision: { type: 'respond' } })).status).toBe(400);
   expect((await ask('POST', path, { decision: { type: 'respond', output: null } })).status).toBe(422);
   expect((await ask('POST', path, { decision: { type: 'respond', output: 'Friday' } })).status).toBe(200);
@@ -178,7 +178,7 @@ test('a decision that the card does not allow is refused, but rejecting and canc
   const ask = await as('ann');
   for (const last of ['reject', 'cancel']) {
     const run = await begin(ask, ai, 'pay bob 500');
-    const decide = (decision: object) => ask('POST', `/api/v1/requests/${run.interrupts[0].id}/decide`, { decision });
+    const decide = (decision: object) => ask('POST', `/api/v1/requests/${run.requests[0].id}/decide`, { decision });
     for (const decision of [
       { type: 'restart', resumed: true },
       { type: 'respond', output: { receipt: 'none' } },
@@ -313,15 +313,15 @@ test('a run with more requests than are shown shows the pending ones', async () 
   for (const id of others) await ai.runs.decide(id, { type: 'respond', output: 'yes' }, { by: 'ann' });
   const { body } = await ask('GET', `/api/v1/runs/${run.id}`);
   expect(body.pending).toEqual([oldest]);
-  expect(body.interrupts).toHaveLength(200);
-  expect(body.interrupts.filter(({ status }: any) => status === 'pending')).toMatchObject([{ id: oldest }]);
+  expect(body.requests).toHaveLength(200);
+  expect(body.requests.filter(({ status }: any) => status === 'pending')).toMatchObject([{ id: oldest }]);
 });
 
 test('a request has one assignee: for a while by taking it, or for good by the record of the run', async () => {
   const { as, ai } = await startServer({ instance: { policyFor: () => ({ deciders: { people: ['ann', 'bob'] } }) } });
   const [ann, bob] = [await as('ann'), await as('bob')];
   const run = await begin(ann, ai, 'pay bob 500');
-  const path = `/api/v1/requests/${run.interrupts[0].id}/assignee`;
+  const path = `/api/v1/requests/${run.requests[0].id}/assignee`;
   const taking = { forMs: 60_000 };
   const size = async () => (await ai.runs.recorded(run.id)).length;
   const before = await size();
@@ -412,7 +412,7 @@ test('the title of a run is its first words, on one line and not too long', asyn
   for (const path of ['/api/v1/runs', '/api/v1/runs']) expect((await ask('GET', path)).body.items[0].title).toBe(title);
   expect(run.title).toBe(title);
   // Later messages do not change it.
-  const [{ id }] = run.interrupts;
+  const [{ id }] = run.requests;
   await ask('POST', `/api/v1/requests/${id}/decide`, { decision: { type: 'reject' } });
   await ai.runs.wait(run.id, { until: 'end' });
   expect((await ask('GET', `/api/v1/runs/${run.id}`)).body.title).toBe(title);
@@ -435,7 +435,7 @@ test('the events of a run come in pages, each event once', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
-  await ask('POST', `/api/v1/requests/${run.interrupts[0].id}/decide`, { decision: { type: 'approve' } });
+  await ask('POST', `/api/v1/requests/${run.requests[0].id}/decide`, { decision: { type: 'approve' } });
   const { version } = await ai.runs.wait(run.id, { until: 'end' });
   const path = `/api/v1/runs/${run.id}/events`;
   const all = (await ask('GET', `${path}?limit=200`)).body;
@@ -460,7 +460,7 @@ test('health, readiness and numbers', async () => {
   expect((await (await as('ann'))('GET', '/metrics')).status).toBe(403);
   const ask = await as('root', { reach: 'all' });
   const run = await begin(ask, ai, 'pay bob 500');
-  await ask('POST', `/api/v1/requests/${run.interrupts[0].id}/decide`, {
+  await ask('POST', `/api/v1/requests/${run.requests[0].id}/decide`, {
     decision: { type: 'reject', reason: 'no' },
   });
   await begin(ask, ai, 'ask what?');
@@ -567,8 +567,8 @@ test('figures about decisions cover the own runs, or all runs for callers with t
   const { as, ai, url, tokenFor } = await startServer();
   const [ann, bob, root] = [await as('ann'), await as('bob'), await as('root', { reach: 'all' })];
   for (const ask of [ann, bob]) {
-    const { interrupts } = await begin(ask, ai, 'pay bob 500');
-    const decided = `/api/v1/requests/${encodeURIComponent(interrupts[0].id)}/decide`;
+    const { requests } = await begin(ask, ai, 'pay bob 500');
+    const decided = `/api/v1/requests/${encodeURIComponent(requests[0].id)}/decide`;
     expect((await ask('POST', decided, { decision: { type: 'reject' } })).status).toBe(200);
   }
   expect((await ann('GET', '/api/v1/insights')).body).toMatchObject({
@@ -586,9 +586,9 @@ test('figures about decisions cover the own runs, or all runs for callers with t
     expect.stringMatching(/^all,,,2,2,0,0,2,/),
     expect.stringMatching(/^tool,pay,,2,/),
   ]);
-  const { interrupts } = await begin(ann, ai, 'pay bob 500');
+  const { requests } = await begin(ann, ai, 'pay bob 500');
   const grant = { uses: 2, expiresAt: Date.now() + 60_000 };
-  const decided = await ai.runs.decide(interrupts[0].id, 'approve', { by: 'ann', grant });
+  const decided = await ai.runs.decide(requests[0].id, 'approve', { by: 'ann', grant });
   await begin(ann, ai, 'pay bob 600');
   const { grants: carried } = await insightsOf((period) => readSettled(ai, period), {});
   const given = decided.status === 'settled' ? decided.grant?.id : undefined;
@@ -607,7 +607,7 @@ test('a drill is told after it was decided, and counted by itself', async () => 
     const { id } = await ai.runs.drill(request);
     await ai.runs.wait(id);
     const run = await ann('GET', `/api/v1/runs/${id}`);
-    const [card] = run.body.interrupts;
+    const [card] = run.body.requests;
     const path = `/api/v1/requests/${encodeURIComponent(card.id)}`;
     const before = [run.body, (await ann('GET', path)).body, (await ann('GET', '/api/v1/runs?agent=teller')).body];
     before.push((await ann('GET', `/api/v1/runs/${id}/events`)).body);

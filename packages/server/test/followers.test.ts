@@ -84,7 +84,7 @@ test('200 streams share one watch and one read per change', async () => {
   await elsewhere.hears('call-interrupted');
   expect(counted.watches() - watchesBefore).toBe(1);
   const before = counted.reads();
-  await ask('POST', `/api/v1/requests/${run.interrupts[0].id}/decide`, {
+  await ask('POST', `/api/v1/requests/${run.requests[0].id}/decide`, {
     decision: { type: 'respond', output: 'now' },
   });
   await Promise.all(same.map((one) => one.hears('event: end')));
@@ -159,7 +159,7 @@ test('200 watchers of a chat share one watch and one read per change, and read n
   const atRest = counted.reads();
   await Promise.all(watching.map((one) => one.hears(': keep-alive')));
   expect(counted.reads() - atRest).toBe(0);
-  await ask('POST', `/api/v1/requests/${run.interrupts[0].id}/decide`, {
+  await ask('POST', `/api/v1/requests/${run.requests[0].id}/decide`, {
     decision: { type: 'respond', output: 'now' },
   });
   await Promise.all(watching.map((one) => one.hears('"status":"done"')));
@@ -175,7 +175,7 @@ test('a client that reconnects with the last id misses nothing and gets nothing 
     headers: { authorization: `Bearer ${token}`, 'last-event-id': '2' },
   });
   const client = createClient(server.url, { token });
-  await client.requests.decide(run.interrupts[0].id, { decision: { type: 'respond', output: 'now' } });
+  await client.requests.decide(run.requests[0].id, { decision: { type: 'respond', output: 'now' } });
   const text = await response.text();
   const seqs = [...text.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq));
   expect(seqs[0]).toBe(3);
@@ -203,7 +203,7 @@ test('a client that reconnects during a read does not get the result of that rea
   holdsAt = run.version;
   const early = await follow(server, token, path);
   await held.promise;
-  await server.ai.runs.decide(run.interrupts[0].id, { type: 'respond', output: 'now' }, { by: 'ann' });
+  await server.ai.runs.decide(run.requests[0].id, { type: 'respond', output: 'now' }, { by: 'ann' });
   await server.ai.runs.wait(run.id, { until: 'end' });
   // From here on no change is reported.
   await everything.hears(run.id);

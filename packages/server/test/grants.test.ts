@@ -7,8 +7,8 @@ const HOUR_MS = 3_600_000;
 const limits = { where: [{ field: 'to', equals: 'acme' }], uses: 2, budget: { field: 'amount', total: 900 } };
 const grant = () => ({ ...limits, expiresAt: Date.now() + HOUR_MS });
 
-async function approve(ask: Ask, run: { interrupts: readonly { id: string; digest: string }[] }, body: object = {}) {
-  const [card] = run.interrupts;
+async function approve(ask: Ask, run: { requests: readonly { id: string; digest: string }[] }, body: object = {}) {
+  const [card] = run.requests;
   const path = `/api/v1/requests/${encodeURIComponent(card?.id ?? '')}/decide`;
   return ask('POST', path, { decision: { type: 'approve' }, digest: card?.digest, ...body });
 }

@@ -10,7 +10,7 @@ async function logged(logInputs: boolean): Promise<{ readonly entries: readonly 
   const token = await server.tokenFor('ann');
   const ask = await server.as('ann');
   const run = await begin(ask, server.ai, 'pay SECRETIVE-BOB 500');
-  await ask('POST', `/api/v1/requests/${run.interrupts[0].id}/decide`, {
+  await ask('POST', `/api/v1/requests/${run.requests[0].id}/decide`, {
     decision: { type: 'approve' },
     note: 'a note',
   });
@@ -91,7 +91,7 @@ test('a decision that the store refuses gets an error that says what to do and w
   const entries: LogEntry[] = [];
   const server = await startServer({ store, worker: false, log: (entry) => entries.push(entry) });
   const ask = await server.as('ann');
-  const [{ id }] = (await begin(ask, server.ai, 'ask when?')).interrupts;
+  const [{ id }] = (await begin(ask, server.ai, 'ask when?')).requests;
   const moved = new ProviderError('store-failed', {}, '/srv/runs.db was replaced.', { retryable: false });
   const refusing = vi.spyOn(store, 'append').mockRejectedValue(moved);
   const decision = { type: 'respond', output: 'now' };

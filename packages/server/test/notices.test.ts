@@ -45,7 +45,7 @@ test('a request reaches the people who may read it, and what failed can be tried
   await vi.waitFor(() => expect(delivered).toHaveLength(1), 10_000);
   const [{ requestId, links, to } = {} as Notice] = delivered;
   expect(to).toMatchObject([{ person: 'bob', why: 'everyone' }]);
-  expect(links?.request).toBe(`https://approvals.example.com/desk/interrupts/${encodeURIComponent(requestId)}`);
+  expect(links?.request).toBe(`https://approvals.example.com/desk/requests/${encodeURIComponent(requestId)}`);
 
   const client = createClient(`${url}/desk`, { token: await tokenFor('admin', { reach: 'all' }) });
   await vi.waitFor(async () => expect((await client.notices.dead()).items).toHaveLength(1), 10_000);

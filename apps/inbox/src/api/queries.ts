@@ -44,8 +44,8 @@ export const agentsQuery = queryOptions({
 
 export const requestQuery = (id: string) =>
   queryOptions({
-    queryKey: ['interrupt', id],
-    queryFn: ({ signal }) => request<RequestWithMessages>(`interrupts/${encodeURIComponent(id)}`, { signal }),
+    queryKey: ['request', id],
+    queryFn: ({ signal }) => request<RequestWithMessages>(`requests/${encodeURIComponent(id)}`, { signal }),
   });
 
 export const runQuery = (id: string) =>

@@ -18,7 +18,7 @@ export type {
   Stats,
 } from '@countersign/server/client';
 
-export type Card = ApprovalCardProps['interrupt'];
+export type Card = ApprovalCardProps['request'];
 export type Problem = Card['problems'][number];
 export type Risk = NonNullable<Card['risk']>;
 export type RunStatus = Run['status'];

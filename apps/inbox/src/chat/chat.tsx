@@ -1,6 +1,6 @@
 // The conversation: `useChat` for messages, `useRequests` for pending requests.
 import { useChat } from '@ai-sdk/react';
-import { Interrupts, inWords, useRequests, VisibleText } from '@countersign/react';
+import { inWords, Requests, useRequests, VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { MessageSquare, RefreshCw } from 'lucide-react';
@@ -28,13 +28,13 @@ type ChatProps = {
 export function Chat({ agent, id, loaded, isRunning, onBegin, onAnswer }: ChatProps) {
   const api = apiUrl(`chat/${encodeURIComponent(agent)}`);
   const chat = useChat({ id, messages: loaded, transport: useTransport(api), resume: isRunning });
-  const interrupts = useRequests(chat, { api });
+  const requests = useRequests(chat, { api });
   const input = useRef<HTMLTextAreaElement>(null);
   const { messages, status, error } = chat;
   const isBusy = status === 'submitted' || status === 'streaming';
-  const scroller = useFollow(messages, interrupts.interrupts);
+  const scroller = useFollow(messages, requests.requests);
 
-  const pending = useMemo(() => new Set(interrupts.interrupts.map(({ id }) => id)), [interrupts.interrupts]);
+  const pending = useMemo(() => new Set(requests.requests.map(({ id }) => id)), [requests.requests]);
   const isAnswered = messages.some(({ role }) => role === 'assistant');
   // biome-ignore lint/correctness/useExhaustiveDependencies: told once.
   useEffect(() => {
@@ -67,11 +67,11 @@ export function Chat({ agent, id, loaded, isRunning, onBegin, onAnswer }: ChatPr
             )}
           </div>
         )}
-        <Interrupts
-          interrupts={interrupts}
+        <Requests
+          requests={requests}
           returnFocus={input}
           className="chat-cards"
-          renderCard={(interrupt, actions) => <NotedCard interrupt={interrupt} actions={actions} headingLevel={2} />}
+          renderCard={(request, actions) => <NotedCard request={request} actions={actions} headingLevel={2} />}
         />
         {error && !isBusy && (
           <div
@@ -94,7 +94,7 @@ export function Chat({ agent, id, loaded, isRunning, onBegin, onAnswer }: ChatPr
           </div>
         )}
       </div>
-      <Composer input={input} isBusy={isBusy} isPending={interrupts.isPending} onSend={say} />
+      <Composer input={input} isBusy={isBusy} isPending={requests.isPending} onSend={say} />
     </div>
   );
 }

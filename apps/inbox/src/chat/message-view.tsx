@@ -44,9 +44,7 @@ function Answer({ message, pending }: MessageProps) {
         // One card for each request: a pending one stands below the conversation.
         return own
           .filter(({ id }) => !pending.has(id))
-          .map((card) => (
-            <DecidedCard key={card.id} interrupt={card} output={part.output} errorText={part.errorText} />
-          ));
+          .map((card) => <DecidedCard key={card.id} request={card} output={part.output} errorText={part.errorText} />);
       })}
     </div>
   );

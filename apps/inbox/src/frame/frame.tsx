@@ -166,7 +166,7 @@ function Count({ waiting }: { readonly waiting: string }) {
 
 /** Not where a card or a chat is open: its own bar is at the bottom then. */
 function PhoneBar({ location, waiting }: WhereProps) {
-  if (/^\/(?:interrupts|chat|history)\/./.test(location)) return null;
+  if (/^\/(?:requests|chat|history)\/./.test(location)) return null;
   return (
     <nav
       aria-label="Pages"

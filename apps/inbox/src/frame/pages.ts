@@ -12,7 +12,7 @@ export type PageEntry = {
 };
 
 export const PAGES: readonly PageEntry[] = [
-  { href: '/', name: 'Inbox', icon: Inbox, key: 'i', at: /^\/(?:interrupts\/.*)?$/ },
+  { href: '/', name: 'Inbox', icon: Inbox, key: 'i', at: /^\/(?:requests\/.*)?$/ },
   { href: '/chat', name: 'Chat', icon: MessageSquare, key: 'c', at: /^\/chat/ },
   { href: '/history', name: 'History', icon: History, key: 'h', at: /^\/history/ },
   { href: '/runs', name: 'Runs', icon: Workflow, key: 'r', at: /^\/runs/ },

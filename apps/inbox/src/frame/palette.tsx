@@ -163,7 +163,7 @@ function useFound(typed: string): { readonly items: readonly Found[]; readonly i
   const requests = useQuery({
     queryKey: ['found', 'requests', search],
     queryFn: ({ signal }) =>
-      request<Page<ApiRequest>>(`interrupts${queryOf({ search, limit: AT_MOST, order: 'oldest' })}`, { signal }),
+      request<Page<ApiRequest>>(`requests${queryOf({ search, limit: AT_MOST, order: 'oldest' })}`, { signal }),
     placeholderData: (before) => before,
   });
   const runs = useQuery({
@@ -180,12 +180,12 @@ function useFound(typed: string): { readonly items: readonly Found[]; readonly i
       title: name,
       icon,
     })),
-    ...(requests.data?.items ?? []).map((interrupt) => ({
-      id: interrupt.id,
+    ...(requests.data?.items ?? []).map((request) => ({
+      id: request.id,
       group: 'Requests' as const,
-      href: `/requests/${encodeURIComponent(interrupt.id)}`,
-      title: titleOf(interrupt),
-      aside: interrupt.tool,
+      href: `/requests/${encodeURIComponent(request.id)}`,
+      title: titleOf(request),
+      aside: request.tool,
       icon: ShieldQuestionMark,
     })),
     ...(runs.data?.items ?? []).map((run) => ({

@@ -21,23 +21,23 @@ function useAssign({ id }: ApiRequest) {
   const { queryKey } = requestQuery(id);
   return useMutation({
     mutationFn: (to: string | null) =>
-      request<ApiRequest>(`interrupts/${encodeURIComponent(id)}/assignee`, { method: 'POST', body: { to } }),
+      request<ApiRequest>(`requests/${encodeURIComponent(id)}/assignee`, { method: 'POST', body: { to } }),
     onSuccess: (assigned, to) => {
       client.setQueryData<RequestWithMessages>(queryKey, (card) => card && { ...card, ...assigned });
-      void client.invalidateQueries({ queryKey: ['interrupts'] });
+      void client.invalidateQueries({ queryKey: ['requests'] });
       showToast('done', to === null ? 'Assigned to nobody.' : `Assigned to ${to}.`);
     },
     onError: () => void client.invalidateQueries({ queryKey }),
   });
 }
 
-export function AssignMenu({ interrupt }: { readonly interrupt: ApiRequest }) {
+export function AssignMenu({ request }: { readonly request: ApiRequest }) {
   const { data: me } = useQuery(meQuery);
   const [isNaming, setNaming] = useState(false);
-  const assign = useAssign(interrupt);
-  const assignee = interrupt.assignee?.until === null ? interrupt.assignee.person : null;
+  const assign = useAssign(request);
+  const assignee = request.assignee?.until === null ? request.assignee.person : null;
   const send = (to: string | null) => assign.mutate(to, { onError: ({ message }) => showToast('trouble', message) });
-  const others = namedBy(interrupt).filter((person) => person !== me?.id && person !== assignee);
+  const others = namedBy(request).filter((person) => person !== me?.id && person !== assignee);
   return (
     <>
       <Menu.Root modal={false}>

@@ -14,19 +14,19 @@ const RENEWED_EVERY_MS = 2 * 60_000;
 
 type Change = 'hold' | 'renew' | 'release';
 
-export function useHold(interrupt: ApiRequest) {
+export function useHold(held: ApiRequest) {
   const client = useQueryClient();
   const { data: me } = useQuery(meQuery);
-  const { queryKey } = requestQuery(interrupt.id);
+  const { queryKey } = requestQuery(held.id);
   const hold = useMutation({
     mutationFn: (change: Change) =>
       request<ApiRequest>(
-        `interrupts/${encodeURIComponent(interrupt.id)}/assignee`,
+        `requests/${encodeURIComponent(held.id)}/assignee`,
         change === 'release' ? { method: 'DELETE' } : { method: 'POST', body: { forMs: FOR_MS } },
       ),
     onSuccess: ({ assignee }) => {
       client.setQueryData<RequestWithMessages>(queryKey, (card) => card && { ...card, assignee });
-      void client.invalidateQueries({ queryKey: ['interrupts'] });
+      void client.invalidateQueries({ queryKey: ['requests'] });
     },
     onError: (error, change) => {
       void client.invalidateQueries({ queryKey });
@@ -34,9 +34,9 @@ export function useHold(interrupt: ApiRequest) {
         showToast('trouble', error instanceof Refusal ? error.message : 'Could not update the hold.');
     },
   });
-  const { assignee } = interrupt;
+  const { assignee } = held;
   const isMine = assignee !== null && assignee.until !== null && assignee.person === me?.id;
-  useRenewal(isMine && interrupt.status === 'pending', () => hold.mutate('renew'));
+  useRenewal(isMine && held.status === 'pending', () => hold.mutate('renew'));
   return { assignee, isMine, toggle: () => hold.mutate(isMine ? 'release' : 'hold'), isSending: hold.isPending };
 }
 
@@ -53,8 +53,8 @@ function useRenewal(wanted: boolean, renew: () => void): void {
   }, [wanted]);
 }
 
-export function HoldButton({ interrupt }: { readonly interrupt: ApiRequest }) {
-  const { assignee, isMine, toggle, isSending } = useHold(interrupt);
+export function HoldButton({ request }: { readonly request: ApiRequest }) {
+  const { assignee, isMine, toggle, isSending } = useHold(request);
   if (assignee && !isMine) return null;
   return (
     <Hint text={isMine ? 'Release it for others' : 'Tell others that you are reviewing this'} keys="c">
@@ -74,9 +74,9 @@ export function HoldButton({ interrupt }: { readonly interrupt: ApiRequest }) {
 }
 
 /** Says that another person is reviewing the request. */
-export function HoldNotice({ interrupt }: { readonly interrupt: ApiRequest }) {
+export function HoldNotice({ request }: { readonly request: ApiRequest }) {
   const { data: me } = useQuery(meQuery);
-  const { assignee, status } = interrupt;
+  const { assignee, status } = request;
   if (!assignee || assignee.until === null || assignee.person === me?.id || status !== 'pending') return null;
   return (
     <p role="status" className="flex items-center gap-2 rounded-md bg-info-soft px-3 py-2 text-info">

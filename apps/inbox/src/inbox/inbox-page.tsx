@@ -44,7 +44,7 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   const { filters, isFiltered } = use;
   const minute = Math.floor(useNow() / MINUTE) * MINUTE;
   const query = useMemo(() => queryFor(status, filters, minute), [status, filters, minute]);
-  const list = useGrowingList<ApiRequest>('interrupts', 'interrupts', query);
+  const list = useGrowingList<ApiRequest>('requests', 'requests', query);
   const loaded = list.items ?? [];
   const { groups, items, toggleGroup } = useGroups(status, loaded);
   const selection = useSelection(items);
@@ -61,8 +61,8 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   const { step, advance } = useStep(items, openId, (id) => navigate(hrefOf(id)), list.loadMore);
   useFirstOpened(items, openId, (id) => navigate(hrefOf(id), { replace: true }));
 
-  function select(interrupt: ApiRequest, isRange: boolean) {
-    selection.toggle(interrupt, isRange);
+  function select(request: ApiRequest, isRange: boolean) {
+    selection.toggle(request, isRange);
     // On a phone the table would hide the list that is being selected from.
     if (isWide()) setReviewing(true);
   }
@@ -202,7 +202,7 @@ type GroupProps = {
   readonly openId: string | undefined;
   readonly selection: Selection;
   readonly hrefOf: (id: string) => string;
-  readonly onSelect: (interrupt: ApiRequest, isRange: boolean) => void;
+  readonly onSelect: (request: ApiRequest, isRange: boolean) => void;
   readonly onOpen: () => void;
   readonly onToggle: () => void;
   readonly onReview: () => void;
@@ -218,13 +218,13 @@ function Group({ group, hasMore, openId, selection, hrefOf, onSelect, onOpen, on
         <GroupHeader items={items} hasMore={hasMore} isClosed={isClosed} onToggle={onToggle} onReview={onReview} />
       )}
       {!isClosed &&
-        items.map((interrupt) => (
+        items.map((request) => (
           <RequestRow
-            key={interrupt.id}
-            interrupt={interrupt}
-            href={hrefOf(interrupt.id)}
-            isOpen={interrupt.id === openId}
-            isSelected={selection.has(interrupt.id)}
+            key={request.id}
+            request={request}
+            href={hrefOf(request.id)}
+            isOpen={request.id === openId}
+            isSelected={selection.has(request.id)}
             onSelect={onSelect}
             onOpen={onOpen}
           />

@@ -18,21 +18,21 @@ type NotedCardProps = Omit<ApprovalCardProps, 'children'> & {
 };
 
 export function NotedCard({ allow, ...props }: NotedCardProps) {
-  const { interrupt, actions } = props;
+  const { request, actions } = props;
   const [note, setNote] = useState('');
-  const isSending = actions.deciding.has(interrupt.id);
-  const takesNote = interrupt.status === 'pending' && interrupt.mayDecide;
+  const isSending = actions.deciding.has(request.id);
+  const takesNote = request.status === 'pending' && request.mayDecide;
   return (
     <ApprovalCard {...props} actions={withNote(actions, note.trim())}>
       {takesNote && (
         <div className="flex flex-wrap items-start gap-x-5">
           <NoteField note={note} onChange={setNote} isSending={isSending} />
-          {allow && interrupt.kind === 'approval' && allowsGrants(interrupt) && (
+          {allow && request.kind === 'approval' && allowsGrants(request) && (
             <AllowNext
-              card={interrupt}
+              card={request}
               agent={allow.agent}
               isSending={isSending}
-              onAllow={(grant) => allow.onAllow(interrupt, grant, note.trim())}
+              onAllow={(grant) => allow.onAllow(request, grant, note.trim())}
             />
           )}
         </div>

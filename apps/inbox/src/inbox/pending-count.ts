@@ -7,8 +7,8 @@ import { NO_FILTERS, queryFor } from './filters.ts';
 export function usePendingCount(): string {
   // The same list as the inbox shows without filters, so that it is asked for once.
   const { items = [], hasMore } = useGrowingList<ApiRequest>(
-    'interrupts',
-    'interrupts',
+    'requests',
+    'requests',
     queryFor('pending', NO_FILTERS, 0),
   );
   return items.length === 0 ? '' : `${items.length}${hasMore ? '+' : ''}`;

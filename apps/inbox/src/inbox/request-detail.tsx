@@ -32,7 +32,7 @@ export function RequestDetail({ id, ...rest }: RequestDetailProps) {
   const { onBack } = rest;
   const { data, error, refetch } = useQuery(requestQuery(id));
   useDecidedRow(data);
-  if (data) return <Detail interrupt={data} {...rest} />;
+  if (data) return <Detail request={data} {...rest} />;
   return (
     <>
       <Bar onBack={onBack} />
@@ -52,20 +52,20 @@ export function RequestDetail({ id, ...rest }: RequestDetailProps) {
 /** How many messages before the request are shown at once. */
 const LAST_WORDS = 8;
 
-type DetailProps = Omit<RequestDetailProps, 'id'> & { readonly interrupt: RequestWithMessages };
+type DetailProps = Omit<RequestDetailProps, 'id'> & { readonly request: RequestWithMessages };
 
-function Detail({ interrupt, onBack, onNext, onDecided, onAskedAgain }: DetailProps) {
-  const { actions, allow, conflict } = useDecisions(interrupt, onDecided, onAskedAgain);
-  const place = useFocusKept(interrupt.status);
+function Detail({ request, onBack, onNext, onDecided, onAskedAgain }: DetailProps) {
+  const { actions, allow, conflict } = useDecisions(request, onDecided, onAskedAgain);
+  const place = useFocusKept(request.status);
   return (
     <>
       <Bar onBack={onBack}>
-        <Facts interrupt={interrupt} />
-        {interrupt.status === 'pending' ? (
-          interrupt.mayDecide && (
+        <Facts request={request} />
+        {request.status === 'pending' ? (
+          request.mayDecide && (
             <>
-              <AssignMenu interrupt={interrupt} />
-              <HoldButton interrupt={interrupt} />
+              <AssignMenu request={request} />
+              <HoldButton request={request} />
             </>
           )
         ) : (
@@ -83,22 +83,22 @@ function Detail({ interrupt, onBack, onNext, onDecided, onAskedAgain }: DetailPr
           ref={place}
           className="detail mx-auto flex w-full max-w-3xl flex-1 flex-col gap-5 px-4 pt-4 md:px-6 md:pt-6 md:pb-8"
         >
-          <HoldNotice interrupt={interrupt} />
+          <HoldNotice request={request} />
           {conflict !== undefined && (
             <p role="alert" className="flex items-start gap-2 rounded-md bg-warning-soft px-3 py-2 text-warning">
               <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
               <VisibleText text={conflict} />
             </p>
           )}
-          {interrupt.drill && <DrillNotice interrupt={interrupt} />}
+          {request.drill && <DrillNotice request={request} />}
           <NotedCard
-            interrupt={interrupt}
+            request={request}
             actions={actions}
-            allow={{ agent: interrupt.agent, onAllow: allow }}
+            allow={{ agent: request.agent, onAllow: allow }}
             headingLevel={2}
           />
-          <Disclosure title={interrupt.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
-            <Conversation messages={interrupt.messages} last={LAST_WORDS} />
+          <Disclosure title={request.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
+            <Conversation messages={request.messages} last={LAST_WORDS} />
           </Disclosure>
         </div>
       </div>
@@ -107,11 +107,11 @@ function Detail({ interrupt, onBack, onNext, onDecided, onAskedAgain }: DetailPr
 }
 
 /** Tells the decider, and readers of the history, that the request was a drill. */
-function DrillNotice({ interrupt }: { readonly interrupt: RequestWithMessages }) {
+function DrillNotice({ request }: { readonly request: RequestWithMessages }) {
   return (
     <p className="flex items-start gap-2 rounded-md bg-info-soft px-3 py-2 text-info">
       <Target aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
-      {drillWords(outcomeOf(interrupt) ?? 'withdrawn')}
+      {drillWords(outcomeOf(request) ?? 'withdrawn')}
     </p>
   );
 }
@@ -128,7 +128,7 @@ function Bar({ onBack, children }: { readonly onBack: () => void; readonly child
   );
 }
 
-function Facts({ interrupt: { agent, runId, startedBy, createdAt } }: { readonly interrupt: RequestWithMessages }) {
+function Facts({ request: { agent, runId, startedBy, createdAt } }: { readonly request: RequestWithMessages }) {
   return (
     <p className="flex min-w-0 flex-1 items-center gap-1 text-xs text-muted">
       <span className="truncate">

@@ -11,31 +11,31 @@ import { RiskMark } from './risk-mark.tsx';
 import { summaryOf } from './summary.ts';
 
 type RequestRowProps = {
-  readonly interrupt: ApiRequest;
+  readonly request: ApiRequest;
   readonly href: string;
   readonly isOpen: boolean;
   readonly isSelected?: boolean;
   /** Without it, the row cannot be selected. */
-  readonly onSelect?: (interrupt: ApiRequest, isRange: boolean) => void;
+  readonly onSelect?: (request: ApiRequest, isRange: boolean) => void;
   readonly onOpen?: () => void;
 };
 
 /** Renders again only when it changed, because a list may be long. */
 export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
-  const { interrupt, href, isOpen, isSelected = false, onSelect, onOpen } = props;
-  const { id, tool, agent, risk, reversibility, createdAt, expiresAt, labels, decision } = interrupt;
-  const summary = summaryOf(interrupt);
-  const outcome = outcomeOf(interrupt);
+  const { request, href, isOpen, isSelected = false, onSelect, onOpen } = props;
+  const { id, tool, agent, risk, reversibility, createdAt, expiresAt, labels, decision } = request;
+  const summary = summaryOf(request);
+  const outcome = outcomeOf(request);
   return (
     <li className="row relative border-b border-line">
-      {onSelect && canSelect(interrupt) && (
+      {onSelect && canSelect(request) && (
         <label className="absolute bottom-0 left-0 z-1 flex h-10 w-11 items-center justify-center max-md:h-12">
           <input
             type="checkbox"
             className="size-4 accent-accent max-md:size-5"
-            aria-label={`Select ${titleOf(interrupt)}`}
+            aria-label={`Select ${titleOf(request)}`}
             checked={isSelected}
-            onChange={({ nativeEvent }) => onSelect(interrupt, (nativeEvent as MouseEvent).shiftKey === true)}
+            onChange={({ nativeEvent }) => onSelect(request, (nativeEvent as MouseEvent).shiftKey === true)}
           />
         </label>
       )}
@@ -46,17 +46,17 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
         aria-current={isOpen ? 'true' : undefined}
         className="flex min-h-19 gap-3 border-l-2 border-transparent px-3 py-3 -outline-offset-2 hover:bg-sunken aria-[current=true]:border-accent aria-[current=true]:bg-accent-soft"
       >
-        {outcome ? <OutcomeIcon outcome={outcome} /> : <KindIcon kind={interrupt.kind} />}
+        {outcome ? <OutcomeIcon outcome={outcome} /> : <KindIcon kind={request.kind} />}
         <span className="flex min-w-0 flex-1 flex-col gap-1">
           <span className="flex items-baseline gap-2">
             <span className="line-clamp-2 min-w-0 font-medium wrap-anywhere">
-              <VisibleText text={titleOf(interrupt)} />
+              <VisibleText text={titleOf(request)} />
             </span>
             <span className="ml-auto shrink-0 text-xs text-muted tabular-nums">
               {decision?.at ? <Ago at={decision.at} /> : createdAt !== null && <Ago at={createdAt} />}
             </span>
           </span>
-          {outcome && <Outcome interrupt={interrupt} />}
+          {outcome && <Outcome request={request} />}
           {summary !== '' && (
             <span className="line-clamp-2 text-muted wrap-anywhere">
               <VisibleText text={summary} />
@@ -83,8 +83,8 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
               <VisibleText text={agent} />
             </span>
             {!outcome && expiresAt !== null && <Left until={expiresAt} />}
-            {!outcome && <Votes interrupt={interrupt} />}
-            {!outcome && <Assignee interrupt={interrupt} />}
+            {!outcome && <Votes request={request} />}
+            {!outcome && <Assignee request={request} />}
             {labels.slice(0, 3).map((label) => (
               <span key={label} className="chip">
                 <span className="truncate">
@@ -100,11 +100,11 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
 });
 
 /** “1 of 2 votes”, and whether the user has voted. */
-function Votes({ interrupt }: { readonly interrupt: ApiRequest }) {
-  const counted = votesOn(interrupt);
+function Votes({ request }: { readonly request: ApiRequest }) {
+  const counted = votesOn(request);
   if (!counted) return null;
   const { given, needed } = counted;
-  const hasVoted = interrupt.progress?.votes.some(({ isYours }) => isYours);
+  const hasVoted = request.progress?.votes.some(({ isYours }) => isYours);
   if (needed < 2 && !hasVoted) return null;
   return (
     <span className="inline-flex items-center gap-1 tabular-nums">
@@ -114,7 +114,7 @@ function Votes({ interrupt }: { readonly interrupt: ApiRequest }) {
   );
 }
 
-function Assignee({ interrupt: { assignee } }: { readonly interrupt: ApiRequest }) {
+function Assignee({ request: { assignee } }: { readonly request: ApiRequest }) {
   if (assignee === null) return null;
   const isReview = assignee.until !== null;
   const Icon = isReview ? Hand : UserRoundCheck;
@@ -131,9 +131,9 @@ function Assignee({ interrupt: { assignee } }: { readonly interrupt: ApiRequest 
 }
 
 /** “Rejected by ada: too expensive” */
-function Outcome({ interrupt }: { readonly interrupt: ApiRequest }) {
-  const { decision } = interrupt;
-  const outcome = outcomeOf(interrupt) ?? 'withdrawn';
+function Outcome({ request }: { readonly request: ApiRequest }) {
+  const { decision } = request;
+  const outcome = outcomeOf(request) ?? 'withdrawn';
   return (
     <span className="line-clamp-2 min-w-0 wrap-anywhere">
       <span className={OUTCOME_TONES[outcome]}>

@@ -4,9 +4,9 @@ import { useEffect } from 'react';
 import { without } from '../api/joined-pages.ts';
 import type { ApiRequest, Page } from '../api/wire.ts';
 
-export function useDecidedRow(interrupt: Pick<ApiRequest, 'id' | 'status'> | undefined): void {
+export function useDecidedRow(request: Pick<ApiRequest, 'id' | 'status'> | undefined): void {
   const client = useQueryClient();
-  const decided = interrupt?.status === 'decided' ? interrupt.id : undefined;
+  const decided = request?.status === 'decided' ? request.id : undefined;
   useEffect(() => {
     if (decided !== undefined) removeRow(client, decided);
   }, [client, decided]);
@@ -14,7 +14,7 @@ export function useDecidedRow(interrupt: Pick<ApiRequest, 'id' | 'status'> | und
 
 export function removeRow(client: QueryClient, requestId: string): void {
   client.setQueriesData<Page<ApiRequest>>(
-    { queryKey: ['interrupts'], predicate: ({ queryKey }) => isOfWhatWaits(queryKey) },
+    { queryKey: ['requests'], predicate: ({ queryKey }) => isOfWhatWaits(queryKey) },
     (known) => known && without(known, requestId),
   );
 }

@@ -37,7 +37,7 @@ function record(
   seenForMs: number,
   signature?: Signature,
 ): Promise<DecideResult> {
-  return request<DecideResult>(`interrupts/${encodeURIComponent(card.id)}/decide`, {
+  return request<DecideResult>(`requests/${encodeURIComponent(card.id)}/decide`, {
     method: 'POST',
     // The digest binds the decision to the card that was shown.
     body: {
@@ -58,12 +58,12 @@ type Signature = Awaited<ReturnType<typeof signDecision>>;
  * request.
  */
 export function useDecisions(
-  interrupt: ApiRequest,
+  request: ApiRequest,
   onDecided: () => void,
   onAskedAgain: (requestId: string) => void,
 ): UseDecisions {
   const client = useQueryClient();
-  const seenFor = useSeenFor(interrupt.id);
+  const seenFor = useSeenFor(request.id);
   const decide = useMutation({
     mutationFn: (sent: Sent) => {
       const seenForMs = Math.min(seenFor(), LONGEST_SEEN_MS);
@@ -76,12 +76,12 @@ export function useDecisions(
       if (result.status === 'waiting') return waitOn(result);
       const { decision, drill } = result;
       const outcome = outcomeOf(decidedAs(decision)) ?? 'withdrawn';
-      const href = `/history/${encodeURIComponent(interrupt.id)}`;
-      const words = drill ? drillWords(outcome) : `${OUTCOME_WORDS[outcome]}: ${titleOf(interrupt)}`;
+      const href = `/history/${encodeURIComponent(request.id)}`;
+      const words = drill ? drillWords(outcome) : `${OUTCOME_WORDS[outcome]}: ${titleOf(request)}`;
       showToast(outcome, words, href);
       // The next request first: once the row is gone, its place is not known.
       onDecided();
-      removeRow(client, interrupt.id);
+      removeRow(client, request.id);
     },
     onError: (error) => {
       isSent.current = false;
@@ -89,9 +89,9 @@ export function useDecisions(
     },
     // Recorded or refused: show the server's state.
     onSettled: async () => {
-      void client.invalidateQueries({ queryKey: ['interrupts'] });
+      void client.invalidateQueries({ queryKey: ['requests'] });
       void client.invalidateQueries({ queryKey: ['grants'] });
-      await client.invalidateQueries({ queryKey: requestQuery(interrupt.id).queryKey });
+      await client.invalidateQueries({ queryKey: requestQuery(request.id).queryKey });
     },
   });
   const { error, isPending } = decide;
@@ -100,8 +100,8 @@ export function useDecisions(
     isSent.current = false;
     showToast('done', `Your vote is recorded. ${missingText(waiting.missing)}`);
     // An edit that others must agree to is a new request.
-    if (waiting.requestId === interrupt.id) return;
-    removeRow(client, interrupt.id);
+    if (waiting.requestId === request.id) return;
+    removeRow(client, request.id);
     onAskedAgain(waiting.requestId);
   }
 
@@ -124,10 +124,10 @@ export function useDecisions(
     respond: (card, output, options) => send(card, { type: 'respond', output }, options),
     restart: (card, { note, ...said } = {}) => send(card, { type: 'restart', ...said }, { note }),
     cancel: (card, reason, options) => send(card, { type: 'cancel', ...because(reason) }, options),
-    interrupts: [interrupt],
+    requests: [request],
     decided: [],
-    isPending: interrupt.status === 'pending',
-    deciding: new Set(isPending ? [interrupt.id] : []),
+    isPending: request.status === 'pending',
+    deciding: new Set(isPending ? [request.id] : []),
     problems: () => problems,
     failure: () => failure,
     error: failure,

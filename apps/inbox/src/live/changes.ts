@@ -14,7 +14,7 @@ const PATIENCE_MS = 5_000;
 const RETRY_MS = 1_500;
 
 /** What a change of any run may change. Lists refetch their first page only. */
-const CHANGING = ['interrupts', 'interrupt', 'runs', 'run', 'events', 'stats', 'found'];
+const CHANGING = ['requests', 'request', 'runs', 'run', 'events', 'stats', 'found'];
 
 export type Live = { readonly connection: Connection; readonly retry: () => void };
 

@@ -26,7 +26,7 @@ export function listGroups(listed: readonly ApiRequest[], closed = NONE): readon
 
 /** Each request for itself. */
 export const ungrouped = (listed: readonly ApiRequest[]): readonly ListGroup[] =>
-  listed.map((interrupt) => ({ key: interrupt.id, items: [interrupt], isClosed: false }));
+  listed.map((request) => ({ key: request.id, items: [request], isClosed: false }));
 
 const AT_ONCE = 200;
 
@@ -39,7 +39,7 @@ export async function wholeGroup(
   let cursor: string | undefined;
   do {
     const asked = queryOf({ ...query, agent, tool, cursor, limit: AT_ONCE });
-    const page = await request<Page<ApiRequest>>(`interrupts${asked}`);
+    const page = await request<Page<ApiRequest>>(`requests${asked}`);
     found.push(...page.items);
     cursor = page.cursor ?? undefined;
   } while (cursor !== undefined && found.length < MOST_SELECTED);

@@ -9,9 +9,9 @@ type RowsProps = {
   readonly section: ToolSection;
   readonly hrefOf: (id: string) => string;
   /** What became of it. */
-  readonly noteOf: (interrupt: ApiRequest) => ReactNode;
+  readonly noteOf: (request: ApiRequest) => ReactNode;
   /** Takes it out of the selection; undefined for one that is decided. */
-  readonly onRemove: (interrupt: ApiRequest) => (() => void) | undefined;
+  readonly onRemove: (request: ApiRequest) => (() => void) | undefined;
   readonly hasNotes: boolean;
   readonly isLocked: boolean;
 };
@@ -43,20 +43,20 @@ export function RowTable({ section: { items, comparison }, hrefOf, noteOf, onRem
           </tr>
         </thead>
         <tbody>
-          {items.map((interrupt, index) => (
-            <tr key={interrupt.id} className="border-b border-line align-top last:border-0 hover:bg-sunken">
+          {items.map((request, index) => (
+            <tr key={request.id} className="border-b border-line align-top last:border-0 hover:bg-sunken">
               <td className="py-2 pl-3">
-                <Box interrupt={interrupt} onRemove={onRemove} isLocked={isLocked} />
+                <Box request={request} onRemove={onRemove} isLocked={isLocked} />
               </td>
               <th scope="row" className="max-w-80 px-3 py-2 font-normal wrap-break-word">
-                <Title interrupt={interrupt} href={hrefOf(interrupt.id)} isShort={!hasTitles} />
+                <Title request={request} href={hrefOf(request.id)} isShort={!hasTitles} />
               </th>
               {columns.map(({ name }, column) => (
                 <td key={name} className="max-w-80 min-w-16 px-3 py-2 tabular-nums **:wrap-break-word">
                   <Value value={rows[index]?.[column]} />
                 </td>
               ))}
-              {hasNotes && <td className="min-w-44 px-3 py-2">{noteOf(interrupt)}</td>}
+              {hasNotes && <td className="min-w-44 px-3 py-2">{noteOf(request)}</td>}
             </tr>
           ))}
         </tbody>
@@ -69,11 +69,11 @@ export function RowList({ section: { items, comparison }, hrefOf, noteOf, onRemo
   const { columns, rows } = comparison;
   return (
     <ul className="panel divide-y divide-line">
-      {items.map((interrupt, index) => (
-        <li key={interrupt.id} className="row flex gap-3 p-3">
-          <Box interrupt={interrupt} onRemove={onRemove} isLocked={isLocked} />
+      {items.map((request, index) => (
+        <li key={request.id} className="row flex gap-3 p-3">
+          <Box request={request} onRemove={onRemove} isLocked={isLocked} />
           <div className="flex min-w-0 flex-1 flex-col gap-1">
-            <Title interrupt={interrupt} href={hrefOf(interrupt.id)} />
+            <Title request={request} href={hrefOf(request.id)} />
             <dl className="grid grid-cols-[minmax(4rem,auto)_1fr] gap-x-3 gap-y-0.5">
               {columns.map(({ name }, column) => (
                 <div key={name} className="contents">
@@ -86,7 +86,7 @@ export function RowList({ section: { items, comparison }, hrefOf, noteOf, onRemo
                 </div>
               ))}
             </dl>
-            {noteOf(interrupt)}
+            {noteOf(request)}
           </div>
         </li>
       ))}
@@ -98,21 +98,21 @@ function Value({ value }: { readonly value: unknown }) {
   return value === undefined ? <span className="text-muted">–</span> : <ValueView value={value} />;
 }
 
-type TitleProps = { readonly interrupt: ApiRequest; readonly href: string; readonly isShort?: boolean };
+type TitleProps = { readonly request: ApiRequest; readonly href: string; readonly isShort?: boolean };
 
 /** Short where all have the same title: it leads to the card. */
-function Title({ interrupt, href, isShort = false }: TitleProps) {
+function Title({ request, href, isShort = false }: TitleProps) {
   return (
     <Link href={href} className="underline decoration-line underline-offset-2 hover:decoration-ink">
-      {isShort ? 'View' : <VisibleText text={titleOf(interrupt)} />}
+      {isShort ? 'View' : <VisibleText text={titleOf(request)} />}
     </Link>
   );
 }
 
-type BoxProps = Pick<RowsProps, 'onRemove' | 'isLocked'> & { readonly interrupt: ApiRequest };
+type BoxProps = Pick<RowsProps, 'onRemove' | 'isLocked'> & { readonly request: ApiRequest };
 
-function Box({ interrupt, onRemove, isLocked }: BoxProps) {
-  const remove = onRemove(interrupt);
+function Box({ request, onRemove, isLocked }: BoxProps) {
+  const remove = onRemove(request);
   if (!remove) return null;
   return (
     <input
@@ -120,7 +120,7 @@ function Box({ interrupt, onRemove, isLocked }: BoxProps) {
       checked
       disabled={isLocked}
       className="mt-0.5 size-4 accent-accent max-md:size-5"
-      aria-label={`Keep ${titleOf(interrupt)} selected`}
+      aria-label={`Keep ${titleOf(request)} selected`}
       onChange={remove}
     />
   );

@@ -32,7 +32,7 @@ export function Together({ selection, listed, hrefOf, onBack }: TogetherProps) {
   /** Loads the cards again. */
   async function lookAgain(ids: readonly string[]) {
     const fresh = await Promise.all(
-      ids.map((id) => request<ApiRequest>(`interrupts/${encodeURIComponent(id)}`).catch(() => undefined)),
+      ids.map((id) => request<ApiRequest>(`requests/${encodeURIComponent(id)}`).catch(() => undefined)),
     );
     selection.add(fresh.filter((card) => card !== undefined));
     deciding.forget(ids);
@@ -65,7 +65,7 @@ export function Together({ selection, listed, hrefOf, onBack }: TogetherProps) {
               deciding={deciding}
               changed={changed}
               hrefOf={hrefOf}
-              onRemove={(interrupt) => selection.toggle(interrupt)}
+              onRemove={(request) => selection.toggle(request)}
               onLookAgain={(id) => void lookAgain([id])}
             />
           ))}
@@ -102,7 +102,7 @@ type SectionProps = {
   readonly deciding: DecideTogether;
   readonly changed: ReadonlySet<string>;
   readonly hrefOf: (id: string) => string;
-  readonly onRemove: (interrupt: ApiRequest) => void;
+  readonly onRemove: (request: ApiRequest) => void;
   readonly onLookAgain: (id: string) => void;
 };
 
@@ -110,12 +110,12 @@ function Section({ section, deciding, changed, hrefOf, onRemove, onLookAgain }: 
   const { tool, agent, items, comparison } = section;
   const { common, columns } = comparison;
   const Rows = useIsWide() ? RowTable : RowList;
-  const noteOf = (interrupt: ApiRequest) => (
+  const noteOf = (request: ApiRequest) => (
     <OutcomeNote
-      outcome={deciding.outcomes.get(interrupt.id)}
-      hasChanged={changed.has(interrupt.id)}
+      outcome={deciding.outcomes.get(request.id)}
+      hasChanged={changed.has(request.id)}
       isSending={deciding.sending !== undefined}
-      onLookAgain={() => onLookAgain(interrupt.id)}
+      onLookAgain={() => onLookAgain(request.id)}
     />
   );
   return (
@@ -152,7 +152,7 @@ function Section({ section, deciding, changed, hrefOf, onRemove, onLookAgain }: 
         section={section}
         hrefOf={hrefOf}
         noteOf={noteOf}
-        onRemove={(interrupt) => (isDone(deciding.outcomes.get(interrupt.id)) ? undefined : () => onRemove(interrupt))}
+        onRemove={(request) => (isDone(deciding.outcomes.get(request.id)) ? undefined : () => onRemove(request))}
         hasNotes={items.some(({ id }) => deciding.outcomes.has(id) || changed.has(id))}
         isLocked={deciding.sending !== undefined}
       />

@@ -55,7 +55,7 @@ export function useDecideTogether(): DecideTogether {
         setFailure(error instanceof Error ? error : new Error(String(error)));
       }
       setSending(undefined);
-      void client.invalidateQueries({ queryKey: ['interrupts'] });
+      void client.invalidateQueries({ queryKey: ['requests'] });
     },
     forget: (ids) => {
       const gone = new Set(ids);

@@ -7,9 +7,9 @@ export type Selection = {
   readonly items: readonly ApiRequest[];
   has(id: string): boolean;
   /** With `isRange`, everything between the last one and this one becomes like this one. */
-  toggle(interrupt: ApiRequest, isRange?: boolean): void;
+  toggle(request: ApiRequest, isRange?: boolean): void;
   /** Adds these, or replaces the selected ones with them. */
-  add(interrupts: readonly ApiRequest[]): void;
+  add(requests: readonly ApiRequest[]): void;
   keepOnly(ids: ReadonlySet<string>): void;
   clear(): void;
 };
@@ -22,7 +22,7 @@ export function useSelection(listed: readonly ApiRequest[]): Selection {
   const [selected, setSelected] = useState<ReadonlyMap<string, ApiRequest>>(new Map());
   const last = useRef<string>(undefined);
   const with_ = (known: ReadonlyMap<string, ApiRequest>, more: readonly ApiRequest[]) =>
-    new Map([...known, ...more.map((interrupt) => [interrupt.id, interrupt] as const)].slice(0, MOST_SELECTED));
+    new Map([...known, ...more.map((request) => [request.id, request] as const)].slice(0, MOST_SELECTED));
 
   function between(id: string): readonly ApiRequest[] {
     const places = [last.current, id].map((one) => listed.findIndex((item) => item.id === one));
@@ -33,15 +33,15 @@ export function useSelection(listed: readonly ApiRequest[]): Selection {
   return {
     items: [...selected.values()],
     has: (id) => selected.has(id),
-    toggle: (interrupt, isRange = false) => {
-      const range = isRange ? between(interrupt.id) : [];
-      const these = range.length > 0 ? range : [interrupt];
-      const isOn = !selected.has(interrupt.id);
-      last.current = interrupt.id;
+    toggle: (request, isRange = false) => {
+      const range = isRange ? between(request.id) : [];
+      const these = range.length > 0 ? range : [request];
+      const isOn = !selected.has(request.id);
+      last.current = request.id;
       const ids = new Set(these.map(({ id }) => id));
       setSelected(isOn ? with_(selected, these) : new Map([...selected].filter(([id]) => !ids.has(id))));
     },
-    add: (interrupts) => setSelected((known) => with_(known, interrupts)),
+    add: (requests) => setSelected((known) => with_(known, requests)),
     keepOnly: (ids) => setSelected((known) => new Map([...known].filter(([id]) => ids.has(id)))),
     clear: () => setSelected(new Map()),
   };

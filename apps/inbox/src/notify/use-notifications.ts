@@ -14,9 +14,9 @@ export function useNotifications(me: Me | undefined): void {
   const isOn = useNotifiesHere();
   const { data } = useQuery({
     // Fetched again after changes, like the other lists of requests.
-    queryKey: ['interrupts', 'newest'],
+    queryKey: ['requests', 'newest'],
     queryFn: ({ signal }) =>
-      request<Page<ApiRequest>>(`interrupts${queryOf({ status: 'pending', order: 'newest', limit: NEWEST })}`, {
+      request<Page<ApiRequest>>(`requests${queryOf({ status: 'pending', order: 'newest', limit: NEWEST })}`, {
         signal,
       }),
     enabled: isOn,
@@ -64,7 +64,7 @@ async function show({ id, title, tool, kind }: ApiRequest): Promise<void> {
     body: kind === 'question' ? 'Waits for your answer.' : 'Waits for your decision.',
     tag: id,
     icon: new URL('icon-192.png', mount).href,
-    data: { link: new URL(`interrupts/${encodeURIComponent(id)}`, mount).href },
+    data: { link: new URL(`requests/${encodeURIComponent(id)}`, mount).href },
   });
 }
 

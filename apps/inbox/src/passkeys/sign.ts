@@ -8,7 +8,7 @@ export const isUnsigned = (error: unknown): boolean => error instanceof Refusal 
 
 /** Asks the person for their passkey. The challenge is good for exactly this decision on exactly this card. */
 export async function signDecision(card: { readonly id: string; readonly digest: string }, decision: Decision) {
-  return sign(`interrupts/${encodeURIComponent(card.id)}/challenge`, { decision, digest: card.digest });
+  return sign(`requests/${encodeURIComponent(card.id)}/challenge`, { decision, digest: card.digest });
 }
 
 /** Asks the person for their passkey. The challenge is good once, for exactly this period and delegate. */

@@ -143,7 +143,7 @@ type BodyProps = {
 
 function Body({ run, events, eventsError, onRetry }: BodyProps) {
   const timeline = useMemo(() => events && timelineOf(events), [events]);
-  const waiting = run.interrupts.filter(({ status }) => status === 'pending');
+  const waiting = run.requests.filter(({ status }) => status === 'pending');
   return (
     <div className="mx-auto flex w-full max-w-4xl flex-col gap-6 px-4 py-5 md:px-6">
       <p className="text-muted">
@@ -174,11 +174,11 @@ function Body({ run, events, eventsError, onRetry }: BodyProps) {
             Waiting for approval
           </h2>
           <ul className="panel overflow-hidden [&>li:last-child]:border-b-0">
-            {waiting.map((interrupt) => (
+            {waiting.map((request) => (
               <RequestRow
-                key={interrupt.id}
-                interrupt={interrupt}
-                href={`/requests/${encodeURIComponent(interrupt.id)}`}
+                key={request.id}
+                request={request}
+                href={`/requests/${encodeURIComponent(request.id)}`}
                 isOpen={false}
               />
             ))}
@@ -190,7 +190,7 @@ function Body({ run, events, eventsError, onRetry }: BodyProps) {
           Timeline
         </h2>
         {timeline ? (
-          <TimelineView timeline={timeline} isOver={isOver(run)} interrupts={run.interrupts} />
+          <TimelineView timeline={timeline} isOver={isOver(run)} requests={run.requests} />
         ) : eventsError ? (
           <Trouble error={eventsError} what="The events" onRetry={onRetry} />
         ) : events ? (

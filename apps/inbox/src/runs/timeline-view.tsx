@@ -41,10 +41,10 @@ type TimelineViewProps = {
   readonly timeline: Timeline;
   readonly isOver: boolean;
   /** The requests of the run, whose sentences name their steps. */
-  readonly interrupts: readonly ApiRequest[];
+  readonly requests: readonly ApiRequest[];
 };
 
-export function TimelineView({ timeline, isOver, interrupts }: TimelineViewProps) {
+export function TimelineView({ timeline, isOver, requests }: TimelineViewProps) {
   const now = useNow();
   const [shown, setShown] = useState(STEPS_AT_FIRST);
   const end = isOver ? timeline.to : Math.max(now, timeline.to);
@@ -57,8 +57,8 @@ export function TimelineView({ timeline, isOver, interrupts }: TimelineViewProps
   }, [timeline, end]);
   // Outside its run, a request is named by the run's id and its own.
   const asked = useMemo(
-    () => new Map(interrupts.map((interrupt) => [interrupt.id.slice(interrupt.runId.length + 1), interrupt])),
-    [interrupts],
+    () => new Map(requests.map((request) => [request.id.slice(request.runId.length + 1), request])),
+    [requests],
   );
   return (
     <div className="flex flex-col gap-3">
@@ -110,7 +110,7 @@ const ICONS: Readonly<Record<Step['is'], LucideIcon>> = { message: UserRound, tu
 function StepView({ step, scale, end, asked }: StepProps) {
   const [isOpen, setOpen] = useState(false);
   const panel = useId();
-  const question = step.interrupts.map((id) => asked.get(id)).find((interrupt) => interrupt !== undefined);
+  const question = step.requests.map((id) => asked.get(id)).find((request) => request !== undefined);
   const Icon = question ? ShieldCheck : ICONS[step.is];
   const headline = question ? titleOf(question) : step.is === 'call' ? callTitle(step.name) : nameOf(step);
   return (
@@ -254,7 +254,7 @@ function Details({ id, step, question }: DetailsProps) {
       {step.usage && <p className="text-xs text-muted tabular-nums">{tokensText(step.usage)}</p>}
       {question && (
         <Link
-          href={`/${question.status === 'pending' ? 'interrupts' : 'history'}/${encodeURIComponent(question.id)}`}
+          href={`/${question.status === 'pending' ? 'requests' : 'history'}/${encodeURIComponent(question.id)}`}
           className="button self-start"
         >
           View request

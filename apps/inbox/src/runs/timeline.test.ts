@@ -7,7 +7,7 @@ import { shortCount, tokensText } from './tokens.tsx';
 
 let seq = 0;
 const authority = { policies: [{}], requesters: [] };
-const interrupt = { id: 'run:1', kind: 'approval', shown: { payload: true }, authority, bound: {} };
+const request = { id: 'run:1', kind: 'approval', shown: { payload: true }, authority, bound: {} };
 const at = (time: number, type: string, said: object = {}) =>
   ({ v: 1, seq: ++seq, at: time, type, ...said }) as RunEvent;
 const callsOf = (timeline: Timeline | undefined) => timeline?.steps.filter(({ is }) => is === 'call') ?? [];
@@ -22,7 +22,7 @@ test('a pause, its decision and the work after it are told apart', () => {
   const timeline = timelineOf([
     at(0, 'user-spoke'),
     replied(10, { a: 'pay' }),
-    at(11, 'call-interrupted', { callId: 'call_a', interrupt }),
+    at(11, 'call-interrupted', { callId: 'call_a', request }),
     at(500, 'decision-made', { callId: 'call_a', decision: { type: 'approve', by: 'ada', input: {} } }),
     at(501, 'call-started', { callId: 'call_a' }),
     at(520, 'call-settled', { callId: 'call_a', result: { type: 'output', output: 1 } }),
@@ -43,7 +43,7 @@ test('a pause, its decision and the work after it are told apart', () => {
           { is: 'work', title: 'Runs', from: 501, to: 520 },
         ],
         marks: [{ is: 'edited', title: 'Approved with changes by ada', at: 500 }],
-        interrupts: ['run:1'],
+        requests: ['run:1'],
         facts: [
           { name: 'Input', value: { to: 'ann' } },
           { name: 'Edited input', value: {} },
@@ -80,7 +80,7 @@ test('what goes on has no end', () => {
   const timeline = timelineOf([
     at(0, 'user-spoke'),
     replied(10, { a: 'pay', b: 'pay' }),
-    at(11, 'call-interrupted', { callId: 'call_a', interrupt }),
+    at(11, 'call-interrupted', { callId: 'call_a', request }),
     at(12, 'call-started', { callId: 'call_b' }),
   ]);
   expect(callsOf(timeline).map(({ spans }) => spans[0]?.to)).toEqual([null, null]);
@@ -90,7 +90,7 @@ test('a body that asks in the middle works, waits and works again', () => {
   const timeline = timelineOf([
     replied(10, { a: 'pay' }),
     at(11, 'call-started', { callId: 'call_a' }),
-    at(20, 'call-interrupted', { callId: 'call_a', interrupt }),
+    at(20, 'call-interrupted', { callId: 'call_a', request }),
     at(90, 'decision-made', { callId: 'call_a', decision: { type: 'restart' } }),
     at(91, 'call-started', { callId: 'call_a' }),
     at(99, 'call-settled', { callId: 'call_a', result: { type: 'error', text: 'no' } }),
@@ -108,7 +108,7 @@ test('a decision carries its reason and its note', () => {
   const said = { reason: 'Not ours.', note: 'Paid in March.' };
   const timeline = timelineOf([
     replied(10, { a: 'pay' }),
-    at(20, 'call-interrupted', { callId: 'call_a', interrupt }),
+    at(20, 'call-interrupted', { callId: 'call_a', request }),
     at(90, 'decision-made', { callId: 'call_a', decision: { type: 'reject', by: 'ann', ...said } }),
   ]);
   expect(callsOf(timeline)[0]?.marks).toEqual([{ is: 'rejected', title: 'Rejected by ann', at: 90, ...said }]);

@@ -37,7 +37,7 @@ export type Step = {
   /** The tokens of a turn, or of the sub-agent in a call. */
   readonly usage: Usage | null;
   /** The requests of a call, by their ids. */
-  readonly interrupts: readonly string[];
+  readonly requests: readonly string[];
   /** The recorded events that it consists of. */
   readonly events: readonly RunEvent[];
 };
@@ -57,7 +57,7 @@ type Row = {
   readonly marks: Mark[];
   readonly facts: Fact[];
   usage: Usage | null;
-  readonly interrupts: string[];
+  readonly requests: string[];
   readonly events: RunEvent[];
 };
 
@@ -71,7 +71,7 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
   const calls = new Map<string, Row>();
   let turns = 0;
   const add = (is: Step['is'], name: string, id = `${is} ${rows.length}`): Row => {
-    const row: Row = { id, is, name, spans: [], marks: [], facts: [], usage: null, interrupts: [], events: [] };
+    const row: Row = { id, is, name, spans: [], marks: [], facts: [], usage: null, requests: [], events: [] };
     rows.push(row);
     return row;
   };
@@ -126,7 +126,7 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
       begin(row, { is: 'work', title: 'Runs', from: at, to: null });
       break;
     case 'wait-started':
-      row.interrupts.push(entry.request.id);
+      row.requests.push(entry.request.id);
       begin(row, { is: 'wait', title: 'Waiting for approval', from: at, to: null });
       break;
     case 'wait-ended':

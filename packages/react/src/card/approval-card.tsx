@@ -1,4 +1,4 @@
-// The card of one interrupt: what it is about, everything that would run, and the possible decisions.
+// The card of one request: what it is about, everything that would run, and the possible decisions.
 import type { RequestCard } from 'countersign/ui';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useNamed, useWords, type Words } from '../appearance.tsx';
@@ -18,64 +18,64 @@ import { DecidedVotes, Voting } from './voting.tsx';
 type AnyCard = RequestCard<string, any>;
 
 export type ApprovalCardProps = {
-  /** The interrupt as `useRequests` gave it. */
-  readonly interrupt: AnyCard;
+  /** The request as `useRequests` gave it. */
+  readonly request: AnyCard;
   /** What `useRequests` returned. */
   readonly actions: UseRequests<any>;
   /** Of the card's heading. */
   readonly headingLevel?: 2 | 3 | 4 | 5 | 6;
   /** Replaces the readable form of the input. The input is text from a model: show it as text. */
-  readonly renderInput?: (interrupt: AnyCard) => ReactNode;
+  readonly renderInput?: (request: AnyCard) => ReactNode;
   /** Added before the decisions. */
   readonly children?: ReactNode;
   readonly className?: string;
 };
 
-/** Renders any kind of interrupt and offers the decisions that the server allows (`allows`). */
+/** Renders any kind of request and offers the decisions that the server allows (`allows`). */
 export function ApprovalCard(props: ApprovalCardProps) {
-  const { interrupt, headingLevel = 3, className } = props;
+  const { request, headingLevel = 3, className } = props;
   const named = useNamed();
   const words = useWords();
   const id = useId();
   const Heading = `h${headingLevel}` as const;
-  const isDecided = interrupt.status === 'decided';
-  const { draft, keepDraft, dropDraft } = useDraft(interrupt);
+  const isDecided = request.status === 'decided';
+  const { draft, keepDraft, dropDraft } = useDraft(request);
   return (
     <article
       {...named('card', className)}
       aria-labelledby={`${id}-heading`}
-      data-kind={interrupt.kind}
-      data-status={interrupt.status}
-      data-tool={interrupt.tool}
-      {...(interrupt.risk !== null && { 'data-risk': interrupt.risk })}
-      {...(isDecided && { 'data-outcome': outcomeOf(interrupt) })}
+      data-kind={request.kind}
+      data-status={request.status}
+      data-tool={request.tool}
+      {...(request.risk !== null && { 'data-risk': request.risk })}
+      {...(isDecided && { 'data-outcome': outcomeOf(request) })}
     >
       <div {...named('header')}>
         {isDecided ? (
-          <OutcomeLine decision={interrupt.decision} />
+          <OutcomeLine decision={request.decision} />
         ) : (
           <p {...named('eyebrow')}>
-            <span {...named('kind')}>{kindOf(interrupt, words)}</span>{' '}
+            <span {...named('kind')}>{kindOf(request, words)}</span>{' '}
             <span {...named('tool')}>
-              <VisibleText text={interrupt.tool} />
+              <VisibleText text={request.tool} />
             </span>
           </p>
         )}
         {!isDecided && (
           <div {...named('marks')}>
-            <Reversibility interrupt={interrupt} />
-            <Risk interrupt={interrupt} />
+            <Reversibility request={request} />
+            <Risk request={request} />
           </div>
         )}
         <Heading {...named('heading')} id={`${id}-heading`} tabIndex={-1}>
-          <VisibleText text={titleOf(interrupt)} />
+          <VisibleText text={titleOf(request)} />
         </Heading>
       </div>
       {isDecided ? (
         <>
           {draft && <DraftKept draft={draft} onDismiss={dropDraft} />}
-          <DecisionDetails interrupt={interrupt} />
-          <DecidedVotes interrupt={interrupt} />
+          <DecisionDetails request={request} />
+          <DecidedVotes request={request} />
           <Request {...props} />
         </>
       ) : (
@@ -100,7 +100,7 @@ function kindOf({ kind }: AnyCard, words: Words): string {
 }
 
 /** The request of a decided card, folded: the outcome comes first. */
-function Request({ interrupt, renderInput, children }: ApprovalCardProps) {
+function Request({ request, renderInput, children }: ApprovalCardProps) {
   const named = useNamed();
   const words = useWords();
   return (
@@ -109,15 +109,15 @@ function Request({ interrupt, renderInput, children }: ApprovalCardProps) {
         <summary {...named('request-summary')}>
           {words.request}{' '}
           <span {...named('tool')}>
-            <VisibleText text={interrupt.tool} />
+            <VisibleText text={request.tool} />
           </span>
         </summary>
         <div {...named('request-body')}>
-          <Messages interrupt={interrupt} />
-          <CardInput interrupt={interrupt} renderInput={renderInput} />
-          <CardPreview interrupt={interrupt} />
-          <CardPayload interrupt={interrupt} />
-          <CardFacts interrupt={interrupt} hasRisk />
+          <Messages request={request} />
+          <CardInput request={request} renderInput={renderInput} />
+          <CardPreview request={request} />
+          <CardPayload request={request} />
+          <CardFacts request={request} hasRisk />
         </div>
       </details>
       {children}
@@ -127,12 +127,12 @@ function Request({ interrupt, renderInput, children }: ApprovalCardProps) {
 
 type PendingProps = ApprovalCardProps & { readonly onDraft: (draft: unknown) => void };
 
-function Pending({ interrupt, actions, renderInput, children, onDraft }: PendingProps) {
+function Pending({ request, actions, renderInput, children, onDraft }: PendingProps) {
   const named = useNamed();
   const words = useWords();
   const { unshown, note } = useUnshown();
   const [mode, setMode] = useState<Mode>(
-    interrupt.kind === 'question' && interrupt.allows.includes('respond') ? 'respond' : 'decide',
+    request.kind === 'question' && request.allows.includes('respond') ? 'respond' : 'decide',
   );
   const place = useFocusMoved(mode);
   const change = (next: Mode) => {
@@ -142,19 +142,19 @@ function Pending({ interrupt, actions, renderInput, children, onDraft }: Pending
   return (
     <Unshown value={note}>
       <div {...named('body')} ref={place} data-mode={mode}>
-        <Messages interrupt={interrupt} />
+        <Messages request={request} />
         {mode === 'edit' ? (
-          <EditForm interrupt={interrupt} actions={actions} onDraft={onDraft} onBack={() => change('decide')} />
+          <EditForm request={request} actions={actions} onDraft={onDraft} onBack={() => change('decide')} />
         ) : (
-          <CardInput interrupt={interrupt} renderInput={renderInput} />
+          <CardInput request={request} renderInput={renderInput} />
         )}
-        <CardPreview interrupt={interrupt} />
-        <CardPayload interrupt={interrupt} />
-        <CardFacts interrupt={interrupt} />
-        <Voting interrupt={interrupt} />
+        <CardPreview request={request} />
+        <CardPayload request={request} />
+        <CardFacts request={request} />
+        <Voting request={request} />
         {children}
-        {interrupt.mayDecide ? (
-          <Decide {...{ interrupt, actions, unshown, mode, onDraft }} onMode={change} />
+        {request.mayDecide ? (
+          <Decide {...{ request, actions, unshown, mode, onDraft }} onMode={change} />
         ) : (
           <p {...named('may-not-decide')}>{words.mayNotDecide}</p>
         )}
@@ -163,9 +163,9 @@ function Pending({ interrupt, actions, renderInput, children, onDraft }: Pending
   );
 }
 
-function Messages({ interrupt }: { readonly interrupt: AnyCard }) {
+function Messages({ request }: { readonly request: AnyCard }) {
   const named = useNamed();
-  return messagesOf(interrupt).map((message) => (
+  return messagesOf(request).map((message) => (
     <p key={message} {...named('message')}>
       <LongText text={message} />
     </p>

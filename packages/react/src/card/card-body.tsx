@@ -35,26 +35,26 @@ export function questionOf({ input, payload, answerSchema }: AnyCard): Question 
 const WRITE_IN = ['allowOther', 'allow_other', 'allowWriteIn'];
 
 /** What the asker wants said: the message beside the question, and the question itself unless it is the headline. */
-export function messagesOf(interrupt: AnyCard): readonly string[] {
-  const { payload, kind } = interrupt;
+export function messagesOf(request: AnyCard): readonly string[] {
+  const { payload, kind } = request;
   const { message } = typeof payload === 'string' ? { message: payload } : recordOf(payload);
-  const { question } = kind === 'question' ? questionOf(interrupt) : {};
-  const headline = titleOf(interrupt);
+  const { question } = kind === 'question' ? questionOf(request) : {};
+  const headline = titleOf(request);
   return [message, question].filter((text) => typeof text === 'string').filter((text) => text !== headline);
 }
 
-export type CardPartProps = { readonly interrupt: AnyCard };
+export type CardPartProps = { readonly request: AnyCard };
 
-type CardInputProps = CardPartProps & { readonly renderInput: ((interrupt: AnyCard) => ReactNode) | undefined };
+type CardInputProps = CardPartProps & { readonly renderInput: ((request: AnyCard) => ReactNode) | undefined };
 
 /** The input that would run. Everything that was said is shown: nothing that a decision is bound to stays out of sight. */
-export function CardInput({ interrupt, renderInput }: CardInputProps) {
+export function CardInput({ request, renderInput }: CardInputProps) {
   const named = useNamed();
   const words = useWords();
   const [isJson, setJson] = useState(false);
-  if (renderInput) return renderInput(interrupt);
-  const asked = interrupt.kind === 'question' ? askedBy(interrupt).input : [];
-  const input = asked.length > 0 ? besides(interrupt.input, asked) : interrupt.input;
+  if (renderInput) return renderInput(request);
+  const asked = request.kind === 'question' ? askedBy(request).input : [];
+  const input = asked.length > 0 ? besides(request.input, asked) : request.input;
   if (input === undefined) return null;
   const hasNames = typeof input === 'object' && input !== null && Object.keys(input).length > 0;
   return (
@@ -70,12 +70,12 @@ export function CardInput({ interrupt, renderInput }: CardInputProps) {
 }
 
 /** What the tool adds to its question. */
-export function CardPayload({ interrupt }: CardPartProps) {
+export function CardPayload({ request }: CardPartProps) {
   const named = useNamed();
-  const { kind, payload } = interrupt;
+  const { kind, payload } = request;
   if (payload === null || payload === true || typeof payload === 'string') return null;
-  const asked = kind === 'question' ? askedBy(interrupt).payload : [];
-  const added = besides(payload, [...asked, ...shownAlready(interrupt)]);
+  const asked = kind === 'question' ? askedBy(request).payload : [];
+  const added = besides(payload, [...asked, ...shownAlready(request)]);
   if (added === undefined) return null;
   return (
     <div {...named('payload')}>
@@ -84,7 +84,7 @@ export function CardPayload({ interrupt }: CardPartProps) {
   );
 }
 
-export function Risk({ interrupt: { risk } }: CardPartProps) {
+export function Risk({ request: { risk } }: CardPartProps) {
   const named = useNamed();
   const words = useWords();
   if (risk === null) return null;
@@ -96,7 +96,7 @@ export function Risk({ interrupt: { risk } }: CardPartProps) {
 }
 
 /** Whether the effect can be undone, as the tool says. */
-export function Reversibility({ interrupt: { reversibility } }: CardPartProps) {
+export function Reversibility({ request: { reversibility } }: CardPartProps) {
   const named = useNamed();
   const words = useWords();
   if (!reversibility) return null;
@@ -108,16 +108,16 @@ export function Reversibility({ interrupt: { reversibility } }: CardPartProps) {
 }
 
 /** Labels and the deadline; the risk too where the header does not show it. */
-export function CardFacts({ interrupt, hasRisk = false }: CardPartProps & { readonly hasRisk?: boolean }) {
+export function CardFacts({ request, hasRisk = false }: CardPartProps & { readonly hasRisk?: boolean }) {
   const named = useNamed();
   const words = useWords();
-  const { labels, expiresAt, onExpiry, status, risk, reversibility } = interrupt;
+  const { labels, expiresAt, onExpiry, status, risk, reversibility } = request;
   const hasDeadline = expiresAt !== null && status === 'pending';
   if (labels.length === 0 && !hasDeadline && !(hasRisk && (risk !== null || reversibility))) return null;
   return (
     <div {...named('facts')}>
-      {hasRisk && <Risk interrupt={interrupt} />}
-      {hasRisk && <Reversibility interrupt={interrupt} />}
+      {hasRisk && <Risk request={request} />}
+      {hasRisk && <Reversibility request={request} />}
       {labels.length > 0 && (
         <ul {...named('labels')} aria-label={words.labels}>
           {labels.map((label) => (
@@ -146,8 +146,8 @@ function shownAlready({ payload, risk, reversibility, labels, expiresAt, onExpir
 }
 
 /** The property names that hold the question's text. */
-function askedBy(interrupt: AnyCard): { readonly input: readonly string[]; readonly payload: readonly string[] } {
-  const { question, choices, source } = questionOf(interrupt);
+function askedBy(request: AnyCard): { readonly input: readonly string[]; readonly payload: readonly string[] } {
+  const { question, choices, source } = questionOf(request);
   const names = [
     ...(question === undefined ? [] : ['question']),
     ...(choices === undefined ? [] : ['choices', ...WRITE_IN]),

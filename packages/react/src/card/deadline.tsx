@@ -1,4 +1,4 @@
-// The deadline of an interrupt, counting.
+// The deadline of an request, counting.
 import { useEffect, useState } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
 

@@ -13,7 +13,7 @@ type AnyCard = RequestCard<string, any>;
 export type Mode = 'decide' | 'edit' | 'reject' | 'respond';
 
 type DecideProps = {
-  readonly interrupt: AnyCard;
+  readonly request: AnyCard;
   readonly actions: UseRequests<any>;
   /** How many characters of the card are not shown yet. */
   readonly unshown: number;
@@ -22,24 +22,24 @@ type DecideProps = {
   readonly onDraft: (draft: unknown) => void;
 };
 
-export function Decide({ interrupt, actions, unshown, mode, onMode, onDraft }: DecideProps) {
+export function Decide({ request, actions, unshown, mode, onMode, onDraft }: DecideProps) {
   const named = useNamed();
   const words = useWords();
-  const busy = actions.deciding.has(interrupt.id);
-  const failure = actions.failure(interrupt.id);
-  const problems = actions.problems(interrupt.id);
+  const busy = actions.deciding.has(request.id);
+  const failure = actions.failure(request.id);
+  const problems = actions.problems(request.id);
   const isOpenForm = mode === 'edit' || mode === 'respond';
   return (
     <div {...named('decide')} data-mode={mode} aria-busy={busy}>
       {unshown > 0 && <p {...named('not-all-shown')}>{words.notAllShown(unshown)}</p>}
       {mode === 'respond' && (
         <AnswerForm
-          {...{ interrupt, actions, busy, problems, onDraft }}
-          onBack={interrupt.kind === 'question' ? undefined : () => onMode('decide')}
+          {...{ request, actions, busy, problems, onDraft }}
+          onBack={request.kind === 'question' ? undefined : () => onMode('decide')}
         />
       )}
       {mode === 'reject' && (
-        <RejectForm {...{ interrupt, actions, busy, onDraft }} onBack={() => onMode(startOf(interrupt))} />
+        <RejectForm {...{ request, actions, busy, onDraft }} onBack={() => onMode(startOf(request))} />
       )}
       {!isOpenForm && problems.length > 0 && (
         <div {...named('problems')} role="alert">
@@ -50,8 +50,8 @@ export function Decide({ interrupt, actions, unshown, mode, onMode, onDraft }: D
           ))}
         </div>
       )}
-      {(mode === 'decide' || (interrupt.kind === 'question' && mode === 'respond')) && (
-        <Buttons {...{ interrupt, actions, busy, mode, onMode }} />
+      {(mode === 'decide' || (request.kind === 'question' && mode === 'respond')) && (
+        <Buttons {...{ request, actions, busy, mode, onMode }} />
       )}
       {failure && (
         <p {...named('failure')} role="alert">
@@ -81,14 +81,14 @@ function isUnreachable(error: Error): boolean {
 }
 
 type FormProps = {
-  readonly interrupt: AnyCard;
+  readonly request: AnyCard;
   readonly actions: UseRequests<any>;
   readonly busy: boolean;
 };
 
 /** In display order: decisions that let the call run first, those that end it last. */
 function Buttons({
-  interrupt,
+  request,
   actions,
   busy,
   mode,
@@ -96,16 +96,16 @@ function Buttons({
 }: FormProps & { readonly mode: Mode; readonly onMode: (mode: Mode) => void }) {
   const named = useNamed();
   const words = useWords();
-  const doubt = interrupt.kind === 'doubt';
+  const doubt = request.kind === 'doubt';
   const offers: readonly (readonly [Allowed, string, () => void])[] = [
-    ['approve', approveLabel(interrupt, words), () => actions.approve(interrupt)],
-    ['restart', words.goOn, () => actions.restart(interrupt)],
+    ['approve', approveLabel(request, words), () => actions.approve(request)],
+    ['restart', words.goOn, () => actions.restart(request)],
     ['edit', words.edit, () => onMode('edit')],
     ['respond', doubt ? words.happened : words.answer, () => onMode('respond')],
-    ['reject', rejectLabel(interrupt, words), () => onMode('reject')],
-    ['cancel', doubt ? words.leaveIt : words.cancel, () => actions.cancel(interrupt)],
+    ['reject', rejectLabel(request, words), () => onMode('reject')],
+    ['cancel', doubt ? words.leaveIt : words.cancel, () => actions.cancel(request)],
   ];
-  const fitting = offers.filter(([verb]) => interrupt.allows.includes(verb) && !isDouble(verb, interrupt, mode));
+  const fitting = offers.filter(([verb]) => request.allows.includes(verb) && !isDouble(verb, request, mode));
   return (
     <div {...named('buttons')}>
       {fitting.map(([verb, label, decide]) => (
@@ -149,18 +149,18 @@ type AnswerFormProps = FormProps & {
   readonly onBack: (() => void) | undefined;
 };
 
-function AnswerForm({ interrupt, actions, busy, problems, onDraft, onBack }: AnswerFormProps) {
+function AnswerForm({ request, actions, busy, problems, onDraft, onBack }: AnswerFormProps) {
   const words = useWords();
-  const { question, choices, allowOther } = questionOf(interrupt);
+  const { question, choices, allowOther } = questionOf(request);
   return (
     <QuestionForm
-      schema={interrupt.answerSchema}
+      schema={request.answerSchema}
       label={question ?? words.answer}
       choices={choices}
       allowOther={allowOther}
       problems={problems}
       disabled={busy}
-      onSubmit={(answer) => actions.respond(interrupt, answer)}
+      onSubmit={(answer) => actions.respond(request, answer)}
       onDraft={onDraft}
       {...(onBack && { onCancel: onBack })}
     />
@@ -169,7 +169,7 @@ function AnswerForm({ interrupt, actions, busy, problems, onDraft, onBack }: Ans
 
 type RejectFormProps = FormProps & { readonly onDraft: (draft: unknown) => void; readonly onBack: () => void };
 
-function RejectForm({ interrupt, actions, busy, onDraft, onBack }: RejectFormProps) {
+function RejectForm({ request, actions, busy, onDraft, onBack }: RejectFormProps) {
   const named = useNamed();
   const words = useWords();
   const id = useId();
@@ -179,7 +179,7 @@ function RejectForm({ interrupt, actions, busy, onDraft, onBack }: RejectFormPro
       {...named('reject-form')}
       onSubmit={(event) => {
         event.preventDefault();
-        if (!busy) actions.reject(interrupt, reason);
+        if (!busy) actions.reject(request, reason);
       }}
     >
       <label {...named('label')} htmlFor={id}>
@@ -196,7 +196,7 @@ function RejectForm({ interrupt, actions, busy, onDraft, onBack }: RejectFormPro
       />
       <div {...named('form-buttons')}>
         <button {...named('confirm-reject')} type="submit" aria-disabled={busy}>
-          {rejectLabel(interrupt, words)}
+          {rejectLabel(request, words)}
         </button>
         <button {...named('back')} type="button" onClick={onBack}>
           {words.back}

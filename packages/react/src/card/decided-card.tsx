@@ -10,7 +10,7 @@ import { titleOf } from './title.ts';
 
 export type DecidedCardProps = {
   /** A request that is no longer pending. Without a decision it is shown as withdrawn. */
-  readonly interrupt: RequestCard<string, any>;
+  readonly request: RequestCard<string, any>;
   /** What the call returned, if it ran. */
   readonly output?: unknown;
   /** Why the call failed, if it ran. */
@@ -19,21 +19,21 @@ export type DecidedCardProps = {
 };
 
 /** Shows the outcome, the person and the time first; the request and its result are folded below. */
-export function DecidedCard({ interrupt, output, errorText, className }: DecidedCardProps) {
+export function DecidedCard({ request, output, errorText, className }: DecidedCardProps) {
   const named = useNamed();
   const words = useWords();
-  const { decision, input, tool } = interrupt;
+  const { decision, input, tool } = request;
   const hasRun = decision?.type === 'approve' || decision?.type === 'restart';
   return (
     <details {...named('decided', className)} data-outcome={outcomeOf({ status: 'decided', decision }) ?? 'withdrawn'}>
       <summary {...named('decided-line')}>
         <OutcomeLine decision={decision} />
         <span {...named('decided-title')}>
-          <VisibleText text={titleOf(interrupt)} />
+          <VisibleText text={titleOf(request)} />
         </span>
       </summary>
       <div {...named('decided-body')}>
-        <DecisionDetails interrupt={interrupt} />
+        <DecisionDetails request={request} />
         <p {...named('caption')}>
           {words.request} (<VisibleText text={tool} />)
         </p>

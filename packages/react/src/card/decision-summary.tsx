@@ -11,14 +11,14 @@ import { OutcomeIcon, outcomeOfDecision, outcomeText } from './outcome.tsx';
 type AnyCard = RequestCard<string, any>;
 
 /** Shows nothing while nothing is decided. */
-export function DecisionSummary({ interrupt }: { readonly interrupt: AnyCard }) {
+export function DecisionSummary({ request }: { readonly request: AnyCard }) {
   const named = useNamed();
-  const { decision } = interrupt;
+  const { decision } = request;
   if (decision === null) return null;
   return (
     <div {...named('decision')} data-decision={decision.type} data-outcome={outcomeOfDecision(decision)}>
       <OutcomeLine decision={decision} />
-      <DecisionDetails interrupt={interrupt} />
+      <DecisionDetails request={request} />
     </div>
   );
 }
@@ -53,10 +53,10 @@ export function OutcomeLine({ decision }: { readonly decision: CardDecision | nu
 }
 
 /** The reason was for the model, the note for the team: each has its own line. */
-export function DecisionDetails({ interrupt }: { readonly interrupt: AnyCard }) {
+export function DecisionDetails({ request }: { readonly request: AnyCard }) {
   const named = useNamed();
   const words = useWords();
-  const { decision } = interrupt;
+  const { decision } = request;
   if (decision === null) return null;
   const isExpired = outcomeOfDecision(decision) === 'expired';
   return (
@@ -71,7 +71,7 @@ export function DecisionDetails({ interrupt }: { readonly interrupt: AnyCard }) 
           <span {...named('caption')}>{words.note}:</span> <VisibleText text={decision.note} />
         </p>
       )}
-      {'edit' in decision && <InputDiff before={interrupt.input} after={decision.edit} />}
+      {'edit' in decision && <InputDiff before={request.input} after={decision.edit} />}
       {'output' in decision && (
         <div {...named('output')}>
           <ValueView value={decision.output} />

@@ -1,4 +1,4 @@
-// Decisions in their wire form: each names one interrupt and carries the digest of the card the person saw.
+// Decisions in their wire form: each names one request and carries the digest of the card the person saw.
 import type { RequestCard } from 'countersign/ui';
 
 /** A person's decision. */

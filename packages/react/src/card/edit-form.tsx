@@ -6,26 +6,26 @@ import type { UseRequests } from '../use-requests.ts';
 import { InputDiff } from './input-diff.tsx';
 
 type EditFormProps = {
-  readonly interrupt: RequestCard<string, any>;
+  readonly request: RequestCard<string, any>;
   readonly actions: UseRequests<any>;
   readonly onDraft: (draft: unknown) => void;
   readonly onBack: () => void;
 };
 
-export function EditForm({ interrupt, actions, onDraft, onBack }: EditFormProps) {
+export function EditForm({ request, actions, onDraft, onBack }: EditFormProps) {
   const words = useWords();
   return (
     <QuestionForm
-      schema={interrupt.inputSchema ?? {}}
-      initial={interrupt.input}
+      schema={request.inputSchema ?? {}}
+      initial={request.input}
       label={words.input}
-      problems={actions.problems(interrupt.id)}
-      disabled={actions.deciding.has(interrupt.id)}
+      problems={actions.problems(request.id)}
+      disabled={actions.deciding.has(request.id)}
       submitLabel={words.approveEdited}
-      onSubmit={(input) => actions.edit(interrupt, input)}
+      onSubmit={(input) => actions.edit(request, input)}
       onDraft={onDraft}
       onCancel={onBack}
-      preview={(after) => after !== undefined && <InputDiff before={interrupt.input} after={after} />}
+      preview={(after) => after !== undefined && <InputDiff before={request.input} after={after} />}
     />
   );
 }

@@ -8,10 +8,10 @@ import { VisibleText } from '../text/visible-text.tsx';
 type Preview = NonNullable<RequestCard['preview']>;
 
 /** Shows everything that the tool has computed, as text. */
-export function CardPreview({ interrupt }: { readonly interrupt: RequestCard<string, any> }) {
+export function CardPreview({ request }: { readonly request: RequestCard<string, any> }) {
   const named = useNamed();
   const words = useWords();
-  const { preview, earlierPreview } = interrupt;
+  const { preview, earlierPreview } = request;
   if (!preview) return null;
   if (!earlierPreview)
     return (

@@ -10,10 +10,10 @@ type Titled = Pick<RequestCard<string, any>, 'tool' | 'kind' | 'input' | 'payloa
 const LONGEST = 160;
 
 /** The tool's title, else the question itself, else the tool's name in words. Untrusted text: show it with `VisibleText`. */
-export function titleOf(interrupt: Titled): string {
-  const { title, tool } = interrupt;
+export function titleOf(request: Titled): string {
+  const { title, tool } = request;
   if (typeof title === 'string' && title.trim() !== '') return title;
-  return shortQuestionOf(interrupt) ?? inWords(tool);
+  return shortQuestionOf(request) ?? inWords(tool);
 }
 
 /** The question, if it fits a headline. */

@@ -8,12 +8,12 @@ import { LongText } from '../text/long-text.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import { OutcomeIcon, outcomeOfDecision } from './outcome.tsx';
 
-type VotingProps = { readonly interrupt: RequestCard<string, any> };
+type VotingProps = { readonly request: RequestCard<string, any> };
 type Who = CardProgress['escalatedTo'][number];
 type Missing = CardProgress['missing'][number];
 
 /** Nothing for a request that one decision settles, unless it is assigned. */
-export function Voting({ interrupt: { policies, progress } }: VotingProps) {
+export function Voting({ request: { policies, progress } }: VotingProps) {
   const policy = shownPolicy(policies);
   const named = useNamed();
   const words = useWords();
@@ -63,7 +63,7 @@ export function Voting({ interrupt: { policies, progress } }: VotingProps) {
 }
 
 /** The votes that settled a request. */
-export function DecidedVotes({ interrupt: { policies, progress } }: VotingProps) {
+export function DecidedVotes({ request: { policies, progress } }: VotingProps) {
   const policy = shownPolicy(policies);
   const named = useNamed();
   const words = useWords();

@@ -12,13 +12,13 @@ type Outbox = {
   /** Decisions made while the chat was busy. They are sent together when it is idle. */
   readonly waiting: Batch;
   readonly underWay: { readonly letters: Batch; readonly answered: boolean } | undefined;
-  /** By interrupt id: why the last decision could not be sent. */
+  /** By request id: why the last decision could not be sent. */
   readonly failures: ReadonlyMap<string, Error>;
 };
 
 const EMPTY: Outbox = { waiting: [], underWay: undefined, failures: new Map() };
 
-/** Posts decisions. A second decision on the same interrupt is dropped while the first is in flight. */
+/** Posts decisions. A second decision on the same request is dropped while the first is in flight. */
 export function useOutbox(chat: ChatLike) {
   const [outbox, setOutbox] = useState(EMPTY);
   // What React will only know after its next render: a double click comes sooner.
@@ -95,7 +95,7 @@ export function useOutbox(chat: ChatLike) {
   return { outbox, send };
 }
 
-/** The interrupts that this client is deciding now. */
+/** The requests that this client is deciding now. */
 export function onTheirWay({ waiting, underWay }: Outbox): ReadonlySet<string> {
   return new Set([...waiting, ...(underWay?.letters ?? [])].map(({ posted }) => posted.requestId));
 }

@@ -15,7 +15,7 @@ export type WatchSource = {
   readonly fetch?: typeof globalThis.fetch | undefined;
 };
 
-/** `shown` are the ids of the interrupts that the messages show as pending. */
+/** `shown` are the ids of the requests that the messages show as pending. */
 export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet<string>): void {
   // A replay is asked for before the chat counts as busy, and may come at once.
   const [fetching, setFetching] = useState(false);

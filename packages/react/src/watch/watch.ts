@@ -6,7 +6,7 @@ export type WatchEvent = {
   readonly version: string | number;
   /** Of the run, such as `done`. */
   readonly status: string | undefined;
-  /** The interrupts that wait. */
+  /** The requests that wait. */
   readonly pending: ReadonlySet<string> | undefined;
   /** Of the model's current message. */
   readonly messageId: string | undefined;

@@ -2,7 +2,7 @@
 import { useChat } from '@ai-sdk/react';
 import { DefaultChatTransport } from 'ai';
 import { useRef, useState } from 'react';
-import { ApprovalCard, type ChatLike, Interrupts, useRequests } from '../../src/index.ts';
+import { ApprovalCard, type ChatLike, Requests, useRequests } from '../../src/index.ts';
 import { useChat6 } from './use-chat-6.ts';
 
 export type ChatProps = {
@@ -52,11 +52,11 @@ function Conversation({ chat, speak, watch }: ConversationProps) {
         ))}
       </ol>
       <div data-testid="decided">
-        {actions.decided.map((interrupt) => (
-          <ApprovalCard key={interrupt.id} interrupt={interrupt} actions={actions} headingLevel={2} />
+        {actions.decided.map((request) => (
+          <ApprovalCard key={request.id} request={request} actions={actions} headingLevel={2} />
         ))}
       </div>
-      <Interrupts interrupts={actions} returnFocus={input} headingLevel={2} />
+      <Requests requests={actions} returnFocus={input} headingLevel={2} />
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -46,7 +46,7 @@ async function decide(
       { interruptId },
       `Different entries for ${interruptId}. None was recorded.`,
     );
-  const asked = decisionOf(entry, await services.access.interrupt(interruptId, person));
+  const asked = decisionOf(entry, await services.access.request(interruptId, person));
   if (!asked) return;
   const seen = await decidableRequest(services, interruptId, person, asked);
   await recordDecision(services, seen, { person, channel: 'ag-ui', address }, { ...asked, digest: named.digest });

@@ -1,4 +1,4 @@
-// POST /interrupts/{id}/decide: records a person's decision.
+// POST /requests/{id}/decide: records a person's decision.
 import { z } from '@hono/zod-openapi';
 import type { Json } from 'countersign';
 import { endpoint, json } from '../http/endpoint.ts';
@@ -15,7 +15,7 @@ export const ChannelHeaders = z.object({
 export function decideEndpoints(services: Services) {
   return [
     endpoint({
-      route: 'POST /interrupts/{requestId}/decide',
+      route: 'POST /requests/{requestId}/decide',
       operationId: 'decideRequest',
       summary: 'Decide a request',
       description:

@@ -47,7 +47,7 @@ export function gateEndpoints({ ai, access, hub, streams, addressOf, basePath, l
 
   function shown(result: GateResult, request: Request): GateAnswer {
     const id = 'id' in result ? result.id : undefined;
-    const page = id === undefined ? `runs/${result.runId}` : `interrupts/${encodeURIComponent(id)}`;
+    const page = id === undefined ? `runs/${result.runId}` : `requests/${encodeURIComponent(id)}`;
     // In front of what the caller sent, so that a shell script can find it.
     return { url: `${addressOf(request).origin}${basePath}/${page}`, ...result };
   }

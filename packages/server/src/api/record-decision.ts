@@ -27,7 +27,7 @@ export async function decidableRequest(
   person: Person,
   { decision }: Pick<Asked, 'decision'>,
 ): Promise<ApiRequest> {
-  const seen = await access.interrupt(requestId, person);
+  const seen = await access.request(requestId, person);
   if (!(await access.mayDecide(seen, person)))
     throw new UsageError('not-allowed', { status: 403, requestId }, `${person.id} cannot decide ${requestId}.`);
   const misfit = seen.status === 'pending' ? misfitOf(seen, decision as DecisionInput) : undefined;

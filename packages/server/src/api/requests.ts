@@ -46,7 +46,7 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
   const { runs } = ai;
 
   async function read(requestId: string, person: Person): Promise<ApiRequest> {
-    const seen = await access.interrupt(requestId, person);
+    const seen = await access.request(requestId, person);
     const assignees = await assigneesOf(runs.notes, seen.status === 'pending' ? [seen] : []);
     return { ...seen, assignee: assignees.get(requestId) ?? null };
   }
@@ -60,7 +60,7 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
 
   return [
     endpoint({
-      route: 'GET /interrupts',
+      route: 'GET /requests',
       operationId: 'listRequests',
       summary: 'List requests',
       description: 'Policies may hide some requests, so a page may be shorter than `limit` and still have a `cursor`.',
@@ -75,7 +75,7 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
       },
     }),
     endpoint({
-      route: 'GET /interrupts/{requestId}',
+      route: 'GET /requests/{requestId}',
       operationId: 'getRequest',
       summary: 'Get a request with the conversation so far',
       tag,
@@ -89,7 +89,7 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
       },
     }),
     endpoint({
-      route: 'POST /interrupts/{requestId}/assignee',
+      route: 'POST /requests/{requestId}/assignee',
       operationId: 'assignRequest',
       summary: 'Assign a request',
       description:
@@ -112,7 +112,7 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
       },
     }),
     endpoint({
-      route: 'DELETE /interrupts/{requestId}/assignee',
+      route: 'DELETE /requests/{requestId}/assignee',
       operationId: 'releaseRequest',
       summary: 'Stop reviewing a request',
       description: 'Ends what the caller took with `forMs`.',

@@ -34,8 +34,8 @@ export type Readable = Pick<RunRequest, 'tool' | 'createdAt' | 'settledAt' | 'se
 };
 
 /** Undefined while the request is pending. */
-export function settledRequest(interrupt: Readable): SettledRequest | undefined {
-  const { tool, policies, createdAt, settledAt, settlement, drill = false } = interrupt;
+export function settledRequest(request: Readable): SettledRequest | undefined {
+  const { tool, policies, createdAt, settledAt, settlement, drill = false } = request;
   if (settledAt === null || settlement === null) return undefined;
   const common = { tool, policy: policies.flatMap(({ name }) => name ?? [])[0] ?? null, createdAt, settledAt, drill };
   if (settlement.decision === undefined) return { ...common, outcome: 'withdrawn', votes: [] };

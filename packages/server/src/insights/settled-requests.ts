@@ -62,7 +62,7 @@ export async function readSettled(
   let cursor: string | undefined;
   for (let looked = 0; looked < MOST_REQUESTS; ) {
     const page = await runs.requests({ ...query, ...defined({ cursor }) });
-    requests.push(...page.items.flatMap((interrupt) => settledRequest(interrupt) ?? []));
+    requests.push(...page.items.flatMap((request) => settledRequest(request) ?? []));
     // A page of large requests is short and costs as much.
     looked += Math.max(LEAST_COUNTED, page.items.length);
     if (page.cursor === null) return { requests, since, isComplete: true, ...period };

@@ -36,7 +36,7 @@ export function mountMcp(
     return {
       person: person.id,
       list: (query) => listRequests(services, query, person),
-      read: (id) => services.access.interrupt(id, person),
+      read: (id) => services.access.request(id, person),
       check: (card) => refuseOwnRequests(card, person, services.mcp),
       decide: (card, decision: DecisionInput, note) =>
         recordDecision(

@@ -145,7 +145,7 @@ export const requestIdShape = z
   .string()
   .min(1)
   .max(500)
-  .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'must be the id of an interrupt')
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'must be the id of an request')
   .openapi({ pattern: '^[^\\p{Cc}\\p{Cs}]+$' });
 
 export const RequestQueryShape = z.strictObject({

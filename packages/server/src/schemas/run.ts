@@ -50,17 +50,17 @@ export const RunShape = RunSummaryShape.extend({
   error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
   finishReason: z.string().nullable(),
   pending: z.array(z.string()).openapi({ description: 'The ids of the pending requests.' }),
-  interrupts: z.array(RequestShape).openapi({
+  requests: z.array(RequestShape).openapi({
     description: 'Its requests, oldest first, at most 200: all pending ones and the latest of the others.',
   }),
 }).openapi('Run', { description: 'Without the scope `read`, its texts and lists are empty.' });
 
 /** A run with its conversation and its requests. */
-export type Run = Readonly<Omit<z.infer<typeof RunShape>, 'usage' | 'messages' | 'pending' | 'interrupts'>> & {
+export type Run = Readonly<Omit<z.infer<typeof RunShape>, 'usage' | 'messages' | 'pending' | 'requests'>> & {
   readonly usage: Usage | null;
   readonly messages: readonly Message[];
   readonly pending: readonly string[];
-  readonly interrupts: readonly ApiRequest[];
+  readonly requests: readonly ApiRequest[];
 };
 
 export const StartShape = z

@@ -98,7 +98,7 @@ const OUTCOMES = ['approved', 'rejected', 'answered', 'cancelled'] as const;
 async function storeText(ai: Countersign): Promise<string> {
   const [stats, counts] = await Promise.all([ai.runs.stats({ days: 30 }), ai.runs.store.countRuns()]);
   const runs = new Metric('runs', 'gauge', 'Runs, by status.');
-  const waiting = new Metric('interrupts_waiting', 'gauge', 'Pending requests, by tool.');
+  const waiting = new Metric('requests_waiting', 'gauge', 'Pending requests, by tool.');
   const oldest = new Metric('oldest_waiting_timestamp_seconds', 'gauge', 'Time of the oldest pending request, or 0.');
   const settled = new Metric('settled_30d', 'gauge', 'Requests settled in the last 30 days, by tool and outcome.');
   for (const [status, count] of Object.entries(counts)) runs.add({ status }, count);

@@ -92,7 +92,7 @@ export function attacks(
       REFUSED,
     ),
     'POST /gate/{id}/withdraw': [['a long reason', `/gate/${other.runId}/withdraw`, { reason: 'x'.repeat(2_000) }]],
-    'GET /interrupts': [
+    'GET /requests': [
       ...['pending', 'settled'].flatMap((status): Attack[] => [
         ['a full page', `/requests?status=${status}&limit=200`],
         ['a filter that nothing passes', `/requests?status=${status}&tool=none`],
@@ -103,11 +103,11 @@ export function attacks(
         ['a search that finds nothing', `/requests?status=${status}&search=nothing`],
       ]),
     ],
-    'GET /interrupts/{requestId}': [['a large request', `/requests/${request}`]],
-    'POST /interrupts/{requestId}/assignee': [['a large request', `/requests/${request}/assignee`, { to: null }]],
-    'DELETE /interrupts/{requestId}/assignee': [['a large request', `/requests/${request}/assignee`]],
-    'POST /interrupts/{requestId}/challenge': inputs(`/requests/${request}/challenge`, decide, REFUSED),
-    'POST /interrupts/{requestId}/decide': [
+    'GET /requests/{requestId}': [['a large request', `/requests/${request}`]],
+    'POST /requests/{requestId}/assignee': [['a large request', `/requests/${request}/assignee`, { to: null }]],
+    'DELETE /requests/{requestId}/assignee': [['a large request', `/requests/${request}/assignee`]],
+    'POST /requests/{requestId}/challenge': inputs(`/requests/${request}/challenge`, decide, REFUSED),
+    'POST /requests/{requestId}/decide': [
       ...Object.entries(VALUES).map(([what, edit], index): Attack => {
         const { id, digest } = others[index] ?? large;
         return [what, `/requests/${encodeURIComponent(id)}/decide`, { decision: { type: 'approve', edit }, digest }];

@@ -131,7 +131,7 @@ test('a caller without the scope read gets no content in any response', async ()
       expect([status, body.code], JSON.stringify(post)).toEqual([403, 'not-allowed']);
     }
   const driven = await starter('POST', `/api/v1/runs/${run.id}/drive`);
-  expect(driven.body).toMatchObject({ id: run.id, status: 'waiting', messages: [], text: '', interrupts: [] });
+  expect(driven.body).toMatchObject({ id: run.id, status: 'waiting', messages: [], text: '', requests: [] });
   const started = await starter('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'SECRET' });
   expect([started.status, JSON.stringify(started.body).includes('SECRET')]).toEqual([201, false]);
   const cancelled = await starter('POST', `/api/v1/runs/${run.id}/cancel`, {});

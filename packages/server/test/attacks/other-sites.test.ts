@@ -32,7 +32,7 @@ test('a decision with a session cookie from another origin is refused', async ()
   const cookie = await signIn(target);
   const own = asking(target.url, { cookie, origin: target.url });
   const run = await begin(own, target.ai, 'pay bob 500');
-  const path = `/api/v1/requests/${run.interrupts[0].id}/decide`;
+  const path = `/api/v1/requests/${run.requests[0].id}/decide`;
   for (const headers of FOREIGN) {
     const foreign = asking(target.url, { cookie });
     for (const [method, address, body] of [
@@ -40,12 +40,12 @@ test('a decision with a session cookie from another origin is refused', async ()
       ['POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x' }],
       ['POST', `/api/v1/runs/${run.id}/cancel`, {}],
       ['POST', `/api/v1/runs/${run.id}/drive`, undefined],
-      ['POST', `/api/v1/requests/${run.interrupts[0].id}/assignee`, { forMs: 5_000 }],
-      ['DELETE', `/api/v1/requests/${run.interrupts[0].id}/assignee`, undefined],
+      ['POST', `/api/v1/requests/${run.requests[0].id}/assignee`, { forMs: 5_000 }],
+      ['DELETE', `/api/v1/requests/${run.requests[0].id}/assignee`, undefined],
       [
         'POST',
         '/api/v1/chat/teller',
-        { id: run.id, decisions: [{ requestId: run.interrupts[0].id, decision: { type: 'approve' } }] },
+        { id: run.id, decisions: [{ requestId: run.requests[0].id, decision: { type: 'approve' } }] },
       ],
       ['POST', '/api/v1/gate', { tool: 'deploy', input: {}, key: 'k' }],
       ['POST', '/api/v1/agui/teller', { threadId: run.id, runId: 'r', messages: [] }],

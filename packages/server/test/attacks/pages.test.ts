@@ -114,7 +114,7 @@ test('texts of models and people are data in every response, never a page', asyn
   const { as, ai, url } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, `ask ${HOSTILE}`);
-  const [card] = run.interrupts;
+  const [card] = run.requests;
   expect(card.input.question).toBe(HOSTILE);
   for (const path of [
     `/api/v1/runs/${run.id}`,

@@ -27,7 +27,7 @@ async function waiting(options: Parameters<typeof startServer>[0]) {
 test.each(noes)('where the policies say no: %s', async (how, policy) => {
   const no = policy as () => boolean;
   const { id, paid, eve, approve, failed } = await waiting({ mayRead: no, maySteer: no });
-  for (const list of ['runs', 'interrupts']) expect((await eve('GET', `/api/v1/${list}`)).body.items).toEqual([]);
+  for (const list of ['runs', 'requests']) expect((await eve('GET', `/api/v1/${list}`)).body.items).toEqual([]);
   for (const path of [`runs/${id}`, `chat/teller/${id}`])
     expect((await eve('GET', `/api/v1/${path}`)).status, path).toBe(404);
   expect((await eve('POST', `/api/v1/runs/${id}/cancel`, {})).status).toBe(404);
@@ -40,8 +40,8 @@ test.each(noes)('a person who can read cannot decide or steer: %s', async (_, po
   const no = policy as () => boolean;
   const { id, paid, eve, approve } = await waiting({ mayRead: async () => true, maySteer: no });
   const { body } = await eve('GET', `/api/v1/runs/${id}`);
-  expect(body.interrupts[0].mayDecide).toBe(false);
-  for (const list of ['runs', 'interrupts']) expect((await eve('GET', `/api/v1/${list}`)).body.items).toHaveLength(1);
+  expect(body.requests[0].mayDecide).toBe(false);
+  for (const list of ['runs', 'requests']) expect((await eve('GET', `/api/v1/${list}`)).body.items).toHaveLength(1);
   expect((await eve('POST', `/api/v1/runs/${id}/cancel`, {})).status).toBe(403);
   expect((await approve(eve)).status).toBe(403);
   expect(paid).toEqual([]);
@@ -51,8 +51,8 @@ test('a person whom a policy lets read can do nothing else', async () => {
   const { id, paid, eve, approve } = await waiting({
     mayRead: (run) => /^run_[\w-]+$/.test(run.id) && run.agent === 'teller' && run.startedBy === 'ann',
   });
-  for (const list of ['runs', 'interrupts']) expect((await eve('GET', `/api/v1/${list}`)).body.items).toHaveLength(1);
-  expect((await eve('GET', `/api/v1/runs/${id}`)).body.interrupts[0].mayDecide).toBe(false);
+  for (const list of ['runs', 'requests']) expect((await eve('GET', `/api/v1/${list}`)).body.items).toHaveLength(1);
+  expect((await eve('GET', `/api/v1/runs/${id}`)).body.requests[0].mayDecide).toBe(false);
   for (const action of ['cancel', 'drive'])
     expect((await eve('POST', `/api/v1/runs/${id}/${action}`)).status, action).toBe(403);
   const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'pay eve 50' }] }];
@@ -65,7 +65,7 @@ test.each(noes)('an owner from whom a policy hides a run cannot decide in it: %s
   const { id, paid, as, approve, ai } = await waiting({ mayRead: policy as () => boolean });
   const [card] = (await ai.runs.requests()).items;
   for (const ask of [await as('ann'), await as('root', { reach: 'all' })]) {
-    for (const path of [`runs/${id}`, `interrupts/${card?.id}`])
+    for (const path of [`runs/${id}`, `requests/${card?.id}`])
       expect((await ask('GET', `/api/v1/${path}`)).status, path).toBe(404);
     expect((await ask('GET', '/api/v1/requests')).body.items).toEqual([]);
     expect((await approve(ask)).status).toBe(404);

@@ -41,7 +41,7 @@ test('the run of another person does not exist: every route answers the same as 
   const { as, ai, paid } = await startServer();
   const [ann, mallory] = [await as('ann'), await as('mallory')];
   const run = await begin(ann, ai, 'pay SECRET 500');
-  const [{ id }] = run.interrupts;
+  const [{ id }] = run.requests;
   for (const [method, path, body] of doors(run.id, id)) {
     const answer = await mallory(method, path, body);
     expect(answer.status, `${method} ${path}`).toBe(path.endsWith('/stream') ? 204 : 404);
@@ -143,7 +143,7 @@ test('a run without a starter belongs to no one', async () => {
   const mallory = await as('mallory');
   for (const [method, path, body] of doors('unowned', pending[0] ?? ''))
     expect((await mallory(method, path, body)).status, `${method} ${path}`).toBe(path.endsWith('/stream') ? 204 : 404);
-  for (const list of ['runs', 'interrupts']) expect((await mallory('GET', `/api/v1/${list}`)).body.items).toEqual([]);
+  for (const list of ['runs', 'requests']) expect((await mallory('GET', `/api/v1/${list}`)).body.items).toEqual([]);
 });
 
 test('a cursor of another person shows nothing more', async () => {
@@ -217,8 +217,8 @@ test('an approver sees the request and its run, and cannot steer it', async () =
   const [ann, boss, mallory] = [await as('ann'), await as('boss'), await as('mallory')];
   const run = await begin(ann, ai, 'pay bob 500');
   const question = await begin(ann, ai, 'ask what?');
-  const [{ id }] = run.interrupts;
-  expect(run.interrupts[0].mayDecide).toBe(false);
+  const [{ id }] = run.requests;
+  expect(run.requests[0].mayDecide).toBe(false);
   expect((await ann('POST', `/api/v1/requests/${id}/decide`, { decision: { type: 'approve' } })).status).toBe(403);
   expect((await mallory('GET', `/api/v1/requests/${id}`)).status).toBe(404);
   const seen = async (ask: Ask) => (await ask('GET', '/api/v1/requests')).body.items.map((card: any) => card.tool);

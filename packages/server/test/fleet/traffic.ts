@@ -120,8 +120,8 @@ export class Traffic {
   async #decide(id: string, watched: Member | undefined): Promise<readonly Acknowledged[]> {
     const { ann, bob } = this.#options.tokens;
     const kind = kindOf(id);
-    const { interrupts } = await this.#insist((_, client) => client.runs.get(id));
-    const card = interrupts.find(({ status }) => status === 'pending');
+    const { requests } = await this.#insist((_, client) => client.runs.get(id));
+    const card = requests.find(({ status }) => status === 'pending');
     if (card === undefined) return [];
     const ask = async (by: 'ann' | 'bob', decision: Decision): Promise<readonly Acknowledged[]> => {
       const token = by === 'ann' ? ann : bob;

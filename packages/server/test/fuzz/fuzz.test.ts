@@ -41,7 +41,7 @@ async function fuzz(store: Store, count: number): Promise<void> {
   async function knownIds(): Promise<Known> {
     const runs = [];
     for (const prompt of ['pay bob 500', 'ask what?', 'look', 'fail']) runs.push(await begin(ask, server.ai, prompt));
-    const requestId = runs.flatMap(({ interrupts }) => interrupts.map(({ id }: any) => id));
+    const requestId = runs.flatMap(({ requests }) => requests.map(({ id }: any) => id));
     const runId = runs.map(({ id }) => id);
     const { body: call } = await ask('POST', '/api/v1/gate', { tool: 'deploy', input: 1, key: 'k' });
     return {

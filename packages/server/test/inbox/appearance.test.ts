@@ -187,7 +187,7 @@ test('a card with an unknown outcome does not highlight running it again', async
   const [id = ''] = await desk.waiting(runId);
   const page = await browse(desk, 'ada');
   const change = { kind: 'doubt', allows: ['respond', 'approve', 'cancel'] };
-  await page.route(/\/api\/v1\/interrupts\/[^/?]+$/, async (route) => {
+  await page.route(/\/api\/v1\/requests\/[^/?]+$/, async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ json: { ...(await answer.json()), ...change } });
   });

@@ -123,7 +123,7 @@ test('a server error about an edit is shown at its field', async () => {
   const [id = ''] = await desk.waiting(runId);
   const page = await browse(desk, 'ada');
   // The browser receives no schema, so it cannot validate by itself.
-  await page.route(/\/api\/v1\/interrupts\/[^/?]+$/, async (route) => {
+  await page.route(/\/api\/v1\/requests\/[^/?]+$/, async (route) => {
     const answer = await route.fetch();
     await route.fulfill({
       json: { ...(await answer.json()), inputSchema: { type: 'object', properties: { amount: {} } } },

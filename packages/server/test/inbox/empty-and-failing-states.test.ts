@@ -263,7 +263,7 @@ test('below a base path every page is found', async () => {
   await card(page)
     .getByText(/Approved by ada/)
     .waitFor();
-  expect(new URL(page.url()).pathname).toMatch(/^\/approvals\/interrupts\//);
+  expect(new URL(page.url()).pathname).toMatch(/^\/approvals\/requests\//);
   await page.getByRole('link', { name: 'Countersign' }).click();
   await list(page).getByText("You're all caught up").waitFor();
   expect(

@@ -120,7 +120,7 @@ test('Escape in an answer of several lines leaves the field, not the card', asyn
   const [id = ''] = await desk.waiting(runId);
   const page = await browse(desk, 'ada');
   // Without a schema the answer is written as JSON.
-  await page.route(/\/api\/v1\/interrupts\/[^/?]+$/, async (route) => {
+  await page.route(/\/api\/v1\/requests\/[^/?]+$/, async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ json: { ...(await answer.json()), answerSchema: {} } });
   });

@@ -29,7 +29,7 @@ for (const [name, freshPlace] of await freshPlaces())
     const following = after('GET', `/api/v1/runs/${run.id}/events?follow=1`, undefined, {
       'last-event-id': String(seen.items.length),
     });
-    const [card] = run.interrupts;
+    const [card] = run.requests;
     const decided = await after('POST', `/api/v1/requests/${card.id}/decide`, { ...approval, digest: card.digest });
     expect(decided).toMatchObject({ status: 200, body: { by: 'ann' } });
     const { body: followed } = await following;

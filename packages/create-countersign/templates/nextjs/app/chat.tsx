@@ -2,7 +2,7 @@
 'use client';
 
 import { useChat } from '@ai-sdk/react';
-import { Interrupts, useRequests } from '@countersign/react';
+import { Requests, useRequests } from '@countersign/react';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { useRef, useState } from 'react';
 
@@ -11,7 +11,7 @@ type ChatProps = { readonly id: string; readonly messages: UIMessage[]; readonly
 export function Chat({ id, messages, resume }: ChatProps) {
   const [transport] = useState(() => new DefaultChatTransport({ api: '/api/chat' }));
   const chat = useChat({ id, messages, resume, transport });
-  const interrupts = useRequests(chat, { api: '/api/chat' });
+  const requests = useRequests(chat, { api: '/api/chat' });
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState('');
 
@@ -33,7 +33,7 @@ export function Chat({ id, messages, resume }: ChatProps) {
           {message.parts.map((part) => (part.type === 'text' ? part.text : '')).join(' ')}
         </p>
       ))}
-      <Interrupts interrupts={interrupts} returnFocus={input} />
+      <Requests requests={requests} returnFocus={input} />
       {chat.error && (
         <p role="alert">
           Connection dropped. Nothing was lost or run twice.{' '}
@@ -46,7 +46,7 @@ export function Chat({ id, messages, resume }: ChatProps) {
         <input
           ref={input}
           aria-label="Your message"
-          placeholder={interrupts.isPending ? 'A message cancels the pending request' : 'Say something…'}
+          placeholder={requests.isPending ? 'A message cancels the pending request' : 'Say something…'}
           value={text}
           onChange={(event) => setText(event.target.value)}
         />

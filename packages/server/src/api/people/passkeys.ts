@@ -147,7 +147,7 @@ export function passkeyEndpoints(services: Services) {
       },
     }),
     endpoint({
-      route: 'POST /interrupts/{requestId}/challenge',
+      route: 'POST /requests/{requestId}/challenge',
       operationId: 'challengeDecision',
       summary: 'Get the challenge that signs a decision',
       description: 'It is good for exactly this decision of the caller on exactly this card.',

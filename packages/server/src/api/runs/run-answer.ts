@@ -22,13 +22,13 @@ export async function runAnswer(ai: Countersign, access: Access, runId: string, 
   // Pending requests come first; settled ones fill the remaining places.
   const last = settled.items.slice(0, MAX_REQUESTS - waiting.items.length).toReversed();
   const asked = [...last, ...waiting.items].toSorted((left, right) => left.createdAt - right.createdAt);
-  const interrupts = await Promise.all(asked.map((item) => access.card(item, person, assignees.get(item.id) ?? null)));
+  const requests = await Promise.all(asked.map((item) => access.card(item, person, assignees.get(item.id) ?? null)));
   const { messages, text, error, finishReason, pending } = view;
   const waitsFor = view.status === 'waiting' ? oldestOf(waiting.items) : null;
-  return { ...summaryOf(view, titleOf(messages), waitsFor), messages, text, error, finishReason, pending, interrupts };
+  return { ...summaryOf(view, titleOf(messages), waitsFor), messages, text, error, finishReason, pending, requests };
 }
 
-const UNREAD = { usage: null, messages: [], text: '', error: null, pending: [], interrupts: [] };
+const UNREAD = { usage: null, messages: [], text: '', error: null, pending: [], requests: [] };
 
 export const unknownAgent = (agent: string): UsageError =>
   new UsageError('unknown-agent', { agent }, `Agent ${agent} not found.`);

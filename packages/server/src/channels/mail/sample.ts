@@ -30,7 +30,7 @@ export function sampleMail(to: string, key: string, { sampleTitle, sampleMessage
       toolRequest: { name: about.tool, ref: '1', input },
       metadata: {
         interruptKind: about.kind,
-        interrupt: { message: sampleMessage },
+        request: { message: sampleMessage },
         risk: about.risk,
         reversibility: 'irreversible',
       },

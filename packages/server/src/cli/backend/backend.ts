@@ -13,7 +13,7 @@ import type { Run, RunSummary } from '../../schemas/run.ts';
 
 export type Card = ApiRequest;
 
-export type RunDetail = Omit<Run, 'title' | 'waitsFor' | 'interrupts'>;
+export type RunDetail = Omit<Run, 'title' | 'waitsFor' | 'requests'>;
 
 /** An event of a run; `seq` starts at 1. */
 export type SequencedEvent = StoredEvent & { readonly seq: number };

@@ -32,16 +32,16 @@ export function storeBackend(options: StoreBackendOptions): Backend {
   const { ai, where, person, roles, channel, mcp, close } = options;
   const { runs } = ai;
   const summariesOf = runSummaries(runs);
-  const cardsOf = async (interrupts: readonly RunRequest[]): Promise<readonly Card[]> => {
-    const pending = interrupts.filter(({ settledAt }) => settledAt === null);
+  const cardsOf = async (requests: readonly RunRequest[]): Promise<readonly Card[]> => {
+    const pending = requests.filter(({ settledAt }) => settledAt === null);
     const assignees = await assigneesOf(runs.notes, pending);
-    return interrupts.map((interrupt) =>
-      wholeCard(ai, interrupt, { person, assignee: assignees.get(interrupt.id) ?? null, mayDecide: true }),
+    return requests.map((request) =>
+      wholeCard(ai, request, { person, assignee: assignees.get(request.id) ?? null, mayDecide: true }),
     );
   };
   const decide: Backend['decide'] = async (requestId, decision, options = {}) => {
-    const interrupt = await runs.request(requestId);
-    if (channel === 'mcp') refuseOwnRequests(interrupt, { id: person, scopes: ['read', 'decide'] }, mcp);
+    const request = await runs.request(requestId);
+    if (channel === 'mcp') refuseOwnRequests(request, { id: person, scopes: ['read', 'decide'] }, mcp);
     // Whoever can open the store may decide everything that no policy reserves for others.
     const recorded = { ...options, by: person, roles: [...roles, EVERYTHING], channel, drive: false } as const;
     const decided = await runs.decide(requestId, decision, recorded);

@@ -71,7 +71,7 @@ function requestSection(question: EvidenceRequest): string {
   const { id, tool, kind, part, digest, shown, settled, policies, votes } = question;
   const {
     title,
-    interrupt,
+    request,
     runsWith = part.toolRequest.input as Json,
   } = (part.metadata ?? {}) as { readonly [key: string]: Json | undefined };
   const facts: readonly Fact[] = [
@@ -82,7 +82,7 @@ function requestSection(question: EvidenceRequest): string {
     ['Policies', json(policies)],
     // With the defaults of the schema, as on the card.
     ['Input', json(runsWith)],
-    ...(interrupt === undefined || interrupt === true ? [] : [['Shown', json(interrupt)] as const]),
+    ...(request === undefined || request === true ? [] : [['Shown', json(request)] as const]),
     ...(votes.length === 0 ? [] : [['Votes', votes.map(vote).join('')] as const]),
     ['Decision', decision(settled)],
   ];

@@ -35,7 +35,7 @@ test('the events of a sub-agent are shown under its name, once', () => {
 
 test('a request and its decision lead with the title', () => {
   const read = createTimeline();
-  const interrupt = {
+  const request = {
     id: 'a',
     kind: 'approval',
     shown: { payload: { message: 'Sure?' }, title: 'Pay €950 to ACME', risk: 'high' },
@@ -44,7 +44,7 @@ test('a request and its decision lead with the title', () => {
   };
   const events = [
     replied('a', 'pay'),
-    { type: 'call-interrupted', callId: 'a', interrupt },
+    { type: 'call-interrupted', callId: 'a', request },
     { type: 'decision-made', callId: 'a', requestId: 'a', decision: { type: 'approve', by: 'ann' }, resumed: true },
   ];
   const entries = events.flatMap((event, at) => read({ v: 1, seq: at + 1, at, ...event } as never));

@@ -30,9 +30,9 @@ async function checkRun(ai: Countersign, { id, agent: name }: RunRecord): Promis
     if (!ok) problems.push(`its record was tampered with: ${problem}`);
     const agent = ai.agents.get(name);
     if (!agent) problems.push(`agent ${name} is no longer defined`);
-    for (const interrupt of await allItems((from) => ai.runs.requests({ runId: id, limit: 200, ...from }))) {
+    for (const request of await allItems((from) => ai.runs.requests({ runId: id, limit: 200, ...from }))) {
       questions++;
-      if (agent) problems.push(...(await misfits(interrupt, agent)));
+      if (agent) problems.push(...(await misfits(request, agent)));
     }
   } catch (error) {
     problems.push(`cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
@@ -40,14 +40,14 @@ async function checkRun(ai: Countersign, { id, agent: name }: RunRecord): Promis
   return { runId: id, agent: name, problems, questions };
 }
 
-async function misfits(interrupt: RunRequest, agent: Agent): Promise<readonly string[]> {
-  const tool = toolOf(interrupt, agent);
-  const what = `${interrupt.tool} (${interrupt.id})`;
+async function misfits(request: RunRequest, agent: Agent): Promise<readonly string[]> {
+  const tool = toolOf(request, agent);
+  const what = `${request.tool} (${request.id})`;
   if (tool === 'inside') return [];
   if (!tool) return [`tool ${what} is no longer a tool of ${agent.name}`];
-  if (interrupt.kind === 'question' && tool.body) return [`${what} was a question and is now a tool with a body`];
-  if (interrupt.kind !== 'question' && !tool.body) return [`${what} was a tool with a body and is now a question`];
-  const checked = await tool.input.validate(interrupt.input);
+  if (request.kind === 'question' && tool.body) return [`${what} was a question and is now a tool with a body`];
+  if (request.kind !== 'question' && !tool.body) return [`${what} was a tool with a body and is now a question`];
+  const checked = await tool.input.validate(request.input);
   return checked.ok ? [] : [`${what} no longer accepts its recorded input: ${checked.problems.join('; ')}`];
 }
 

@@ -209,7 +209,7 @@ test('the outbox posts a request, and changes its message after a press', async 
   await expect.poll(posted, { timeout: 10_000 }).toHaveLength(2);
   const [at = '', ts = ''] = posted();
   const message = () => local.messageAt({ channel: at, ts });
-  expect(buttonsOf(message()).at(-1).url).toMatch(/^https:\/\/approvals\.example\.com\/interrupts\//);
+  expect(buttonsOf(message()).at(-1).url).toMatch(/^https:\/\/approvals\.example\.com\/requests\//);
   await send(url, local.pressOf({ channel: at, ts }, 'approve', 'U1'));
   await expect.poll(() => idsOf(message()), { timeout: 10_000 }).toEqual(['open']);
   expect(JSON.stringify(message())).toContain('Approved by ann');

@@ -39,7 +39,7 @@ describe.each([
   });
 
   test('never gets a decision link, which would let anyone in the channel decide', () => {
-    const links = { request: 'https://a.test/interrupts/1', decide: 'https://a.test/decide/TOKEN' };
+    const links = { request: 'https://a.test/requests/1', decide: 'https://a.test/decide/TOKEN' };
     expect(JSON.stringify(transform({ ...opened, links }))).not.toContain('TOKEN');
   });
 
