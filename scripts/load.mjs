@@ -76,7 +76,7 @@ async function payOrder(client, order) {
     if (run.status === 'done') return;
     if (run.status === 'failed' || run.status === 'cancelled')
       throw new Error(`${id} ${run.status}: ${run.error?.message}`);
-    const card = run.interrupts.find(({ status }) => status === 'pending');
+    const card = run.requests.find(({ status }) => status === 'pending');
     if (!card) {
       await delay(20);
       continue;

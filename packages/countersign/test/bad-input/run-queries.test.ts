@@ -79,7 +79,7 @@ describe.each(stores)('on %s', (_name, open) => {
 
   test('an unknown list option is rejected, and the error lists the known ones', async () => {
     await refused(runs.list({ after: 'run' } as never), /`list` has no option after/);
-    await refused(runs.requests({ after: 'run' } as never), /`interrupts` has no option after/);
+    await refused(runs.requests({ after: 'run' } as never), /`requests` has no option after/);
     await refused(runs.list({ label: 'money' } as never), /it takes .*cursor/);
   });
 
@@ -180,7 +180,7 @@ describe.each(stores)('on %s', (_name, open) => {
     const opened = [{ ...record, id: 'other:1', runId: 'other', risk: 5 as never }];
     await refused(
       store.append({ ...append, ...rest, create: { ...create, startedBy: null }, opened }),
-      /A name of the interrupt cannot be stored/,
+      /A name of the request cannot be stored/,
     );
   });
 });

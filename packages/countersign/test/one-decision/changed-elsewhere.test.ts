@@ -171,7 +171,7 @@ describe.each(kinds)('on %s, a change by another process counts', (_kind, open) 
     const { store, another, change, close } = await open();
     const here = bank(store);
     const card = await here.pause();
-    for (const table of ['event', 'interrupt', 'run']) await change(`DELETE FROM countersign_${table}`);
+    for (const table of ['event', 'request', 'run']) await change(`DELETE FROM countersign_${table}`);
     const again = await bank(another()).pause();
     expect(again).not.toBe(card);
     expect(await outcome(here.runs.decide(card, 'approve'))).toBe('unknown-request');

@@ -111,8 +111,8 @@ test('the timeline carries the title with the request and with its decision', as
   const entries = timelineOf(await ai.runs.recorded(runId));
   const waits = entries.filter(({ type }) => type === 'wait-started' || type === 'wait-ended');
   expect(waits).toMatchObject([
-    { type: 'wait-started', interrupt: { shown: { title: 'Pay the invoice' } } },
-    { type: 'wait-ended', interrupt: { shown: { title: 'Pay the invoice' } } },
+    { type: 'wait-started', request: { shown: { title: 'Pay the invoice' } } },
+    { type: 'wait-ended', request: { shown: { title: 'Pay the invoice' } } },
   ]);
 });
 

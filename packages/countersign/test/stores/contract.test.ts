@@ -87,11 +87,10 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
       },
     }),
   ],
-  'an untold question goes to every worker that asks': [
-    'each untold question goes to one',
+  'an untold request goes to every worker that asks': [
+    'each untold request goes to one',
     (store) => ({
-      takeUntold: async (limit) =>
-        (await store.listRequests({ limit })).items.map((question) => ({ request: question, news: 1 })),
+      takeUntold: async (limit) => (await store.listRequests({ limit })).items.map((request) => ({ request, news: 1 })),
     }),
   ],
   'news that came meanwhile are removed': [

@@ -51,17 +51,17 @@ test('the document of an honest run verifies when it is computed anew', async ()
 });
 
 describe('a card that nobody saw', () => {
-  test.each<[string, (interrupt: any) => void]>([
-    ['its title', (interrupt) => (interrupt.title = 'Pay 1')],
-    ['its risk', (interrupt) => (interrupt.risk = 'low')],
-    ['its message', (interrupt) => (interrupt.payload = { message: 'Nothing happens.' })],
-    ['its preview', (interrupt) => (interrupt.preview.shown = { total: 1 })],
-    ['its policy', (interrupt) => (interrupt.policies = [{}])],
-    ['a weaker quorum', (interrupt) => (interrupt.policies[0].quorum[0].count = 1)],
-    ['who asked', (interrupt) => (interrupt.requesters = ['eve'])],
-    ['its deadline', (interrupt) => (interrupt.expiresAt = 9)],
+  test.each<[string, (request: any) => void]>([
+    ['its title', (request) => (request.shown.title = 'Pay 1')],
+    ['its risk', (request) => (request.shown.risk = 'low')],
+    ['its message', (request) => (request.shown.payload = { message: 'Nothing happens.' })],
+    ['its preview', (request) => (request.previews.preview.value = { total: 1 })],
+    ['its policy', (request) => (request.authority.policies = [{}])],
+    ['a weaker quorum', (request) => (request.authority.policies[0].quorum[0].count = 1)],
+    ['who asked', (request) => (request.authority.requesters = ['eve'])],
+    ['its deadline', (request) => (request.wait = { expiresAt: 9 })],
   ])('%s', async (_, change) => {
-    const problems = await problemsAfter(await voted(), (draft) => change(find(draft, 'call-interrupted').interrupt));
+    const problems = await problemsAfter(await voted(), (draft) => change(find(draft, 'call-interrupted').request));
     expect(problems.join()).toContain('was made on another card');
   });
 
@@ -118,7 +118,7 @@ test('a deadline that its policies do not admit', async () => {
   for (const policies of [[TWO], [BOSS], [{ onExpiry: 'approve' }, BOSS]]) {
     const problems = await problemsAfter(
       evidence,
-      (draft) => (find(draft, 'call-interrupted').interrupt.policies = policies),
+      (draft) => (find(draft, 'call-interrupted').request.authority.policies = policies),
     );
     expect(problems.join()).toContain('its request says reject');
   }

@@ -150,7 +150,7 @@ describe('the work grows with the size of the post', () => {
       Array.from({ length: PARTS }, (_, index) => {
         const part = { toolRequest: { name: 'a', ref: `c${index}`, input: {} }, metadata: {} };
         const kind = index % 2 === 0 ? 'doubt' : 'approval';
-        const question = new Proxy({ part, kind, id: `q${index}`, interrupt: {} } as Record<string, unknown>, {
+        const question = new Proxy({ part, kind, id: `q${index}`, request: { kind } } as Record<string, unknown>, {
           get(target, key) {
             cardReads += 1;
             return target[key as string];

@@ -4,12 +4,15 @@ import { type GrantDetails, GrantRequestSchema, type GrantSimulation, type Grant
 import { dataSchemaShape } from './data-schema.ts';
 import { nameShape, orNull, pageQuery } from './page.ts';
 
-export const GrantRequestShape = GrantRequestSchema.extend({
-  schema: dataSchemaShape.optional().openapi({ description: 'A JSON Schema of the input.' }),
-}).openapi('GrantRequest', {
-  description:
-    'Lets the next calls of the same tool run without a request. By default, it serves only runs of the same agent that the same person started.',
-});
+export const GrantRequestShape = z
+  .strictObject({
+    ...GrantRequestSchema.shape,
+    schema: dataSchemaShape.optional().openapi({ description: 'A JSON Schema of the input.' }),
+  })
+  .openapi('GrantRequest', {
+    description:
+      'Lets the next calls of the same tool run without a request. By default, it serves only runs of the same agent that the same person started.',
+  });
 
 const { expiresAt: _expiresAt, ...limits } = GrantRequestShape.shape;
 

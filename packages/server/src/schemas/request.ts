@@ -43,9 +43,12 @@ const CardDecisionShape = z
   } satisfies Fields<CardDecision>)
   .openapi('CardDecision');
 
-export const WhoShape = WhoSchema.describe('People by their ids, and by their roles.').openapi('Who');
+// Schemas of the engine may come from another copy of zod, which knows nothing of OpenAPI: only their fields are taken over.
+export const WhoShape = z
+  .strictObject(WhoSchema.shape)
+  .openapi('Who', { description: 'People by their ids, and by their roles.' });
 
-const PolicyShape = PolicySchema.describe('Who must decide a request.').openapi('Policy');
+const PolicyShape = z.strictObject(PolicySchema.shape).openapi('Policy', { description: 'Who must decide a request.' });
 
 const CardVoteShape = z
   .object({

@@ -76,7 +76,7 @@ test('the channels and the server options of a config are those of the server', 
 test.each([
   ['an unknown policy', "export const rules = [{ tool: 'pay', policy: 'none' }];", 'policy none, which is not defined'],
   ['an unknown tool', "export const rules = [{ tool: 'pai' }];", 'No agent has the tool pai. Known tools: pay, look'],
-  ['an unknown condition', 'export const rules = [{ tools: 1 }];', 'has no option tools'],
+  ['an unknown condition', 'export const rules = [{ tools: 1 }];', '`rules[0]`: it has no tools'],
   ['rules that are no array', "export const rules = { tool: 'pay' };", 'must be an array'],
   ['an impossible policy', 'export const policies = { four: { quorum: 2 } };', 'The policy four cannot be used'],
   ['a syntax error', 'export const rules = [{;', 'failed to load'],

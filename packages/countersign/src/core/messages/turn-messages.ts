@@ -248,9 +248,9 @@ function readDecided(metadata: Metadata): Call['decided'] {
   if (resolvedInterrupt === undefined && !isObject(said)) return undefined;
   // An edit was an approval with another input.
   const made = isObject(said) && said.type === 'edit' ? { ...said, type: 'approve', input: null } : said;
-  const interrupt = requestIn('', { interrupt: resolvedInterrupt });
+  const request = requestIn('', { interrupt: resolvedInterrupt });
   return {
-    ...(resolvedInterrupt !== undefined && { interrupt }),
+    ...(resolvedInterrupt !== undefined && { request }),
     decision: isObject(made) ? (made as Decision) : { type: 'restart', resumed: true },
     earlier: Array.isArray(earlierDecisions) ? (earlierDecisions as readonly Metadata[]) : [],
   };

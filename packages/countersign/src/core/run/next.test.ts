@@ -105,7 +105,7 @@ describe('what a run does next', () => {
   });
 
   test('a decision on the first question does not decide the second', () => {
-    const again = event({ ...waits, interrupt: { id: 'P/2', kind: 'interrupt', ...ASKED } });
+    const again = event({ ...waits, request: { id: 'P/2', kind: 'interrupt', ...ASKED } });
     const askedTwice = [said, asks, settled('L'), waits, approved, started('P'), again];
     expect(step(askedTwice)).toEqual(['wait']);
     expect(() => stateAfter([...askedTwice, approved])).toThrow('does not wait for a decision');

@@ -1,7 +1,7 @@
 // How a request waits: when people are reminded, when more people are asked, and when its deadline decides.
 
-import type { Who } from '../../core/authority/policy.ts';
-import { policyProblem } from '../../core/authority/policy-problem.ts';
+import { isWho } from '../../core/authority/known-policies.ts';
+import { type Who, whoText } from '../../core/authority/policy.ts';
 import { isObject } from '../../core/json.ts';
 import type { OptionKind, OptionTable } from '../../core/options.ts';
 import { type Duration, spanOf } from './duration.ts';
@@ -69,7 +69,7 @@ function isRule(rule: unknown): boolean {
   const { after, to, ...rest } = rule;
   return (
     aDuration.fits(after) &&
-    (to === 'manager' || (to !== undefined && policyProblem({ deciders: to }) === undefined)) &&
+    (to === 'manager' || (isWho(to) && whoText(to as Who).length > 0)) &&
     Object.keys(rest).length === 0
   );
 }
