@@ -107,7 +107,7 @@ export const RequestShape = z
     earlierPreview: orNull(PreviewShape).openapi({
       description: 'The preview that was approved before, if it has changed since.',
     }),
-    notice: z.literal('title-only').nullable().openapi({ description: '`title-only`: notices show nothing else.' }),
+    notice: z.enum(['title-only']).nullable().openapi({ description: '`title-only`: notices show nothing else.' }),
     createdAt: z.number().nullable(),
     expiresAt: z.number().nullable(),
     onExpiry: z.enum(['reject', 'cancel', 'approve']).nullable(),

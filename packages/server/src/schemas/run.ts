@@ -109,7 +109,7 @@ export const EvidenceShape = z
     format: z.string(),
     run: z.looseObject({ id: z.string(), hash: z.string() }),
     events: z.array(z.looseObject({ at: z.number(), type: z.string() })),
-    questions: z.array(z.looseObject({ id: z.string(), digest: z.string() })),
+    requests: z.array(z.looseObject({ id: z.string(), digest: z.string() })),
     hash: z.string(),
   })
   .openapi('Evidence');
