@@ -1,8 +1,6 @@
 // The door for authors of a store, and of servers that read one: the port, the records in it, and the rules that all stores share.
 
 export type { Deciders } from './core/authority/deciders.ts';
-export { type CallRule, type MayRun, mayRun } from './core/authority/may-run.ts';
-export { type CallFacts, isLike, ruleSays, type Then } from './core/authority/rule.ts';
 export {
   ConditionSchema,
   GrantMaximumSchema,
@@ -10,9 +8,11 @@ export {
   GroupSchema,
   PolicySchema,
   RuleSchema,
-  shapeProblem,
   WhoSchema,
-} from './core/authority/schemas.ts';
+} from './core/authority/exported-schemas.ts';
+export { type CallRule, type MayRun, mayRun } from './core/authority/may-run.ts';
+export { type CallFacts, isLike, ruleSays, type Then } from './core/authority/rule.ts';
+export { shapeProblem } from './core/authority/schemas.ts';
 export { internalsOf } from './core/internals.ts';
 export { faultInJson, folded, type JsonTextFault, type JsonTextLimits } from './core/json-text.ts';
 export { shownAgent } from './core/run/drill.ts';

@@ -32,13 +32,19 @@ export type KnownTools = {
 
 /** Throws one error with every fault. Binds edits to what the schemas make of them now. */
 export async function checkDecided({ leaves, faults }: Found, known: KnownTools): Promise<readonly Leaf[]> {
-  const checked = await Promise.all(leaves.map((leaf) => checkLeaf(leaf, known.tools, known.defined)));
+  const checked = await each(leaves, (leaf) => checkLeaf(leaf, known.tools, known.defined));
   const misfits = [...faults, ...checked.flat()];
   const { driver } = known;
   const uncounted = driver && misfits.length === 0 ? await uncountedVotes(leaves, known, driver) : [];
   const all = [...misfits, ...uncounted];
   if (all.length > 0) throw invalidResume(all);
-  return Promise.all(leaves.map((leaf) => boundLeaf(leaf, known.tools)));
+  return each(leaves, (leaf) => boundLeaf(leaf, known.tools));
+}
+
+/** Most resumptions have one decision, which needs no list of promises. */
+async function each<T, R>(items: readonly T[], work: (item: T) => R | Promise<R>): Promise<readonly R[]> {
+  const [only] = items;
+  return only !== undefined && items.length === 1 ? [await work(only)] : Promise.all(items.map(work));
 }
 
 /** The decisions that were found. Throws one error with every fault. */

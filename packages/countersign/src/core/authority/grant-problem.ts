@@ -3,7 +3,7 @@ import { sameJson } from '../json.ts';
 import { type Condition, fieldText, pathOf } from './condition.ts';
 import type { GrantRequest } from './grant.ts';
 import type { GrantMaximum } from './grant-maximum.ts';
-import { GrantRequestSchema, shapeProblem } from './schemas.ts';
+import { authoritySchemas, shapeProblem } from './schemas.ts';
 
 /** Says why this grant cannot be made; undefined if it can. */
 export function grantProblem(
@@ -11,7 +11,7 @@ export function grantProblem(
   maxima: readonly (GrantMaximum | false)[],
   now: number,
 ): string | undefined {
-  const problem = shapeProblem(GrantRequestSchema, request, 'a grant');
+  const problem = shapeProblem(authoritySchemas().GrantRequestSchema, request, 'a grant');
   if (problem !== undefined) return problem;
   const grant = request as GrantRequest;
   if (grant.expiresAt <= now) return '`expiresAt` has passed';

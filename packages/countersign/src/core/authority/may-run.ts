@@ -53,6 +53,8 @@ const NO_GRANTS = { grants: [], key: '', requesters: [], startedBy: null, now: 0
 
 /** The policies of a request: each one once. One that says nothing still counts against a deadline that would approve. */
 export function joined(all: readonly Policy[]): Policies {
+  const [only] = all;
+  if (only && all.length === 1) return Object.keys(only).length > 0 ? [only] : ANYONE;
   const isTimed = all.some(({ onExpiry }) => onExpiry !== undefined);
   const kept = all.filter((policy) => isTimed || Object.keys(policy).length > 0);
   const [first, ...rest] = new Map(kept.map((policy) => [JSON.stringify(policy), policy])).values();

@@ -1,11 +1,11 @@
 // Whether a policy is valid and can be satisfied.
 import { matched } from './matching.ts';
 import { type Group, type Policy, whoText } from './policy.ts';
-import { PolicySchema, shapeProblem } from './schemas.ts';
+import { authoritySchemas, shapeProblem } from './schemas.ts';
 
 /** Explains why the policy is invalid or cannot be satisfied. `roles`: all existing roles, if the application lists them. */
 export function policyProblem(policy: unknown, roles?: readonly string[]): string | undefined {
-  const problem = shapeProblem(PolicySchema, policy);
+  const problem = shapeProblem(authoritySchemas().PolicySchema, policy);
   if (problem !== undefined) return problem;
   const { deciders, quorum = [] } = policy as Policy;
   const circles = [

@@ -23,135 +23,151 @@ function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape, example: stri
   });
 }
 
-const wholeNumberTo = (most: number) => {
-  const wanted = must(`a whole number from 1 to ${most}`);
-  return z.int(wanted).min(1, wanted).max(most, wanted);
-};
-const time = z.int(must('a time in whole milliseconds'));
-const aName = must('a name');
-const name = z.string(aName).min(1, aName);
-const names = z.array(name, must('a list of names'));
-const someNames = names.min(1, must('a list of names'));
-const limit = z.number(must('a number')).optional();
-const json = z.any().refine((value) => value === undefined || toJson(value).ok, must('JSON'));
-const onlyTrue = z.literal(true, must('true, or left out')).optional();
+/** Made at the first use: most programs have no policies, and zod takes longer for these than for all of an import. */
+export function authoritySchemas() {
+  built ??= build();
+  return built;
+}
 
-const anAmount = must('a number from 0');
-const amount = z.number(anAmount).min(0, anAmount).refine(isAmount, anAmount);
+let built: ReturnType<typeof build> | undefined;
 
-const aPath = must('a name, or a path of names');
-export const FieldSchema = z.union([name, z.array(name).min(1, aPath)], aPath);
+function build() {
+  const wholeNumberTo = (most: number) => {
+    const wanted = must(`a whole number from 1 to ${most}`);
+    return z.int(wanted).min(1, wanted).max(most, wanted);
+  };
+  const time = z.int(must('a time in whole milliseconds'));
+  const aName = must('a name');
+  const name = z.string(aName).min(1, aName);
+  const names = z.array(name, must('a list of names'));
+  const someNames = names.min(1, must('a list of names'));
+  const limit = z.number(must('a number')).optional();
+  const json = z.any().refine((value) => value === undefined || toJson(value).ok, must('JSON'));
+  const onlyTrue = z.literal(true, must('true, or left out')).optional();
 
-const LIMITS = ['equals', 'oneOf', 'above', 'atLeast', 'below', 'atMost'] as const;
+  const anAmount = must('a number from 0');
+  const amount = z.number(anAmount).min(0, anAmount).refine(isAmount, anAmount);
 
-export const ConditionSchema = fields(
-  {
-    field: FieldSchema,
-    equals: json.optional(),
-    oneOf: z.array(json, must('a list with values')).min(1, must('a list with values')).optional(),
-    above: limit,
-    atLeast: limit,
-    below: limit,
-    atMost: limit,
-  },
-  'an object such as { field: "amount", above: 10000 }',
-).refine((condition) => LIMITS.some((name) => condition[name] !== undefined), {
-  error: `has no limit; give one of ${LIMITS.join(', ')}`,
-});
+  const aPath = must('a name, or a path of names');
+  const FieldSchema = z.union([name, z.array(name).min(1, aPath)], aPath);
 
-const conditions = z.array(ConditionSchema, must('a list of conditions'));
+  const LIMITS = ['equals', 'oneOf', 'above', 'atLeast', 'below', 'atMost'] as const;
 
-export const WhoSchema = fields(
-  { people: names.optional(), roles: names.optional() },
-  'an object with `people` or `roles`',
-);
+  const ConditionSchema = fields(
+    {
+      field: FieldSchema,
+      equals: json.optional(),
+      oneOf: z.array(json, must('a list with values')).min(1, must('a list with values')).optional(),
+      above: limit,
+      atLeast: limit,
+      below: limit,
+      atMost: limit,
+    },
+    'an object such as { field: "amount", above: 10000 }',
+  ).refine((condition) => LIMITS.some((name) => condition[name] !== undefined), {
+    error: `has no limit; give one of ${LIMITS.join(', ')}`,
+  });
 
-export const GroupSchema = fields(
-  { of: WhoSchema, count: wholeNumberTo(MOST_VOTES), when: conditions.optional() },
-  'an object such as { of: { roles: ["finance"] }, count: 2 }',
-);
+  const conditions = z.array(ConditionSchema, must('a list of conditions'));
 
-export const GrantMaximumSchema = fields(
-  {
-    uses: wholeNumberTo(MOST_USES),
-    field: FieldSchema.optional(),
-    each: amount.optional(),
-    total: amount.optional(),
-    expiresWithin: time.min(1, must('a time in whole milliseconds')),
-  },
-  'false, or an object such as { uses: 10, expiresWithin: 604800000 }',
-).refine(({ field, each, total }) => field !== undefined || (each === undefined && total === undefined), {
-  error: 'limits `each` or `total`, which need `field`',
-});
+  const WhoSchema = fields({ people: names.optional(), roles: names.optional() }, 'an object with `people` or `roles`');
 
-export const PolicySchema = fields(
-  {
-    name: z.string(aName).optional(),
-    deciders: WhoSchema.optional(),
-    notRequester: onlyTrue,
-    quorum: z.array(GroupSchema, must('a list of groups')).optional(),
-    veto: z.enum(['any', 'majority'], must('"any" or "majority"')).optional(),
-    signed: z.literal('passkey', must('"passkey"')).optional(),
-    delegates: onlyTrue,
-    grants: z
-      .union([z.literal(false), GrantMaximumSchema], {
-        error: ({ errors }) =>
-          errors
-            .at(-1)
-            ?.map((issue) =>
-              issue.path[0] ? `must be false or a maximum: ${problemText(issue, '')}` : issue.message,
-            )[0],
-      })
-      .optional(),
-    onExpiry: z.literal('approve', must('"approve", or left out')).optional(),
-    warnings: z.array(z.string(), must('a list of texts')).optional(),
-  },
-  'an object',
-);
+  const GroupSchema = fields(
+    { of: WhoSchema, count: wholeNumberTo(MOST_VOTES), when: conditions.optional() },
+    'an object such as { of: { roles: ["finance"] }, count: 2 }',
+  );
 
-/** The limits of a grant that say for which calls it is. */
-export const GrantRequestSchema = fields(
-  {
-    where: conditions.optional(),
-    schema: z.record(z.string(), z.unknown(), must('a JSON Schema')).optional(),
-    serves: fields(
-      { people: someNames.optional(), agents: someNames.optional() },
-      'an object with `people` or `agents`',
-    )
-      .refine(
-        ({ people, agents }) => people !== undefined || agents !== undefined,
-        must('an object with `people` or `agents`'),
+  const GrantMaximumSchema = fields(
+    {
+      uses: wholeNumberTo(MOST_USES),
+      field: FieldSchema.optional(),
+      each: amount.optional(),
+      total: amount.optional(),
+      expiresWithin: time.min(1, must('a time in whole milliseconds')),
+    },
+    'false, or an object such as { uses: 10, expiresWithin: 604800000 }',
+  ).refine(({ field, each, total }) => field !== undefined || (each === undefined && total === undefined), {
+    error: 'limits `each` or `total`, which need `field`',
+  });
+
+  const PolicySchema = fields(
+    {
+      name: z.string(aName).optional(),
+      deciders: WhoSchema.optional(),
+      notRequester: onlyTrue,
+      quorum: z.array(GroupSchema, must('a list of groups')).optional(),
+      veto: z.enum(['any', 'majority'], must('"any" or "majority"')).optional(),
+      signed: z.literal('passkey', must('"passkey"')).optional(),
+      delegates: onlyTrue,
+      grants: z
+        .union([z.literal(false), GrantMaximumSchema], {
+          error: ({ errors }) =>
+            errors
+              .at(-1)
+              ?.map((issue) =>
+                issue.path[0] ? `must be false or a maximum: ${problemText(issue, '')}` : issue.message,
+              )[0],
+        })
+        .optional(),
+      onExpiry: z.literal('approve', must('"approve", or left out')).optional(),
+      warnings: z.array(z.string(), must('a list of texts')).optional(),
+    },
+    'an object',
+  );
+
+  /** The limits of a grant that say for which calls it is. */
+  const GrantRequestSchema = fields(
+    {
+      where: conditions.optional(),
+      schema: z.record(z.string(), z.unknown(), must('a JSON Schema')).optional(),
+      serves: fields(
+        { people: someNames.optional(), agents: someNames.optional() },
+        'an object with `people` or `agents`',
       )
-      .optional(),
-    uses: wholeNumberTo(MOST_USES),
-    budget: fields(
-      { field: FieldSchema, total: amount },
-      'an object such as { field: "amount", total: 2000 }',
-    ).optional(),
-    expiresAt: time,
-  },
-  'an object such as { where, uses: 10, expiresAt }',
-);
+        .refine(
+          ({ people, agents }) => people !== undefined || agents !== undefined,
+          must('an object with `people` or `agents`'),
+        )
+        .optional(),
+      uses: wholeNumberTo(MOST_USES),
+      budget: fields(
+        { field: FieldSchema, total: amount },
+        'an object such as { field: "amount", total: 2000 }',
+      ).optional(),
+      expiresAt: time,
+    },
+    'an object such as { where, uses: 10, expiresAt }',
+  );
 
-/** An undefined field may be one that was not found. Left out, the rule would be for other calls than intended. */
-export const RuleSchema = fields(
-  {
-    tool: z.exactOptional(z.union([name, someNames], must('the name of a tool, or a list of names'))),
-    agent: z.exactOptional(name),
-    label: z.exactOptional(name),
-    risk: z.exactOptional(z.enum(['low', 'medium', 'high'], must('one of low, medium, high'))),
-    reversibility: z.exactOptional(
-      z.enum(['read-only', 'reversible', 'irreversible'], must('one of read-only, reversible, irreversible')),
-    ),
-    where: z.exactOptional(conditions),
-    then: z.exactOptional(z.enum(['allow', 'ask', 'deny'], must('one of allow, ask, deny'))),
-    policy: z.exactOptional(
-      z.union([z.string(), z.record(z.string(), z.any())], must('the name of a policy, or a policy')),
-    ),
-    reason: z.exactOptional(z.string(must('a text'))),
-  },
-  'an object such as { tool: "pay", then: "ask" }',
-);
+  /** An undefined field may be one that was not found. Left out, the rule would be for other calls than intended. */
+  const RuleSchema = fields(
+    {
+      tool: z.exactOptional(z.union([name, someNames], must('the name of a tool, or a list of names'))),
+      agent: z.exactOptional(name),
+      label: z.exactOptional(name),
+      risk: z.exactOptional(z.enum(['low', 'medium', 'high'], must('one of low, medium, high'))),
+      reversibility: z.exactOptional(
+        z.enum(['read-only', 'reversible', 'irreversible'], must('one of read-only, reversible, irreversible')),
+      ),
+      where: z.exactOptional(conditions),
+      then: z.exactOptional(z.enum(['allow', 'ask', 'deny'], must('one of allow, ask, deny'))),
+      policy: z.exactOptional(
+        z.union([z.string(), z.record(z.string(), z.any())], must('the name of a policy, or a policy')),
+      ),
+      reason: z.exactOptional(z.string(must('a text'))),
+    },
+    'an object such as { tool: "pay", then: "ask" }',
+  );
+  return {
+    WhoSchema,
+    ConditionSchema,
+    GroupSchema,
+    PolicySchema,
+    GrantMaximumSchema,
+    GrantRequestSchema,
+    RuleSchema,
+  };
+}
 
 /** Says which part of the value does not fit the schema, and what is allowed there; undefined if it fits. `whole` names the value. */
 export function shapeProblem(schema: z.ZodType, value: unknown, whole = 'it'): string | undefined {

@@ -126,10 +126,14 @@ type Parts = Asked & {
 };
 
 /** A request of this kind, with those of the parts that the kind has. */
-export function requestOf(kind: RequestKind, { id, shown, authority, bound, ...parts }: Parts): Request {
+export function requestOf(
+  kind: RequestKind,
+  { id, shown, authority, bound, wait: waits, answer, previews }: Parts,
+): Request {
   const asked = { id, shown, authority };
-  const { answer, previews } = parts;
-  const wait = parts.wait && Object.keys(parts.wait).length > 0 ? parts.wait : undefined;
+  const wait = waits && Object.keys(waits).length > 0 ? waits : undefined;
+  // Most approvals have nothing else.
+  if (kind === 'approval' && !wait && !previews) return { id, shown, authority, kind, bound };
   switch (kind) {
     case 'question':
       return { ...asked, kind, ...defined({ wait }) };

@@ -1,6 +1,6 @@
 // What the sources say about a call: its tool, the operator's rules and the application. The pure core joins them.
-import { mayRun, withDeciders } from '../../core/authority/may-run.ts';
-import { deadlineMayApprove, type Policies, type Policy } from '../../core/authority/policy.ts';
+import { type CallRule, mayRun, withDeciders } from '../../core/authority/may-run.ts';
+import { ANYONE, deadlineMayApprove, type Policies, type Policy } from '../../core/authority/policy.ts';
 import { deadlineProblem } from '../../core/authority/policy-problem.ts';
 import { ruleSays } from '../../core/authority/rule.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -9,7 +9,7 @@ import type { RequestKind } from '../../core/request/request.ts';
 import type { Driver } from '../run.ts';
 import { askGate } from '../tool/ask-gate.ts';
 import { mergedWait, type WaitOptions } from '../tool/ask-options.ts';
-import type { Approval, ApprovalContext, PolicyRequest, ToolDefinition } from '../tool/definition.ts';
+import type { Approval, ApprovalContext, PolicyRequest, Rule, ToolDefinition } from '../tool/definition.ts';
 import { governedBy, nobody } from '../tool/policies.ts';
 
 /** A call as its sources see it. `input` is as the tool's schema parsed it, `json` as it would be recorded. */
@@ -42,7 +42,8 @@ export type Judged =
 /** Asks every source anew. A source that fails asks; one that names who decides then names nobody. */
 export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const { tool, input, json, ctx } = judging;
-  const rules = [...driver.policies.rules, ...(tool.rules ?? [])];
+  const { rules: operators, policyFor } = driver.policies;
+  const rules = tool.rules ? [...operators, ...tool.rules] : operators;
   const { said, failure } = await askGate(tool, input, ctx);
   const own = typeof said === 'object' ? said : {};
   const { labels, risk, reversibility } = { ...tool.asks, ...own };
@@ -56,23 +57,21 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
     reversibility,
     isDescribed: tool.isDescribed === true,
   };
-  const applied = isRuled(tool) ? rules.filter((rule) => ruleSays(rule, rule.then ?? 'ask', facts) !== undefined) : [];
+  const applied =
+    rules.length > 0 && isRuled(tool)
+      ? rules.filter((rule) => ruleSays(rule, rule.then ?? 'ask', facts) !== undefined)
+      : [];
   const isUndecided = said === true && tool.asksByDefault === true;
   const asks = said === false ? ('allow' as const) : isUndecided ? ('undecided' as const) : ('ask' as const);
-  const first = mayRun(
-    { ...facts, own: asks },
-    applied.map(({ policy: _named, ...rule }) => rule),
-  );
-  if (first.then !== 'ask') return first;
+  // Most calls have no rule, so the tool alone says whether they ask.
+  const first = applied.length > 0 && mayRun({ ...facts, own: asks }, applied.map(withoutPolicy));
+  if (first && first.then !== 'ask') return first;
+  if (!first && asks === 'allow') return RUNS;
   const { policy: named, ...options } = own;
   const governed = 'policy' in own ? await governedBy(named, driver.policies, input, ctx) : NO_POLICY;
   const ownWait = mergedWait(mergedWait(tool.asks, governed.waits), options);
-  const others = await Promise.all(
-    applied.map(async (rule) =>
-      'policy' in rule ? await governedBy(rule.policy, driver.policies, input, ctx) : NO_POLICY,
-    ),
-  );
-  const added = await addedPolicy(driver, { ...judging, kind: 'approval' });
+  const others = await governedByAll(applied, driver, input, ctx);
+  const added = policyFor && (await addedPolicy(driver, { ...judging, kind: 'approval' }));
   const result = mayRun(
     { ...facts, own: asks, policy: timed(governed.policy, ownWait), ...(added && { added: added.policy }) },
     applied.map((rule, index) => ({ ...rule, policy: timed(others[index]?.policy ?? {}, others[index]?.waits ?? {}) })),
@@ -89,7 +88,23 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   return { then: 'ask', approval: isPlain ? true : options, governed: { policies, waits }, ...defined({ failure }) };
 }
 
-const NO_POLICY = { policy: {}, waits: {} };
+const NO_POLICY = { policy: ANYONE[0], waits: {} };
+const RUNS = { then: 'run' } as const;
+
+const withoutPolicy = ({ policy: _named, ...rule }: Rule): CallRule => rule;
+
+/** The policies of the rules that ask about the call, in their order. */
+async function governedByAll(
+  applied: readonly Rule[],
+  driver: Driver,
+  input: unknown,
+  ctx: ApprovalContext,
+): Promise<readonly Pick<Awaited<ReturnType<typeof governedBy>>, 'policy' | 'waits'>[]> {
+  if (applied.length === 0) return [];
+  const one = async (rule: Rule) =>
+    'policy' in rule ? await governedBy(rule.policy, driver.policies, input, ctx) : NO_POLICY;
+  return Promise.all(applied.map(one));
+}
 
 /** Rules are for calls that do something: not for requests, and not for agents, whose own calls ask. */
 export const isRuled = ({ body, innerTools }: ToolDefinition): boolean => body !== undefined && !innerTools;
@@ -102,6 +117,8 @@ function timed(policy: Policy, { onExpiry }: WaitOptions): Policy {
 }
 
 function placeOf(policies: Policies, policy: Policy): number {
+  const place = policies.indexOf(policy);
+  if (place >= 0) return place;
   const text = JSON.stringify(policy);
   return policies.findIndex((other) => JSON.stringify(other) === text);
 }

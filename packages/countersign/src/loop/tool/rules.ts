@@ -1,5 +1,5 @@
 // The rules of the operator, as the application gives them.
-import { RuleSchema, shapeProblem } from '../../core/authority/schemas.ts';
+import { authoritySchemas, shapeProblem } from '../../core/authority/schemas.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Rule, ToolDefinition } from './definition.ts';
@@ -8,7 +8,7 @@ import { checkPolicy, type Policies, refuseUnknownPolicy } from './policies.ts';
 export function checkRules(rules: unknown, roles: readonly string[] | undefined): void {
   if (!Array.isArray(rules)) throw new UsageError('invalid-options', {}, '`rules` must be an array of rules.');
   for (const [index, rule] of rules.entries()) {
-    const problem = shapeProblem(RuleSchema, rule) ?? contradiction(rule);
+    const problem = shapeProblem(authoritySchemas().RuleSchema, rule) ?? contradiction(rule);
     if (problem !== undefined)
       throw new UsageError('invalid-options', { rule: index }, `Invalid rule \`rules[${index}]\`: ${problem}.`);
     if (isObject(rule.policy)) checkPolicy(undefined, rule.policy, roles);
