@@ -129,7 +129,18 @@ test('one person acts alone', async () => {
       }
     },
   );
-  await fc.assert(property, { numRuns: 150 });
+  // The same policy as data, and only the smaller amount escalates to her.
+  const boss = { deciders: { people: ['boss'] }, grants: { uses: 10, expiresWithin: '7d' } };
+  const escalating = { ...boss, escalate: [{ after: '1h', to: { people: ['boss', ACTOR] } }] };
+  const waits = [{ does: 'start' as const, by: 'ann', amount: 500 }, { does: 'wait' as const }];
+  const edits = { does: 'edit' as const, at: 0, grants: false, amount: 50_000 };
+  const examples = [
+    [
+      [boss, escalating, boss],
+      [...waits, edits],
+    ],
+  ] as never;
+  await fc.assert(property, { numRuns: 150, examples });
   // A law that nothing reaches would prove nothing.
   expect(payments).toBeGreaterThan(20);
   expect(refusals).toBeGreaterThan(50);

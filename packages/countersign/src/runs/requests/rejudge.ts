@@ -1,4 +1,5 @@
 // What a request says after an edit: every source is asked anew.
+import type { Policies } from '../../core/authority/policy.ts';
 import { UsageError } from '../../core/errors.ts';
 import { defined, type Json, sameJson } from '../../core/json.ts';
 import { type Escalation, previewsOf, type Reasked } from '../../core/request/request.ts';
@@ -15,6 +16,7 @@ import type { Driver } from '../../loop/run.ts';
 import type { Asker } from '../../loop/sink.ts';
 import type { AgentPort } from '../driving/open-run.ts';
 import type { NewRun } from '../port/store.ts';
+import type { PendingCard } from './card.ts';
 import type { OnCard } from './on-cards.ts';
 import { ballotOf, policiesOn } from './progress.ts';
 
@@ -60,11 +62,26 @@ export async function rejudge(
     shown: defined({ payload, title, labels, risk, reversibility, notice: shown.notice }),
     ...(before && { previews: { preview: preview ?? NO_PREVIEW, earlierPreview: before } }),
     policies,
-    ...(governed && !sameJson(policies, policiesOn(card)) && { escalate: await escalationsOf(governed, driver) }),
+    ...(governed && newEscalations(card, policies, await escalationsOf(governed, driver))),
   };
 }
 
 const NO_PREVIEW = { failed: 'the tool no longer has a preview' };
+
+/**
+ * People to whom the request was escalated still count if the same policies escalate to the same people now. Else the escalations of
+ * the edited input begin anew: nobody gets a say in it whom its own policies do not name.
+ */
+function newEscalations(
+  card: PendingCard,
+  policies: Policies,
+  escalate: readonly Escalation[],
+): { readonly escalate?: readonly Escalation[] } {
+  const before = card.progress?.escalate ?? card.request.wait?.escalate ?? [];
+  const whom = (all: readonly Escalation[]) => all.map(({ at: _at, ...to }) => to) as unknown as Json;
+  const isSame = sameJson(policies as unknown as Json, policiesOn(card) as unknown as Json);
+  return isSame && sameJson(whom(escalate), whom(before)) ? {} : { escalate };
+}
 
 /** When other people may decide too, counted from now. */
 export async function escalationsOf(governed: Governed, { clock }: Driver): Promise<readonly Escalation[]> {
