@@ -114,7 +114,9 @@ export class RunDriver {
   #grantsFor(journal: Journal): RunGrants {
     const { store, clock } = this.#drives;
     const withNext: Journal['withNext'] = (lookUp) => journal.withNext(lookUp);
-    return grantsOf({ store, clock, run: journal.started, withNext, flushed: () => journal.flushed() });
+    // Whoever had the run before may have given a grant with a decision on it.
+    const since = journal.hasBegun ? performance.now() : 0;
+    return grantsOf({ store, clock, run: journal.started, since, withNext, flushed: () => journal.flushed() });
   }
 
   /** Returns false if the store cannot be asked. */

@@ -16,6 +16,15 @@ const OPEN = 'grants-open';
 /** How many grants of a tool are read at once. */
 const PAGE = 100;
 
+/** How long a process believes that a store has open grants, or none. */
+const BELIEVED_MS = 250;
+
+/** A look whether any grant is open. `isAny` is known once it was answered. */
+type Look = { readonly at: number; readonly answer: Promise<boolean>; isAny?: boolean };
+
+/** The last look into each store: while no grant is open, the calls of a busy process share it. */
+const LOOKS = new WeakMap<Notes, Look>();
+
 /** A loaded grant. `version` is that of its note. */
 export type GrantRecord = {
   readonly events: readonly GrantEvent[];
@@ -39,6 +48,7 @@ export class GrantRecords {
     const { id, tool, expiresAt } = grant;
     // First, because calls look here: an entry without a grant is skipped, a grant without an entry would not be found.
     await this.#notes.put(OPEN, openKey(tool, id), null, { expiresAt });
+    LOOKS.delete(this.#notes);
     const made: GrantEvent = { type: 'made', at, grant };
     return this.#put(id, [made], link(chainStart(id), made), 0);
   }
@@ -59,6 +69,26 @@ export class GrantRecords {
   async list(limit: number, after: string | undefined): Promise<Page<GrantRecord>> {
     const page = await this.#notes.list(GRANTS, { limit, ...(after !== undefined && { after }) });
     return { ...page, items: mapValid(page.items, grantRecordOf) };
+  }
+
+  /**
+   * Whether any grant is open: as this process knows it, or as the store says. One that another process gave may be missed
+   * for `BELIEVED_MS`, but none that was given before the moment `since` of the steady clock.
+   */
+  isAnyOpen(since: number): boolean | Promise<boolean> {
+    const now = performance.now();
+    const known = LOOKS.get(this.#notes);
+    if (known && known.at >= since && now - known.at < BELIEVED_MS) return known.isAny ?? known.answer;
+    const answer = this.#notes.list(OPEN, { limit: 1 }).then(({ items }) => items.length > 0);
+    const look: Look = { at: now, answer };
+    LOOKS.set(this.#notes, look);
+    const forget = (): void => {
+      if (LOOKS.get(this.#notes) === look) LOOKS.delete(this.#notes);
+    };
+    answer.then((isAny) => {
+      look.isAny = isAny;
+    }, forget);
+    return answer;
   }
 
   /** The grants of a tool that may be open. A record that was changed is skipped, with a process warning. */

@@ -2,6 +2,7 @@
 // grant, the run records that the call was granted, the grant is read once more, and the call starts.
 import { type Grant, type GrantedCall, maximumOf, mayUse } from '../../core/authority/grant.ts';
 import { defined, type Json } from '../../core/json.ts';
+import { isThenable } from '../../core/options.ts';
 import type { GatedCall, RunGrants } from '../../loop/sink.ts';
 import { dataSchemaProblem, fitsLimited } from '../../loop/tool/data-schema.ts';
 import { Turn } from '../port/in-turns.ts';
@@ -14,6 +15,8 @@ type Needs = {
   readonly store: Store;
   readonly clock: () => number;
   readonly run: NewRun;
+  /** Grants that were given before this moment of the steady clock count, wherever they were given. */
+  readonly since: number;
   /** The look-up for open grants, which most calls do in vain, costs no extra append. */
   readonly withNext: <T>(lookUp: Promise<T>) => Promise<T>;
   /** Resolves once all events of the run are durable; rejects if another worker may have the run. */
@@ -70,10 +73,12 @@ class GrantsOfRun implements RunGrants {
     reserves: boolean,
   ): Promise<Used | undefined> {
     if (policies.some((policy) => maximumOf(policy) === false)) return undefined;
-    const { run, withNext } = this.#needs;
+    const { run, since, withNext } = this.#needs;
     const { agent, startedBy } = run;
     const call = { key: this.#keyOf(requestId), tool, input, startedBy, agent, policies, requesters };
     try {
+      const isAny = this.#records.isAnyOpen(since);
+      if (!(isThenable(isAny) ? await withNext(isAny) : isAny)) return undefined;
       const turn = new Turn();
       for (const record of inOrder(await withNext(this.#records.open(tool)), call.key)) {
         if (turn.isLong) await turn.pass();
