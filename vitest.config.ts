@@ -60,10 +60,6 @@ export default defineConfig({
         find: /^@countersign\/restate$/,
         replacement: fileURLToPath(new URL('packages/restate/src/index.ts', import.meta.url)),
       },
-      {
-        find: /^create-countersign$/,
-        replacement: fileURLToPath(new URL('packages/create-countersign/src/index.ts', import.meta.url)),
-      },
       { find: /^countersign\/ui$/, replacement: source('ui/index.ts') },
     ],
   },

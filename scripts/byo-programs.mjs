@@ -1,4 +1,5 @@
-// The programs of examples/byo, where else they are shown: as templates of create-countersign, and as the tabs of a page.
+// Programs that stand in two places: those of examples/byo as templates of create-countersign and as the tabs of a page, and the
+// agents file of the template `server`, which `countersign init` writes.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeOrCompare } from './generated.mjs';
@@ -21,6 +22,7 @@ const FRAMEWORKS = [
 // The AI SDK has a template of its own: `gate`.
 for (const [name] of FRAMEWORKS) if (name !== 'ai-sdk') writeTemplate(name);
 writePage();
+writeAgentsFile();
 
 /** The example with the settings of a project. Links to the repository have no target there. */
 function writeTemplate(name) {
@@ -58,4 +60,9 @@ function writePage() {
   const links = programs.map(([file, title]) => `[${title}](../../examples/${file})`).join(',\n');
   const text = `::: code-group\n\n${tabs.join('\n')}\n:::\n\nEach is a whole program that our tests run, in a folder with its own install: ${links}.\n`;
   writeOrCompare(path, `${before}<!-- programs -->\n\n${text}\n${after}`, command);
+}
+
+function writeAgentsFile() {
+  const template = join(root, 'packages/create-countersign/templates/server/agents.ts');
+  writeOrCompare(join(root, 'packages/server/templates/agents.ts'), readFileSync(template, 'utf8'), command);
 }

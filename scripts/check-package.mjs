@@ -1,18 +1,20 @@
 // Checks the packages as npm would publish them: the files in each tarball, and whether entry points and types resolve.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PACKAGES, PACKED, packAll, packReports } from './pack.mjs';
-import { run, tool } from './run.mjs';
+import { root, run, tool } from './run.mjs';
 
-/** Files that every tarball must contain, and more for some. */
-const WANTED = ['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts'];
+/** Files that every tarball must contain, that every package with an entry point must contain, and more for some. */
+const WANTED = ['LICENSE', 'README.md'];
+const ENTRY_POINT = ['dist/index.js', 'dist/index.d.ts'];
 const ALSO_WANTED = {
   countersign: ['dist/ui/index.js', 'dist/stores/sqlite/sqlite.js'],
   'create-countersign': ['dist/main.js', 'templates/server/agents.ts', 'templates/server/_gitignore'],
   react: ['src/styles.css'],
   server: [
     'bin/countersign.js',
+    'templates/agents.ts',
     'dist/cli/main.js',
     'dist/client/index.js',
     'dist/inbox/index.html',
@@ -25,7 +27,10 @@ const folder = given ?? mkdtempSync(join(tmpdir(), 'countersign-pack-'));
 try {
   if (!given) packAll(folder);
   const reports = packReports(folder);
-  for (const name of PACKAGES) checkPackage(name, reports[name], [...WANTED, ...(ALSO_WANTED[name] ?? [])]);
+  for (const name of PACKAGES) {
+    const entry = hasEntryPoint(name) ? ENTRY_POINT : [];
+    checkPackage(name, reports[name], [...WANTED, ...entry, ...(ALSO_WANTED[name] ?? [])]);
+  }
 } finally {
   if (!given) rmSync(folder, { recursive: true });
 }
@@ -42,9 +47,15 @@ function checkPackage(name, { filename, files, size }, wanted) {
 
   const tarball = join(folder, filename);
   check('publint', [...tool('publint'), 'run', tarball, '--strict']);
+  if (!hasEntryPoint(name)) return;
   const attw = [...tool('@arethetypeswrong/cli', 'attw'), tarball, '--profile', 'esm-only', '--no-emoji', '--no-color'];
   // A stylesheet has no types.
   check('attw', [...attw, '--exclude-entrypoints', './styles.css']);
+}
+
+/** `create-countersign` is only a program. */
+function hasEntryPoint(name) {
+  return 'exports' in JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'));
 }
 
 function check(name, [command, ...args]) {

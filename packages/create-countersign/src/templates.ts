@@ -30,16 +30,7 @@ export function templateFiles(template: TemplateName): ReadonlyMap<string, strin
   const files = paths.map(({ parentPath, name }) => {
     const path = join(parentPath, name).slice(folderOf(template).length + 1);
     // npm does not publish a file called .gitignore.
-    return [path === '_gitignore' ? '.gitignore' : path, readTemplateFile(template, path)] as const;
+    return [path === '_gitignore' ? '.gitignore' : path, readFileSync(join(folderOf(template), path), 'utf8')] as const;
   });
   return new Map(files.sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/**
- * Reads one file of a template.
- * @example
- * writeFileSync('agents.ts', readTemplateFile('server', 'agents.ts'));
- */
-export function readTemplateFile(template: TemplateName, path: string): string {
-  return readFileSync(join(folderOf(template), path), 'utf8');
 }

@@ -1,13 +1,14 @@
 // `countersign init`: writes a first agents file into an existing project.
-import { existsSync, writeFileSync } from 'node:fs';
+import { constants, copyFileSync, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { CommandFailure, EXIT, usageFailure } from '../../failure.ts';
 import type { Output } from '../../print/output.ts';
 import { type Action, withExamples } from '../options.ts';
 
 const DEFAULT_FILE = 'agents.ts';
+const TEMPLATE = join(import.meta.dirname, '../../../../templates/agents.ts');
 
 export function addInit(program: Command, action: Action): void {
   const command = program
@@ -27,7 +28,6 @@ export function addInit(program: Command, action: Action): void {
 async function init(output: Output, named: string | undefined): Promise<undefined> {
   const { findAgentsFile } = await import('../../runtime/agents-file.ts');
   const { shownPath } = await import('../../runtime/store-address.ts');
-  const { readTemplateFile } = await import('create-countersign');
   const path = resolve(named ?? DEFAULT_FILE);
   const file = shownPath(path);
   if (!/\.m?ts$/.test(path))
@@ -35,7 +35,7 @@ async function init(output: Output, named: string | undefined): Promise<undefine
   const found = named === undefined ? findAgentsFile(undefined) : undefined;
   if (found !== undefined || existsSync(path)) throw alreadyExists(shownPath(found ?? path));
   try {
-    writeFileSync(path, readTemplateFile('server', 'agents.ts'), { flag: 'wx' });
+    copyFileSync(TEMPLATE, path, constants.COPYFILE_EXCL);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === 'EEXIST') throw alreadyExists(file);
