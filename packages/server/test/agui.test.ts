@@ -7,7 +7,6 @@ import {
   type Interrupt,
   type ResumeEntry,
 } from '@ag-ui/client';
-import { AGUI_MEDIA_TYPE } from '@ag-ui/encoder';
 import { type Json, tool, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
@@ -348,11 +347,12 @@ test('a client that leaves stops nothing: the call ends, and the next run shows 
   expect([lastOf(events).outcome, runs]).toEqual([{ type: 'success' }, 1]);
 });
 
-test('the events are binary for a client that asks for it', async () => {
+test('a client that prefers the binary form reads the events too', async () => {
   const server = await startServer();
   const seen: (string | null)[] = [];
+  const preferred = 'application/vnd.ag-ui.event+proto, text/event-stream;q=0.5';
   const binary: HttpAgentConfig['fetch'] = async (url, init) => {
-    const response = await fetch(url, { ...init, headers: { ...init?.headers, Accept: AGUI_MEDIA_TYPE } });
+    const response = await fetch(url, { ...init, headers: { ...init?.headers, Accept: preferred } });
     seen.push(response.headers.get('content-type'));
     return response;
   };
@@ -362,7 +362,7 @@ test('the events are binary for a client that asks for it', async () => {
   expect(lastOf(await ann.run(undefined, [resolved(interrupt, { approved: true })])).outcome).toEqual({
     type: 'success',
   });
-  expect(seen).toEqual([AGUI_MEDIA_TYPE, AGUI_MEDIA_TYPE]);
+  expect(seen).toEqual(['text/event-stream; charset=utf-8', 'text/event-stream; charset=utf-8']);
   expect(server.paid).toHaveLength(1);
 });
 

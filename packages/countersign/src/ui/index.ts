@@ -10,7 +10,7 @@ export { type BodyLimits, readJson } from './http/body.ts';
 export { problemsOf } from './http/posted-decisions.ts';
 export { type HttpProblem, problemOf, problemResponse } from './http/problem.ts';
 export { APPROVAL } from './http/recipe.ts';
-export { type SseEvent, type SseOptions, sseResponse, sseText, untilLeft } from './http/sse.ts';
+export { SSE_HEADERS, type SseEvent, type SseOptions, sseBytes, sseResponse, untilLeft } from './http/sse.ts';
 export { nodeHandler } from './node.ts';
 export type { Allowed, CardDecision, CardProgress, CardVote, Problem, RequestCard } from './picture/card.ts';
 export { misfitOf, requestCard, type StoredCard } from './picture/cards.ts';

@@ -56,7 +56,6 @@ export function agUiEndpoints(services: Services) {
           description: 'The events of the run.',
           shape: z.string(),
           type: 'text/event-stream',
-          also: ['application/vnd.ag-ui.event+proto'],
         },
       },
       problems: [409],

@@ -1,9 +1,9 @@
 // One AG-UI run as a stream of events: what the chat streams, then how the run ended as the record says.
-import { type Event, EventType, PROTOCOL_VERSION, type RunFinishedOutcome } from '@ag-ui/core';
-import { AGUI_MEDIA_TYPE, EventEncoder } from '@ag-ui/encoder';
+import type { RunFinishedOutcome } from '@ag-ui/core';
 import { type ChatChunk, type ChatMessage, type LoadedChat, sseResponse, untilLeft } from 'countersign/ui';
 import { readServerEvents } from '../client/server-events.ts';
 import { problemOf } from '../http/problem.ts';
+import { type AgUiEvent, PROTOCOL_VERSION } from './events.ts';
 import type { RunInput } from './input.ts';
 import { requestOf } from './interrupts.ts';
 import { pendingCards } from './messages.ts';
@@ -28,38 +28,29 @@ export type RunStreamOptions = {
   readonly keepAliveMs: number;
 };
 
-/** As server-sent events, or as Protocol Buffers for clients that ask for them by name. */
+/** Each event of AG-UI as the JSON of one server-sent event. */
 export function runStream(options: RunStreamOptions, request: Request): Response {
-  const accept = request.headers.get('accept') ?? '';
-  const isBinary = accept.includes(AGUI_MEDIA_TYPE);
-  const encoder = new EventEncoder(isBinary ? { accept } : {});
   const { signal, onLeft } = untilLeft(request);
-  return sseResponse(runEvents(options, signal), {
-    keepAliveMs: options.keepAliveMs,
-    announced: true,
-    onLeft,
-    encode: (event) => encoder.encodeBinary(event),
-    ...(encoder.getContentType() === AGUI_MEDIA_TYPE && { type: AGUI_MEDIA_TYPE }),
-  });
+  return sseResponse(runEvents(options, signal), { keepAliveMs: options.keepAliveMs, announced: true, onLeft });
 }
 
-async function* runEvents(options: RunStreamOptions, signal: AbortSignal): AsyncGenerator<Event> {
+async function* runEvents(options: RunStreamOptions, signal: AbortSignal): AsyncGenerator<AgUiEvent> {
   const { input, runId: countersignRun, refused, onFault } = options;
   const { threadId, runId } = input;
   const metadata = { countersign: { runId: countersignRun } };
-  yield { type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION, metadata };
-  for (const value of refused) yield { type: EventType.CUSTOM, name: 'countersign.refused', value };
+  yield { type: 'RUN_STARTED', threadId, runId, protocolVersion: PROTOCOL_VERSION, metadata };
+  for (const value of refused) yield { type: 'CUSTOM', name: 'countersign.refused', value };
   try {
     yield* conversation(options, signal);
   } catch (error) {
     if (signal.aborted) return;
     onFault(error);
     const { code, detail } = problemOf(error);
-    yield { type: EventType.RUN_ERROR, code, message: detail };
+    yield { type: 'RUN_ERROR', code, message: detail };
   }
 }
 
-async function* conversation(options: RunStreamOptions, signal: AbortSignal): AsyncGenerator<Event> {
+async function* conversation(options: RunStreamOptions, signal: AbortSignal): AsyncGenerator<AgUiEvent> {
   const { input, before } = options;
   const transcript = new Transcript(input.messages);
   yield* transcript.correct(before);
@@ -97,14 +88,14 @@ async function ending(
   { input, errorCode }: RunStreamOptions,
   { status, messages }: LoadedChat,
   failure: string | undefined,
-): Promise<Event> {
+): Promise<AgUiEvent> {
   const { threadId, runId, protocolVersion } = input;
-  const failed = (message: string, code: string | undefined): Event => ({
-    type: EventType.RUN_ERROR,
+  const failed = (message: string, code: string | undefined): AgUiEvent => ({
+    type: 'RUN_ERROR',
     message,
     ...(code !== undefined && { code }),
   });
-  const finished = (outcome: RunFinishedOutcome): Event => ({ type: EventType.RUN_FINISHED, threadId, runId, outcome });
+  const finished = (outcome: RunFinishedOutcome): AgUiEvent => ({ type: 'RUN_FINISHED', threadId, runId, outcome });
   if (failure !== undefined) return failed(failure, await errorCode());
   const [first, ...others] = pendingCards(messages).map(requestOf);
   if (first) return finished({ type: 'interrupt', interrupts: [first, ...others] });

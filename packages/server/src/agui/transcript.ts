@@ -1,18 +1,12 @@
 // What the client has of a conversation: the messages of the last snapshot, with every event since. It turns the chunks of
 // a chat into events, and leaves out what the client already has.
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type AssistantMessage,
-  type Event,
-  EventType,
-  type Message,
-  type ToolCall,
-  type ToolMessage,
-} from '@ag-ui/core';
+import type { AssistantMessage, Message, ToolCall, ToolMessage } from '@ag-ui/core';
 import type { ChatChunk, ChatMessage, RequestCard } from 'countersign/ui';
+import type { AgUiEvent } from './events.ts';
 import { agUiMessages, deniedText, outputText, reasoningId, replyId, toolMessage } from './messages.ts';
 
-type Events = Generator<Event, void, undefined>;
+type Events = Generator<AgUiEvent, void, undefined>;
 
 export class Transcript {
   #messages: Message[];
@@ -23,7 +17,7 @@ export class Transcript {
   /** How many replies the chunks have begun. */
   #replies = 0;
   /** The texts, reasonings and calls that are not complete, with the events that close each. */
-  readonly #open = new Map<string, readonly Event[]>();
+  readonly #open = new Map<string, readonly AgUiEvent[]>();
   readonly #reasons = new Map<string, string>();
 
   /** `held` are the messages that the client sent, which may be anything. They are only compared until `correct` was called. */
@@ -45,8 +39,8 @@ export class Transcript {
     const held = this.#messages.map(({ id }) => id);
     this.#messages = messages;
     // A client keeps its own order of the messages that it has. Then it first forgets them.
-    if (!isOrderKept(held, messages)) yield { type: EventType.MESSAGES_SNAPSHOT, messages: [] };
-    yield { type: EventType.MESSAGES_SNAPSHOT, messages: structuredClone(messages) };
+    if (!isOrderKept(held, messages)) yield { type: 'MESSAGES_SNAPSHOT', messages: [] };
+    yield { type: 'MESSAGES_SNAPSHOT', messages: structuredClone(messages) };
   }
 
   /** Sends the recorded results of calls that the client has without one. */
@@ -110,29 +104,29 @@ export class Transcript {
   *#text(messageId: string, delta: string): Events {
     if (this.#known.has(messageId) || delta === '') return;
     if (!this.#open.has(messageId)) {
-      yield { type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant' };
-      this.#open.set(messageId, [{ type: EventType.TEXT_MESSAGE_END, messageId }]);
+      yield { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' };
+      this.#open.set(messageId, [{ type: 'TEXT_MESSAGE_END', messageId }]);
     }
     const message = this.#assistant(messageId);
     message.content = (message.content ?? '') + delta;
-    yield { type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta };
+    yield { type: 'TEXT_MESSAGE_CONTENT', messageId, delta };
   }
 
   *#reasoning(part: string, delta: string): Events {
     const messageId = reasoningId(this.#messageId, part);
     if (this.#known.has(messageId) || this.#known.has(this.#replyOf(part)) || delta === '') return;
     if (!this.#open.has(messageId)) {
-      yield { type: EventType.REASONING_START, messageId };
-      yield { type: EventType.REASONING_MESSAGE_START, messageId, role: 'reasoning' };
+      yield { type: 'REASONING_START', messageId };
+      yield { type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning' };
       this.#open.set(messageId, [
-        { type: EventType.REASONING_MESSAGE_END, messageId },
-        { type: EventType.REASONING_END, messageId },
+        { type: 'REASONING_MESSAGE_END', messageId },
+        { type: 'REASONING_END', messageId },
       ]);
       this.#messages.push({ id: messageId, role: 'reasoning', content: '' });
     }
     const message = this.#messages.findLast(({ id }) => id === messageId);
     if (message?.role === 'reasoning') message.content += delta;
-    yield { type: EventType.REASONING_MESSAGE_CONTENT, messageId, delta };
+    yield { type: 'REASONING_MESSAGE_CONTENT', messageId, delta };
   }
 
   *#beginCall(toolCallId: string, toolCallName: string): Events {
@@ -143,15 +137,15 @@ export class Transcript {
       ...(message.toolCalls ?? []),
       { id: toolCallId, type: 'function', function: { name: toolCallName, arguments: '' } },
     ];
-    this.#open.set(toolCallId, [{ type: EventType.TOOL_CALL_END, toolCallId }]);
-    yield { type: EventType.TOOL_CALL_START, toolCallId, toolCallName, parentMessageId };
+    this.#open.set(toolCallId, [{ type: 'TOOL_CALL_END', toolCallId }]);
+    yield { type: 'TOOL_CALL_START', toolCallId, toolCallName, parentMessageId };
   }
 
   *#arguments(toolCallId: string, delta: string): Events {
     const call = this.#findCall(toolCallId);
     if (!call || !this.#open.has(toolCallId) || delta === '') return;
     call.function.arguments += delta;
-    yield { type: EventType.TOOL_CALL_ARGS, toolCallId, delta };
+    yield { type: 'TOOL_CALL_ARGS', toolCallId, delta };
   }
 
   /** Arguments that were streamed otherwise, or edited later, are corrected by the snapshot before the run ends. */
@@ -170,7 +164,7 @@ export class Transcript {
     let at = owner < 0 ? this.#messages.length : owner + 1;
     while (owner >= 0 && this.#messages[at]?.role === 'tool') at += 1;
     this.#messages.splice(at, 0, message);
-    yield { type: EventType.TOOL_CALL_RESULT, messageId: message.id, toolCallId, content, role: 'tool' };
+    yield { type: 'TOOL_CALL_RESULT', messageId: message.id, toolCallId, content, role: 'tool' };
   }
 
   #note({ toolCallId, decision }: RequestCard): void {

@@ -104,10 +104,7 @@ export class OpenStreams {
   }
 }
 
-/** The content types of streams: server-sent events, and the binary events of AG-UI. */
-const STREAMS = ['text/event-stream', 'application/vnd.ag-ui.event+proto'];
-
-const isStream = (contentType: string): boolean => STREAMS.some((stream) => contentType.startsWith(stream));
+const isStream = (contentType: string): boolean => contentType.startsWith('text/event-stream');
 
 /** Passes bytes on at the pace of the reader. Calls `ended` however the stream ends; `end` ends it. */
 function tapped(

@@ -1,6 +1,6 @@
 // The streams of the API: named server-sent events, which end when the client has left. Hono's `streamSSE` ends a response as if it
 // were complete when its source fails, and prints the error or sends it to the client.
-import { sseResponse, sseText, untilLeft } from 'countersign/ui';
+import { type SseEvent, sseResponse, untilLeft } from 'countersign/ui';
 
 /** One event on the wire. */
 export type ServerEvent = { readonly event: string; readonly data: unknown; readonly id?: number };
@@ -12,8 +12,10 @@ export function eventStream(
   keepAliveMs: number,
 ): Response {
   const { signal, onLeft } = untilLeft(request);
-  const encoder = new TextEncoder();
-  const encode = ({ event, data, id }: ServerEvent) =>
-    encoder.encode(sseText({ event, data: JSON.stringify(data), id: id?.toString() }));
-  return sseResponse(open(signal), { announced: true, keepAliveMs, onLeft, encode });
+  const eventOf = ({ event, data, id }: ServerEvent): SseEvent => ({
+    event,
+    data: JSON.stringify(data),
+    id: id?.toString(),
+  });
+  return sseResponse(open(signal), { announced: true, keepAliveMs, onLeft, eventOf });
 }

@@ -1,14 +1,12 @@
 // The response to a call over HTTP: that of the MCP server, or a stream of events, which the client may resume if the server's own ended.
-import { type SseEvent, sseText } from 'countersign/ui';
+import { SSE_HEADERS, type SseEvent, sseBytes } from 'countersign/ui';
 import type { RpcMessage } from './messages.ts';
 
 /** One event on the wire. The server's ids and times to wait go to the client, so that it resumes as it would without the gateway. */
 export type Frame = Omit<SseEvent, 'event'>;
 
-const EVENT_STREAM = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' };
-
 export const encodedFrame = ({ data, id, retry }: Frame): Uint8Array =>
-  new TextEncoder().encode(sseText({ ...(data !== '' && { event: 'message' }), id, retry, data }));
+  sseBytes({ ...(data !== '' && { event: 'message' }), id, retry, data });
 
 export class Reply {
   readonly #response = Promise.withResolvers<Response>();
@@ -81,6 +79,6 @@ export class Reply {
       },
     });
     this.#at = 'streaming';
-    return new Response(body, { headers: EVENT_STREAM });
+    return new Response(body, { headers: SSE_HEADERS });
   }
 }

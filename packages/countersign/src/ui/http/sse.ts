@@ -10,17 +10,15 @@ export type SseEvent = {
   readonly retry?: number | undefined;
 };
 
-export function sseText({ event, id, retry, data }: SseEvent): string {
+export function sseBytes({ event, id, retry, data }: SseEvent): Uint8Array {
   const fields = Object.entries({ event, id, retry, data }).filter(([, value]) => value !== undefined);
-  return `${fields.map(([name, value]) => `${name}: ${value}\n`).join('')}\n`;
+  return encoder.encode(`${fields.map(([name, value]) => `${name}: ${value}\n`).join('')}\n`);
 }
 
 export type SseOptions<T = unknown> = {
   readonly headers?: Readonly<Record<string, string>>;
-  /** How a value is written; by default as the JSON of one event. */
-  readonly encode?: (value: T) => Uint8Array;
-  /** Another content type than that of server-sent events. Its stream has no comments. */
-  readonly type?: string;
+  /** The event that a value is; by default its JSON without a name. */
+  readonly eventOf?: (value: T) => SseEvent;
   /** The data of one more event after the last value. */
   readonly last?: string;
   /** Begins with a comment, so that the client knows at once that it is connected. */
@@ -31,13 +29,20 @@ export type SseOptions<T = unknown> = {
   readonly onLeft?: () => void;
 };
 
-const EVENT_STREAM = 'text/event-stream; charset=utf-8';
+/** A connection in between neither stores the stream, nor changes it, nor holds it back. */
+export const SSE_HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+  'x-content-type-options': 'nosniff',
+};
+
 const encoder = new TextEncoder();
 
 /** Sends each value as one event. The generator ends when the client disconnects. */
 export function sseResponse<T>(events: AsyncGenerator<T>, options: SseOptions<T>): Response {
-  const { headers, last, announced = false, keepAliveMs, onLeft, type = EVENT_STREAM } = options;
-  const { encode = (value: T) => encoder.encode(sseText({ data: JSON.stringify(value) })) } = options;
+  const { headers, last, announced = false, keepAliveMs, onLeft } = options;
+  const { eventOf = (value: T) => ({ data: JSON.stringify(value) }) } = options;
   let timer: ReturnType<typeof setInterval> | undefined;
   let upcoming: Promise<IteratorResult<T>> | undefined;
   const stop = () => clearInterval(timer);
@@ -47,7 +52,6 @@ export function sseResponse<T>(events: AsyncGenerator<T>, options: SseOptions<T>
       upcoming = events.next();
       // `pull` awaits it, and sees why it failed.
       upcoming.catch(() => undefined);
-      if (type !== EVENT_STREAM) return;
       if (announced) controller.enqueue(encoder.encode(': connected\n\n'));
       timer = setInterval(() => {
         // A client that does not read gets no more of them.
@@ -60,8 +64,8 @@ export function sseResponse<T>(events: AsyncGenerator<T>, options: SseOptions<T>
       try {
         const { done, value } = await (upcoming ?? events.next());
         upcoming = undefined;
-        if (!done) return controller.enqueue(encode(value));
-        if (last !== undefined) controller.enqueue(encoder.encode(sseText({ data: last })));
+        if (!done) return controller.enqueue(sseBytes(eventOf(value)));
+        if (last !== undefined) controller.enqueue(sseBytes({ data: last }));
         stop();
         controller.close();
       } catch (error) {
@@ -75,15 +79,7 @@ export function sseResponse<T>(events: AsyncGenerator<T>, options: SseOptions<T>
       await events.return(undefined as T);
     },
   });
-  return new Response(body, {
-    headers: {
-      'content-type': type,
-      'cache-control': 'no-cache, no-transform',
-      'x-accel-buffering': 'no',
-      'x-content-type-options': 'nosniff',
-      ...headers,
-    },
-  });
+  return new Response(body, { headers: { ...SSE_HEADERS, ...headers } });
 }
 
 /** Not every platform aborts the request when the client disconnects. */
