@@ -10,6 +10,8 @@ export default {
       entry: [
         'scripts/*.mjs',
         'scripts/*.d.mts',
+        'scripts/ratchet/{count,count-import}.mjs',
+        'scripts/ratchet/*.test.ts',
         'docs/.vitepress/config.ts',
         'docs/.vitepress/theme/index.ts',
         'docs/source/*.ts',

@@ -65,6 +65,7 @@ const BESIDE = [
   ],
   ['Unused files, exports and dependencies', knip],
   ['Published packages', script('check-package.mjs')],
+  ['Costs of the hot path (costs.json)', script('ratchet/ratchet.mjs')],
   ['Public interface (api.md)', script('api-report.mjs')],
   ['Generated docs: errors', script('docs-errors.mjs')],
   ['Generated docs: the HTTP API', script('docs-api.mjs')],
