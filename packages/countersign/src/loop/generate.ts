@@ -83,12 +83,12 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
 
 /** Returns the recorded conversation, with its current system message. */
 function recorded(state: State, { system }: GenerateOptions): Loaded {
-  const { ended, ...rest } = state;
   const messages = state.history.toArray();
   const told = withSystem({ messages, ...(system !== undefined && { system }) });
   // The abort is over, so the conversation continues.
-  const goesOn = ended && ended.reason !== 'aborted' ? state : rest;
-  return { state: told === messages ? goesOn : { ...goesOn, history: GrowList.of(told) }, spoken: [] };
+  const ended = state.ended?.reason === 'aborted' ? undefined : state.ended;
+  const history = told === messages ? state.history : GrowList.of(told);
+  return { state: { ...state, ended, history }, spoken: [] };
 }
 
 /** The store does not know about calls that run here: decided in both places, a call would run twice. */

@@ -42,7 +42,10 @@ export type Ballots = ReadonlyMap<string, RequestProgress>;
 
 const NO_PROGRESS: RequestProgress = { votes: [], round: 1, escalatedTo: [] };
 
-export function progressOf({ ballots }: { readonly ballots?: Ballots }, requestId: string): RequestProgress {
+export function progressOf(
+  { ballots }: { readonly ballots?: Ballots | undefined },
+  requestId: string,
+): RequestProgress {
   return ballots?.get(requestId) ?? NO_PROGRESS;
 }
 

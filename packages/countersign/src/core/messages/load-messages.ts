@@ -17,8 +17,27 @@ export type Loaded = {
 
 /** The state of a run without messages. */
 export function newState(): State {
-  return { history: GrowList.owning([]), refs: GrowSet.of<string>(), mayHaveActed: [], turnsUsed: 0, queued: [] };
+  return stateOf(GrowList.owning([]), nothing());
 }
+
+function stateOf(history: State['history'], { refs, mayHaveActed, turnsUsed }: Known): State {
+  return {
+    history,
+    refs,
+    mayHaveActed,
+    turn: undefined,
+    ballots: undefined,
+    queued: NO_MESSAGES,
+    spokenBy: undefined,
+    turnsUsed,
+    reply: undefined,
+    ended: undefined,
+    outside: undefined,
+    usage: undefined,
+  };
+}
+
+const NO_MESSAGES: readonly Message[] = [];
 
 /** Throws a `UsageError` that lists every fault if the messages are not a valid conversation. */
 export function loadMessages(messages: readonly Message[]): Loaded {
@@ -27,29 +46,26 @@ export function loadMessages(messages: readonly Message[]): Loaded {
   const { open } = scan;
   const copy = open ? messages.slice(0, open.index) : messages.slice();
   for (const [index, message] of scan.renamed) if (index < copy.length) copy[index] = message;
-  const rest = open ? messages.slice(open.end) : [];
-  const state: State = {
-    history: GrowList.owning(copy),
-    refs: scan.refs,
-    mayHaveActed: scan.mayHaveActed,
-    turnsUsed: scan.turnsUsed,
-    queued: rest.filter((message) => message.metadata?.[QUEUED_KEY] === true).map(unqueued),
-    ...(open && { turn: readTurn(open.message, open.answers) }),
-  };
-  const storedIn = open?.message.metadata?.[STORED_KEY];
-  return {
-    state,
-    spoken: rest.filter((message) => message.metadata?.[QUEUED_KEY] !== true),
-    ...(typeof storedIn === 'string' && { storedIn }),
-  };
+  const state = stateOf(GrowList.owning(copy), scan);
+  if (!open) return { state, spoken: NO_MESSAGES };
+  const rest = messages.slice(open.end);
+  const isQueued = ({ metadata }: Message): boolean => metadata?.[QUEUED_KEY] === true;
+  const queued = rest.filter(isQueued).map(unqueued);
+  const spoken = rest.filter((message) => !isQueued(message));
+  const loaded = { state: { ...state, queued, turn: readTurn(open.message, open.answers) }, spoken };
+  const storedIn = open.message.metadata?.[STORED_KEY];
+  return typeof storedIn === 'string' ? { ...loaded, storedIn } : loaded;
 }
 
 /** The continuation of a run as plain JSON. The run must be over: the list is its own. `storedIn`: the run is stored, under this id. */
 export function messagesOf(state: State, storedIn?: string): Message[] {
   const { turn, queued } = state;
-  const waiting = queued.map((message) => ({ ...message, metadata: { ...message.metadata, [QUEUED_KEY]: true } }));
+  const waiting = (message: Message): Message => ({
+    ...message,
+    metadata: { ...message.metadata, [QUEUED_KEY]: true },
+  });
   const messages = (
-    turn ? state.history.append(openMessage(turn, storedIn), ...waiting) : state.history
+    turn ? state.history.append(openMessage(turn, storedIn), ...queued.map(waiting)) : state.history
   ).toArray() as Message[];
   rememberMessages(messages, state);
   return messages;
@@ -58,23 +74,21 @@ export function messagesOf(state: State, storedIn?: string): Message[] {
 /** Remembers that these messages match `state`, so that loading them again need not check them all. */
 function rememberMessages(messages: readonly Message[], state: State): void {
   const count = state.history.length;
-  scanned.set(messages, {
-    count,
-    last: messages[count - 1],
-    refs: state.refs,
-    mayHaveActed: state.mayHaveActed,
-    turnsUsed: state.turn ? state.turnsUsed - 1 : state.turnsUsed,
-  });
+  if (count < MANY) return;
+  const { refs, mayHaveActed } = state;
+  const turnsUsed = state.turn ? state.turnsUsed - 1 : state.turnsUsed;
+  scanned.set(messages, { count, last: messages[count - 1], refs, mayHaveActed, turnsUsed });
 }
 
-/** The valid start of a list of messages: all its calls have answers. */
-type Prefix = {
-  readonly count: number;
-  readonly last: Message | undefined;
+/** What is known of the calls in messages. */
+type Known = {
   readonly refs: GrowSet<string>;
   readonly mayHaveActed: readonly MayHaveActed[];
   readonly turnsUsed: number;
 };
+
+/** The valid start of a list of messages: all its calls have answers. */
+type Prefix = Known & { readonly count: number; readonly last: Message | undefined };
 
 type Open = {
   readonly index: number;
@@ -83,8 +97,8 @@ type Open = {
   readonly answers: ReadonlyMap<string, ToolResponsePart>;
 };
 
-type Scan = Omit<Prefix, 'count' | 'last'> & {
-  readonly open?: Open;
+type Scan = Known & {
+  readonly open: Open | undefined;
   /** Messages whose calls had no id, or a duplicate one, and were given another. */
   readonly renamed: readonly (readonly [at: number, message: Message])[];
   readonly faults: readonly Fault[];
@@ -95,13 +109,17 @@ type Fault = { readonly index: number; readonly problem: string };
 /** Keeps how far a list is valid, never its content: a caller may change a message between two calls. */
 const scanned = new WeakMap<readonly Message[], Prefix>();
 
+/** Fewer messages are checked faster than they are remembered. */
+const MANY = 32;
+
 function knownPrefix(messages: readonly Message[]): Prefix {
-  const known = scanned.get(messages);
-  // A new set each time, because growing sets share their storage.
-  if (!known || known.count > messages.length || messages[known.count - 1] !== known.last)
-    return { count: 0, last: undefined, refs: GrowSet.of<string>(), mayHaveActed: [], turnsUsed: 0 };
-  return known;
+  const known = messages.length < MANY ? undefined : scanned.get(messages);
+  if (known && known.count <= messages.length && messages[known.count - 1] === known.last) return known;
+  return { count: 0, last: undefined, ...nothing() };
 }
+
+/** A new set each time, because growing sets share their storage. */
+const nothing = (): Known => ({ refs: GrowSet.of<string>(), mayHaveActed: [], turnsUsed: 0 });
 
 function scanMessages(messages: readonly Message[]): Scan {
   if (!Array.isArray(messages)) throw invalidHistory([{ index: 0, problem: 'messages is not an array' }]);
@@ -113,7 +131,7 @@ function scanMessages(messages: readonly Message[]): Scan {
   let { turnsUsed } = prefix;
   let open: Open | undefined;
   let index = prefix.count;
-  const lastNotUser = messages.findLastIndex((message) => message?.role !== 'user');
+  const isOpenAt = (end: number): boolean => messages.findLastIndex((message) => message?.role !== 'user') < end;
   while (index < messages.length && !open) {
     const message = messages[index] as Message;
     const problem = shapeProblem(message);
@@ -131,7 +149,7 @@ function scanMessages(messages: readonly Message[]): Scan {
         refs.push(...pairs.refs);
         acted.push(...pairs.acted);
         const dangling = pairs.unanswered.length > 0;
-        if (dangling && lastNotUser < end) open = { index, end, message: pairs.message, answers: pairs.answers };
+        if (dangling && isOpenAt(end)) open = { index, end, message: pairs.message, answers: pairs.answers };
         else if (dangling)
           faults.push({
             index,
@@ -143,15 +161,15 @@ function scanMessages(messages: readonly Message[]): Scan {
     }
     index = end;
   }
-  const known = {
-    refs: refs.length > 0 ? prefix.refs.add(refs) : prefix.refs,
-    mayHaveActed: acted.length > 0 ? [...prefix.mayHaveActed, ...acted] : prefix.mayHaveActed,
-  };
+  const known = refs.length > 0 ? prefix.refs.add(refs) : prefix.refs;
+  const mayHaveActed = acted.length > 0 ? [...prefix.mayHaveActed, ...acted] : prefix.mayHaveActed;
   const count = open ? open.index : messages.length;
   // A message with faults, or one that had to be changed, is read again the next time.
-  if (faults.length === 0 && renamed.length === 0)
-    scanned.set(messages, { count, last: messages[count - 1], ...known, turnsUsed: open ? turnsUsed - 1 : turnsUsed });
-  return { ...known, turnsUsed, renamed, faults, ...(open && { open }) };
+  if (count >= MANY && faults.length === 0 && renamed.length === 0) {
+    const before = open ? turnsUsed - 1 : turnsUsed;
+    scanned.set(messages, { count, last: messages[count - 1], refs: known, mayHaveActed, turnsUsed: before });
+  }
+  return { refs: known, mayHaveActed, turnsUsed, renamed, faults, open };
 }
 
 type Asked = { readonly name: string; readonly given: string | undefined; readonly ref: string; answered: boolean };
@@ -162,8 +180,6 @@ function pairTurn(messages: readonly Message[], index: number, end: number) {
   const renamed: [at: number, message: Message][] = [];
   const acted: MayHaveActed[] = [];
   const answers = new Map<string, ToolResponsePart>();
-  /** The ids of the answered calls, as the model gave them. */
-  const answered = new Set<string | undefined>();
   const given = messages[index] as Message;
   const { asked, content } = nameCalls(given, index);
   const message = content ? { ...given, content } : given;
@@ -185,11 +201,10 @@ function pairTurn(messages: readonly Message[], index: number, end: number) {
       // Answers mostly come in the order of the calls.
       const call = fits(asked[answers.size]) ? asked[answers.size] : findUnanswered(name, ref);
       if (!call || call.name !== name) {
-        faults.push({ index: at, problem: answerProblem(answered, name, ref, call) });
+        faults.push({ index: at, problem: answerProblem(asked, name, ref, call) });
         return part;
       }
       call.answered = true;
-      answered.add(call.given);
       const answer = ref === call.ref ? part : { ...part, toolResponse: { name, ref: call.ref, output } };
       changed ||= answer !== part;
       answers.set(call.ref, answer);
@@ -244,14 +259,14 @@ function nameCalls(message: Message, index: number): { asked: Asked[]; content?:
 }
 
 function answerProblem(
-  answered: ReadonlySet<string | undefined>,
+  asked: readonly Asked[],
   name: string,
   ref: string | undefined,
   call: Asked | undefined,
 ): string {
   const answer = `the answer of ${name}${ref === undefined ? '' : ` (${ref})`}`;
   if (call) return `${answer} is for a call of ${call.name}`;
-  if (answered.has(ref)) return `${answer} comes twice`;
+  if (asked.some((other) => other.answered && other.given === ref)) return `${answer} comes twice`;
   return `${answer} is for no call of the reply before it`;
 }
 

@@ -1,7 +1,6 @@
 // A request in the metadata of its tool request: its groups side by side, as users see them in `response.messages`.
 
 import { ANYONE, type Policies } from '../authority/policy.ts';
-import type { Json } from '../json.ts';
 import {
   type Answer,
   type Authority,
@@ -31,22 +30,20 @@ export const REQUEST_KEYS: readonly string[] = [
   ...[SHOWN, AUTHORITY, WAIT, BOUND, PREVIEWS, ANSWER].flatMap((keys) => Object.keys(keys)),
 ];
 
-export function waitingMetadata(interrupt: Request): Metadata {
-  const { kind, wait } = interrupt;
-  const { payload, ...shown } = interrupt.shown;
-  const { policies, requesters } = interrupt.authority;
-  return {
-    interrupt: payload,
-    // Without a kind, the tool's body asked.
-    ...(kind !== 'interrupt' && { interruptKind: kind }),
-    ...('bound' in interrupt && interrupt.bound),
-    ...wait,
-    ...shown,
-    ...writtenPolicies(policies),
-    ...(requesters.length > 0 && { requesters }),
-    ...('previews' in interrupt && interrupt.previews),
-    ...('answer' in interrupt && interrupt.answer),
-  };
+/** Adds the request to the metadata of its tool request. */
+export function waitingMetadata(request: Request, into: Record<string, unknown> = {}): Metadata {
+  const { kind, shown, authority } = request;
+  into.interrupt = shown.payload;
+  // Without a kind, the tool's body asked.
+  if (kind !== 'interrupt') into.interruptKind = kind;
+  if ('bound' in request) Object.assign(into, request.bound);
+  if (request.wait) Object.assign(into, request.wait);
+  for (const key in SHOWN) if (key in shown) into[key] = shown[key as keyof Shown];
+  if (isWritten(authority.policies)) into.policies = authority.policies;
+  if (authority.requesters.length > 0) into.requesters = authority.requesters;
+  if ('previews' in request) Object.assign(into, request.previews);
+  if ('answer' in request) Object.assign(into, request.answer);
+  return into;
 }
 
 /** What else the metadata says. */
@@ -55,25 +52,35 @@ export function withoutRequest(metadata: Metadata = {}): Metadata {
 }
 
 /** Messages need not say that anyone may decide. */
-export function writtenPolicies(policies: Policies | undefined): { readonly policies?: Policies } {
-  return policies?.some((policy) => Object.keys(policy).length > 0) ? { policies } : {};
+export function isWritten(policies: Policies): boolean {
+  return policies !== ANYONE && policies.some((policy) => Object.keys(policy).length > 0);
 }
 
 export function requestIn(id: string, metadata: Metadata): Request {
-  const { interrupt: payload, interruptKind, policies = ANYONE, requesters = [] } = metadata;
+  const { interrupt: payload, interruptKind, policies = ANYONE, requesters = NOBODY } = metadata;
+  const found: Groups = { shown: { payload }, bound: {}, wait: {}, previews: {}, answer: {} };
+  for (const key in metadata) {
+    const group = GROUPS.get(key);
+    if (group && metadata[key] !== undefined) found[group][key] = metadata[key];
+  }
   return requestOf(KINDS.find((kind) => kind === interruptKind) ?? 'interrupt', {
     id,
-    shown: { payload: payload as Json, ...picked<Omit<Shown, 'payload'>>(metadata, SHOWN) },
+    shown: found.shown as Shown,
     authority: { policies, requesters } as Authority,
-    bound: picked<Bound>(metadata, BOUND),
-    wait: picked<Wait>(metadata, WAIT),
-    previews: 'preview' in metadata ? picked<Previews>(metadata, PREVIEWS) : undefined,
-    answer: 'answerSchema' in metadata ? picked<Answer>(metadata, ANSWER) : undefined,
+    bound: found.bound as Bound,
+    wait: found.wait as Wait,
+    previews: 'preview' in found.previews ? (found.previews as Previews) : undefined,
+    answer: 'answerSchema' in found.answer ? (found.answer as Answer) : undefined,
   });
 }
 
-function picked<T>(metadata: Metadata, keys: object): T {
-  const found: Record<string, unknown> = {};
-  for (const key in keys) if (metadata[key] !== undefined) found[key] = metadata[key];
-  return found as T;
-}
+const NOBODY: readonly string[] = [];
+
+type Groups = Record<'shown' | 'bound' | 'wait' | 'previews' | 'answer', Record<string, unknown>>;
+
+/** The group of a request that each key belongs to. */
+const GROUPS: ReadonlyMap<string, keyof Groups> = new Map(
+  Object.entries({ shown: SHOWN, bound: BOUND, wait: WAIT, previews: PREVIEWS, answer: ANSWER }).flatMap(
+    ([group, keys]) => Object.keys(keys).map((key) => [key, group as keyof Groups] as const),
+  ),
+);

@@ -13,7 +13,7 @@ import {
   type ToolRequestPart,
   type ToolResponsePart,
 } from './message.ts';
-import { REQUEST_KEYS, requestIn, waitingMetadata, writtenPolicies } from './request-metadata.ts';
+import { isWritten, REQUEST_KEYS, requestIn, waitingMetadata } from './request-metadata.ts';
 
 /** On the last message of a run that reached its turn limit: counting starts again after it. */
 export const MAX_TURNS_KEY = 'maxTurnsReached';
@@ -33,79 +33,100 @@ const ENGINE_KEYS: ReadonlySet<string> = new Set(
 
 export function foreignMetadata(metadata: Metadata | undefined): Metadata | undefined {
   if (!metadata) return undefined;
-  return unlessEmpty(Object.fromEntries(Object.entries(metadata).filter(([key]) => !ENGINE_KEYS.has(key))));
+  const foreign: Writing = {};
+  for (const key of Object.keys(metadata)) if (!ENGINE_KEYS.has(key)) foreign[key] = metadata[key];
+  return unlessEmpty(foreign);
 }
+
+/** Metadata while it is written. */
+type Writing = Record<string, unknown>;
 
 function unlessEmpty(metadata: Metadata): Metadata | undefined {
   for (const _key in metadata) return metadata;
   return undefined;
 }
 
-/** `of` with its metadata, where there is any. */
-function noted<T extends object>(of: T, metadata: Metadata | undefined): T & { readonly metadata?: Metadata } {
-  return metadata ? { ...of, metadata } : of;
-}
-
 /** The model's message of an open turn. Reading it back gives the same turn. */
 export function openMessage(turn: Turn, storedIn?: string): Message {
-  const metadata = unlessEmpty({ ...turn.metadata, ...defined({ resumed: turn.resumed, [STORED_KEY]: storedIn }) });
-  return noted({ role: 'model', content: withRequests(turn, messageMetadata) }, metadata);
+  const { resumed } = turn;
+  const content = withRequests(turn, (call) => requestPart(call, continuationMetadata(call)));
+  if (resumed === undefined && storedIn === undefined)
+    return turn.metadata ? { role: 'model', content, metadata: turn.metadata } : { role: 'model', content };
+  const metadata = { ...turn.metadata, ...defined({ resumed, [STORED_KEY]: storedIn }) };
+  return { role: 'model', content, metadata };
 }
 
 /** The two messages of a settled turn: the model's reply, and the results in the order of its calls. */
 export function closeTurn(turn: Turn): readonly [Message, Message] {
   const { metadata, resumed } = turn;
+  const content = withRequests(turn, (call) => requestPart(call, writeDecided(call, { ...call.metadata })));
+  const results = turn.calls.map(responsePart);
   return [
-    noted({ role: 'model', content: withRequests(turn, decidedMetadata) }, metadata),
-    noted({ role: 'tool', content: turn.calls.map(responsePart) }, resumed === undefined ? undefined : { resumed }),
+    metadata ? { role: 'model', content, metadata } : { role: 'model', content },
+    resumed === undefined
+      ? { role: 'tool', content: results }
+      : { role: 'tool', content: results, metadata: { resumed } },
   ];
 }
 
-export function requestPart(call: Call, metadata: (call: Call) => Metadata = openMetadata): ToolRequestPart {
+export function requestPart(call: Call, written: Metadata = writeOpen(call)): ToolRequestPart {
   const { name, ref, input } = call;
-  return noted({ toolRequest: { name, ref, input } }, unlessEmpty({ ...call.metadata, ...metadata(call) }));
+  const metadata = unlessEmpty(written);
+  return metadata ? { toolRequest: { name, ref, input }, metadata } : { toolRequest: { name, ref, input } };
 }
 
-export function responsePart(call: Call): ToolResponsePart {
-  if (call.phase.at !== 'settled') throw new TypeError(`Call ${call.id} is not settled.`);
-  const { result, isPending } = call.phase;
-  const metadata = {
-    ...result.metadata,
-    ...(result.type !== 'output' && { outcome: result.type, ...acted(result) }),
-    ...(isPending && { source: 'pending' }),
-  };
-  const toolResponse = { name: call.name, ref: call.ref, output: outputOf(result) };
-  return noted({ toolResponse }, unlessEmpty(metadata));
+export function responsePart({ id, name, ref, phase }: Call): ToolResponsePart {
+  if (phase.at !== 'settled') throw new TypeError(`Call ${id} is not settled.`);
+  const { result, isPending } = phase;
+  const toolResponse = { name, ref, output: outputOf(result) };
+  if (result.type === 'output' && !result.metadata && !isPending) return { toolResponse };
+  const written: Writing = { ...result.metadata };
+  if (result.type !== 'output') {
+    written.outcome = result.type;
+    if (result.mayHaveActed) written.mayHaveActed = true;
+  }
+  if (isPending) written.source = 'pending';
+  const metadata = unlessEmpty(written);
+  return metadata ? { toolResponse, metadata } : { toolResponse };
 }
 
-function withRequests(turn: Turn, metadata: (call: Call) => Metadata): readonly Part[] {
+function withRequests(turn: Turn, write: (call: Call) => Part): readonly Part[] {
   let index = 0;
   return turn.content.map((part) => {
     if (!isToolRequest(part)) return part;
     const call = turn.calls[index++];
-    return call ? requestPart(call, metadata) : part;
+    return call ? write(call) : part;
   });
 }
 
 /** Also what only a continuation needs and no card shows. */
-function messageMetadata(call: Call): Metadata {
-  const { approvals, phase } = call;
-  return { ...openMetadata(call), ...(phase.at !== 'settled' && approvals.length > 0 && { passed: approvals }) };
+function continuationMetadata(call: Call): Metadata {
+  const written = writeOpen(call);
+  if (call.phase.at !== 'settled' && call.approvals.length > 0) written.passed = call.approvals;
+  return written;
 }
 
-function openMetadata(call: Call): Metadata {
-  const { id, ref, phase, steps, pauses, resumed, runsWith, approvedPreview, editors } = call;
-  if (phase.at === 'settled') return { ...decidedMetadata(call), ...phaseMetadata(phase) };
-  return {
-    ...decidedMetadata(call),
-    ...(id !== ref && { callId: id }),
-    ...(steps.size > 0 && { steps: Object.fromEntries(steps) }),
-    // Omits the number that reading back assumes.
-    ...(pauses !== (phase.at === 'waiting' ? 1 : 0) && { pauses }),
-    ...(resumed && { resumed: resumed.value, ...defined({ continues: resumed.continues }) }),
-    ...phaseMetadata(phase),
-    ...(isUnderWay(phase) && { ...defined({ runsWith, approvedPreview, editors }), ...writtenPolicies(call.policies) }),
-  };
+/** What the provider said of the call, and how far it has come. */
+function writeOpen(call: Call): Writing {
+  const { id, ref, phase, steps, pauses, resumed } = call;
+  const written = writeDecided(call, { ...call.metadata });
+  if (phase.at === 'settled') return writePhase(phase, written);
+  if (id !== ref) written.callId = id;
+  if (steps.size > 0) written.steps = Object.fromEntries(steps);
+  // Omits the number that reading back assumes.
+  if (pauses !== (phase.at === 'waiting' ? 1 : 0)) written.pauses = pauses;
+  if (resumed) {
+    written.resumed = resumed.value;
+    if (resumed.continues) written.continues = true;
+  }
+  writePhase(phase, written);
+  if (!isUnderWay(phase)) return written;
+  const { runsWith, approvedPreview, editors, policies } = call;
+  if (runsWith !== undefined) written.runsWith = runsWith;
+  if (approvedPreview) written.approvedPreview = approvedPreview;
+  if (editors) written.editors = editors;
+  if (policies && isWritten(policies)) written.policies = policies;
+  return written;
 }
 
 /** The call was approved, or needed no approval, and has neither asked nor ended. */
@@ -113,41 +134,48 @@ function isUnderWay({ at }: Phase): boolean {
   return at === 'cleared' || at === 'started' || at === 'sub-agent-waiting';
 }
 
-function phaseMetadata(phase: Phase): Metadata {
+function writePhase(phase: Phase, written: Writing): Writing {
   switch (phase.at) {
     case 'open':
-      return {};
+      return written;
     case 'sub-agent-held':
-      return { inner: { messages: phase.messages } };
+      written.inner = { messages: phase.messages };
+      return written;
     case 'sub-agent-waiting':
-      return { inner: { messages: phase.messages, waiting: true } };
+      written.inner = { messages: phase.messages, waiting: true };
+      return written;
     case 'cleared':
-      return { cleared: true };
+      written.cleared = true;
+      return written;
     case 'started':
-      return { started: true };
+      written.started = true;
+      return written;
     case 'waiting':
-      return waitingMetadata(phase.request);
+      waitingMetadata(phase.request, written);
+      return written;
     case 'settled': {
       const { result } = phase;
-      const outcome = result.type === 'output' ? undefined : { type: result.type, ...acted(result) };
-      return defined({ pendingOutput: outputOf(result), pendingOutcome: outcome, pendingMetadata: result.metadata });
+      written.pendingOutput = outputOf(result);
+      if (result.type !== 'output') written.pendingOutcome = { type: result.type, ...acted(result) };
+      if (result.metadata) written.pendingMetadata = result.metadata;
+      return written;
     }
   }
 }
 
 /** What stays on a request for good: the decided request, the decision and the edit. */
-function decidedMetadata(call: Call): Metadata {
-  const { edit, granted: grant } = call;
-  if (!call.decided) return defined({ grant });
-  const { request, decision, earlier } = call.decided;
-  return defined({
-    grant,
-    resolvedInterrupt: request?.shown.payload,
-    replacedInput: edit?.proposed,
-    editedBy: edit?.by,
-    decision: isPlain(decision) ? undefined : decisionMetadata(decision),
-    earlierDecisions: earlier.length > 0 ? earlier : undefined,
-  });
+function writeDecided({ edit, granted, decided }: Call, written: Writing): Writing {
+  if (granted) written.grant = granted;
+  if (!decided) return written;
+  const { request, decision, earlier } = decided;
+  if (request) written.resolvedInterrupt = request.shown.payload;
+  if (edit) {
+    written.replacedInput = edit.proposed;
+    if (edit.by !== undefined) written.editedBy = edit.by;
+  }
+  if (!isPlain(decision)) written.decision = decisionMetadata(decision);
+  if (earlier.length > 0) written.earlierDecisions = earlier;
+  return written;
 }
 
 /** An unsigned answer or restart, which the other keys already describe. */
@@ -174,39 +202,46 @@ const acted = ({ mayHaveActed }: { mayHaveActed?: true }): Metadata => (mayHaveA
 
 /** Reads a turn back from the model's message and the answers that followed it. */
 export function readTurn(message: Message, answers: ReadonlyMap<string, ToolResponsePart>): Turn {
-  const calls = message.content.filter(isToolRequest).map((part) => readCall(part, answers.get(part.toolRequest.ref)));
-  const { resumed, [STORED_KEY]: _stored, ...metadata } = message.metadata ?? {};
+  const calls: Call[] = [];
+  for (const part of message.content)
+    if (isToolRequest(part)) calls.push(readCall(part, answers.get(part.toolRequest.ref)));
   const turn = newTurn(message.content, calls);
-  return { ...turn, ...defined({ metadata: unlessEmpty(metadata), resumed: resumed as Json | undefined }) };
+  if (!message.metadata) return turn;
+  const { resumed, [STORED_KEY]: _stored, ...metadata } = message.metadata;
+  return { ...turn, metadata: unlessEmpty(metadata), resumed: resumed as Json | undefined };
 }
 
 function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): Call {
   const { name, ref, input } = part.toolRequest;
-  const metadata = part.metadata ?? {};
+  const metadata = part.metadata ?? NO_METADATA;
   const id = typeof metadata.callId === 'string' ? metadata.callId : ref;
   const pauses = typeof metadata.pauses === 'number' ? metadata.pauses : 'interrupt' in metadata ? 1 : 0;
-  const { editedBy: by } = metadata;
   const phase = answer ? answered(answer) : readPhase(metadata, id, pauses);
+  const call = { ...newCall({ id, ref }, name, input as Json, foreignMetadata(part.metadata)), phase, pauses };
+  return part.metadata ? { ...call, ...readProgress(part.metadata, isUnderWay(phase)) } : call;
+}
+
+const NO_METADATA: Metadata = {};
+
+/** What the metadata says of a call besides its phase. */
+function readProgress(metadata: Metadata, underWay: boolean): Partial<Call> {
+  const { replacedInput: proposed, editedBy: by, grant, resumed, continues, passed, steps } = metadata;
+  const { runsWith, approvedPreview, policies, editors } = underWay ? metadata : NO_METADATA;
   return {
-    ...newCall({ id, ref }, name, input as Json),
-    phase,
-    pauses,
-    ...defined({ metadata: foreignMetadata(part.metadata), decided: readDecided(metadata) }),
-    ...('replacedInput' in metadata && {
-      edit: { proposed: metadata.replacedInput as Json, ...(typeof by === 'string' && { by }) },
-    }),
-    ...(isObject(metadata.grant) && { granted: metadata.grant as NonNullable<Call['granted']> }),
-    ...('resumed' in metadata && {
-      resumed: { value: metadata.resumed as Json, ...(metadata.continues === true && { continues: true }) },
-    }),
-    ...(Array.isArray(metadata.passed) && { approvals: metadata.passed as readonly RequestKind[] }),
-    ...(isObject(metadata.steps) && { steps: new Map(Object.entries(metadata.steps as Record<string, Json>)) }),
-    ...(isUnderWay(phase) && 'runsWith' in metadata && { runsWith: metadata.runsWith as Json }),
-    ...(isUnderWay(phase) &&
-      isObject(metadata.approvedPreview) && { approvedPreview: metadata.approvedPreview as Preview }),
-    ...(isUnderWay(phase) &&
-      Array.isArray(metadata.policies) && { policies: metadata.policies as unknown as Policies }),
-    ...(isUnderWay(phase) && Array.isArray(metadata.editors) && { editors: metadata.editors as readonly string[] }),
+    decided: readDecided(metadata),
+    edit:
+      'replacedInput' in metadata
+        ? { proposed: proposed as Json, by: typeof by === 'string' ? by : undefined }
+        : undefined,
+    granted: isObject(grant) ? (grant as NonNullable<Call['granted']>) : undefined,
+    resumed:
+      'resumed' in metadata ? { value: resumed as Json, ...(continues === true && { continues: true }) } : undefined,
+    ...(Array.isArray(passed) && { approvals: passed as readonly RequestKind[] }),
+    ...(isObject(steps) && { steps: new Map(Object.entries(steps as Record<string, Json>)) }),
+    runsWith: runsWith as Json | undefined,
+    approvedPreview: isObject(approvedPreview) ? (approvedPreview as Preview) : undefined,
+    policies: Array.isArray(policies) ? (policies as unknown as Policies) : undefined,
+    editors: Array.isArray(editors) ? (editors as readonly string[]) : undefined,
   };
 }
 
@@ -217,7 +252,7 @@ function readPhase(metadata: Metadata, id: string, pauses: number): Phase {
   if (inner?.waiting === true && messages)
     return { at: 'sub-agent-waiting', requestId: requestId(id, pauses), messages };
   if ('interrupt' in metadata) return { at: 'waiting', request: requestIn(requestId(id, pauses), metadata) };
-  if (metadata.started === true) return { at: 'started', progress: 'unknown' };
+  if (metadata.started === true) return { at: 'started', since: undefined, progress: 'unknown', host: undefined };
   if (metadata.cleared === true) return { at: 'cleared' };
   return messages ? { at: 'sub-agent-held', messages } : { at: 'open' };
 }
@@ -248,9 +283,8 @@ function readDecided(metadata: Metadata): Call['decided'] {
   if (resolvedInterrupt === undefined && !isObject(said)) return undefined;
   // An edit was an approval with another input.
   const made = isObject(said) && said.type === 'edit' ? { ...said, type: 'approve', input: null } : said;
-  const request = requestIn('', { interrupt: resolvedInterrupt });
   return {
-    ...(resolvedInterrupt !== undefined && { request }),
+    request: resolvedInterrupt === undefined ? undefined : requestIn('', { interrupt: resolvedInterrupt }),
     decision: isObject(made) ? (made as Decision) : { type: 'restart', resumed: true },
     earlier: Array.isArray(earlierDecisions) ? (earlierDecisions as readonly Metadata[]) : [],
   };

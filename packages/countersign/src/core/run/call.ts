@@ -20,7 +20,12 @@ export type Phase =
    * The body was started. If `next` sees this, the process died while the body ran: its outcome is unknown. `host`: a program
    * outside runs it, and may report until then.
    */
-  | { readonly at: 'started'; readonly since?: number; readonly progress: Progress; readonly host?: HostStart }
+  | {
+      readonly at: 'started';
+      readonly since: number | undefined;
+      readonly progress: Progress;
+      readonly host: HostStart | undefined;
+    }
   /** The sub-agent asks a person. */
   | { readonly at: 'sub-agent-waiting'; readonly requestId: string; readonly messages: readonly Message[] }
   /** The sub-agent stopped in the middle and needs no decision: it continues from these messages. */
@@ -31,45 +36,44 @@ export type Phase =
 /** What a started body records: nothing, whether it has passed its commit point, or each event of its sub-agent. */
 export type Progress = 'unknown' | 'uncommitted' | 'committed' | 'sub-agent';
 
+/** Each call has all of these properties, absent ones as `undefined`: objects of one shape are copied and read fastest. */
 export type Call = CallIds & {
   readonly name: string;
-  readonly metadata?: Metadata;
+  readonly metadata: Metadata | undefined;
   /** The input that runs: the proposed one, or the edited one. */
   readonly input: Json;
   /** Present if a person edited the input: the model's input, and the last editor if known. */
-  readonly edit?: { readonly proposed: Json; readonly by?: string };
+  readonly edit: { readonly proposed: Json; readonly by?: string | undefined } | undefined;
   /** The input as the approved card showed it, or as the tool's schema had parsed it for the card. */
-  readonly runsWith?: Json;
+  readonly runsWith: Json | undefined;
   /** The preview on the approved card, until the body asks for itself. Before the body starts, it must still be true. */
-  readonly approvedPreview?: Preview;
+  readonly approvedPreview: Preview | undefined;
   readonly phase: Phase;
   /**
    * The value that a person gave the body to continue with; absent at the first run. `continues`: the engine made it, of the messages
    * of the sub-agent and the decisions in it.
    */
-  readonly resumed?: { readonly value: Json; readonly continues?: true };
+  readonly resumed: { readonly value: Json; readonly continues?: true } | undefined;
   /** How often the call has asked; the next request gets the next number. */
   readonly pauses: number;
   readonly starts: number;
   /** Results of the steps of the body that are done. */
   readonly steps: ReadonlyMap<string, Json>;
   /** The last decision, the request it was made on (absent if a sub-agent asked), and a note of each decision before. */
-  readonly decided?: {
-    readonly request?: Request;
-    readonly decision: Decision;
-    readonly earlier: readonly Metadata[];
-  };
+  readonly decided:
+    | { readonly request: Request | undefined; readonly decision: Decision; readonly earlier: readonly Metadata[] }
+    | undefined;
   /** The kinds of requests that were answered with `approve` or `restart`. */
   readonly approvals: readonly RequestKind[];
   /** The grant that let the call run without a request, and the amount taken from its budget. */
-  readonly granted?: { readonly id: string; readonly amount?: number };
+  readonly granted: { readonly id: string; readonly amount?: number | undefined } | undefined;
   /** The policies that it was approved by. Later requests about the call are decided by the same people. */
-  readonly policies?: Policies;
+  readonly policies: Policies | undefined;
   /** Everyone who has edited the input. */
-  readonly editors?: readonly string[];
+  readonly editors: readonly string[] | undefined;
   /** The result of an earlier start that came too late to settle the call. */
-  readonly endedLate?: Result;
-  readonly subAgent?: SubAgent;
+  readonly endedLate: Result | undefined;
+  readonly subAgent: SubAgent | undefined;
 };
 
 /** The conversation inside a call: of an agent that is used as a tool, or of a `generate` whose pause a tool passes on. */
@@ -88,41 +92,42 @@ export type Turn = {
   /** In the order of the model's calls. */
   readonly calls: readonly Call[];
   /** The index of each call in `calls`, by its id; only if there are many. */
-  readonly places?: ReadonlyMap<string, number>;
-  readonly metadata?: Message['metadata'];
+  readonly places: ReadonlyMap<string, number> | undefined;
+  readonly metadata: Metadata | undefined;
   /** Present once a person decided something in this turn. */
-  readonly resumed?: Json;
+  readonly resumed: Json | undefined;
 };
 
 export type MayHaveActed = { readonly name: string; readonly ref: string; readonly text: string };
 
+/** Each state has all of these properties, like each call. */
 export type State = {
   /** Everything before the open turn. */
   readonly history: GrowList<Message>;
   /** Every `ref` used in the run. */
   readonly refs: GrowSet<string>;
   readonly mayHaveActed: readonly MayHaveActed[];
-  readonly turn?: Turn;
+  readonly turn: Turn | undefined;
   /** What the requests of the open turn have collected, those of sub-agents included; absent if nothing. */
-  readonly ballots?: Ballots;
+  readonly ballots: Ballots | undefined;
   /** User messages that wait for the pending decisions. */
   readonly queued: readonly Message[];
   /** Who wrote the last message of the user, if known. */
-  readonly spokenBy?: string;
+  readonly spokenBy: string | undefined;
   /** Replies of the model since the user last spoke. */
   readonly turnsUsed: number;
   /** How the last reply ended, while nothing came after it. */
-  readonly reply?: { readonly finishReason: FinishReason; readonly finishMessage?: string };
-  readonly ended?: { readonly reason: FinishReason; readonly message?: string };
+  readonly reply: { readonly finishReason: FinishReason; readonly finishMessage: string | undefined } | undefined;
+  readonly ended: { readonly reason: FinishReason; readonly message: string | undefined } | undefined;
   /** The run is one call of a program outside. */
-  readonly outside?: true;
+  readonly outside: true | undefined;
   /** The recorded tokens of all replies, including those of sub-agents. */
-  readonly usage?: Usage;
+  readonly usage: Usage | undefined;
 };
 
 export function newTurn(content: readonly Part[], calls: readonly Call[]): Turn {
-  if (calls.length <= FEW_CALLS) return { content, calls };
-  return { content, calls, places: new Map(calls.map(({ id }, index) => [id, index])) };
+  const places = calls.length > FEW_CALLS ? new Map(calls.map(({ id }, index) => [id, index])) : undefined;
+  return { content, calls, places, metadata: undefined, resumed: undefined };
 }
 
 /** So many calls are searched faster than a map is made. */
@@ -133,8 +138,29 @@ export function placeOf({ calls, places }: Turn, callId: string): number {
   return places ? (places.get(callId) ?? -1) : calls.findIndex(({ id }) => id === callId);
 }
 
-export function newCall(ids: CallIds, name: string, input: Json): Call {
-  return { ...ids, name, input, phase: OPEN, pauses: 0, starts: 0, steps: NO_STEPS, approvals: NO_APPROVALS };
+export function newCall({ id, ref }: CallIds, name: string, input: Json, metadata?: Metadata): Call {
+  return {
+    id,
+    ref,
+    name,
+    metadata,
+    input,
+    edit: undefined,
+    runsWith: undefined,
+    approvedPreview: undefined,
+    phase: OPEN,
+    resumed: undefined,
+    pauses: 0,
+    starts: 0,
+    steps: NO_STEPS,
+    decided: undefined,
+    approvals: NO_APPROVALS,
+    granted: undefined,
+    policies: undefined,
+    editors: undefined,
+    endedLate: undefined,
+    subAgent: undefined,
+  };
 }
 
 const OPEN: Phase = { at: 'open' };

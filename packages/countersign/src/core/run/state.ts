@@ -2,11 +2,21 @@
 import { editorsIn, foldBallot, policiesIn, type RequestProgress } from '../authority/ballots.ts';
 import { knowsPolicies } from '../authority/known-policies.ts';
 import { InvariantError, UsageError } from '../errors.ts';
-import { defined } from '../json.ts';
+import type { Json } from '../json.ts';
 import { isToolRequest, type ToolRequestPart } from '../messages/message.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from '../messages/turn-messages.ts';
 import { boundOf, previewsOf, type Request, type RequestKind } from '../request/request.ts';
-import { type Call, callOf, newCall, newTurn, pendingRequestId, placeOf, type State, type Turn } from './call.ts';
+import {
+  type Call,
+  callOf,
+  type MayHaveActed,
+  newCall,
+  newTurn,
+  pendingRequestId,
+  placeOf,
+  type State,
+  type Turn,
+} from './call.ts';
 import { answerFor, type CallIds, type Decision, isKnown, type RunEvent, usageIn } from './event.ts';
 import {
   advanceSubAgent,
@@ -32,12 +42,11 @@ export function fold(state: State, event: RunEvent): State {
   }
   switch (event.type) {
     case 'user-spoke': {
-      const { ended: _ended, spokenBy: _earlier, ...before } = state;
-      const rest = { ...before, ...defined({ spokenBy: event.by }) };
-      if (state.turn)
-        return { ...rest, ...defined({ ended: state.ended }), queued: [...state.queued, ...event.messages] };
-      const history = state.history.append(...event.messages);
-      return { ...rest, ...defined({ outside: event.outside }), history, turnsUsed: 0 };
+      const { by: spokenBy, messages } = event;
+      if (state.turn) return { ...state, spokenBy, queued: [...state.queued, ...messages] };
+      const history = state.history.append(...messages);
+      const outside = event.outside ?? state.outside;
+      return { ...state, ended: undefined, spokenBy, outside, history, turnsUsed: 0 };
     }
     case 'model-replied':
       return foldReply(state, event);
@@ -50,12 +59,12 @@ export function fold(state: State, event: RunEvent): State {
         ...call,
         approvals:
           event.takesGrant || call.approvals.includes('approval') ? call.approvals : [...call.approvals, 'approval'],
-        phase: { at: 'cleared' },
+        phase: CLEARED,
       }));
     case 'call-went-on':
       return {
         ...changeCall(state, event.callId, (call) => advanceSubAgent(call, event, fold)),
-        ...usageAfter(state, event),
+        usage: addUsage(state.usage, usageIn(event)),
       };
     case 'call-committed':
       return changeCall(state, event.callId, commitCall);
@@ -65,8 +74,7 @@ export function fold(state: State, event: RunEvent): State {
       return changeCall(state, event.callId, (call) => holdSubAgent(call, event.inner));
     case 'decision-made': {
       const progress = state.ballots?.get(event.requestId);
-      const decided = changeCall(state, event.callId, (call) => decideCall(call, event, progress));
-      return { ...decided, turn: { ...openTurn(decided), resumed: event.resumed } };
+      return changeCall(state, event.callId, (call) => decideCall(call, event, progress), event.resumed);
     }
     case 'step-done':
       return changeCall(state, event.callId, (call) => ({
@@ -88,7 +96,7 @@ export function fold(state: State, event: RunEvent): State {
     case 'run-went-on':
       return state;
     case 'run-ended': {
-      const ended = defined({ reason: event.reason, message: event.message });
+      const ended = { reason: event.reason, message: event.message };
       const last = state.history.last;
       if (event.reason !== 'max-turns' || !last) return { ...state, ended };
       // A run that continues from these messages may use `maxTurns` again.
@@ -102,60 +110,45 @@ export function waitingCalls(state: State): readonly Call[] {
   return state.turn?.calls.filter((call) => pendingRequestId(call) !== undefined) ?? [];
 }
 
-function foldReply(state: State, reply: RunEvent & { type: 'model-replied' }): State {
-  const base = {
-    ...state,
-    turnsUsed: state.turnsUsed + 1,
-    reply: endOf(reply),
-    ...usageAfter(state, reply),
-  };
-  if (reply.calls.length === 0)
-    return { ...base, history: state.history.append({ role: 'model', content: reply.content }) };
-  const requests = reply.content.filter(isToolRequest);
-  return {
-    ...base,
-    refs: state.refs.add(reply.calls.map((call) => call.ref)),
-    turn: newTurn(
-      reply.content,
-      reply.calls.map((ids, index) => requestedCall(ids, requests[index])),
-    ),
-  };
-}
-
-function usageAfter({ usage }: State, event: RunEvent): Pick<State, 'usage'> {
-  return defined({ usage: addUsage(usage, usageIn(event)) });
-}
-
-function endOf({ finishReason, finishMessage }: RunEvent & { type: 'model-replied' }): NonNullable<State['reply']> {
-  return finishMessage === undefined ? { finishReason } : { finishReason, finishMessage };
+function foldReply(state: State, event: RunEvent & { type: 'model-replied' }): State {
+  const { content, calls, finishReason, finishMessage } = event;
+  const turnsUsed = state.turnsUsed + 1;
+  const reply = { finishReason, finishMessage };
+  const usage = addUsage(state.usage, usageIn(event));
+  if (calls.length === 0)
+    return { ...state, turnsUsed, reply, usage, history: state.history.append({ role: 'model', content }) };
+  const requests = content.filter(isToolRequest);
+  const turn = newTurn(
+    content,
+    calls.map((ids, index) => requestedCall(ids, requests[index])),
+  );
+  return { ...state, turnsUsed, reply, usage, refs: state.refs.add(calls.map((call) => call.ref)), turn };
 }
 
 function requestedCall(ids: CallIds, request: ToolRequestPart | undefined): Call {
   if (!request) throw new InvariantError('invariant', { callId: ids.id }, `Call ${ids.id} is not in its reply.`);
   const { toolRequest, metadata } = request;
-  const call = newCall(ids, toolRequest.name, toolRequest.input);
-  return metadata ? { ...call, metadata } : call;
+  return newCall(ids, toolRequest.name, toolRequest.input, metadata);
 }
 
 /** As an approval of the input that the grant was checked with. */
 function grantCall(call: Call, { grantId, amount, runsWith, policies }: RunEvent & { type: 'call-granted' }): Call {
-  const granted = defined({ id: grantId, amount });
+  const granted = amount === undefined ? { id: grantId } : { id: grantId, amount };
   const input = runsWith === undefined ? call.input : runsWith;
   const approvals: Call['approvals'] = [...call.approvals, 'approval'];
-  return { ...call, policies, granted, runsWith: input, approvals, phase: { at: 'cleared' } };
+  return { ...call, policies, granted, runsWith: input, approvals, phase: CLEARED };
 }
+
+const CLEARED: Call['phase'] = { at: 'cleared' };
 
 function startCall(call: Call, { at, inside, commits, host }: RunEvent & { type: 'call-started' }): Call {
   const started = startSubAgent(call);
+  const progress = inside ? 'sub-agent' : commits ? 'uncommitted' : 'unknown';
   return {
     ...started,
     starts: call.starts + 1,
-    ...(inside && { subAgent: { ...started.subAgent, isAgent: true } }),
-    phase: {
-      at: 'started',
-      progress: inside ? 'sub-agent' : commits ? 'uncommitted' : 'unknown',
-      ...defined({ since: at, host }),
-    },
+    subAgent: inside ? { ...started.subAgent, isAgent: true } : started.subAgent,
+    phase: { at: 'started', since: at, progress, host },
   };
 }
 
@@ -178,23 +171,23 @@ function endLate(state: State, late: RunEvent & { type: 'call-ended-late' }, pat
 }
 
 function interruptCall(call: Call, { request, inner }: RunEvent & { type: 'call-interrupted' }): Call {
-  if (request.kind === 'inside') return withoutPreview(pauseSubAgent(call, request.id, inner));
-  const { resumed, phase, ...rest } = call.granted && call.starts === 0 ? withoutGrant(call) : call;
-  const asked: Call = { ...rest, pauses: call.pauses + 1, phase: { at: 'waiting', request } };
-  if (!KEEPS_RESUMED.has(request.kind)) return withoutPreview(forgetRecord(asked));
+  if (request.kind === 'inside') return { ...pauseSubAgent(call, request.id, inner), approvedPreview: undefined };
+  const { phase, resumed } = call;
+  // A person is asked instead, so a grant that was not used no longer counts.
+  const loses = call.granted !== undefined && call.starts === 0;
+  const asked: Call = {
+    ...call,
+    granted: loses ? undefined : call.granted,
+    approvals: loses ? call.approvals.filter((kind) => kind !== 'approval') : call.approvals,
+    pauses: call.pauses + 1,
+    resumed: undefined,
+    phase: { at: 'waiting', request },
+  };
+  // A body that asks for itself has begun, so the preview from before it no longer applies.
+  if (!KEEPS_RESUMED.has(request.kind)) return { ...forgetRecord(asked), approvedPreview: undefined };
   // If a person lets the call run, it gets the same value to continue with.
   const resumesWith = phase.at === 'sub-agent-held' ? resumedWith(phase.messages) : resumed;
   return resumesWith ? { ...asked, resumed: resumesWith } : asked;
-}
-
-/** A person is asked instead, so the grant no longer counts. */
-function withoutGrant({ granted: _ended, ...call }: Call): Call {
-  return { ...call, approvals: call.approvals.filter((kind) => kind !== 'approval') };
-}
-
-/** A body that asks for itself has begun, so the preview from before it no longer applies. */
-function withoutPreview({ approvedPreview: _begun, ...call }: Call): Call {
-  return call;
 }
 
 /** Requests about the call as a whole: `resumed` stays the same. */
@@ -212,13 +205,11 @@ function decideCall(
   const request = call.phase.at === 'waiting' ? call.phase.request : undefined;
   const { decided: before } = call;
   const earlier = before ? [...before.earlier, decisionMetadata(before.decision)] : [];
-  const policies = policiesIn(progress, request) ?? call.policies;
-  const editors = [...new Set([...(call.editors ?? []), ...editorsIn(progress), ...editorsOf(decision)])];
   const decided: Call = {
     ...call,
-    ...defined({ policies }),
-    ...(editors.length > 0 && { editors }),
-    decided: { ...(request && { request }), decision, earlier },
+    policies: policiesIn(progress, request) ?? call.policies,
+    editors: editorsAfter(call, progress, decision),
+    decided: { request, decision, earlier },
   };
   const answer = answerFor(request, decision);
   if (answer) return clear(decided, { type: 'approve' }, request, { value: answer });
@@ -241,48 +232,48 @@ function decideCall(
   }
 }
 
-/** Who edited the input with this decision. */
-function editorsOf(decision: Decision): readonly string[] {
-  if ((decision.type !== 'approve' && decision.type !== 'restart') || decision.input === undefined) return [];
-  const { by, editedBy = by } = decision;
-  return editedBy === undefined ? [] : [editedBy];
+/** Everyone who has edited the input, with those of this request and of the decision on it. */
+function editorsAfter(
+  { editors }: Call,
+  progress: RequestProgress | undefined,
+  decision: Decision,
+): readonly string[] | undefined {
+  const edits = (decision.type === 'approve' || decision.type === 'restart') && decision.input !== undefined;
+  const last = edits ? (decision.editedBy ?? decision.by) : undefined;
+  const more = [...(progress ? editorsIn(progress) : []), ...(last === undefined ? [] : [last])];
+  return more.length === 0 ? editors : [...new Set([...(editors ?? []), ...more])];
 }
 
 type RunDecision = Decision & { readonly type: 'restart' | 'approve' };
 
+/** Binds the call to the edited input, or to the input as the card showed it, and lets it run. */
 function clear(call: Call, decision: RunDecision, card: Request | undefined, resumed: Call['resumed']): Call {
   const { approvals } = call;
+  const { input = call.input, bound, by, editedBy = by } = decision;
+  const isEdited = decision.input !== undefined;
+  const shown = card && boundOf(card);
+  const binding = !isEdited && shown && !shown.readAnew ? shown : bound;
   const previews = card && previewsOf(card);
   return {
-    ...withApprovedInput(call, decision, card),
+    ...call,
+    input,
+    edit: isEdited ? { proposed: call.edit ? call.edit.proposed : call.input, by: editedBy } : call.edit,
+    runsWith: binding && (binding.runsWith === undefined ? input : binding.runsWith),
     approvals: !card || approvals.includes(card.kind) ? approvals : [...approvals, card.kind],
-    ...(previews && { approvedPreview: previews.preview }),
-    ...(resumed && { resumed }),
-    phase: { at: 'cleared' },
+    approvedPreview: previews ? previews.preview : call.approvedPreview,
+    resumed: resumed ?? call.resumed,
+    phase: CLEARED,
   };
 }
 
-/** Binds the call to the edited input, or to the input as the card showed it. */
-function withApprovedInput(
-  { runsWith: _before, ...call }: Call,
-  { input, bound, by, editedBy = by }: RunDecision,
-  card: Request | undefined,
-): Call {
-  const proposed = call.edit ? call.edit.proposed : call.input;
-  const edited: Call = input === undefined ? call : { ...call, input, edit: defined({ proposed, by: editedBy }) };
-  const shown = card && boundOf(card);
-  const binding = input === undefined && shown && !shown.readAnew ? shown : bound;
-  if (!binding) return edited;
-  const { runsWith = edited.input } = binding;
-  return { ...edited, runsWith };
-}
-
-function changeCall(state: State, callId: string, change: (call: Call) => Call): State {
+/** `resumed`: the note of a decision, which the turn keeps. */
+function changeCall(state: State, callId: string, change: (call: Call) => Call, resumed?: Json): State {
   const turn = openTurn(state);
   const index = placeOf(turn, callId);
   const call = turn.calls[index];
   if (!call) throw new InvariantError('invariant', { callId }, `Call ${callId} is not in the open turn.`);
-  return { ...state, turn: { ...turn, calls: turn.calls.with(index, change(call)) } };
+  const calls = turn.calls.with(index, change(call));
+  return { ...state, turn: { ...turn, calls, resumed: resumed === undefined ? turn.resumed : resumed } };
 }
 
 function openTurn(state: State): Turn {
@@ -291,19 +282,20 @@ function openTurn(state: State): Turn {
 }
 
 function closeIfSettled(state: State): State {
-  const { turn, queued, ballots: _decided, ...rest } = state;
+  const { turn, queued } = state;
   // From the end, because calls mostly settle in order.
   if (!turn || turn.calls.findLast((call) => call.phase.at !== 'settled')) return state;
-  const failed = turn.calls.flatMap((call) => {
-    const result = call.phase.at === 'settled' ? call.phase.result : undefined;
-    return result && result.type !== 'output' && result.mayHaveActed
-      ? [{ name: call.name, ref: call.ref, text: result.text }]
-      : [];
-  });
+  const failed: MayHaveActed[] = [];
+  for (const { phase, name, ref } of turn.calls)
+    if (phase.at === 'settled' && phase.result.type !== 'output' && phase.result.mayHaveActed)
+      failed.push({ name, ref, text: phase.result.text });
+  const [reply, results] = closeTurn(turn);
   return {
-    ...rest,
+    ...state,
+    turn: undefined,
+    ballots: undefined,
     queued: [],
-    history: state.history.append(...closeTurn(turn), ...queued),
+    history: state.history.append(reply, results, ...queued),
     mayHaveActed: failed.length > 0 ? [...state.mayHaveActed, ...failed] : state.mayHaveActed,
     turnsUsed: queued.length > 0 ? 0 : state.turnsUsed,
   };

@@ -74,9 +74,10 @@ export function holdSubAgent(call: Call, given: readonly Message[] | undefined):
 }
 
 /** A last reply that was of no use, such as invalid output, is dropped: no model accepts its own reply as the last. */
-function resumable({ ended: _ended, reply, ...state }: State): State {
-  const isUseless = reply && !state.turn && state.history.last?.role === 'model';
-  return isUseless ? { ...state, history: state.history.withoutLast() } : state;
+function resumable(state: State): State {
+  const isUseless = state.reply && !state.turn && state.history.last?.role === 'model';
+  const history = isUseless ? state.history.withoutLast() : state.history;
+  return { ...state, ended: undefined, reply: undefined, history };
 }
 
 /** The sub-agent asks a person, unless the requests were decided while it ran: then it continues at once. */
@@ -85,8 +86,7 @@ export function pauseSubAgent(call: Call, requestId: string, given: readonly Mes
   const { decisions, ...subAgent } = withRecordUnless(given, call).subAgent ?? {};
   const later = decisions?.later ?? [];
   const open = subAgent.recorded ? withoutSettled(subAgent.recorded.state, later) : later;
-  const { resumed: _resumed, ...rest } = call;
-  const paused: Call = { ...rest, pauses: call.pauses + 1, subAgent };
+  const paused: Call = { ...call, resumed: undefined, pauses: call.pauses + 1, subAgent };
   return open.length === 0
     ? { ...paused, phase: { at: 'sub-agent-waiting', requestId, messages } }
     : continueWith(paused, messages, open);

@@ -65,6 +65,13 @@ export async function boundEdit(tool: ToolDefinition, call: Call, input: Json): 
   }
 }
 
+/** The input that the call is bound to so far. */
+export function boundSoFar({ runsWith }: Call): Bound {
+  return runsWith === undefined ? UNBOUND : { runsWith };
+}
+
+const UNBOUND: Bound = {};
+
 /** The input that a request about a started call binds it to: the approved one, or the one that the body got. */
 export async function boundTo(tool: ToolDefinition, call: Call, given: unknown): Promise<Bound> {
   return call.runsWith === undefined ? runsWithOf(tool, call, given) : { runsWith: call.runsWith };

@@ -7,7 +7,7 @@ import type { Call } from '../../core/run/call.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition, Verified } from '../tool/definition.ts';
 import { runBody } from './body.ts';
-import { boundTo, validInput } from './bound-input.ts';
+import { boundSoFar, boundTo, validInput } from './bound-input.ts';
 import { changedKind, mayRunAgain } from './gate.ts';
 import { ask, keptOptions, lateResult } from './pause.ts';
 import { changedPreview } from './preview.ts';
@@ -18,7 +18,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   const known = driver.tools.get(call.name);
   const tool = known && changedKind(known, call) === undefined ? known : undefined;
   let against: Obstacle = { finding: '' };
-  let bound: Bound = call;
+  let bound = boundSoFar(call);
   try {
     const input = tool ? await validInput(tool, call) : undefined;
     if (tool && input?.ok) {

@@ -199,7 +199,7 @@ async function rejectInput(
 ): Promise<undefined> {
   if (!run.waitsForTool(call)) return void settle(run, call, failed(text));
   // The card shows what the schema makes of the input now.
-  const { runsWith: _approved, ...asked } = call;
+  const asked: Call = { ...call, runsWith: undefined };
   const now = await validInput(tool, asked);
   await askUnavailable(run, driver, tool, call, text, now.ok ? await runsWithOf(tool, asked, now.value) : {});
 }

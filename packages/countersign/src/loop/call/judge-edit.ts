@@ -32,8 +32,7 @@ export async function judgeEdit(
     const what = tool ? `The gate of ${asked.name} is a function of another process` : notDefined(asked.name);
     return { ok: false, why: `${what}, so it cannot be asked about the edit. Decide where it is.` };
   }
-  const { runsWith: _before, approvedPreview: _preview, ...rest } = asked;
-  const call: Call = { ...rest, input };
+  const call: Call = { ...asked, input, runsWith: undefined, approvedPreview: undefined };
   const parsed = await validInput(tool, call);
   if (!parsed.ok) return { ok: false, why: parsed.text };
   const bound = await runsWithOf(tool, call, parsed.value);

@@ -22,7 +22,7 @@ import { answerProblem, askOptionsOf, askProblem, INTERRUPT_OPTIONS, mergedWait 
 import type { ToolDefinition } from '../tool/definition.ts';
 import { asSchema } from '../tool/schema.ts';
 import type { AskOptions, InterruptOptions } from '../tool/signal.ts';
-import { boundTo } from './bound-input.ts';
+import { boundSoFar, boundTo } from './bound-input.ts';
 import { endingFor, type Governed, governRequest } from './judge.ts';
 import { failed, failedInBody, settle } from './result.ts';
 import { type Times, timesOf } from './times.ts';
@@ -47,7 +47,7 @@ export async function ask(
   run: Run,
   driver: Driver,
   call: Call,
-  { tool, kind, payload, options: given = {}, governed: known, bound = call, previews }: Question,
+  { tool, kind, payload, options: given = {}, governed: known, bound = boundSoFar(call), previews }: Question,
 ): Promise<void> {
   if (run.isSuperseded(call)) return;
   const options = askOptionsOf(given);

@@ -26,11 +26,11 @@ export function titleOf(
 async function computed(
   tool: ToolDefinition,
   title: (input: unknown) => unknown,
-  { runsWith: _approved, ...call }: Call,
+  call: Call,
   { runsWith }: Bound,
 ): Promise<string | undefined> {
   try {
-    const input = await validInput(tool, runsWith === undefined ? call : { ...call, runsWith });
+    const input = await validInput(tool, { ...call, runsWith });
     return input.ok ? readTitle(call.name, title(input.value)) : undefined;
   } catch (error) {
     return without(call.name, `its function threw: ${messageOf(error).slice(0, LONGEST_TITLE)}`);
