@@ -19,12 +19,39 @@ export type JsonCheck = { readonly ok: true; readonly value: Json } | { readonly
 export function toJson(value: unknown): JsonCheck {
   const open: Open[] = [];
   try {
+    const plain = plainCopy(value, 0);
+    if (plain !== undefined) return { ok: true, value: plain };
     return { ok: true, value: copy(value, open) };
   } catch (error) {
     if (error instanceof NotJson) return { ok: false, problem: error.describe(open) };
     // A getter or a toJSON of the caller threw: that value cannot be read as JSON either.
     return { ok: false, problem: `it cannot be read: ${error instanceof Error ? error.message : String(error)}` };
   }
+}
+
+/** A copy of plain JSON, which nearly everything is; undefined if `copy` must look at it with more care. */
+function plainCopy(value: unknown, depth: number): Json | undefined {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
+  // Adding makes -0, which JSON does not have, 0.
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined;
+  if (typeof value !== 'object' || depth === MAX_DEPTH || 'toJSON' in value) return undefined;
+  if (Array.isArray(value)) {
+    const items: Json[] = [];
+    for (let index = 0; index < value.length; index++) {
+      const item = plainCopy(value[index], depth + 1);
+      if (item === undefined) return undefined;
+      items.push(item);
+    }
+    return items;
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) return undefined;
+  const out: Record<string, Json> = {};
+  for (const key of Object.keys(value)) {
+    const item = plainCopy((value as Record<string, unknown>)[key], depth + 1);
+    if (item === undefined || key === '__proto__') return undefined;
+    out[key] = item;
+  }
+  return out;
 }
 
 /** A value that is being copied, and the key in it that is being copied; undefined while its `toJSON` is. */

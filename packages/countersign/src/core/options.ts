@@ -55,6 +55,7 @@ export function checkOptions(owner: string, options: unknown, table: AnyTable): 
     const message = `${capitalized(owner)} takes an object of options, not ${shown(options)}.`;
     throw new UsageError('invalid-options', { given: shown(options) }, message);
   }
+  if (allFit(options, table)) return;
   const unknown = unknownOptions(options, table);
   if (unknown)
     throw new UsageError('invalid-options', { unknown: unknown.names }, `${capitalized(owner)} ${unknown.problem}.`);
@@ -63,6 +64,12 @@ export function checkOptions(owner: string, options: unknown, table: AnyTable): 
     const message = `\`${fault.name}\` of ${owner} must be ${fault.wanted}, not ${fault.found}.`;
     throw new UsageError('invalid-options', { field: fault.name }, message);
   }
+}
+
+/** Nearly always true, so it is found out first, without making anything. */
+function allFit(options: Record<string, unknown>, table: AnyTable): boolean {
+  for (const name of Object.keys(options)) if (!Object.hasOwn(table, name)) return false;
+  return findFault(options, table) === undefined;
 }
 
 export function optionProblem(options: object, table: AnyTable): string | undefined {

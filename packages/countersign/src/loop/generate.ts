@@ -8,6 +8,7 @@ import type { State } from '../core/run/call.ts';
 import { findDecided, matchedOf } from '../core/run/decide.ts';
 import { event } from '../core/run/event.ts';
 import { GrowList } from '../core/run/grow.ts';
+import { NO_DECISIONS } from '../core/run/made.ts';
 import { type Limits, next } from '../core/run/next.ts';
 import { guarded } from './call/guarded.ts';
 import { drive } from './drive.ts';
@@ -43,15 +44,15 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   const prepared = prepareDriver(settings, options, schema, subAgent ? 'leave-out' : 'refuse');
   // Inside a stored run, the clock, the stop signal, the grants and the people of that run apply.
   const { clock, worker, grants, asker } = subAgent ?? {};
-  const driver = { ...prepared, ...defined({ clock, worker, grants, asker }) };
+  const driver = subAgent ? { ...prepared, ...defined({ clock, worker, grants, asker }) } : prepared;
   const { state, spoken, storedIn } = subAgent?.past
     ? recorded(subAgent.past, options)
     : loadMessages(withSystem(options));
   const resume = decisionsOf(options);
   const found = findDecided(state, resume);
-  const known = { tools: driver.tools, defined: settings.tools, ...(!resume.isCounted && { driver }) };
+  const known = { tools: driver.tools, defined: settings.tools, driver: resume.isCounted ? undefined : driver };
   // Inside a stored run, decisions were checked before they were recorded.
-  const decisions = matchedOf(subAgent ? sound(found) : await checkDecided(found, known));
+  const decisions = matchedOf(subAgent || found.leaves.length === 0 ? sound(found) : await checkDecided(found, known));
   const { prompt } = options;
   const says =
     prompt === undefined ? spoken : [...spoken, { role: 'user', content: partsOf(prompt, 'prompt') } as const];
@@ -64,8 +65,8 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
 
   const run = subAgent ? new StoredRun(state, subAgent.sink, driver) : new Run(state, driver);
   run.onLate = subAgent?.late;
-  applyDecisions(run, decisions, resume.metadata);
-  hear(run, says, whilePending, new Set(decisions.map(({ call }) => call.id)));
+  if (resume !== NO_DECISIONS) applyDecisions(run, decisions, resume.metadata);
+  if (says.length > 0) hear(run, says, whilePending, new Set(decisions.map(({ call }) => call.id)));
   if (!subAgent) refuseMissingTools(run.state, driver.tools);
   try {
     await drive(run, driver);
@@ -78,7 +79,8 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   }
   const [failure] = run.failures;
   if (failure) throw callFailed(failure, run);
-  return new GenerateResponse(run.state, run.usage, await readOutput(run.state, schema, () => messagesOf(run.state)));
+  const output = schema ? await readOutput(run.state, schema, () => messagesOf(run.state)) : null;
+  return new GenerateResponse(run.state, run.usage, output);
 }
 
 /** Returns the recorded conversation, with its current system message. */

@@ -14,7 +14,7 @@ import {
   oneOf,
 } from '../core/options.ts';
 import type { RunEvent } from '../core/run/event.ts';
-import { Decisions } from '../core/run/made.ts';
+import { Decisions, NO_DECISIONS } from '../core/run/made.ts';
 import { type DecisionPart, type Resume, readResume, VERBS } from '../core/run/read-resume.ts';
 import type { ModelConfig, ToolChoice } from '../models/model.ts';
 import { type ModelInput, type Providers, resolveModel } from '../models/resolve.ts';
@@ -211,7 +211,8 @@ export function jsonOf<T>(said: T, where: string): T {
   throw new UsageError('not-json', { option: where }, `\`${where}\` is not JSON: ${json.problem}.`);
 }
 
-export function decisionsOf({ resume = {}, toolResponses }: GenerateOptions): Decisions {
+export function decisionsOf({ resume, toolResponses }: GenerateOptions): Decisions {
+  if (resume === undefined) return toolResponses === undefined ? NO_DECISIONS : readResume({}, toolResponses);
   if (!isObject(resume) && !Array.isArray(resume)) {
     const message =
       '`resume` must be a list of decisions, or an object with respond, restart, approve, reject or cancel.';

@@ -65,7 +65,7 @@ export class GenerateResponse<Output = any, Interrupt extends ToolRequestPart = 
 
 function finishOf(state: State): { reason: FinishReason; message?: string | undefined } {
   if (state.ended) return { reason: state.ended.reason, message: state.ended.message ?? ENDED[state.ended.reason] };
-  const waiting = waitingCalls(state).length;
+  const waiting = state.turn ? waitingCalls(state).length : 0;
   if (waiting > 0)
     return {
       reason: 'interrupted',

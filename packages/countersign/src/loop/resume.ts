@@ -13,6 +13,7 @@ import type { DecisionFault } from '../core/run/made.ts';
 import { hasSubAgent, isSubAgentInDoubt } from '../core/run/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
 import { judgeEdit } from './call/judge-edit.ts';
+import { allOf, type MaybePromise } from './maybe-promise.ts';
 import type { Driver, Run } from './run.ts';
 import { limitedSchema } from './tool/data-schema.ts';
 import type { ToolDefinition } from './tool/definition.ts';
@@ -27,24 +28,19 @@ export type KnownTools = {
   readonly tools: Tools;
   readonly defined: Tools;
   /** Asks the gate about edits, where no store has counted the votes. */
-  readonly driver?: Driver;
+  readonly driver?: Driver | undefined;
 };
 
 /** Throws one error with every fault. Binds edits to what the schemas make of them now. */
 export async function checkDecided({ leaves, faults }: Found, known: KnownTools): Promise<readonly Leaf[]> {
-  const checked = await each(leaves, (leaf) => checkLeaf(leaf, known.tools, known.defined));
+  const checks = allOf(leaves.map((leaf) => checkLeaf(leaf, known.tools, known.defined)));
+  const checked = checks instanceof Promise ? await checks : checks;
   const misfits = [...faults, ...checked.flat()];
   const { driver } = known;
-  const uncounted = driver && misfits.length === 0 ? await uncountedVotes(leaves, known, driver) : [];
-  const all = [...misfits, ...uncounted];
+  const counts = driver && misfits.length === 0 && leaves.some(mayBeUncounted);
+  const all = counts ? await uncountedVotes(leaves, known, driver) : misfits;
   if (all.length > 0) throw invalidResume(all);
-  return each(leaves, (leaf) => boundLeaf(leaf, known.tools));
-}
-
-/** Most resumptions have one decision, which needs no list of promises. */
-async function each<T, R>(items: readonly T[], work: (item: T) => R | Promise<R>): Promise<readonly R[]> {
-  const [only] = items;
-  return only !== undefined && items.length === 1 ? [await work(only)] : Promise.all(items.map(work));
+  return allOf(leaves.map((leaf) => boundLeaf(leaf, known.tools)));
 }
 
 /** The decisions that were found. Throws one error with every fault. */
@@ -67,6 +63,11 @@ async function uncountedVotes(
     if (problem !== undefined) faults.push({ where, problem: `${call.name} (${call.ref}): ${problem}` });
   }
   return faults;
+}
+
+/** One vote of anyone settles most requests. */
+function mayBeUncounted({ call: { phase }, decision }: Leaf): boolean {
+  return phase.at === 'waiting' && (!isPlain(phase.request.authority.policies) || 'input' in decision);
 }
 
 async function whyUncounted(
@@ -97,13 +98,13 @@ async function whyUncounted(
 const COUNTED_IN_RUNS = 'Votes are counted in stored runs: use an agent with a store';
 
 /** Binds an edit, and a call that `returnToolRequests` handed out, to what the schema makes of its input now. */
-async function boundLeaf(leaf: Leaf, tools: Tools): Promise<Leaf> {
+function boundLeaf(leaf: Leaf, tools: Tools): MaybePromise<Leaf> {
   const { call, decision, path, isBound } = leaf;
   if (isBound || !mayRun(decision) || decision.bound) return leaf;
   const { input = call.phase.at === 'open' ? call.input : undefined } = decision;
-  const tool = subAgentTools(path, tools)?.get(call.name);
-  const bound = tool && input !== undefined ? await boundEdit(tool, call, input) : undefined;
-  return bound ? { ...leaf, decision: { ...decision, bound } } : leaf;
+  const tool = input === undefined ? undefined : subAgentTools(path, tools)?.get(call.name);
+  if (!tool || input === undefined) return leaf;
+  return boundEdit(tool, call, input).then((bound) => (bound ? { ...leaf, decision: { ...decision, bound } } : leaf));
 }
 
 /** Undefined if one of the tools on the path is missing, or has tools that only its body knows. */
@@ -216,19 +217,19 @@ const CONSEQUENCE: Readonly<Record<RequestKind | 'sub-agent', string>> = {
 /** For callers that pass the tools, and for people who decide in a stored run. */
 const WITHOUT_TOOL = 'add it to the tools of the call or of the agent, or reject or cancel it';
 
-async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<readonly DecisionFault[]> {
+function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): MaybePromise<readonly DecisionFault[]> {
   const { call, decision, where, path } = leaf;
-  if (decision.type === 'reject' || decision.type === 'cancel') return [];
+  if (decision.type === 'reject' || decision.type === 'cancel') return FITS;
   let available: Tools | undefined = tools;
   for (const outer of path) {
     available = available?.get(outer.name)?.innerTools?.();
     // The body of a tool may call `generate` with tools that only it knows; it checks their decisions itself.
-    if (!available && !outer.subAgent?.recorded) return [];
+    if (!available && !outer.subAgent?.recorded) return FITS;
   }
   // An answer runs nothing, so its tool need not be available to the model.
   const tool = available?.get(call.name) ?? (decision.type === 'respond' ? defined.get(call.name) : undefined);
   // A person can say how a call ended even if its tool is missing.
-  if (!tool && decision.type === 'respond' && isInDoubt(call)) return [];
+  if (!tool && decision.type === 'respond' && isInDoubt(call)) return FITS;
   if (!tool) return [{ where, problem: `the tool ${call.name} is not available here; ${WITHOUT_TOOL}` }];
   const answerSchema = askedAnswer(askedBy(call))?.answerSchema;
   if (decision.type === 'respond') {
@@ -244,9 +245,11 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   // Also if a tool has since replaced the request.
   if (!tool.body || (call.phase.at === 'waiting' && call.phase.request.kind === 'question'))
     return [{ where, problem: `${call.name} (${call.ref}) is a question and has nothing to run; use respond` }];
-  if (decision.input === undefined) return [];
+  if (decision.input === undefined) return FITS;
   return misfits(tool.input, decision.input, where, `the edited input of ${call.name} (${call.ref})`);
 }
+
+const FITS: readonly DecisionFault[] = [];
 
 /** The schema gets a copy, so that it cannot change the decision. */
 async function misfits(

@@ -152,7 +152,7 @@ export class Run {
   /** Records a reply of the model and counts its tokens. */
   recordReply(events: readonly RunEvent[]): void {
     this.replies += 1;
-    this.usage = events.map(usageIn).reduce(addUsage, this.usage);
+    for (const recorded of events) this.usage = addUsage(this.usage, usageIn(recorded));
     this.record(...events);
   }
 

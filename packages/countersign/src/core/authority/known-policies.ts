@@ -3,11 +3,12 @@ import { isObject } from '../json.ts';
 import type { RunEvent } from '../run/event.ts';
 import type { Condition } from './condition.ts';
 import type { GrantMaximum } from './grant-maximum.ts';
-import type { Group, Policies, Policy, Who } from './policy.ts';
+import { ANYONE, type Group, type Policies, type Policy, type Who } from './policy.ts';
 
 /** False if a later release wrote a policy of the event: this one would miss some of its requirements. */
 export function knowsPolicies(event: RunEvent): boolean {
-  return policiesIn(event).every(isPolicy);
+  const policies = policiesIn(event);
+  return policies === ANYONE || policies.every(isPolicy);
 }
 
 function policiesIn(event: RunEvent): Policies | readonly [] {

@@ -36,7 +36,7 @@ export type Policy = {
 export type Policies = readonly [Policy, ...Policy[]];
 
 /** One vote, of anyone. */
-export const ANYONE: Policies = [{}];
+export const ANYONE: Policies = Object.freeze([Object.freeze({})] as const);
 
 /**
  * Who named the delegate, and how: the absent person with their passkey, or in a session of their own; an administrator; or the
@@ -85,7 +85,7 @@ export const namesDeciders = ({ deciders, quorum = [] }: Policy): boolean =>
 
 /** The policy says nothing: one vote of anyone satisfies it. */
 export const isPlain = (policies: Policies): boolean =>
-  policies.every((policy) => Object.keys(policy).every((field) => field === 'onExpiry'));
+  policies === ANYONE || policies.every((policy) => Object.keys(policy).every((field) => field === 'onExpiry'));
 
 /** The people and roles whom the policy names, in its deciders and its groups. */
 export function circlesOf({ deciders, quorum = [] }: Policy): readonly Who[] {

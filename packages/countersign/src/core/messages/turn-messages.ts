@@ -69,7 +69,7 @@ export function closeTurn(turn: Turn): readonly [Message, Message] {
   ];
 }
 
-export function requestPart(call: Call, written: Metadata = writeOpen(call)): ToolRequestPart {
+export function requestPart(call: Call, written: Metadata = openMetadata(call)): ToolRequestPart {
   const { name, ref, input } = call;
   const metadata = unlessEmpty(written);
   return metadata ? { toolRequest: { name, ref, input }, metadata } : { toolRequest: { name, ref, input } };
@@ -101,13 +101,13 @@ function withRequests(turn: Turn, write: (call: Call) => Part): readonly Part[] 
 
 /** Also what only a continuation needs and no card shows. */
 function continuationMetadata(call: Call): Metadata {
-  const written = writeOpen(call);
+  const written = openMetadata(call);
   if (call.phase.at !== 'settled' && call.approvals.length > 0) written.passed = call.approvals;
   return written;
 }
 
 /** What the provider said of the call, and how far it has come. */
-function writeOpen(call: Call): Writing {
+export function openMetadata(call: Call): Writing {
   const { id, ref, phase, steps, pauses, resumed } = call;
   const written = writeDecided(call, { ...call.metadata });
   if (phase.at === 'settled') return writePhase(phase, written);

@@ -33,7 +33,7 @@ type Conversation = Pick<State, 'turn' | 'refs'>;
 /** `collected`: what the cards showed beside the call, in a store. */
 export function findDecided(state: Conversation, { made, faults }: Decisions, collected: Collected = NONE): Found {
   const found: { leaves: Leaf[]; faults: DecisionFault[] } = { leaves: [], faults: [...faults] };
-  findIn(state, [], made, collected, found);
+  if (made.length > 0) findIn(state, [], made, collected, found);
   return found;
 }
 
@@ -47,38 +47,35 @@ function findIn(
   collected: Collected,
   found: { readonly leaves: Leaf[]; readonly faults: DecisionFault[] },
 ): void {
-  const calls = turn && new Map(turn.calls.map((call) => [call.ref, call]));
-  const inside = new Map<Call, Given[]>();
-  const decided = new Map<string, string>();
-  // Their sub-agents end with them, so decisions in there have no effect.
-  const over = new Set<Call>();
+  const callOf = turn && callsByRef(turn.calls, made.length);
+  let inside: Map<Call, Given[]> | undefined;
+  const decided = made.length > 1 ? new Map<string, string>() : undefined;
   for (const one of made) {
     const { where, on } = one;
-    const target = findTarget(calls, on, path.length, refs);
+    const target = findTarget(callOf, on, path.length, refs);
     if ('problem' in target) {
       found.faults.push({ where, ...target });
       continue;
     }
     const { call } = target;
     if (target.isInside) {
+      inside ??= new Map();
       const others = inside.get(call);
       if (others) others.push(one);
       else inside.set(call, [one]);
       continue;
     }
-    const earlier = decided.get(call.id);
+    const earlier = decided?.get(call.id);
     const bound = earlier
       ? { problem: `${label(call)} is decided twice, here and in ${earlier}` }
       : bindToRecord(one, call, collected.size > 0 ? collected.get(refsOf(on)) : undefined);
-    decided.set(call.id, where);
+    decided?.set(call.id, where);
     if ('problem' in bound) found.faults.push({ where, ...bound });
-    else {
-      found.leaves.push({ ...one, call, requestId: target.requestId, said: one.decision, path, ...bound });
-      if (ENDS.has(one.decision.type)) over.add(call);
-    }
+    else found.leaves.push({ ...one, call, requestId: target.requestId, said: one.decision, path, ...bound });
   }
-  for (const [call, nested] of inside) {
-    if (over.has(call)) continue;
+  for (const [call, nested] of inside ?? []) {
+    // Its sub-agent ends with it, so decisions in there have no effect.
+    if (found.leaves.some((leaf) => leaf.call === call && ENDS.has(leaf.decision.type))) continue;
     const known = decidedRefs(call);
     const isOpen = ({ on, where }: Given): boolean => {
       if (!known.has(refsOf(on, path.length + 1))) return true;
@@ -90,6 +87,13 @@ function findIn(
   }
 }
 
+/** For a single decision, a search is faster than a map. */
+function callsByRef(calls: readonly Call[], searches: number): (ref: string) => Call | undefined {
+  if (searches === 1) return (ref) => calls.find((call) => call.ref === ref);
+  const byRef = new Map(calls.map((call) => [call.ref, call]));
+  return (ref) => byRef.get(ref);
+}
+
 const ENDS: ReadonlySet<Decision['type']> = new Set(['respond', 'reject', 'cancel']);
 
 type Fault = { readonly problem: string; readonly stale?: true };
@@ -97,39 +101,41 @@ type Fault = { readonly problem: string; readonly stale?: true };
 /** `isInside`: the decision is on a call in the sub-agent of this one. */
 type Target = { readonly call: Call; readonly requestId: string; readonly isInside?: true } | Fault;
 
-/** `calls`: those of the open turn, by their ref; undefined if no turn is open. `depth`: how much of the path has been followed. */
+/** `callOf`: finds a call of the open turn by its ref; undefined if no turn is open. `depth`: how much of the path has been followed. */
 function findTarget(
-  calls: ReadonlyMap<string, Call> | undefined,
+  callOf: ((ref: string) => Call | undefined) | undefined,
   on: Address,
   depth: number,
   refs: State['refs'],
 ): Target {
-  const what = label(on);
   const outer = on.path[depth];
-  const call = calls?.get(outer ?? on.ref);
+  const call = callOf?.(outer ?? on.ref);
   if (!call) {
     if (refs.has(outer ?? on.ref))
-      return { problem: `${what} was decided earlier; reload to see the pending ones`, stale: true };
-    const hint = calls ? '' : ', nothing is: pass the messages of the response that asked';
-    return { problem: `${what} is not pending in these messages${hint}` };
+      return { problem: `${label(on)} was decided earlier; reload to see the pending ones`, stale: true };
+    const hint = callOf ? '' : ', nothing is: pass the messages of the response that asked';
+    return { problem: `${label(on)} is not pending in these messages${hint}` };
   }
   const { phase } = call;
-  if (outer === undefined && call.name !== on.name) return { problem: `${what} is a call of ${call.name}` };
-  if (phase.at === 'settled') return { problem: `${what} was decided or finished earlier`, stale: true };
+  if (outer === undefined && call.name !== on.name) return { problem: `${label(on)} is a call of ${call.name}` };
+  if (phase.at === 'settled') return { problem: `${label(on)} was decided or finished earlier`, stale: true };
   if (outer !== undefined) {
     if (isSubAgentActive(call)) return { call, requestId: call.id, isInside: true };
     if (phase.at === 'sub-agent-waiting') return { call, requestId: phase.requestId, isInside: true };
-    if (phase.at === 'waiting') return { problem: `${what} is not pending inside ${label(call)}` };
+    if (phase.at === 'waiting') return { problem: `${label(on)} is not pending inside ${label(call)}` };
   }
   // `returnToolRequests` handed the call out before its gate was asked: its caller may decide.
   if (phase.at === 'open' && outer === undefined) return { call, requestId: requestId(call.id, call.pauses + 1) };
   if (phase.at === 'sub-agent-waiting')
     return { problem: `${label(call)} asks nothing itself; decide the requests of its sub-agent` };
   if (phase.at !== 'waiting')
-    return { problem: `${what} does not wait for a decision`, ...(call.decided && { stale: true }) };
+    return { problem: `${label(on)} does not wait for a decision`, ...(call.decided && { stale: true }) };
   const { id } = phase.request;
   if (on.requestId === undefined ? call.pauses > 1 : on.requestId !== id)
-    return { problem: `${what} has asked again since; this decision was made on its earlier request`, stale: true };
+    return {
+      problem: `${label(on)} has asked again since; this decision was made on its earlier request`,
+      stale: true,
+    };
   return { call, requestId: id };
 }
 
@@ -164,6 +170,7 @@ export function mayRun<D extends Decision>(decision: D): decision is D & { reado
 /** What events record: a decision on a call of the root, or all decisions in its sub-agent. */
 export function matchedOf(leaves: readonly Leaf[]): readonly Matched[] {
   const matched: Matched[] = leaves.filter(({ path }) => path.length === 0);
+  if (matched.length === leaves.length) return matched;
   const inside = new Map<Call, Leaf[]>();
   for (const leaf of leaves) {
     const [outer] = leaf.path;

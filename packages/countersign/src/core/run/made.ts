@@ -45,6 +45,8 @@ export class Decisions {
   }
 }
 
+export const NO_DECISIONS = new Decisions([]);
+
 /** The request of a part. Untyped callers may give any metadata. */
 export function addressOf(part: ToolRequestPart | ToolResponsePart): Address {
   const { name, ref } = isToolRequest(part) ? part.toolRequest : part.toolResponse;

@@ -58,7 +58,8 @@ class Reader {
   read(verb: Verb, parts: Several<DecisionPart> | undefined, list: string = verb): void {
     if (parts === undefined) return;
     const all: readonly DecisionPart[] = Array.isArray(parts) ? parts : [parts as DecisionPart];
-    for (const [index, part] of all.entries()) this.readOne(verb, part, `${list}[${index}]`);
+    for (let index = 0; index < all.length; index++)
+      this.readOne(verb, all[index] as DecisionPart, `${list}[${index}]`);
   }
 
   readOne(verb: unknown, part: DecisionPart, where: string): void {
@@ -72,24 +73,23 @@ type Problem = { readonly problem: string };
 
 function readPart(given: unknown, part: DecisionPart): Made | Problem {
   if (!isDecision(part)) return { problem: NOT_A_DECISION };
-  const what = nameOf(part);
   const verb = VERBS.find((known) => known === given);
-  if (!verb) return { problem: `${what} ${WITHOUT_KIND}` };
+  if (!verb) return { problem: `${nameOf(part)} ${WITHOUT_KIND}` };
   const made = verbOf(part);
   if (made === undefined ? isToolResponse(part) && verb !== 'respond' : made !== verb)
-    return { problem: `${what}: it is a decision to ${String(made ?? 'respond')}, listed under ${verb}` };
+    return { problem: `${nameOf(part)}: it is a decision to ${String(made ?? 'respond')}, listed under ${verb}` };
   const signed = signatureIn(verb, part);
   if ('problem' in signed) return signed;
   const on = addressOf(part);
   if (verb === 'reject' || verb === 'cancel')
     return { on, decision: { type: verb, ...defined({ reason: stringOf(saidIn(part).reason) }), ...signed } };
   if (verb === 'respond') {
-    if (!isToolResponse(part)) return { problem: `${what} needs an answer: use respond(request, output)` };
+    if (!isToolResponse(part)) return { problem: `${nameOf(part)} needs an answer: use respond(request, output)` };
     const output = toJson(part.toolResponse.output);
     if (!output.ok) return { problem: `the answer is not JSON: ${output.problem}` };
     return { on, decision: { type: verb, output: output.value, ...signed } };
   }
-  if (!isToolRequest(part)) return { problem: `${what}: an answer cannot ${verb} it` };
+  if (!isToolRequest(part)) return { problem: `${nameOf(part)}: an answer cannot ${verb} it` };
   const metadata = part.metadata ?? {};
   const input = toJson(part.toolRequest.input);
   if (!input.ok) return { problem: `the edited input is not JSON: ${input.problem}` };
@@ -117,8 +117,11 @@ function signatureIn(
   const metadata = given === undefined ? undefined : toJson(given);
   if (metadata?.ok === false) return { problem: `its metadata is not JSON: ${metadata.problem}` };
   const { by, channel, note } = said;
+  if (by === undefined && channel === undefined && note === undefined && metadata === undefined) return UNSIGNED;
   return defined({ by: stringOf(by), channel: stringOf(channel), note: stringOf(note), metadata: metadata?.value });
 }
+
+const UNSIGNED = {};
 
 const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 

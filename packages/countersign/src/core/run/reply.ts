@@ -27,25 +27,9 @@ export type RawReply = {
 /** The facts of a reply. `newId` gives a fresh id each time. */
 export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () => string): readonly RunEvent[] {
   const calls: CallIds[] = [];
-  const ids = new Set<string>();
-  const taken = new Set<string>();
-  /** A model may have used one of our ids for another call. */
-  const unused = (id: string): string => (used.has(id) || taken.has(id) ? unused(`${id}_`) : id);
-  const content = reply.content.map((part): Part => {
-    // Only tools answer for tools: a tool response from the model is kept as data.
-    if ('toolResponse' in part) return { data: { toolResponse: part.toolResponse } };
-    if (!('toolRequest' in part)) return saved(part);
-    const id = newId();
-    if (typeof id !== 'string' || id === '' || ids.has(id))
-      throw new UsageError('invalid-options', { id }, `\`newId\` must give a new string each time, not ${String(id)}.`);
-    const given = part.toolRequest.ref;
-    const fits = typeof given === 'string' && given !== '' && !used.has(given) && !taken.has(given);
-    const ref = fits ? given : unused(id);
-    ids.add(id);
-    taken.add(ref);
-    calls.push({ id, ref });
-    return request(part, ref, fits ? undefined : given);
-  });
+  const content = reply.content.some(isAnyRequest)
+    ? reply.content.map(partReader(calls, used, newId))
+    : (reply.content as readonly Part[]).map(said);
   const finishReason = FINISH[reply.finishReason];
   const message = reply.finishMessage;
   const usage = readUsage(reply.usage);
@@ -61,6 +45,34 @@ export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () =>
   return RUNNABLE.has(reply.finishReason) || calls.length === 0
     ? [replied]
     : [replied, ...notRun(calls, finishReason, message)];
+}
+
+const isAnyRequest = (part: Part | RawRequest): boolean => 'toolRequest' in part;
+
+/** Only tools answer for tools: a tool response from the model is kept as data. */
+function said(part: Part): Part {
+  return 'toolResponse' in part ? { data: { toolResponse: part.toolResponse } } : saved(part);
+}
+
+/** Reads the parts of a reply in their order, and adds its calls to the list. */
+function partReader(calls: CallIds[], used: GrowSet<string>, newId: () => string): (part: Part | RawRequest) => Part {
+  const ids = new Set<string>();
+  const taken = new Set<string>();
+  /** A model may have used one of our ids for another call. */
+  const unused = (id: string): string => (used.has(id) || taken.has(id) ? unused(`${id}_`) : id);
+  return (part) => {
+    if (!('toolRequest' in part) || 'toolResponse' in part) return said(part as Part);
+    const id = newId();
+    if (typeof id !== 'string' || id === '' || ids.has(id))
+      throw new UsageError('invalid-options', { id }, `\`newId\` must give a new string each time, not ${String(id)}.`);
+    const given = part.toolRequest.ref;
+    const fits = typeof given === 'string' && given !== '' && !used.has(given) && !taken.has(given);
+    const ref = fits ? given : unused(id);
+    ids.add(id);
+    taken.add(ref);
+    calls.push({ id, ref });
+    return request(part, ref, fits ? undefined : given);
+  };
 }
 
 /** A reply that was cut off or blocked must not act: its calls are cancelled, and the run ends. */

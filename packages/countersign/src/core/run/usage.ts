@@ -13,11 +13,14 @@ export type Usage = {
 /** Reads counts from outside. Undefined unless input, output and total are whole numbers from 0 on. */
 export function readUsage(given: unknown): Usage | undefined {
   if (!isObject(given)) return undefined;
-  const [inputTokens, outputTokens] = [tokenCount(given.inputTokens), tokenCount(given.outputTokens)];
+  const inputTokens = tokenCount(given.inputTokens);
+  const outputTokens = tokenCount(given.outputTokens);
   const totalTokens = tokenCount(given.totalTokens);
   if (inputTokens === undefined || outputTokens === undefined || totalTokens === undefined) return undefined;
   const reasoningTokens = tokenCount(given.reasoningTokens);
   const cachedInputTokens = tokenCount(given.cachedInputTokens);
+  if (reasoningTokens === undefined && cachedInputTokens === undefined)
+    return { inputTokens, outputTokens, totalTokens };
   return defined({ inputTokens, outputTokens, totalTokens, reasoningTokens, cachedInputTokens });
 }
 

@@ -1,7 +1,7 @@
 // The context that the body of a call, and its gate, get beside the input.
 
 import { copyOf, defined, toJson } from '../../core/json.ts';
-import { requestPart } from '../../core/messages/turn-messages.ts';
+import { openMetadata } from '../../core/messages/turn-messages.ts';
 import { type Call, isOver } from '../../core/run/call.ts';
 import { event, type RunEvent } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
@@ -15,7 +15,7 @@ export function bodyContext(
   driver: Driver,
   call: Call,
   interrupt: ToolContext['interrupt'],
-  unbegun: Set<string>,
+  unbegun: string[],
 ): ToolContext {
   return {
     context: driver.context,
@@ -26,14 +26,14 @@ export function bodyContext(
     signal: driver.signal ?? NEVER,
     callId: call.id,
     idempotencyKey: call.id,
-    metadata: requestPart(call).metadata ?? {},
+    metadata: openMetadata(call),
   };
 }
 
 export const approvalContext = (driver: Driver, call: Call): ApprovalContext => ({
   context: driver.context,
   callId: call.id,
-  metadata: requestPart(call).metadata ?? {},
+  metadata: openMetadata(call),
   signal: driver.signal ?? NEVER,
 });
 
@@ -44,7 +44,7 @@ export function subAgentContext(run: Run, driver: Driver, call: Call): SubAgentC
   return defined({ ref: call.ref, signal, emit, record: run.subAgentRecord(call, driver) });
 }
 
-function stepsOf(run: Run, call: Call, unbegun: Set<string>): ToolContext['step'] {
+function stepsOf(run: Run, call: Call, unbegun: string[]): ToolContext['step'] {
   let counts: Map<string, number> | undefined;
   const once: ToolContext['step'] = async (name, work) => {
     if (typeof name !== 'string' || typeof work !== 'function')
@@ -55,11 +55,11 @@ function stepsOf(run: Run, call: Call, unbegun: Set<string>): ToolContext['step'
     const step = count === 1 && !name.includes('#') ? name : `${name}#${count}`;
     const done = call.steps.get(step);
     if (done !== undefined) return copyOf(done) as never;
-    unbegun.add(step);
+    unbegun.push(step);
     try {
       await run.checkHold(call);
     } finally {
-      unbegun.delete(step);
+      unbegun.splice(unbegun.indexOf(step), 1);
     }
     const output = toJson(await work());
     if (!output.ok)

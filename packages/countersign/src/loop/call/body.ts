@@ -23,25 +23,28 @@ export async function runBody(
 ): Promise<void> {
   if (run.isSuperseded(ready)) return;
   if (driver.limits.awaitCaller) return void run.record(event({ type: 'call-cleared', callId: ready.id }));
-  const { caller = {} } = driver;
-  const body = caller.body ?? tool.body;
+  const { caller } = driver;
+  const body = caller?.body ?? tool.body;
   const memory = rememberRequests(ready.name);
   const starting = run.start(tool, ready, driver);
   const isStarted = starting instanceof Promise ? await starting : starting;
   const call = isStarted === true ? run.begun(ready) : undefined;
   if (!call) return;
-  if (caller.host) return;
-  // Before the body, which may change its copy.
-  const boundInput = copyOf(input);
+  if (caller?.host) return;
+  // Before the body, which may change its copy. A request of a bound call is about what it is bound to.
+  const boundInput = call.runsWith === undefined ? copyOf(input) : undefined;
   try {
-    const unbegun = new Set<string>();
+    const unbegun: string[] = [];
     const ctx = bodyContext(run, driver, call, memory.interrupt, unbegun);
     const output = await body?.(input, ctx, subAgentContext(run, driver, call));
     const asked = memory.first();
     const [forgotten] = unbegun;
     if (asked) await pauseInBody(run, driver, tool, call, boundInput, asked);
     else if (forgotten !== undefined) recordFailure(run, driver, tool, call, new NotAwaited(forgotten));
-    else settle(run, call, await bodyResult(tool, call, output));
+    else {
+      const result = bodyResult(tool, call, output);
+      settle(run, call, result instanceof Promise ? await result : result);
+    }
   } catch (error) {
     const asked = memory.first() ?? (error instanceof InterruptSignal ? { payload: error.payload } : undefined);
     if (asked) return pauseInBody(run, driver, tool, call, boundInput, asked);

@@ -5,35 +5,65 @@ import { defined, isObject, type Json, toJson } from '../../core/json.ts';
 import type { Bound, Previews } from '../../core/request/request.ts';
 import { type Call, type MayHaveActed, requestId } from '../../core/run/call.ts';
 import { event, type Result } from '../../core/run/event.ts';
+import type { MaybePromise } from '../maybe-promise.ts';
 import type { Driver, Run } from '../run.ts';
 import { requestPayload } from '../tool/ask-gate.ts';
 import type { Approval, ToolDefinition } from '../tool/definition.ts';
 import type { Policies } from '../tool/policies.ts';
 import { approvalContext } from './body-context.ts';
 import { runsWithOf, type ValidInput, validInput } from './bound-input.ts';
-import { type Governed, governRequest, isRuled, type Judging, judge } from './judge.ts';
+import { type Governed, governRequest, isRuled, type Judging, judge, judgedPlainly } from './judge.ts';
 import { ask, askUnavailable, asPayload, requestersOf } from './pause.ts';
 import { changedPreview, isCompared, previewOf } from './preview.ts';
 import { failed, settle } from './result.ts';
 
 type Accepted = ValidInput & { readonly ok: true };
 
-/** Resolves to what the body gets, or to undefined if the call must not run now: it waits, or has its result. */
-export async function passGate(
+/** What the body gets, or undefined if the call must not run now: it waits, or has its result. */
+export function passGate(
   run: Run,
   driver: Driver,
   tool: ToolDefinition,
   call: Call,
-): Promise<Accepted | undefined> {
+): MaybePromise<Accepted | undefined> {
   const reading = validInput(tool, call);
-  const input = reading instanceof Promise ? await reading : reading;
+  return reading instanceof Promise
+    ? reading.then((input) => passWith(run, driver, tool, call, input))
+    : passWith(run, driver, tool, call, reading);
+}
+
+function passWith(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  input: ValidInput,
+): MaybePromise<Accepted | undefined> {
   if (!input.ok) return rejectInput(run, driver, tool, call, input.text);
-  if (isNew(call) && !tool.body) {
-    await askQuestion(run, driver, tool, call, input.value);
-    return undefined;
-  }
-  if (!isUnasked(driver.policies, tool, call) && (!call.granted || (await grantStands(driver, call))))
-    return !isCompared(tool, call) || (await staysTrue(run, driver, tool, call, input.value)) ? input : undefined;
+  if (isNew(call) && !tool.body) return askQuestion(run, driver, tool, call, input.value);
+  if (isUnasked(driver.policies, tool, call)) return passAsking(run, driver, tool, call, input);
+  return call.granted || isCompared(tool, call) ? passApproved(run, driver, tool, call, input) : input;
+}
+
+/** The gate was passed. It asks again if the grant that let the call pass has ended, or its preview has changed. */
+async function passApproved(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  input: Accepted,
+): Promise<Accepted | undefined> {
+  if (!(await grantStands(driver, call))) return passAsking(run, driver, tool, call, input);
+  return (await staysTrue(run, driver, tool, call, input.value)) ? input : undefined;
+}
+
+async function passAsking(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  input: Accepted,
+): Promise<Accepted | undefined> {
   const passed = await askApproval(run, driver, tool, call, input.value);
   if (!passed) return undefined;
   // Parsed again, because the gate may have changed its copy.
@@ -56,7 +86,13 @@ export async function mayRunAgain(driver: Driver, tool: ToolDefinition, call: Ca
   return (await judge(driver, { tool, input: input.value, json, ctx, requesters: [] })).then === 'run';
 }
 
-async function askQuestion(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<void> {
+async function askQuestion(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  input: unknown,
+): Promise<undefined> {
   const payload = asPayload(await requestPayload(tool, input));
   if (payload.ok) await ask(run, driver, call, { tool, kind: 'question', payload: payload.value });
   else settle(run, call, failed(`The requestMetadata of ${call.name} is not JSON: ${payload.problem}.`));
@@ -74,21 +110,21 @@ async function askApproval(
   // Before the gate, which may change its copy.
   const binding = runsWithOf(tool, call, input);
   const bound = binding instanceof Promise ? await binding : binding;
-  const judged = await judge(driver, judging(run, driver, tool, call, bound, input));
+  const judged = judgedPlainly(driver, tool) ?? (await judge(driver, judging(run, driver, tool, call, bound, input)));
   if (judged.then === 'deny') return void settle(run, call, denied(call, judged.why));
   if (judged.then === 'run' && !changed) return heldTo(call, bound);
   const { approval, governed } =
     judged.then === 'ask' ? judged : await askAnyway(run, driver, tool, call, bound, input);
   const { policies } = governed;
   // A person has seen another preview, so a person decides on this one.
-  const granted = changed ? undefined : await useGrant(run, driver, call, bound, policies);
+  const granted = changed || !driver.grants ? undefined : await useGrant(run, driver, call, bound, policies);
   if (granted) return granted === 'at-start' ? undefined : granted;
-  const preview = changed?.preview ?? (await previewOf(driver, tool, heldTo(call, bound)));
+  const preview = changed?.preview ?? (tool.preview && (await previewOf(driver, tool, heldTo(call, bound))));
   // The call stays unchanged, and asks when the run continues.
   if (preview && driver.signal?.aborted) return undefined;
   const previews = changed ?? (preview && { preview });
   const payload = approvalPayload(run.state.mayHaveActed, call, approval);
-  const options = approval === true ? {} : approval;
+  const options = approval === true ? undefined : approval;
   await ask(run, driver, call, { tool, kind: 'approval', payload, options, governed, bound, previews });
   return undefined;
 }
@@ -179,6 +215,7 @@ export function approvalPayload(
   call: Pick<Call, 'name'>,
   approval: Approval | true,
 ): Json {
+  if (approval === true && mayHaveActed.length === 0) return true;
   const earlier = mayHaveActed.filter((other) => other.name === call.name);
   const shown = toJson(approval);
   const payload: Json = shown.ok

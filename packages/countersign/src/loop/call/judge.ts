@@ -39,6 +39,13 @@ export type Judged =
       readonly failure?: string;
     };
 
+/** What `judge` finds for a tool that always asks, where no other source has a say and no policy counts. */
+export function judgedPlainly({ policies, asker }: Driver, tool: ToolDefinition): Judged | undefined {
+  if (tool.needsApproval !== true || tool.asksByDefault || tool.rules || policies.rules.length > 0) return undefined;
+  if (policies.policyFor || (asker && policies.defaultDeciders) || tool.asks.onExpiry !== undefined) return undefined;
+  return { then: 'ask', approval: true, governed: { policies: ANYONE, waits: [{ wait: tool.asks, policy: 0 }] } };
+}
+
 /** Asks every source anew. A source that fails asks; one that names who decides then names nobody. */
 export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const { tool, input, json, ctx } = judging;

@@ -18,7 +18,14 @@ import { type Answer, type Bound, type Previews, type RequestKind, requestOf } f
 import { type Call, requestId, type State } from '../../core/run/call.ts';
 import { event } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
-import { answerProblem, askOptionsOf, askProblem, INTERRUPT_OPTIONS, mergedWait } from '../tool/ask-options.ts';
+import {
+  answerProblem,
+  askOptionsOf,
+  askProblem,
+  INTERRUPT_OPTIONS,
+  mergedWait,
+  type WaitOptions,
+} from '../tool/ask-options.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { asSchema } from '../tool/schema.ts';
 import type { AskOptions, InterruptOptions } from '../tool/signal.ts';
@@ -47,13 +54,11 @@ export async function ask(
   run: Run,
   driver: Driver,
   call: Call,
-  { tool, kind, payload, options: given = {}, governed: known, bound = boundSoFar(call), previews }: Question,
+  { tool, kind, payload, options: given = PLAIN, governed: known, bound = boundSoFar(call), previews }: Question,
 ): Promise<void> {
   if (run.isSuperseded(call)) return;
-  const options = askOptionsOf(given);
-  // A gate may return more than options, which the card shows. In a body, an unknown option is a mistake.
-  const unknown = kind === 'interrupt' ? unknownOptions(given, INTERRUPT_OPTIONS) : undefined;
-  const problem = unknown ? `\`interrupt\` ${unknown.problem}` : (askProblem(options) ?? answerProblem(given));
+  const options = given === PLAIN ? PLAIN : askOptionsOf(given);
+  const problem = given === PLAIN ? undefined : problemOf(kind, given, options);
   const refuse = (why: string): void => {
     const text = `Invalid question options from ${call.name}: ${why}.`;
     settle(run, call, tool && kind === 'interrupt' ? failedInBody(tool, call, text) : failed(text));
@@ -64,13 +69,13 @@ export async function ask(
   if (run.isSuperseded(call)) return;
   const { runsWith: json = call.input } = bound;
   const requesters = requestersOf(run.state, driver, call);
-  const wait = mergedWait(tool?.asks, options);
+  const wait = options === PLAIN ? (tool?.asks ?? PLAIN) : mergedWait(tool?.asks, options);
   const asked = { tool, name: call.name, input: json, json, requesters };
   const governed =
     known ?? (await governRequest(driver, asked, kind, wait, kind === 'interrupt' ? undefined : call.policies));
   if (run.isSuperseded(call)) return;
   const { policies, waits: sources } = governed;
-  const [onExpiry] = sources.flatMap(({ wait: own }) => own.onExpiry ?? []);
+  const onExpiry = sources.find(({ wait: own }) => own.onExpiry !== undefined)?.wait.onExpiry;
   const timing = joinedTimes(governed, driver.clock());
   const times = timing instanceof Promise ? await timing.catch(messageOf) : timing;
   if (run.isSuperseded(call)) return;
@@ -88,22 +93,34 @@ export async function ask(
     shown: defined({ payload, title, labels, risk, reversibility, notice }),
     authority: { policies, requesters },
     bound: shownBound(bound, call),
-    wait: defined({ ...times, onExpiry: times.expiresAt === undefined ? undefined : ending }),
+    wait: times.expiresAt === undefined ? times : defined({ ...times, onExpiry: ending }),
     previews: shownPreviews,
     answer,
   });
   run.record(event({ type: 'call-interrupted', callId: call.id, request }));
 }
 
+/** A request without options of its own. */
+const PLAIN: InterruptOptions = {};
+
+/** A gate may return more than options, which the card shows. In a body, an unknown option is a mistake. */
+function problemOf(kind: RequestKind, given: InterruptOptions, options: WaitOptions): string | undefined {
+  const unknown = kind === 'interrupt' ? unknownOptions(given, INTERRUPT_OPTIONS) : undefined;
+  return unknown ? `\`interrupt\` ${unknown.problem}` : (askProblem(options) ?? answerProblem(given));
+}
+
 /** Who took part in a call: the starter of its run, the author of the message that led to it, and everyone who edited its input. */
 export function requestersOf(
   { spokenBy }: Pick<State, 'spokenBy'>,
   { asker }: Pick<Driver, 'asker'>,
-  { editors = [] }: Pick<Call, 'editors'>,
+  { editors }: Pick<Call, 'editors'>,
 ): readonly string[] {
-  const all = [asker?.startedBy, spokenBy ?? asker?.spokenBy, ...editors];
+  if (!asker && spokenBy === undefined && !editors) return NOBODY;
+  const all = [asker?.startedBy, spokenBy ?? asker?.spokenBy, ...(editors ?? [])];
   return [...new Set(all.filter((person) => typeof person === 'string'))];
 }
+
+const NOBODY: readonly string[] = [];
 
 /** The shortest deadline counts, and the reminders and escalations of every source. */
 export function joinedTimes({ waits, policies }: Governed, now: number): Times | Promise<Times> {

@@ -4,8 +4,10 @@ import { messageOf } from '../../core/errors.ts';
 import { toJson } from '../../core/json.ts';
 import type { Call } from '../../core/run/call.ts';
 import { event, type Result } from '../../core/run/event.ts';
+import type { MaybePromise } from '../maybe-promise.ts';
 import type { Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
+import type { Validation } from '../tool/schema.ts';
 
 /** Records the result of a call; a result that comes too late is reported as late instead. */
 export function settle(run: Run, call: Call, result: Result): void {
@@ -27,16 +29,24 @@ const MAY_HAVE_ACTED =
   ' It may have taken effect anyway: do not assume that it did not, and do not repeat it without saying so.';
 
 /** The result of a body that returned. An output that cannot be checked does not undo what the body did. */
-export function bodyResult(tool: ToolDefinition, call: Call, output: unknown): Promise<Result> {
-  return outputResult(tool, call, output).catch((error: unknown) =>
-    ranBut(call, `its output could not be checked, because its schema threw: ${messageOf(error)}`),
-  );
+export function bodyResult(tool: ToolDefinition, call: Call, output: unknown): MaybePromise<Result> {
+  const unchecked = (error: unknown): Result =>
+    ranBut(call, `its output could not be checked, because its schema threw: ${messageOf(error)}`);
+  try {
+    const result = outputResult(tool, call, output);
+    return result instanceof Promise ? result.catch(unchecked) : result;
+  } catch (error) {
+    return unchecked(error);
+  }
 }
 
-/** Rejects if the output schema throws. */
-export async function outputResult(tool: ToolDefinition, call: Call, output: unknown): Promise<Result> {
+/** Throws or rejects if the output schema throws. */
+export function outputResult(tool: ToolDefinition, call: Call, output: unknown): MaybePromise<Result> {
   const checking = tool.output.validate(output);
-  const checked = checking instanceof Promise ? await checking : checking;
+  return checking instanceof Promise ? checking.then((checked) => resultOf(call, checked)) : resultOf(call, checking);
+}
+
+function resultOf(call: Call, checked: Validation): Result {
   if (!checked.ok)
     return ranBut(call, `returned an output that does not fit its schema: ${checked.problems.join('; ')}`);
   const json = toJson(checked.value);

@@ -15,8 +15,9 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
   const tool = found instanceof Promise ? await found : found;
   if (!tool) return;
   try {
-    const input = await passGate(run, driver, tool, call);
-    if (input && !driver.signal?.aborted) await runBody(run, driver, tool, call, input.value);
+    const passing = passGate(run, driver, tool, call);
+    const input = passing instanceof Promise ? await passing : passing;
+    if (input !== undefined && !driver.signal?.aborted) await runBody(run, driver, tool, call, input.value);
   } catch (error) {
     const text = `The tool ${call.name} could not be run: ${messageOf(error)}`;
     // A schema may throw, for example when it looks something up. An approved call then waits, as if its input did not fit.

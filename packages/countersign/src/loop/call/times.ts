@@ -16,8 +16,13 @@ export function timesOf(wait: WaitOptions, now: number): Times | Promise<Times> 
   );
 }
 
+const NONE: readonly never[] = [];
+const NO_TIMES: Times = {};
+
 function timesAt(wait: WaitOptions, now: number, after: (start: number, span: Span) => number): Times {
-  const { expiresIn, remindAfter, expireAfter, remind = [], escalate = [] } = wait;
+  const { expiresIn, remindAfter, expireAfter, remind = NONE, escalate = NONE } = wait;
+  const hasTimes = expiresIn !== undefined || expireAfter !== undefined || remindAfter !== undefined;
+  if (!hasTimes && remind.length === 0 && escalate.length === 0) return NO_TIMES;
   const timeOf = (duration: Duration | undefined): number | undefined => {
     const span = spanOf(duration);
     return span && after(now, span);

@@ -109,5 +109,6 @@ export function rememberRequests(toolName: string): RequestMemory {
     ask(payload, options);
     throw new InterruptSignal(payload, toolName);
   };
-  return { interrupt: Object.assign(interrupt, { ask }), first: () => first };
+  interrupt.ask = ask;
+  return { interrupt, first: () => first };
 }
