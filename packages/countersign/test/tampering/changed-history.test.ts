@@ -60,6 +60,7 @@ const changes: readonly (readonly [string, string])[] = [
   ['what the user said', change('Pay.', 'Pay all.')],
   ['when it happened', change('"at":1', '"at":2')],
   ['a question that was not asked', change('"approval"', '"doubt"')],
+  ['how many events came together', change('"appended":3', '"appended":2')],
   ['an event more', change('}]', '},{"v":1,"type":"run-ended","reason":"stop","at":1}]')],
   ['the agent', "UPDATE countersign_run SET agent = 'other' WHERE id = 'one'"],
   ['who started it', "UPDATE countersign_run SET started_by = 'eve' WHERE id = 'one'"],

@@ -3,7 +3,7 @@ import { messageOf } from '../../core/errors.ts';
 import { isObject, type Json, sameJson } from '../../core/json.ts';
 import { isByDeadline } from '../../core/run/event.ts';
 import { signatureProblem } from '../passkeys/signature.ts';
-import { chainStart, inspectChain, link } from '../port/chain.ts';
+import { appendsIn, chainStart, inspectChain, linkAll } from '../port/chain.ts';
 import type { LoadedRun, RunRecord, StoredEvent } from '../port/store.ts';
 import { digestOf } from '../requests/card.ts';
 import { saidOn, withoutIdleEdit } from './decision-rules.ts';
@@ -204,14 +204,15 @@ function isToldSettlement(settlement: Json, { settled, part }: ReplayedRequest):
   );
 }
 
-/** What the anchor stands for: this document, or the chain after one of its events. */
+/** What the anchor stands for: this document, or the chain after one of its appends. */
 function anchorIn({ run, events, hash }: Evidence, anchor: string): string | null {
   if (anchor === hash) return 'this document';
   for (const start of [chainStart(run), '']) {
-    let end = start;
-    for (const [index, event] of events.entries()) {
-      end = link(end, event);
-      if (end === anchor) return `the chain after event ${index + 1} of ${events.length}`;
+    let [end, count] = [start, 0];
+    for (const append of appendsIn(events)) {
+      end = linkAll(end, append);
+      count += append.length;
+      if (end === anchor) return `the chain after event ${count} of ${events.length}`;
     }
   }
   return null;

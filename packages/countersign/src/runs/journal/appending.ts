@@ -118,8 +118,7 @@ export class Appending {
       runId: run.id,
       expectedVersion: version,
       ...(version === 0 && { create: this.created }),
-      events,
-      hash: linkNew(hash, events),
+      ...linkNew(hash, events as readonly [StoredEvent, ...StoredEvent[]]),
       ...project({ run, before, after, limits, now: clock(), settlements: this.#settlements }),
       // The run stays failed until someone drives it on.
       ...(failed && { status: 'failed', outcome: withUsage(failed.error, after) }),

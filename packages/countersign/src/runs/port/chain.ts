@@ -1,4 +1,4 @@
-// The hash chain over the events of a run: changed events do not match its end.
+// The hash chain over the events of a run, with one hash for each append: changed events do not match its end.
 import { hash } from 'node:crypto';
 import { ConflictError } from '../../core/errors.ts';
 import { forEachInTurns } from './in-turns.ts';
@@ -18,15 +18,37 @@ export function shortHash(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 22);
 }
 
+/** The end of the chain after these events, which are whole appends. */
 export function linkAll(before: string, events: readonly StoredEvent[]): string {
-  return events.reduce(link, before);
+  let end = before;
+  for (const append of appendsIn(events)) end = linkText(end, textOf(append));
+  return end;
 }
 
-/** As `linkAll`, for new events. Caches their JSON, which the store needs next. */
-export function linkNew(before: string, events: readonly StoredEvent[]): string {
-  const texts = events.map((event) => JSON.stringify(event));
-  newest = { events, text: `[${texts.join(',')}]` };
-  return texts.reduce(linkText, before);
+/** Events that were appended together. The first of several says how many they are, and the hash covers that. */
+export function* appendsIn(events: readonly StoredEvent[]): Generator<readonly StoredEvent[]> {
+  for (let from = 0; from < events.length; ) {
+    const { appended = 1 } = events[from] as StoredEvent;
+    const until = Number.isSafeInteger(appended) && appended > 1 ? from + appended : from + 1;
+    yield events.slice(from, until);
+    from = until;
+  }
+}
+
+/** The events as one append, and the end of the chain after it. Caches their JSON, which the store needs next. */
+export function linkNew(
+  before: string,
+  [first, ...rest]: readonly [StoredEvent, ...StoredEvent[]],
+): { readonly events: readonly StoredEvent[]; readonly hash: string } {
+  const events = rest.length === 0 ? [first] : [{ ...first, appended: rest.length + 1 }, ...rest];
+  const text = textOf(events);
+  newest = { events, text: rest.length === 0 ? `[${text}]` : text };
+  return { events, hash: linkText(before, text) };
+}
+
+/** What a hash covers: an event, or the array of several. */
+function textOf(append: readonly StoredEvent[]): string {
+  return JSON.stringify(append.length === 1 ? append[0] : append);
 }
 
 /** The events as one JSON array. */
@@ -63,8 +85,8 @@ export async function inspectChain({
 /** The end of the chain over the events, and the length of their JSON. */
 async function follow(start: string, events: readonly StoredEvent[]): Promise<{ end: string; size: number }> {
   let [end, size] = [start, 0];
-  await forEachInTurns(events, (event) => {
-    const text = JSON.stringify(event);
+  await forEachInTurns(appendsIn(events), (append) => {
+    const text = textOf(append);
     size += text.length;
     end = linkText(end, text);
   });

@@ -26,8 +26,11 @@ export type AgentQueue = {
   readonly claimed: number;
 };
 
-/** An event, with the store's time when it was recorded, in milliseconds. */
-export type StoredEvent = RunEvent & { readonly at: number };
+/**
+ * An event, with the store's time when it was recorded, in milliseconds. `appended`: how many events were appended together
+ * beginning with this one; 1 by default. The hash chain has one link for them.
+ */
+export type StoredEvent = RunEvent & { readonly at: number; readonly appended?: number };
 
 /** A run without its events. */
 export type RunRecord = {
