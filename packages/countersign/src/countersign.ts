@@ -140,7 +140,7 @@ export class Countersign<C extends Context = Context> {
   }
 
   /** Runs the model and its tools until it is done or waits for a person. */
-  async generate<O extends SchemaInput = any, T extends readonly ToolInput[] = readonly ToolInput[]>(
+  generate<O extends SchemaInput = any, T extends readonly ToolInput[] = readonly ToolInput[]>(
     options: string | GenerateOptions<O, T, C>,
   ): Promise<GenerateResponse<InferOutput<O>, InterruptOf<T>>> {
     return this.#generate(options);
@@ -255,12 +255,12 @@ export class Countersign<C extends Context = Context> {
     return this.#prompts.find(name, options);
   }
 
-  async #generate<O extends SchemaInput, Interrupt extends ToolRequestPart>(
+  #generate<O extends SchemaInput, Interrupt extends ToolRequestPart>(
     options: string | GenerateOptions<O>,
   ): Promise<GenerateResponse<InferOutput<O>, Interrupt>> {
     if (typeof options === 'object' && options?.runId !== undefined) {
       const message = '`runId` belongs to agents. Use generate or chat of the agent whose run it is.';
-      throw new UsageError('invalid-options', { runId: options.runId }, message);
+      return Promise.reject(new UsageError('invalid-options', { runId: options.runId }, message));
     }
     return generate(this.#settings, options);
   }

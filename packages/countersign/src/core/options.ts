@@ -68,7 +68,7 @@ export function checkOptions(owner: string, options: unknown, table: AnyTable): 
 
 /** Nearly always true, so it is found out first, without making anything. */
 function allFit(options: Record<string, unknown>, table: AnyTable): boolean {
-  for (const name of Object.keys(options)) if (!Object.hasOwn(table, name)) return false;
+  for (const name in options) if (!Object.hasOwn(table, name)) return false;
   return findFault(options, table) === undefined;
 }
 

@@ -41,7 +41,8 @@ async function callModel(run: Run, driver: Driver): Promise<void> {
   const { model, emit } = driver;
   const index = run.replies;
   const { signal, answered } = untilGivenUp(driver);
-  const request = { ...driver.request, messages: run.state.history.toArray(), ...(signal && { signal }) };
+  const messages = run.state.history.toArray();
+  const request = signal ? { ...driver.request, messages, signal } : { ...driver.request, messages };
   let reply: ModelReply;
   try {
     reply = await untilAborted(model.reply(request, emit && ((chunk) => emit(modelChunk(chunk, index)))), signal);
@@ -60,8 +61,11 @@ async function callModel(run: Run, driver: Driver): Promise<void> {
 }
 
 /** Aborts with the run, or once a stop stops waiting. Not `AbortSignal.any`: V8 keeps it until the next full collection. */
-function untilGivenUp({ signal, worker }: Driver): { readonly signal?: AbortSignal; readonly answered: () => void } {
-  if (!worker || !signal) return { ...(signal && { signal }), answered: () => undefined };
+function untilGivenUp({ signal, worker }: Driver): {
+  readonly signal: AbortSignal | undefined;
+  readonly answered: () => void;
+} {
+  if (!worker || !signal) return { signal, answered: NOTHING };
   const left = new AbortController();
   const leave = () => left.abort(signal.reason);
   if (signal.aborted) leave();
@@ -73,6 +77,8 @@ function untilGivenUp({ signal, worker }: Driver): { readonly signal?: AbortSign
   };
   return { signal: left.signal, answered };
 }
+
+const NOTHING = (): void => undefined;
 
 /** An abort does not wait for a tool that ignores it, but for a sub-agent, which stops by itself and keeps its work. */
 function orAborted(work: Promise<void>, { signal, tools, worker }: Driver, name: string): Promise<void> {

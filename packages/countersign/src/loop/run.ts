@@ -130,16 +130,16 @@ export class Run {
       this.onLate?.(events);
       return;
     }
-    const states = [this.state];
+    const states = this.#onEvent || this.#emit ? [this.state] : undefined;
     for (const recorded of events) {
       this.state = fold(this.state, recorded);
-      states.push(this.state);
+      states?.push(this.state);
     }
     // Before the listeners, which may throw.
     this.write(events);
-    if (this.#onEvent || this.#emit)
-      for (const [index, recorded] of events.entries())
-        this.#tell(recorded, states[index] as State, states[index + 1] as State);
+    if (!states) return;
+    for (const [index, recorded] of events.entries())
+      this.#tell(recorded, states[index] as State, states[index + 1] as State);
   }
 
   #tell(recorded: RunEvent, before: State, after: State): void {

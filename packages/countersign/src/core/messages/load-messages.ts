@@ -48,10 +48,13 @@ export function loadMessages(messages: readonly Message[]): Loaded {
   for (const [index, message] of scan.renamed) if (index < copy.length) copy[index] = message;
   const state = stateOf(GrowList.owning(copy), scan);
   if (!open) return { state, spoken: NO_MESSAGES };
-  const rest = messages.slice(open.end);
-  const isQueued = ({ metadata }: Message): boolean => metadata?.[QUEUED_KEY] === true;
-  const queued = rest.filter(isQueued).map(unqueued);
-  const spoken = rest.filter((message) => !isQueued(message));
+  const queued: Message[] = [];
+  const spoken: Message[] = [];
+  for (let index = open.end; index < messages.length; index++) {
+    const message = messages[index] as Message;
+    if (message.metadata?.[QUEUED_KEY] === true) queued.push(unqueued(message));
+    else spoken.push(message);
+  }
   const loaded = { state: { ...state, queued, turn: readTurn(open.message, open.answers) }, spoken };
   const storedIn = open.message.metadata?.[STORED_KEY];
   return typeof storedIn === 'string' ? { ...loaded, storedIn } : loaded;

@@ -5,14 +5,20 @@ import { isToolRequest, type Message, type ToolRequestPart } from './message.ts'
 
 /** The requests that wait for a person, those inside tools included; these carry the `path` that leads to them. */
 export function pendingParts(messages: readonly Message[], path: readonly string[] = []): readonly ToolRequestPart[] {
+  const pending: ToolRequestPart[] = [];
+  addPending(messages, path, pending);
+  return pending;
+}
+
+function addPending(messages: readonly Message[], path: readonly string[], pending: ToolRequestPart[]): void {
   const open = messages.findLast((message) => message.role === 'model');
-  return (open?.content ?? []).filter(isToolRequest).flatMap((part) => {
-    const metadata = part.metadata ?? {};
-    if ('pendingOutput' in metadata) return [];
+  for (const part of open?.content ?? []) {
+    if (!isToolRequest(part) || !part.metadata || 'pendingOutput' in part.metadata) continue;
+    const { metadata } = part;
     const { inner } = metadata;
     if (isObject(inner) && inner.waiting === true)
-      return pendingParts(inner.messages as readonly Message[], [...path, part.toolRequest.ref]);
-    if (!('interrupt' in metadata)) return [];
-    return [path.length > 0 ? { ...part, metadata: { ...metadata, path } } : part];
-  });
+      addPending(inner.messages as readonly Message[], [...path, part.toolRequest.ref], pending);
+    else if ('interrupt' in metadata)
+      pending.push(path.length > 0 ? { ...part, metadata: { ...metadata, path } } : part);
+  }
 }

@@ -14,21 +14,28 @@ import {
 } from '../request/request.ts';
 import type { Metadata } from './message.ts';
 
-const SHOWN = { title: 1, labels: 1, risk: 1, reversibility: 1, notice: 1 } satisfies Keys<Omit<Shown, 'payload'>>;
-const AUTHORITY = { policies: 1, requesters: 1 } satisfies Keys<Authority>;
-const WAIT = { expiresAt: 1, onExpiry: 1, reminders: 1, escalate: 1 } satisfies Keys<Wait>;
-const BOUND = { runsWith: 1, readAnew: 1 } satisfies Keys<Bound>;
-const PREVIEWS = { preview: 1, earlierPreview: 1 } satisfies Keys<Previews>;
-const ANSWER = { answerSchema: 1, onReject: 1 } satisfies Keys<Answer>;
+const SHOWN = {
+  title: 'shown',
+  labels: 'shown',
+  risk: 'shown',
+  reversibility: 'shown',
+  notice: 'shown',
+} satisfies Keys<Omit<Shown, 'payload'>, 'shown'>;
 
-type Keys<T> = { readonly [K in keyof Required<T>]: 1 };
+/** The group of a request that each key belongs to; the payload and the kind are read on their own. */
+const GROUPS = {
+  ...SHOWN,
+  ...({ policies: 'authority', requesters: 'authority' } satisfies Keys<Authority, 'authority'>),
+  ...({ expiresAt: 'wait', onExpiry: 'wait', reminders: 'wait', escalate: 'wait' } satisfies Keys<Wait, 'wait'>),
+  ...({ runsWith: 'bound', readAnew: 'bound' } satisfies Keys<Bound, 'bound'>),
+  ...({ preview: 'previews', earlierPreview: 'previews' } satisfies Keys<Previews, 'previews'>),
+  ...({ answerSchema: 'answer', onReject: 'answer' } satisfies Keys<Answer, 'answer'>),
+} as const;
+
+type Keys<T, Group extends string> = { readonly [K in keyof Required<T>]: Group };
 
 /** The keys that a request has in the metadata. */
-export const REQUEST_KEYS: readonly string[] = [
-  'interrupt',
-  'interruptKind',
-  ...[SHOWN, AUTHORITY, WAIT, BOUND, PREVIEWS, ANSWER].flatMap((keys) => Object.keys(keys)),
-];
+export const REQUEST_KEYS: readonly string[] = ['interrupt', 'interruptKind', ...Object.keys(GROUPS)];
 
 /** Adds the request to the metadata of its tool request. */
 export function waitingMetadata(request: Request, into: Record<string, unknown> = {}): Metadata {
@@ -58,29 +65,25 @@ export function isWritten(policies: Policies): boolean {
 
 export function requestIn(id: string, metadata: Metadata): Request {
   const { interrupt: payload, interruptKind, policies = ANYONE, requesters = NOBODY } = metadata;
-  const found: Groups = { shown: { payload }, bound: {}, wait: {}, previews: {}, answer: {} };
+  const found: Groups = { shown: { payload }, authority: { policies, requesters } };
   for (const key in metadata) {
-    const group = GROUPS.get(key);
-    if (group && metadata[key] !== undefined) found[group][key] = metadata[key];
+    if (!Object.hasOwn(GROUPS, key) || metadata[key] === undefined) continue;
+    const group = GROUPS[key as keyof typeof GROUPS];
+    found[group] ??= {};
+    found[group][key] = metadata[key];
   }
+  const { shown, authority, bound, wait, previews, answer } = found;
   return requestOf(KINDS.find((kind) => kind === interruptKind) ?? 'interrupt', {
     id,
-    shown: found.shown as Shown,
-    authority: { policies, requesters } as Authority,
-    bound: found.bound as Bound,
-    wait: found.wait as Wait,
-    previews: 'preview' in found.previews ? (found.previews as Previews) : undefined,
-    answer: 'answerSchema' in found.answer ? (found.answer as Answer) : undefined,
+    shown: shown as Shown,
+    authority: authority as Authority,
+    bound: (bound ?? {}) as Bound,
+    wait: wait as Wait | undefined,
+    previews: previews && 'preview' in previews ? (previews as Previews) : undefined,
+    answer: answer && 'answerSchema' in answer ? (answer as Answer) : undefined,
   });
 }
 
 const NOBODY: readonly string[] = [];
 
-type Groups = Record<'shown' | 'bound' | 'wait' | 'previews' | 'answer', Record<string, unknown>>;
-
-/** The group of a request that each key belongs to. */
-const GROUPS: ReadonlyMap<string, keyof Groups> = new Map(
-  Object.entries({ shown: SHOWN, bound: BOUND, wait: WAIT, previews: PREVIEWS, answer: ANSWER }).flatMap(
-    ([group, keys]) => Object.keys(keys).map((key) => [key, group as keyof Groups] as const),
-  ),
-);
+type Groups = { [group in (typeof GROUPS)[keyof typeof GROUPS]]?: Record<string, unknown> };

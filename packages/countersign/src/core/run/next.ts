@@ -1,5 +1,5 @@
 // The next step of a run: a pure function of its state.
-import { type Call, hostUntil } from './call.ts';
+import type { Call } from './call.ts';
 import type { FinishReason } from './event.ts';
 import type { State } from './state.ts';
 
@@ -20,19 +20,25 @@ export type Step =
   | { readonly do: 'stop'; readonly reason: FinishReason }
   | { readonly do: 'finish' };
 
-const isStarted = (call: Call): boolean => call.phase.at === 'started' && hostUntil(call) === undefined;
+const WAIT: Step = { do: 'wait' };
+const FINISH: Step = { do: 'finish' };
+const CALL_MODEL: Step = { do: 'call-model' };
 
 export function next(state: State, limits: Limits): Step {
-  if (state.ended) return { do: 'finish' };
+  if (state.ended) return FINISH;
   if (state.turn) {
-    const { calls } = state.turn;
-    if (calls.some(isStarted)) return { do: 'settle-doubt', calls: calls.filter(isStarted) };
-    const ready = calls.filter((call) => isReady(call, limits));
-    return ready.length > 0 ? { do: 'run-calls', calls: ready } : { do: 'wait' };
+    const doubtful: Call[] = [];
+    const ready: Call[] = [];
+    for (const call of state.turn.calls) {
+      if (call.phase.at === 'started' && call.phase.host === undefined) doubtful.push(call);
+      else if (isReady(call, limits)) ready.push(call);
+    }
+    if (doubtful.length > 0) return { do: 'settle-doubt', calls: doubtful };
+    return ready.length > 0 ? { do: 'run-calls', calls: ready } : WAIT;
   }
-  if (state.reply && state.history.last?.role === 'model') return { do: 'finish' };
+  if (state.reply && state.history.last?.role === 'model') return FINISH;
   if (state.turnsUsed >= limits.maxTurns) return { do: 'stop', reason: 'max-turns' };
-  return { do: 'call-model' };
+  return CALL_MODEL;
 }
 
 function isReady({ phase: { at } }: Call, { holdCalls, awaitCaller }: Limits): boolean {

@@ -3,7 +3,7 @@ import { editorsIn, foldBallot, policiesIn, type RequestProgress } from '../auth
 import { knowsPolicies } from '../authority/known-policies.ts';
 import { InvariantError, UsageError } from '../errors.ts';
 import type { Json } from '../json.ts';
-import { isToolRequest, type ToolRequestPart } from '../messages/message.ts';
+import { isToolRequest, type Part } from '../messages/message.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from '../messages/turn-messages.ts';
 import { boundOf, previewsOf, type Request, type RequestKind } from '../request/request.ts';
 import {
@@ -117,18 +117,23 @@ function foldReply(state: State, event: RunEvent & { type: 'model-replied' }): S
   const usage = addUsage(state.usage, usageIn(event));
   if (calls.length === 0)
     return { ...state, turnsUsed, reply, usage, history: state.history.append({ role: 'model', content }) };
-  const requests = content.filter(isToolRequest);
-  const turn = newTurn(
-    content,
-    calls.map((ids, index) => requestedCall(ids, requests[index])),
-  );
-  return { ...state, turnsUsed, reply, usage, refs: state.refs.add(calls.map((call) => call.ref)), turn };
+  const turn = newTurn(content, requestedCalls(content, calls));
+  return { ...state, turnsUsed, reply, usage, refs: state.refs.add(calls.map(refOf)), turn };
 }
 
-function requestedCall(ids: CallIds, request: ToolRequestPart | undefined): Call {
-  if (!request) throw new InvariantError('invariant', { callId: ids.id }, `Call ${ids.id} is not in its reply.`);
-  const { toolRequest, metadata } = request;
-  return newCall(ids, toolRequest.name, toolRequest.input, metadata);
+const refOf = ({ ref }: CallIds): string => ref;
+
+function requestedCalls(content: readonly Part[], ids: readonly CallIds[]): readonly Call[] {
+  const calls: Call[] = [];
+  for (const part of content) {
+    const own = ids[calls.length];
+    if (!own || !isToolRequest(part)) continue;
+    const { name, input } = part.toolRequest;
+    calls.push(newCall(own, name, input, part.metadata));
+  }
+  const missing = ids[calls.length];
+  if (missing) throw new InvariantError('invariant', { callId: missing.id }, `Call ${missing.id} is not in its reply.`);
+  return calls;
 }
 
 /** As an approval of the input that the grant was checked with. */

@@ -42,7 +42,8 @@ export type Judged =
 /** What `judge` finds for a tool that always asks, where no other source has a say and no policy counts. */
 export function judgedPlainly({ policies, asker }: Driver, tool: ToolDefinition): Judged | undefined {
   if (tool.needsApproval !== true || tool.asksByDefault || tool.rules || policies.rules.length > 0) return undefined;
-  if (policies.policyFor || (asker && policies.defaultDeciders) || tool.asks.onExpiry !== undefined) return undefined;
+  if (policies.policyFor || tool.asks.onExpiry !== undefined) return undefined;
+  if (asker && policies.defaultDeciders?.({ startedBy: asker.startedBy })) return undefined;
   return { then: 'ask', approval: true, governed: { policies: ANYONE, waits: [{ wait: tool.asks, policy: 0 }] } };
 }
 

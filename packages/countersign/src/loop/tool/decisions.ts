@@ -99,9 +99,14 @@ const DECISION_OPTIONS: OptionTable<DecisionOptions> = {
   metadata: anything,
 };
 
+const EDIT_OPTIONS = {
+  edit: { ...DECISION_OPTIONS, edit: anything },
+  replaceInput: { ...DECISION_OPTIONS, replaceInput: anything },
+};
+
 /** An edit that was lost on the way must not let the call run unedited. */
 function refuseLost(verb: 'approve' | 'restart', options: object, change: 'edit' | 'replaceInput'): void {
-  checkOptions(`\`${verb}\``, options, { ...DECISION_OPTIONS, [change]: anything });
+  checkOptions(verb === 'approve' ? '`approve`' : '`restart`', options, EDIT_OPTIONS[change]);
   if (change in options && (options as Record<string, unknown>)[change] === undefined)
     throw new UsageError('invalid-decision', { verb }, `\`${change}\` is undefined. Leave it out to change nothing.`);
 }
@@ -114,12 +119,10 @@ function rerun<Input>(
   const { name, ref, input } = requestOf(interrupt);
   const { interrupt: payload, interruptKind, callId, pauses, path, round } = interrupt.metadata ?? {};
   // These say which request the decision was made on.
-  const address = defined({ interrupt: payload, interruptKind, callId, pauses, path, round });
-  const edited = edit === undefined ? {} : { replacedInput: input };
-  return {
-    toolRequest: { name, ref, input: edit === undefined ? input : edit },
-    metadata: { ...address, ...said, ...edited },
-  };
+  const metadata = { ...defined({ interrupt: payload, interruptKind, callId, pauses, path, round }), ...said };
+  return edit === undefined
+    ? { toolRequest: { name, ref, input }, metadata }
+    : { toolRequest: { name, ref, input: edit }, metadata: { ...metadata, replacedInput: input } };
 }
 
 function address(interrupt: ToolRequestPart): Metadata {

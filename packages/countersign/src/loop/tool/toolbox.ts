@@ -30,7 +30,8 @@ export function findTools(
   if (!Array.isArray(given))
     throw new UsageError('invalid-options', { tools: typeof given }, '`tools` must be an array of tools.');
   const tools = new Map<string, ToolDefinition>();
-  for (const [index, input] of given.entries()) {
+  for (let index = 0; index < given.length; index++) {
+    const input = given[index] as ToolInput;
     if (unknown === 'leave-out' && typeof input === 'string' && !registry.has(input)) continue;
     const definition = find(input, index, registry);
     if (tools.has(definition.name)) {
