@@ -180,7 +180,10 @@ describe('dev', { timeout: TIMEOUT }, () => {
     await dev.says(LINK);
     const source = readFileSync(place.path('agents.ts'), 'utf8');
     const begun = "import { writeFileSync } from 'node:fs';\nwriteFileSync('loading', '');\n";
-    writeFileSync(place.path('agents.ts'), `${begun}${source}\nfor (;;);`);
+    writeFileSync(
+      place.path('agents.ts'),
+      `${begun}${source}\nAtomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`,
+    );
     await expect.poll(() => existsSync(place.path('loading')), { timeout: 30_000 }).toBe(true);
     writeFileSync(place.path('agents.ts'), source);
     await dev.says(/did not stop within 12 seconds and was killed[\s\S]*Reloaded assistant/);

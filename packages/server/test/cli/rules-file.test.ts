@@ -7,7 +7,8 @@ import { memoryStore } from 'countersign';
 import type { Policy } from 'countersign/request';
 import { scriptedModel } from 'countersign/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { findAgentsFile, loadAgentsFile } from '../../src/cli/runtime/agents-file.ts';
+import { loadAgentsFile } from '../../src/cli/runtime/agents-file.ts';
+import { findAgentsFile } from '../../src/cli/runtime/finding-agents-file.ts';
 
 const DEFINES = `
   const pay = ai.defineTool({ name: 'pay', description: '', reversibility: 'irreversible' }, () => 'paid');

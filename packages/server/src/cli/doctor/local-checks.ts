@@ -5,8 +5,9 @@ import { checkWrites } from '../../store-writes.ts';
 import { durationText } from '../../text/moment.ts';
 import type { StoreOptions } from '../commands/options.ts';
 import { failureOf } from '../failure.ts';
-import { findAgentsFile, loadAgentsFile } from '../runtime/agents-file.ts';
+import { loadAgentsFile } from '../runtime/agents-file.ts';
 import { configuredChannels } from '../runtime/configured-channels.ts';
+import { findAgentsFile } from '../runtime/finding-agents-file.ts';
 import { exists, openStore, shownAddress, shownPath, storeAddress, storeFile } from '../runtime/store-address.ts';
 import { type Check, check, clockCheck } from './server-checks.ts';
 

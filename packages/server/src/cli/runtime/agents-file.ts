@@ -1,13 +1,14 @@
-// Finds the user's agents file, loads it with Node, and returns its agents.
-import { existsSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+// Loads the user's agents file with Node, and returns its agents.
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Countersign } from 'countersign';
 import { checkOptions } from '../../check-options.ts';
 import type { AgentsEnvironment, Config } from '../../config.ts';
 import { defined } from '../../defined.ts';
 import { type AppOptions, AppOptionsShape } from '../../options.ts';
-import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
+import { CommandFailure, EXIT } from '../failure.ts';
+import { AGENTS_NAMES, CONFIG_NAMES } from './finding-agents-file.ts';
 import { loadEsModules } from './module-hooks.ts';
 import { applyFileRules, rulesIn } from './rules-file.ts';
 import { shownPath } from './store-address.ts';
@@ -23,28 +24,6 @@ export type AgentsExport = {
   | { readonly kind: 'instance'; readonly ai: Countersign }
   | { readonly kind: 'function'; make(environment: AgentsEnvironment): Promise<Countersign> }
 );
-
-const namesOf = (name: string): readonly string[] => ['ts', 'mts', 'js', 'mjs'].map((end) => `${name}.${end}`);
-const CONFIG_NAMES = namesOf('countersign.config');
-const AGENTS_NAMES = namesOf('agents');
-const NAMES = [...CONFIG_NAMES, ...AGENTS_NAMES];
-
-export const isAgentsFileName = (name: string): boolean => NAMES.includes(name);
-
-/** Returns the named file, or the first default name that exists. */
-export function findAgentsFile(named: string | undefined): string | undefined {
-  if (named !== undefined) {
-    const path = resolve(named);
-    if (existsSync(path)) {
-      if (!statSync(path).isDirectory()) return path;
-      throw usageFailure(`${shownPath(path)} is a folder. Name the file with your agents.`);
-    }
-    throw new CommandFailure(EXIT.notFound, 'no-agents-file', `File ${shownPath(path)} not found.`, {
-      hint: `Default names: ${NAMES.filter((name) => name.endsWith('.ts')).join(', ')}`,
-    });
-  }
-  return NAMES.map((name) => resolve(name)).find((path) => existsSync(path));
-}
 
 /**
  * Loads the agents, and applies what a `countersign.config` file beside them says. That file may also export the agents itself; if

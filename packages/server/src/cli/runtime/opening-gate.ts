@@ -46,7 +46,9 @@ export async function openOn(
 }
 
 async function loadAgents({ agents }: BackendOptions) {
-  const { findAgentsFile, loadAgentsFile } = await import('./agents-file.ts');
+  const { findAgentsFile } = await import('./finding-agents-file.ts');
   const found = findAgentsFile(agents);
-  return found === undefined ? undefined : loadAgentsFile(found, ({ store }) => countersign({ store }));
+  if (found === undefined) return undefined;
+  const { loadAgentsFile } = await import('./agents-file.ts');
+  return loadAgentsFile(found, ({ store }) => countersign({ store }));
 }

@@ -12,7 +12,8 @@ import { storeBackend } from '../backend/store-backend.ts';
 import type { BackendOptions, StoreOptions } from '../commands/options.ts';
 import { usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
-import { type AgentsExport, findAgentsFile, loadAgentsFile } from './agents-file.ts';
+import { type AgentsExport, loadAgentsFile } from './agents-file.ts';
+import { findAgentsFile } from './finding-agents-file.ts';
 import { openOn, personOf } from './opening-gate.ts';
 import { type Opening, openStore, shownAddress, shownPath, storeAddress } from './store-address.ts';
 

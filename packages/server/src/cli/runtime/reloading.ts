@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { EXIT } from '../failure.ts';
-import { isAgentsFileName } from './agents-file.ts';
+import { isAgentsFileName } from './finding-agents-file.ts';
 import { STOP_SIGNALS, STOPPING } from './stopping.ts';
 
 /** Messages from the serving process to the watching one. */

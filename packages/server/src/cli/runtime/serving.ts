@@ -7,7 +7,7 @@ import { DEFAULT_URL } from '../commands/operations/link.ts';
 import type { AddressOptions, StoreOptions } from '../commands/options.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
 import type { Output } from '../print/output.ts';
-import { findAgentsFile } from './agents-file.ts';
+import { findAgentsFile } from './finding-agents-file.ts';
 import { type OpenedAgents, openAgents } from './opening.ts';
 import { shownPath } from './store-address.ts';
 

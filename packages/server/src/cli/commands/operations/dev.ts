@@ -46,7 +46,7 @@ export function addDev(program: Command, action: Action): void {
 
 /** The parent process: watches files and restarts the server. */
 async function watch(output: Output, file: string | undefined, options: DevOptions): Promise<ExitCode> {
-  const { findAgentsFile } = await import('../../runtime/agents-file.ts');
+  const { findAgentsFile } = await import('../../runtime/finding-agents-file.ts');
   const path = findAgentsFile(file ?? options.agents);
   const folders = [process.cwd(), ...(path === undefined ? [] : [dirname(path)])];
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];

@@ -26,7 +26,7 @@ export function addInit(program: Command, action: Action): void {
 }
 
 async function init(output: Output, named: string | undefined): Promise<undefined> {
-  const { findAgentsFile } = await import('../../runtime/agents-file.ts');
+  const { findAgentsFile } = await import('../../runtime/finding-agents-file.ts');
   const { shownPath } = await import('../../runtime/store-address.ts');
   const path = resolve(named ?? DEFAULT_FILE);
   const file = shownPath(path);
