@@ -45,7 +45,7 @@ beforeAll(async () => {
     outputSchema: z.string().refine((text) => text !== 'none', 'Someone must come.'),
   });
   const agent = ai.defineAgent({ name: 'clerk', tools: [pay, ask] });
-  site = await openSite(nodeHandler(chatRoute(agent, { demo: true })));
+  site = await openSite({ api: nodeHandler(chatRoute(agent, { demo: true })) });
 }, 60_000);
 afterAll(() => site.close());
 

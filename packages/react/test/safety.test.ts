@@ -13,7 +13,7 @@ let site: Site;
 let page: Page;
 
 beforeAll(async () => {
-  site = await openSite();
+  site = await openSite({ mode: 'production' });
   page = await site.open();
   await page.evaluate(axe.source);
 }, 60_000);
