@@ -1,6 +1,7 @@
 // `dev` as a process: the sign-in link, reloads, and mistakes in the agents file.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { freePort } from '../fleet/members.ts';
 import { KEYS } from './pty.ts';
 import { COMMAND_LINE, createWorkplace, PAY, workplaceForEach } from './workplace.ts';
 
@@ -176,7 +177,7 @@ describe('dev', { timeout: TIMEOUT }, () => {
   });
 
   test('a file that never finishes loading is abandoned when it changes', async () => {
-    const dev = place.begin(['dev', '--port', '0']);
+    const dev = place.begin(['dev', '--port', String(await freePort())]);
     await dev.says(LINK);
     const source = readFileSync(place.path('agents.ts'), 'utf8');
     const begun = "import { writeFileSync } from 'node:fs';\nwriteFileSync('loading', '');\n";
