@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
 import { storeContract } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
+import { MIGRATIONS, migrateSqlite } from '../../src/stores/sqlite/schema.ts';
 import { addition, creation, request } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 
@@ -65,23 +66,45 @@ test('a vacuumed file has no trace of a deleted run except its id', async () => 
   folder.remove();
 });
 
-test('a file of the first version gets the progress of requests and their marks, and keeps its runs', async () => {
+/** A file as the version with so many migrations left it, with a pending request of a run that ann started. */
+function fileOfVersion(version: number, path: string): void {
+  const database = new DatabaseSync(path);
+  migrateSqlite(database, path, 0, MIGRATIONS.slice(0, version));
+  database.exec(`
+    INSERT INTO countersign_run (seq, id, agent, started_by, created_at, status, version, hash, updated_at, outcome)
+      VALUES (1, 'run', 'agent', 'ann', 1, 'waiting', 1, 'hash', 1, 'null');
+    INSERT INTO countersign_event (run_seq, version, events) VALUES (1, 1, '[{"v":1,"type":"run-went-on","at":1}]');
+    INSERT INTO countersign_request (id, run_id, started_by, agent, tool, kind, created_at, deciders, digest, card) VALUES
+      ('question', 'run', 'ann', 'agent', 'pay', 'approval', 1, '["*","s:ann"]', 'digest', '{}'),
+      ('of ben', 'run', 'ann', 'agent', 'pay', 'approval', 2, '["p:ben","s:ann"]', 'digest', '{}');
+  `);
+  database.close();
+}
+
+test.each([1, 2, 3])('a file of version %i is migrated, and keeps its runs and requests', async (version) => {
   const folder = temporaryFolder();
   const path = `${folder.path}/runs.db`;
-  const old = sqliteStore(path);
-  await old.append(creation('run', { opened: [request('question', 'run')] }));
-  await old.close();
-  const database = new DatabaseSync(path);
-  database.exec('DROP INDEX countersign_request_untold; DELETE FROM countersign_migration WHERE version > 1');
-  for (const column of ['progress', 'news', 'tell_at', 'tell_attempts'])
-    database.exec(`ALTER TABLE countersign_request DROP COLUMN ${column}`);
-  database.close();
+  fileOfVersion(version, path);
   const store = sqliteStore(path);
-  expect(await store.request('question')).toMatchObject({ progress: null, settledAt: null });
+  expect(await store.read('run')).toMatchObject({ run: { version: 1 }, events: [{ type: 'run-went-on' }] });
+  expect(await store.request('question')).toMatchObject({ progress: null, settledAt: null, deciders: null });
+  expect(await store.request('of ben')).toMatchObject({ deciders: { people: ['ben'], roles: [] } });
   expect(await store.takeUntold?.(5, 1_000)).toEqual([]);
+  const seenBy = async (person: string, settled: boolean, startedBy?: string) => {
+    const deciders = { people: [person], roles: [], ...(startedBy && { startedBy }) };
+    return (await store.listRequests({ settled, deciders, limit: 5 })).items.map(({ id }) => id);
+  };
+  expect(await seenBy('eve', false)).toEqual(['question']);
+  expect(await seenBy('ben', false)).toEqual(['question', 'of ben']);
+  expect(await seenBy('ann', false, 'ann')).toEqual(['question', 'of ben']);
   await store.append(addition('run', 1, { progressed: [{ id: 'question', progress: { votes: 1 } }] }));
   expect(await store.request('question')).toMatchObject({ progress: { votes: 1 } });
   expect(await store.takeUntold?.(5, 1_000)).toMatchObject([{ request: { id: 'question' }, news: 1 }]);
+  const settled = ['question', 'of ben'].map((id) => ({ id, settlement: { withdrawn: true, at: 1 } }));
+  await store.append(addition('run', 2, { settled }));
+  expect(await seenBy('ben', false)).toEqual([]);
+  expect(await seenBy('eve', true)).toEqual(['question']);
+  expect(await seenBy('ann', true, 'ann')).toEqual(['question', 'of ben']);
   await store.close();
   folder.remove();
 });

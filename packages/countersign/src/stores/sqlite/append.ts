@@ -1,7 +1,6 @@
 // One append on SQLite, inside a transaction that holds the write lock. It is checked before anything is written.
 import type { Append, Appended, RunStatus } from '../../runs/port/store.ts';
 import { claimAfter } from '../rules/claim.ts';
-import { STARTER } from '../rules/deciders.ts';
 import { dueAfter } from '../rules/due.ts';
 import { refusalOf } from '../rules/refusals.ts';
 import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
@@ -35,18 +34,11 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     const startedBy = before === undefined ? run.started_by : before.started_by;
     // A copy of an append has an earlier time, but people can be told only now.
     const tellAt = append.at === undefined ? now : clock();
-    const keys = (deciders: string) => withStarter(deciders, startedBy);
-    for (const row of opened)
-      prepare(OPEN).get(1, tellAt, startedBy, keys(row.deciders), ...OPENED.map((column) => row[column]));
+    for (const row of opened) prepare(OPEN).get(1, tellAt, startedBy, ...OPENED.map((column) => row[column]));
     for (const row of settled) prepare(SETTLE).get(tellAt, now, ...SETTLED.map((column) => row[column]), row.id);
-    for (const { id, progress, deciders } of progressed)
-      prepare(PROGRESS).get({ id, progress, tellAt, deciders: deciders === null ? null : keys(deciders) });
+    for (const { id, progress, deciders } of progressed) prepare(PROGRESS).get({ id, progress, tellAt, deciders });
     return { claimed: append.claim !== undefined && token === append.claim.token };
   };
-}
-
-function withStarter(deciders: string, startedBy: string | null): string {
-  return startedBy === null ? deciders : JSON.stringify([...JSON.parse(deciders), STARTER + startedBy]);
 }
 
 type Before = {
@@ -81,10 +73,10 @@ const IS_PENDING = 'SELECT 1 FROM countersign_request WHERE id = ? AND run_id = 
 // biome-ignore format: as a list of columns
 const OPENED: readonly (keyof EncodedAppend['opened'][number])[] = [
   'id', 'run_id', 'agent', 'tool', 'kind', 'risk', 'labels', 'created_at', 'expires_at', 'digest',
-  'search_text', 'card', 'progress',
+  'deciders', 'search_text', 'card', 'progress',
 ];
 
-const OPEN = insertion('request', ['news', 'tell_at', 'started_by', 'deciders', ...OPENED]);
+const OPEN = insertion('request', ['news', 'tell_at', 'started_by', ...OPENED]);
 
 const SETTLED: readonly (keyof EncodedAppend['settled'][number])[] = ['settlement', 'outcome', 'edited', 'expired'];
 

@@ -3,10 +3,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import { newerTables } from '../sql/migrations.ts';
 
 /** Brings the tables up to date. To be called inside a transaction that holds the write lock. */
-export function migrateSqlite(database: DatabaseSync, path: string, now: number): void {
+export function migrateSqlite(database: DatabaseSync, path: string, now: number, migrations = MIGRATIONS): void {
   const version = tablesVersion(database);
-  if (version > MIGRATIONS.length) throw newerTables(path, version, MIGRATIONS.length);
-  for (const [index, step] of MIGRATIONS.entries()) {
+  if (version > migrations.length) throw newerTables(path, version, migrations.length);
+  for (const [index, step] of migrations.entries()) {
     if (index < version) continue;
     database.exec(step);
     database.prepare('INSERT INTO countersign_migration (version, applied_at) VALUES (?, ?)').run(index + 1, now);
@@ -33,11 +33,23 @@ const keysAdded = `INSERT OR IGNORE INTO countersign_decider (key, settled, crea
 const keysRemoved = `DELETE FROM countersign_decider WHERE key IN ${keysIn('old')}
     AND settled = (old.settled_at IS NOT NULL) AND created_at = old.created_at AND seq = old.seq;`;
 
+// Most requests name nobody: theirs is one row, written without reading JSON. The starter of the run is a key as well.
+const ANYONE = `'["*"]'`;
+const STARTED = (row: string): string => `SELECT 's:' || ${row}.started_by WHERE ${row}.started_by IS NOT NULL`;
+const rowsOf = (keys: string): string =>
+  `INSERT OR IGNORE INTO countersign_decider (key, settled, created_at, seq)
+    SELECT value, new.settled_at IS NOT NULL, new.created_at, new.seq FROM (SELECT NULL AS value WHERE FALSE UNION ALL ${keys});`;
+const namesIn = (row: string): string =>
+  `SELECT value FROM json_each(CASE WHEN json_valid(${row}.deciders) THEN ${row}.deciders END)`;
+const rowsAt = `settled = (old.settled_at IS NOT NULL) AND created_at = old.created_at AND seq = old.seq`;
+const namedRemoved = `DELETE FROM countersign_decider WHERE key IN (${namesIn('old')} UNION ALL ${STARTED('old')}) AND ${rowsAt};`;
+const namedAdded = rowsOf(`${namesIn('new')} UNION ALL ${STARTED('new')}`);
+
 /**
  * A transaction writes every page that it touches, so the store has only the indexes that it needs. Runs are listed in
  * the order of seq. Long columns come last: a query that does not need them need not read them.
  */
-const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE countersign_migration (
     version INTEGER PRIMARY KEY,
@@ -130,5 +142,25 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE countersign_request ADD COLUMN tell_at INTEGER;
   ALTER TABLE countersign_request ADD COLUMN tell_attempts INTEGER;
   CREATE INDEX countersign_request_untold ON countersign_request (tell_at) WHERE tell_at IS NOT NULL;
+  `,
+  `
+  -- The key of the person who started the run comes from its column, and is no longer among the deciders.
+  DROP TRIGGER countersign_decider_opened;
+  DROP TRIGGER countersign_decider_changed;
+  DROP TRIGGER countersign_decider_deleted;
+  UPDATE countersign_request SET deciders = (SELECT json_group_array(value) FROM json_each(deciders) WHERE value NOT LIKE 's:%')
+    WHERE started_by IS NOT NULL AND json_valid(deciders);
+  CREATE TRIGGER countersign_decider_anyone AFTER INSERT ON countersign_request WHEN new.deciders = ${ANYONE}
+    BEGIN ${rowsOf(`SELECT '*' UNION ALL ${STARTED('new')}`)} END;
+  CREATE TRIGGER countersign_decider_named AFTER INSERT ON countersign_request WHEN new.deciders <> ${ANYONE}
+    BEGIN ${namedAdded} END;
+  CREATE TRIGGER countersign_decider_settled AFTER UPDATE OF settled_at ON countersign_request
+    WHEN old.deciders = ${ANYONE} AND new.deciders = ${ANYONE}
+    BEGIN UPDATE countersign_decider SET settled = (new.settled_at IS NOT NULL)
+      WHERE key IN ('*', 's:' || new.started_by) AND ${rowsAt}; END;
+  CREATE TRIGGER countersign_decider_changed AFTER UPDATE OF deciders, settled_at ON countersign_request
+    WHEN old.deciders <> ${ANYONE} OR new.deciders <> ${ANYONE}
+    BEGIN ${namedRemoved} ${namedAdded} END;
+  CREATE TRIGGER countersign_decider_deleted AFTER DELETE ON countersign_request BEGIN ${namedRemoved} END;
   `,
 ];
