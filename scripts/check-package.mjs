@@ -9,7 +9,7 @@ import { root, run, tool } from './run.mjs';
 const WANTED = ['LICENSE', 'README.md'];
 const ENTRY_POINT = ['dist/index.js', 'dist/index.d.ts'];
 const ALSO_WANTED = {
-  countersign: ['dist/ui/index.js', 'dist/stores/sqlite/sqlite.js'],
+  countersign: ['bin/countersign.js', 'dist/ui/index.js', 'dist/stores/sqlite/sqlite.js'],
   'create-countersign': ['dist/main.js', 'templates/server/agents.ts', 'templates/server/_gitignore'],
   react: ['src/styles.css'],
   server: [

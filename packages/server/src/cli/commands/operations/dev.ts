@@ -1,5 +1,6 @@
 // `countersign dev`: serves your agents on this machine and reloads when a file changes.
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { type ExitCode, failureOf } from '../../failure.ts';
 import type { Output } from '../../print/output.ts';
@@ -16,6 +17,8 @@ import {
 } from '../options.ts';
 
 type DevOptions = AddressOptions & StoreOptions;
+
+const PACKAGE = join(import.meta.dirname, '../../../..');
 
 export function addDev(program: Command, action: Action): void {
   const command = withAddress(program.command('dev [file]'))
@@ -117,10 +120,18 @@ async function greet({ opened, server }: Serving, isFirst: boolean, output: Outp
   output.line();
   output.line(`  Runs  ${opened.where}`);
   output.line(`  API   ${server.url}/api/v1/docs`);
-  output.line('  Docs  docs/README.md in the repository, or as a site: npm run docs:dev');
+  output.line(`  Docs  ${await docsText()}`);
   output.line();
   output.line(style('dim', 'Reloads when a file changes. Press Ctrl-C to stop.'));
   if (server.loginUrl !== null) printLink('Open this link to sign in.', server.loginUrl, output);
+}
+
+/** A clone has the documentation, an installed package its README. */
+async function docsText(): Promise<string> {
+  const { shownPath } = await import('../../runtime/store-address.ts');
+  const isClone = existsSync(join(PACKAGE, '../../scripts/build-server.mjs'));
+  const path = (file: string) => shownPath(join(PACKAGE, file));
+  return isClone ? `${path('../../docs/README.md')}, or as a site: npm run docs:dev` : path('README.md');
 }
 
 /** Nothing follows the link on its line, so that terminals recognize it and a triple click selects it. */

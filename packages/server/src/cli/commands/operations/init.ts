@@ -41,8 +41,9 @@ async function init(output: Output, named: string | undefined): Promise<undefine
     if (code === 'EEXIST') throw alreadyExists(file);
     throw new CommandFailure(EXIT.failure, 'cannot-write', `Cannot write ${file}: ${message}`, { cause });
   }
+  const missing = ['countersign', '@countersign/server'].filter((name) => !isInstalled(name, path));
   const steps = [
-    ...(isInstalled('countersign', path) ? [] : ['npm install countersign']),
+    ...(missing.length === 0 ? [] : [`npm install ${missing.join(' ')}`]),
     `npx countersign dev${named === undefined ? '' : ` ${file}`}`,
   ];
   if (output.json) output.document({ file, next: steps });
