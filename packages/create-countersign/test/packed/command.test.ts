@@ -165,8 +165,8 @@ function serverRegistry() {
   const { version, dependencies } = manifest;
   return createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '');
-    if (path === '/server.tgz') return response.end(tarball);
-    if (path !== `/${SERVER}`) return response.writeHead(404).end();
+    if (path === '/server.tgz') return void response.end(tarball);
+    if (path !== `/${SERVER}`) return void response.writeHead(404).end();
     const dist = {
       tarball: `http://${request.headers.host}/server.tgz`,
       integrity: `sha512-${createHash('sha512').update(tarball).digest('base64')}`,
