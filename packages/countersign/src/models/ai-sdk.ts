@@ -5,7 +5,7 @@ import { cutOff, failureOf } from './failure.ts';
 import type { Model, ModelReply } from './model.ts';
 import { promptsFor } from './prompt.ts';
 import { ReplyAssembly } from './reply.ts';
-import { settingsFor } from './settings.ts';
+import { settingsOf } from './settings.ts';
 import type { ReplyPart, SpecificationVersion } from './specification.ts';
 
 /**
@@ -38,7 +38,6 @@ export function aiSdkModel(model: AiSdkModel): Model {
   if (!looksLikeModel(model) || !VERSIONS.has(model.specificationVersion)) throw unsupportedModel(model);
   const name = `${model.provider}/${model.modelId}`;
   const promptOf = promptsFor(model.specificationVersion);
-  const settingsOf = settingsFor();
   return {
     name,
     async reply(request, emit) {

@@ -15,6 +15,7 @@ export function conversations(convert: Convert): (messages: readonly Message[]) 
   // The next generation has another array. Callers may share user messages, but a reply belongs to one conversation.
   const byReply = new WeakMap<Message, Conversation>();
   return (messages) => {
+    if (messages.length < MANY) return promptOnce(messages, convert);
     const reply = messages.find(({ role }) => role === 'model');
     const known = byArray.get(messages) ?? (reply && byReply.get(reply));
     const conversation = known ?? new Conversation(convert);
@@ -24,6 +25,9 @@ export function conversations(convert: Convert): (messages: readonly Message[]) 
     return known ? known.prompt() : promptOnce(messages, convert);
   };
 }
+
+/** Fewer messages are converted faster than they are remembered. */
+const MANY = 8;
 
 function promptOnce(messages: readonly Message[], convert: Convert): PromptMessage[] {
   const prompt: PromptMessage[] = [];
@@ -96,7 +100,7 @@ class Conversation {
 type Copy = Message | { readonly role: Role; readonly text: string | undefined };
 
 /** The text of a message that is nothing but one text. */
-function textOf({ content, metadata }: Message): string | undefined {
+export function textOf({ content, metadata }: Message): string | undefined {
   const part = content[0];
   const isText =
     content.length === 1 && part && 'text' in part && part.metadata === undefined && metadata === undefined;
@@ -123,7 +127,7 @@ function isUnchanged(message: Message, copy: Copy): boolean {
 function append(prompt: PromptMessage[], message: PromptMessage): void {
   if (message.content.length === 0) return;
   const last = prompt.at(-1);
-  if (last?.role === 'tool' && message.role === 'tool')
+  if (message.role === 'tool' && last?.role === 'tool')
     prompt[prompt.length - 1] = { ...last, ...message, content: [...last.content, ...message.content] };
   else prompt.push(message);
 }

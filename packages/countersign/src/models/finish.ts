@@ -7,14 +7,13 @@ export type Finish = { readonly finishReason: ReplyFinish; readonly finishMessag
 
 /** Reads the end of a reply: version 2 names the reason, later ones add the provider's own word for it. */
 export function finishOf(reason: unknown, usage: unknown): Finish {
-  const [unified, raw] = isObject(reason) ? [reason.unified, reason.raw] : [reason, undefined];
+  const unified = isObject(reason) ? reason.unified : reason;
+  const raw = isObject(reason) ? reason.raw : undefined;
   const finishReason = REASONS.get(String(unified)) ?? 'other';
   const expected = finishReason === 'stop' || finishReason === 'tool-calls';
-  return {
-    finishReason,
-    ...(!expected && typeof raw === 'string' && { finishMessage: raw }),
-    ...(isObject(usage) && defined({ usage: usageOf(usage) })),
-  };
+  const counted = isObject(usage) ? usageOf(usage) : undefined;
+  const finish = counted ? { finishReason, usage: counted } : { finishReason };
+  return !expected && typeof raw === 'string' ? { ...finish, finishMessage: raw } : finish;
 }
 
 const REASONS: ReadonlyMap<string, ReplyFinish> = new Map([
@@ -28,8 +27,8 @@ const REASONS: ReadonlyMap<string, ReplyFinish> = new Map([
 
 /** Undefined if the provider counted nothing. */
 function usageOf(usage: Record<string, unknown>): Usage | undefined {
-  const input = isObject(usage.inputTokens) ? usage.inputTokens : {};
-  const output = isObject(usage.outputTokens) ? usage.outputTokens : {};
+  const input = isObject(usage.inputTokens) ? usage.inputTokens : NOTHING;
+  const output = isObject(usage.outputTokens) ? usage.outputTokens : NOTHING;
   const inputTokens =
     tokenCount(usage.inputTokens) ?? tokenCount(input.total) ?? sum(input.noCache, input.cacheRead, input.cacheWrite);
   const outputTokens = tokenCount(usage.outputTokens) ?? tokenCount(output.total) ?? sum(output.text, output.reasoning);
@@ -37,13 +36,13 @@ function usageOf(usage: Record<string, unknown>): Usage | undefined {
   if (totalTokens === undefined) return undefined;
   const reasoningTokens = tokenCount(usage.reasoningTokens) ?? tokenCount(output.reasoning);
   const cachedInputTokens = tokenCount(usage.cachedInputTokens) ?? tokenCount(input.cacheRead);
-  return {
-    inputTokens: inputTokens ?? 0,
-    outputTokens: outputTokens ?? 0,
-    totalTokens,
-    ...defined({ reasoningTokens, cachedInputTokens }),
-  };
+  const counts = { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, totalTokens };
+  return reasoningTokens === undefined && cachedInputTokens === undefined
+    ? counts
+    : { ...counts, ...defined({ reasoningTokens, cachedInputTokens }) };
 }
+
+const NOTHING: Record<string, unknown> = {};
 
 /** The sum of the valid counts; undefined if there are none. */
 function sum(...values: readonly unknown[]): number | undefined {

@@ -1,8 +1,8 @@
 // The prompt: our messages as a provider wants them.
 import { isObject } from '../core/json.ts';
-import type { Message, Metadata, Part, ToolResponsePart } from '../core/messages/message.ts';
+import type { Message, Metadata, Part, Role, ToolResponsePart } from '../core/messages/message.ts';
 import { inputObject } from './call-input.ts';
-import { conversations } from './converted-conversation.ts';
+import { conversations, textOf } from './converted-conversation.ts';
 import { fileOf } from './media.ts';
 import { sentBack } from './provider-part.ts';
 import type { PromptMessage, PromptPart, ProviderData, SpecificationVersion, ToolOutput } from './specification.ts';
@@ -20,7 +20,9 @@ const CONVERSATIONS = {
 };
 
 function messageOf(message: Message, version: SpecificationVersion): PromptMessage {
-  const options = optionsOf(message.metadata);
+  const text = textOf(message);
+  if (text !== undefined && text !== '' && message.role !== 'tool') return textMessage(message.role, text);
+  const options = message.metadata && optionsOf(message.metadata);
   switch (message.role) {
     case 'system':
       return { role: 'system', content: message.content.map(plainText).join(''), ...options };
@@ -31,6 +33,12 @@ function messageOf(message: Message, version: SpecificationVersion): PromptMessa
     case 'tool':
       return { role: 'tool', content: parts(message.content, resultPart), ...options };
   }
+}
+
+/** Most messages are nothing but a text. */
+function textMessage(role: Exclude<Role, 'tool'>, text: string): PromptMessage {
+  if (role === 'system') return { role, content: text };
+  return { role: role === 'model' ? 'assistant' : role, content: [{ type: 'text', text }] };
 }
 
 /** Converts each part, puts the provider's own metadata back on it, and drops text that says nothing. */
@@ -81,8 +89,8 @@ function plainText(part: Part): string {
   return 'data' in part ? (JSON.stringify(part.data) ?? '') : '';
 }
 
-function optionsOf(metadata: Metadata | undefined): { readonly providerOptions?: ProviderData } {
-  if (!isObject(metadata?.providerMetadata)) return {};
+function optionsOf(metadata: Metadata): { readonly providerOptions?: ProviderData } {
+  if (!isObject(metadata.providerMetadata)) return {};
   const options = metadata.providerMetadata as ProviderData;
   const changed = 'replacedInput' in metadata || 'providerRef' in metadata;
   return { providerOptions: changed ? withoutItems(options) : options };

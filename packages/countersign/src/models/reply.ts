@@ -91,7 +91,12 @@ export class ReplyAssembly {
 
   /** Returns the content so far: complete calls, and texts up to the last piece. */
   content(): readonly (Part | RequestedCall)[] {
-    return this.#places.flatMap((place) => ('kind' in place ? passagePart(place) : (place.part ?? [])));
+    const parts: (Part | RequestedCall)[] = [];
+    for (const place of this.#places) {
+      const part = 'kind' in place ? passagePart(place) : place.part;
+      if (part) parts.push(part);
+    }
+    return parts;
   }
 
   #begin(kind: Passage['kind'], open: Map<string, Passage>, part: { id: string; providerMetadata?: ProviderData }) {
@@ -138,10 +143,11 @@ export class ReplyAssembly {
       return;
     }
     const { toolName: name, toolCallId: ref, providerMetadata } = part;
-    place.part = {
-      toolRequest: { name, ...(ref && { ref }), input },
-      ...beside(savable('providerMetadata', providerMetadata), savable('invalidInput', invalid)),
-    };
+    const toolRequest = ref ? { name, ref, input } : { name, input };
+    place.part =
+      providerMetadata === undefined && invalid === undefined
+        ? { toolRequest }
+        : { toolRequest, ...beside(savable('providerMetadata', providerMetadata), savable('invalidInput', invalid)) };
     if (!streamed) this.#emitInput(ref, { name, silent: false, place }, part.input);
   }
 
@@ -212,10 +218,12 @@ function mergeMetadata(into: Passage, metadata: ProviderData): void {
   }
 }
 
-function passagePart({ kind, text, metadata, citations }: Passage): readonly Part[] {
-  if (text === '' && !metadata) return [];
+/** Undefined if nothing was said. */
+function passagePart({ kind, text, metadata, citations }: Passage): Part | undefined {
+  if (text === '' && !metadata) return undefined;
+  if (!metadata && !citations) return kind === 'text' ? { text } : { reasoning: text };
   const noted = beside(savable('providerMetadata', metadata), savable('citations', citations));
-  return kind === 'text' ? [{ text, ...noted }] : [{ reasoning: text, ...noted }];
+  return kind === 'text' ? { text, ...noted } : { reasoning: text, ...noted };
 }
 
 /** The metadata of a part, where there is any. */

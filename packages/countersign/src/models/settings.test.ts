@@ -1,12 +1,12 @@
 // Everything of a request but its messages.
 import { expect, test } from 'vitest';
 import type { ModelRequest } from './model.ts';
-import { settingsFor } from './settings.ts';
+import { settingsOf } from './settings.ts';
 
 const TOOLS = [{ name: 'pay', description: 'Pays', inputSchema: { type: 'object' } }];
 const REQUEST: ModelRequest = { messages: [], tools: TOOLS, toolChoice: 'auto', config: {} };
 
-const settings = (request: Partial<ModelRequest>) => settingsFor()({ ...REQUEST, ...request });
+const settings = (request: Partial<ModelRequest>) => settingsOf({ ...REQUEST, ...request });
 
 test('tools are function tools', () => {
   const tool = { type: 'function', name: 'pay', description: 'Pays', inputSchema: { type: 'object' } };
@@ -50,11 +50,10 @@ test('settings go through, the options of providers untouched', () => {
   });
 });
 
-test('the tools of one array are converted once', () => {
-  const convert = settingsFor();
-  const first = convert(REQUEST) as { tools: unknown[] };
-  const second = convert(REQUEST) as { tools: unknown[] };
-  expect(second.tools[0]).toBe(first.tools[0]);
+test('a provider may change its tools, and changes no other request', () => {
+  const first = settingsOf(REQUEST) as { tools: { name: string }[] };
+  const before = structuredClone(first);
+  (first.tools[0] as { name: string }).name = 'changed';
   first.tools.pop();
-  expect(second.tools).toHaveLength(1);
+  expect(settingsOf(REQUEST)).toEqual(before);
 });
