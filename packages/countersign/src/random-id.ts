@@ -1,18 +1,20 @@
 // Ids that are unique across processes, and the timer that the loop waits with.
 import { randomFillSync } from 'node:crypto';
 
-/** 120 random bits: short, since ids are written often. Drawn in bulk, since each draw is expensive. */
+/** 120 random bits: short, since ids are written often. Drawn and written in bulk, since each draw is expensive. */
 const ID_BYTES = 15;
-const drawn = Buffer.allocUnsafe(ID_BYTES * 128);
-let next = drawn.length;
+const ID_LENGTH = (ID_BYTES * 4) / 3;
+const bytes = Buffer.allocUnsafe(ID_BYTES * 128);
+let drawn = '';
+let next = 0;
 
 export function randomId(): string {
   if (next === drawn.length) {
-    randomFillSync(drawn);
+    drawn = randomFillSync(bytes).toString('base64url');
     next = 0;
   }
-  next += ID_BYTES;
-  return `call_${drawn.toString('base64url', next - ID_BYTES, next)}`;
+  next += ID_LENGTH;
+  return `call_${drawn.slice(next - ID_LENGTH, next)}`;
 }
 
 /** An abort clears the timer, so that it does not keep the process alive. */

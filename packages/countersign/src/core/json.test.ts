@@ -85,6 +85,17 @@ describe('toJson', () => {
   });
 });
 
+test('a copy shares nothing with the original, and has only what JSON has', () => {
+  const original = { a: [{ b: -0 }], [Symbol('s')]: 1, left: undefined, at: new Date(0) };
+  const copied = toJson(original);
+  expect(copied).toStrictEqual({ ok: true, value: { a: [{ b: 0 }], at: '1970-01-01T00:00:00.000Z' } });
+  const plain = { a: [{ b: 1 }], [Symbol('s')]: 1 };
+  const { value } = toJson(plain) as { value: unknown };
+  expect(Reflect.ownKeys(value as object)).toEqual(['a']);
+  plain.a[0] = { b: 2 };
+  expect(value).toEqual({ a: [{ b: 1 }] });
+});
+
 describe('sameJson', () => {
   test.each([
     [{ a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1 }, true],
@@ -95,6 +106,11 @@ describe('sameJson', () => {
     [[], {}, false],
     [{ toString: 1 }, {}, false],
     [0, false, false],
+    [new Date(0), {}, false],
+    [new Map([['a', 1]]), {}, false],
+    [{ a: { at: new Date(0) } }, { a: { at: {} } }, false],
+    [{ a: 1, toJSON: () => ({ a: 2 }) }, { a: 1 }, false],
+    [runInNewContext('({ a: [{ b: 1 }] })'), { a: [{ b: 1 }] }, true],
   ])('%o and %o: %s', (a, b, same) => {
     expect(sameJson(a, b)).toBe(same);
     expect(sameJson(b, a)).toBe(same);

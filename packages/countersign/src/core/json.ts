@@ -145,11 +145,14 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, sorted) ?? 'null';
 }
 
-/** True when both are the same JSON value; the order of an object's keys does not matter. */
+/**
+ * True when both are the same JSON value; the order of an object's keys does not matter. A value that is not plain JSON is never
+ * the same as one that is.
+ */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  if (Array.isArray(a) ? !Array.isArray(b) : Array.isArray(b) || !isPlain(a) || !isPlain(b)) return false;
   const left = a as Record<string, unknown>;
   const right = b as Record<string, unknown>;
   let count = 0;

@@ -66,10 +66,26 @@ export function checkOptions(owner: string, options: unknown, table: AnyTable): 
   }
 }
 
-/** Nearly always true, so it is found out first, without making anything. */
+/** Nearly always true, so it is found out first, without making anything. False if it must be looked at more closely. */
 function allFit(options: Record<string, unknown>, table: AnyTable): boolean {
-  for (const name in options) if (!Object.hasOwn(table, name)) return false;
-  return findFault(options, table) === undefined;
+  if (Object.getPrototypeOf(options) !== Object.prototype || isDemanding(table)) return false;
+  for (const name in options) {
+    if (!Object.hasOwn(table, name)) return false;
+    const value = options[name];
+    if (value !== undefined && !table[name]?.fits(value)) return false;
+  }
+  return true;
+}
+
+const DEMANDING = new WeakMap<AnyTable, boolean>();
+
+/** An option must be given, or must not be undefined. */
+function isDemanding(table: AnyTable): boolean {
+  const known = DEMANDING.get(table);
+  if (known !== undefined) return known;
+  const demands = Object.values(table).some(({ required, neverUndefined }) => required || neverUndefined);
+  DEMANDING.set(table, demands);
+  return demands;
 }
 
 export function optionProblem(options: object, table: AnyTable): string | undefined {

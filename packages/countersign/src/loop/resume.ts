@@ -8,7 +8,7 @@ import { copyOf, type Json, toJson } from '../core/json.ts';
 import { askedAnswer, type Request, type RequestKind } from '../core/request/request.ts';
 import { type Call, isInDoubt, pendingRequestId } from '../core/run/call.ts';
 import { type Found, type Leaf, type Matched, mayRun } from '../core/run/decide.ts';
-import { answerFor, type Decision, event, isByDeadline, type Result } from '../core/run/event.ts';
+import { answerFor, type Decision, EVENT_VERSION, event, isByDeadline, type Result } from '../core/run/event.ts';
 import type { DecisionFault } from '../core/run/made.ts';
 import { hasSubAgent, isSubAgentInDoubt } from '../core/run/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
@@ -132,7 +132,8 @@ export function applyDecisions(run: Run, decisions: readonly Matched[], metadata
           },
         }),
       );
-    run.record(event({ type: 'decision-made', callId: call.id, requestId: id, decision, resumed: note.value }));
+    const resumed = note.value;
+    run.record({ v: EVENT_VERSION, type: 'decision-made', callId: call.id, requestId: id, decision, resumed });
     const result = resultOf(call, decision);
     if (result) run.record(event({ type: 'call-settled', callId: call.id, result }));
   }

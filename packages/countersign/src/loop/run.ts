@@ -3,7 +3,7 @@
 import { copyOf } from '../core/json.ts';
 import type { Message } from '../core/messages/message.ts';
 import type { Call } from '../core/run/call.ts';
-import { event, type HostStart, type RunEvent, usageIn } from '../core/run/event.ts';
+import { EVENT_VERSION, type HostStart, type RunEvent, usageIn } from '../core/run/event.ts';
 import type { Limits } from '../core/run/next.ts';
 import { fold, type State } from '../core/run/state.ts';
 import { addUsage, type Usage } from '../core/run/usage.ts';
@@ -75,7 +75,8 @@ export class Run {
 
   /** Records the start of the body. Returns false if the start cannot become durable. */
   start({ commits }: ToolDefinition, call: Call, _driver: Driver): MaybePromise<boolean> {
-    this.record(event({ type: 'call-started', callId: call.id, ...(commits && { commits }) }));
+    const started = { v: EVENT_VERSION, type: 'call-started', callId: call.id } as const;
+    this.record(commits ? { ...started, commits } : started);
     return true;
   }
 

@@ -216,33 +216,34 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
   const metadata = part.metadata ?? NO_METADATA;
   const id = typeof metadata.callId === 'string' ? metadata.callId : ref;
   const pauses = typeof metadata.pauses === 'number' ? metadata.pauses : 'interrupt' in metadata ? 1 : 0;
-  const phase = answer ? answered(answer) : readPhase(metadata, id, pauses);
-  const call = { ...newCall({ id, ref }, name, input as Json, foreignMetadata(part.metadata)), phase, pauses };
-  return part.metadata ? { ...call, ...readProgress(part.metadata, isUnderWay(phase)) } : call;
+  const call: Reading = newCall({ id, ref }, name, input as Json, foreignMetadata(part.metadata));
+  call.pauses = pauses;
+  call.phase = answer ? answered(answer) : readPhase(metadata, id, pauses);
+  if (part.metadata) readProgress(call, part.metadata);
+  return call;
 }
+
+/** A call while it is read. */
+type Reading = { -readonly [Key in keyof Call]: Call[Key] };
 
 const NO_METADATA: Metadata = {};
 
 /** What the metadata says of a call besides its phase. */
-function readProgress(metadata: Metadata, underWay: boolean): Partial<Call> {
-  const { replacedInput: proposed, editedBy: by, grant, resumed, continues, passed, steps } = metadata;
-  const { runsWith, approvedPreview, policies, editors } = underWay ? metadata : NO_METADATA;
-  return {
-    decided: readDecided(metadata),
-    edit:
-      'replacedInput' in metadata
-        ? { proposed: proposed as Json, by: typeof by === 'string' ? by : undefined }
-        : undefined,
-    granted: isObject(grant) ? (grant as NonNullable<Call['granted']>) : undefined,
-    resumed:
-      'resumed' in metadata ? { value: resumed as Json, ...(continues === true && { continues: true }) } : undefined,
-    ...(Array.isArray(passed) && { approvals: passed as readonly RequestKind[] }),
-    ...(isObject(steps) && { steps: new Map(Object.entries(steps as Record<string, Json>)) }),
-    runsWith: runsWith as Json | undefined,
-    approvedPreview: isObject(approvedPreview) ? (approvedPreview as Preview) : undefined,
-    policies: Array.isArray(policies) ? (policies as unknown as Policies) : undefined,
-    editors: Array.isArray(editors) ? (editors as readonly string[]) : undefined,
-  };
+function readProgress(call: Reading, metadata: Metadata): void {
+  const { replacedInput, editedBy: by, grant, resumed, continues, passed, steps } = metadata;
+  call.decided = readDecided(metadata);
+  if ('replacedInput' in metadata)
+    call.edit = { proposed: replacedInput as Json, by: typeof by === 'string' ? by : undefined };
+  if (isObject(grant)) call.granted = grant as NonNullable<Call['granted']>;
+  if ('resumed' in metadata) call.resumed = { value: resumed as Json, ...(continues === true && { continues: true }) };
+  if (Array.isArray(passed)) call.approvals = passed as readonly RequestKind[];
+  if (isObject(steps)) call.steps = new Map(Object.entries(steps as Record<string, Json>));
+  if (!isUnderWay(call.phase)) return;
+  const { runsWith, approvedPreview, policies, editors } = metadata;
+  call.runsWith = runsWith as Json | undefined;
+  if (isObject(approvedPreview)) call.approvedPreview = approvedPreview as Preview;
+  if (Array.isArray(policies)) call.policies = policies as unknown as Policies;
+  if (Array.isArray(editors)) call.editors = editors as readonly string[];
 }
 
 function readPhase(metadata: Metadata, id: string, pauses: number): Phase {

@@ -279,6 +279,7 @@ export function usageIn(event: RunEvent): Usage | undefined {
   return event.type === 'call-went-on' ? event.inside.map(usageIn).reduce(addUsage, undefined) : undefined;
 }
 
+/** Makes an event. Where many are made, they are written out, because a copy of each costs. */
 export function event<F extends Fact>(fact: F): F & { readonly v: typeof EVENT_VERSION } {
   return { v: EVENT_VERSION, ...fact };
 }

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { ANYONE } from '../authority/policy.ts';
-import { newState } from '../messages/load-messages.ts';
+import { loadMessages, messagesOf, newState } from '../messages/load-messages.ts';
 import type { Message } from '../messages/message.ts';
 import { event, type RunEvent } from './event.ts';
 import { type Limits, next } from './next.ts';
@@ -88,6 +88,28 @@ describe('what a run does next', () => {
     const snapshot = JSON.stringify([before.turn, before.history.toArray()]);
     fold(fold(before, settled('P')), settled('L'));
     expect(JSON.stringify([before.turn, before.history.toArray()])).toBe(snapshot);
+  });
+
+  test('each state, turn and call has the same properties, so that they are copied fast', () => {
+    const keys = new Map<string, string>();
+    const expectSame = (what: string, value: object | undefined) => {
+      if (!value) return;
+      const found = Object.keys(value).join(' ');
+      expect(found).toBe(keys.get(what) ?? found);
+      keys.set(what, found);
+    };
+    const events = [said, asks, waits, approved, started('P'), settled('P'), settled('L'), text, said, ended];
+    let state = newState();
+    for (const recorded of events) {
+      expectSame('state', state);
+      state = fold(state, recorded);
+      expectSame('turn', state.turn);
+      for (const call of state.turn?.calls ?? []) expectSame('call', call);
+    }
+    const read = loadMessages(messagesOf(stateAfter(events.slice(0, 3)))).state;
+    expectSame('state', read);
+    expectSame('turn', read.turn);
+    for (const call of read.turn?.calls ?? []) expectSame('call', call);
   });
 
   test('results are in the order of the calls, whichever finished first', () => {

@@ -38,9 +38,10 @@ function judged(call: Call, checked: Validation): ValidInput {
  * own output, for example because it turns a string into a number, parses the input again when the call runs.
  */
 export function runsWithOf(tool: ToolDefinition, { input }: Call, value: unknown): Bound | Promise<Bound> {
+  if (sameJson(value, input)) return UNBOUND;
   const made = toJson(value);
   if (!made.ok) return { readAnew: true };
-  return sameJson(made.value, input) ? {} : readAgain(tool, made.value);
+  return sameJson(made.value, input) ? UNBOUND : readAgain(tool, made.value);
 }
 
 async function readAgain(tool: ToolDefinition, made: Json): Promise<Bound> {
@@ -83,6 +84,7 @@ function read(tool: ToolDefinition, input: Json): ReturnType<ToolDefinition['inp
 }
 
 function isMadeOf(value: unknown, made: Json): boolean {
+  if (sameJson(value, made)) return true;
   const json = toJson(value);
   return json.ok && sameJson(json.value, made);
 }

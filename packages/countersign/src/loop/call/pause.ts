@@ -16,7 +16,7 @@ import { pendingParts } from '../../core/messages/pending-parts.ts';
 import { unknownOptions } from '../../core/options.ts';
 import { type Answer, type Bound, type Previews, type RequestKind, requestOf } from '../../core/request/request.ts';
 import { type Call, requestId, type State } from '../../core/run/call.ts';
-import { event } from '../../core/run/event.ts';
+import { EVENT_VERSION, event } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import {
   answerProblem,
@@ -97,7 +97,7 @@ export async function ask(
     previews: shownPreviews,
     answer,
   });
-  run.record(event({ type: 'call-interrupted', callId: call.id, request }));
+  run.record({ v: EVENT_VERSION, type: 'call-interrupted', callId: call.id, request });
 }
 
 /** A request without options of its own. */

@@ -3,7 +3,7 @@
 import { messageOf } from '../../core/errors.ts';
 import { toJson } from '../../core/json.ts';
 import type { Call } from '../../core/run/call.ts';
-import { event, type Result } from '../../core/run/event.ts';
+import { EVENT_VERSION, type Result } from '../../core/run/event.ts';
 import type { MaybePromise } from '../maybe-promise.ts';
 import type { Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
@@ -11,7 +11,7 @@ import type { Validation } from '../tool/schema.ts';
 
 /** Records the result of a call; a result that comes too late is reported as late instead. */
 export function settle(run: Run, call: Call, result: Result): void {
-  const settled = event({ type: 'call-settled', callId: call.id, result });
+  const settled = { v: EVENT_VERSION, type: 'call-settled', callId: call.id, result } as const;
   if (run.isSuperseded(call)) run.onLate?.([settled]);
   else run.record(settled);
 }

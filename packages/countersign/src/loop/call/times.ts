@@ -9,20 +9,19 @@ export type Times = Omit<Wait, 'onExpiry'>;
 
 /** Rejects if the business hours never come. */
 export function timesOf(wait: WaitOptions, now: number): Times | Promise<Times> {
-  const { businessHours } = wait;
+  const { expiresIn, remindAfter, expireAfter, remind, escalate, businessHours } = wait;
+  const hasNone = expiresIn === undefined && expireAfter === undefined && remindAfter === undefined;
+  if (hasNone && !remind && !escalate) return NO_TIMES;
   if (!businessHours) return timesAt(wait, now, (start, { ms }) => start + ms);
   return import('./business-hours.ts').then(({ businessCalendar }) =>
     timesAt(wait, now, businessCalendar(businessHours)),
   );
 }
 
-const NONE: readonly never[] = [];
 const NO_TIMES: Times = {};
 
 function timesAt(wait: WaitOptions, now: number, after: (start: number, span: Span) => number): Times {
-  const { expiresIn, remindAfter, expireAfter, remind = NONE, escalate = NONE } = wait;
-  const hasTimes = expiresIn !== undefined || expireAfter !== undefined || remindAfter !== undefined;
-  if (!hasTimes && remind.length === 0 && escalate.length === 0) return NO_TIMES;
+  const { expiresIn, remindAfter, expireAfter, remind = [], escalate = [] } = wait;
   const timeOf = (duration: Duration | undefined): number | undefined => {
     const span = spanOf(duration);
     return span && after(now, span);
