@@ -118,6 +118,11 @@ export class Run {
     return messages;
   }
 
+  /** The events as they are recorded. */
+  protected stamp(events: readonly RunEvent[]): readonly RunEvent[] {
+    return events;
+  }
+
   /** Takes events that the run has folded in. */
   protected write(_events: readonly RunEvent[]): void {}
 
@@ -132,12 +137,13 @@ export class Run {
       return;
     }
     const states = this.#onEvent || this.#emit ? [this.state] : undefined;
-    for (const recorded of events) {
+    const stamped = this.stamp(events);
+    for (const recorded of stamped) {
       this.state = fold(this.state, recorded);
       states?.push(this.state);
     }
     // Before the listeners, which may throw.
-    this.write(events);
+    this.write(stamped);
     if (!states) return;
     for (const [index, recorded] of events.entries())
       this.#tell(recorded, states[index] as State, states[index + 1] as State);

@@ -6,7 +6,9 @@ import type { State } from '../core/run/call.ts';
 import type { RunEvent } from '../core/run/event.ts';
 
 export type Sink = {
-  /** Takes events that the run has folded in; they become durable in this order. */
+  /** The event as it is recorded, with its time. The run folds it in like that, so its state is that of the record. */
+  stamp(event: RunEvent): RunEvent;
+  /** Takes stamped events that the run has folded in; they become durable in this order. */
   write(events: readonly RunEvent[]): void;
   /** Resolves once everything written is durable; rejects if it cannot become so. */
   flushed(): Promise<void>;

@@ -93,6 +93,7 @@ export class StoredRun extends Run {
       ...(recorded && { past: recorded.state }),
       begun: recorded?.begun ?? false,
       sink: {
+        stamp: (event) => event,
         write: (events) => {
           if (!this.#isRunning(call)) {
             // The worker that took over does not know these results.
@@ -115,6 +116,10 @@ export class StoredRun extends Run {
   /** A store keeps each request once: asked again, it gets a new id. */
   override askAgain(messages: readonly Message[], call: Call): readonly Message[] {
     return askedAgain(messages, call);
+  }
+
+  protected override stamp(events: readonly RunEvent[]): readonly RunEvent[] {
+    return events.map((event) => this.#sink.stamp(event));
   }
 
   protected override write(events: readonly RunEvent[]): void {

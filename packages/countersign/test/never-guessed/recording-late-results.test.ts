@@ -143,7 +143,8 @@ test.each([
       if (sleep.mock.calls.length > 100) throw new Error('It waits forever.');
     });
     const recorded: string[] = [];
-    const sink = { write: (facts: readonly RunEvent[]) => recorded.push(...facts.map(({ type }) => type)) } as never;
+    const write = (facts: readonly RunEvent[]) => recorded.push(...facts.map(({ type }) => type));
+    const sink = { stamp: (fact: RunEvent) => fact, write } as never;
     const journal = { recorded: async () => undefined, holds: false };
     const open = (_record: unknown, state: State) => ({ run: new StoredRun(state, sink), journal });
     const recorder = new LateRecorder(drivesOf({ store, clock: () => 0, isStopping, open }), sleep);

@@ -7,7 +7,7 @@ import type { Append, NewRun, RunRecord, Store, StoredEvent } from '../port/stor
 import { changedRequest, claimLapsed, isAway, isSecond, isStale } from '../port/store-errors.ts';
 import { project, withUsage } from '../requests/projection.ts';
 import { type ClaimOption, type Moment, RunClaim } from './claim.ts';
-import { KnownRecord, type Recorded, stateAfter } from './record.ts';
+import { KnownRecord, type Recorded } from './record.ts';
 
 /** How long a journal retries while the store is away. */
 export const PATIENCE_MS = 30_000;
@@ -71,15 +71,15 @@ export class Appending {
 
   /**
    * False if nothing was written, because someone decided while this worker was about to leave: it continues, with the claim
-   * that it still holds. The array loses events that no longer apply.
+   * that it still holds. The array loses events that no longer apply. `known`: the state after them, if nobody else writes.
    */
-  async append(events: readonly StoredEvent[], leaves: boolean): Promise<boolean> {
-    const { store, clock, sleep, run } = this.#options;
+  async append(events: readonly StoredEvent[], leaves: boolean, known: State | undefined): Promise<boolean> {
+    const { store, clock, sleep } = this.#options;
     const deadline = clock() + PATIENCE_MS;
     let mayBeWritten = false;
     for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
       const before = this.record.current;
-      const after = stateAfter(run.id, before.state, events);
+      const after = this.record.stateAfter(events, known);
       const append = this.#appendOf(events, before, after, leaves);
       // If an earlier attempt was written, this one is refused: so the lease counts from here.
       const asked = this.claim.now();

@@ -104,9 +104,12 @@ export class Journal implements Sink {
     return this.#queue;
   }
 
+  stamp(event: RunEvent): StoredEvent {
+    return { ...event, at: this.#options.clock() };
+  }
+
   write(events: readonly RunEvent[]): void {
-    const at = this.#options.clock();
-    for (const event of events) this.#queue.push({ ...event, at });
+    for (const event of events) this.#queue.push(event as StoredEvent);
     // Bodies may still run after someone else ended the run.
     if (this.#lost.signal.aborted) dropIfEnded(this.#appending.record.current.state, this.#queue);
     this.#schedule();
@@ -237,7 +240,9 @@ export class Journal implements Sink {
     this.#queue = [];
     this.#unschedule();
     try {
-      const isWritten = await this.#appending.append(this.#leaving, leaves);
+      // The working state may have events that were dropped because someone ended the run.
+      const known = this.#lost.signal.aborted ? undefined : this.#run?.state;
+      const isWritten = await this.#appending.append(this.#leaving, leaves, known);
       if (!isWritten) this.#queue.unshift(...this.#leaving);
       return isWritten;
     } catch (error) {

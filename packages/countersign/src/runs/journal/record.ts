@@ -32,6 +32,11 @@ export class KnownRecord {
     return withOthers(this.#own, this.#others);
   }
 
+  /** `known`: the state after the events, if nobody else wrote. Throws `stale-version` if they do not fit what others recorded. */
+  stateAfter(events: readonly StoredEvent[], known: State | undefined): State {
+    return known && this.#others.length === 0 ? known : stateAfter(this.#runId, this.current.state, events);
+  }
+
   wrote({ expectedVersion, events, hash }: Append, state: State): void {
     this.#own = { version: expectedVersion + events.length, hash, state };
     this.#others = [];

@@ -38,6 +38,7 @@ export type Change = (run: Run, settling: Settling) => void;
 export function dryRun(runId: string, state: State, change: Change): readonly RunEvent[] {
   const events: RunEvent[] = [];
   const sink: Sink = {
+    stamp: (event) => event,
     write: (added) => void events.push(...added),
     flushed: async () => undefined,
     isHeld: () => true,
