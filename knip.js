@@ -21,8 +21,8 @@ export default {
       ignoreBinaries: ['apt-get', 'pg_config', 'vitepress'],
     },
     'packages/countersign': {
-      entry: ['src/**/*.{test,test-d}.ts', 'test/**/*.ts'],
-      project: ['src/**/*.ts', 'test/**/*.ts'],
+      entry: ['src/**/*.{test,test-d}.ts', 'test/**/*.ts', 'scripts/*.ts'],
+      project: ['src/**/*.ts', 'test/**/*.ts', 'scripts/*.ts'],
       ignoreDependencies: [
         '@langchain/core',
         '@langchain/langgraph',

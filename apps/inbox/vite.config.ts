@@ -3,14 +3,18 @@ import { fileURLToPath } from 'node:url';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
-import { licences } from './licences.ts';
+import { licences } from '../../packages/countersign/scripts/licences.ts';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   root: at('.'),
   base: './',
-  plugins: [react(), tailwindcss(), licences({ own: at('../../LICENSE'), also: ['tailwindcss'] })],
+  plugins: [
+    react(),
+    tailwindcss(),
+    licences({ product: 'The inbox of Countersign', own: at('../../LICENSE'), also: ['tailwindcss'] }),
+  ],
   resolve: {
     // From the sources, so that the app can be built before anything else is.
     alias: {

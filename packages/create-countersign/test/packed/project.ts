@@ -15,7 +15,7 @@ export const projectFolder = (): string => process.env[PROJECT] ?? '';
 export function setup(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-project-'));
   const { '@countersign/react': _, ...ours } = tarballs();
-  const dependencies = { ...ours, ...NEWEST, esbuild: '0.28.2' };
+  const dependencies = { ...ours, ...NEWEST, esbuild: '0.28.2', 'typescript-5': 'npm:typescript@5.9.3' };
   writeFileSync(
     join(folder, 'package.json'),
     JSON.stringify({ name: 'app', version: '1.0.0', type: 'commonjs', dependencies }),

@@ -9,7 +9,12 @@ import { promisify } from 'node:util';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const SOURCES = ['apps/inbox/src', 'apps/inbox/public', 'packages/react/src'];
-const SINGLE = ['apps/inbox/index.html', 'apps/inbox/vite.config.ts', 'apps/inbox/licences.ts', 'package-lock.json'];
+const SINGLE = [
+  'apps/inbox/index.html',
+  'apps/inbox/vite.config.ts',
+  'packages/countersign/scripts/licences.ts',
+  'package-lock.json',
+];
 
 let built: Promise<string> | undefined;
 

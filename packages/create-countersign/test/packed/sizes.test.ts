@@ -1,0 +1,125 @@
+// How much of the engine people install and load, beside the AI SDK. A change that needs more raises its budget here.
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, onTestFinished, test } from 'vitest';
+import { engineFiles, engineFolder, entryPoints } from './engine-files.ts';
+import { npmInstall, run, tarballs } from './install.ts';
+import { folderInProject, NEWEST, projectFolder } from './project.ts';
+
+/** What each entry point loads, without zod and peers: kB as it is, and kB compressed. */
+const BUDGET: Readonly<Record<string, readonly [raw: number, compressed: number]>> = {
+  countersign: [660, 193],
+  'countersign/ai-sdk (browser)': [68.5, 17.6],
+  'countersign/ai-sdk': [277, 83.5],
+  'countersign/langgraph': [202, 60.5],
+  'countersign/mastra': [199, 59.5],
+  'countersign/mcp': [124, 36],
+  'countersign/genkit': [202, 60.5],
+  'countersign/openai-agents': [199, 59.5],
+  'countersign/postgres': [112, 37.5],
+  'countersign/request': [35.7, 12.2],
+  'countersign/sqlite': [94.5, 31.8],
+  'countersign/store': [59.6, 21.7],
+  'countersign/testing': [163, 45.8],
+  'countersign/ui': [420, 122],
+};
+/** All files of the package. */
+const INSTALLED_KB = 4_750;
+
+const HERE = 'packages/create-countersign/test/packed/sizes.test.ts';
+
+function expectWithin(what: string, kB: number, budget: number): void {
+  const above = (kB - budget).toFixed(1);
+  const message = `${what}: ${kB.toFixed(1)} kB, ${above} kB above its budget of ${budget} kB. Make it smaller, or raise the budget in ${HERE} and say why.`;
+  expect(kB, message).toBeLessThanOrEqual(budget);
+}
+
+test('what each entry point loads is within its budget', () => {
+  const sizes = Object.entries(entryPoints()).map(([name, file]) => sizesOf(name, join(engineFolder(), file)));
+  console.log(tableOf([...sizes, sizesOf('ai', 'ai')]));
+  expect(sizes.map(({ name }) => name)).toEqual(Object.keys(BUDGET));
+  for (const { name, raw, compressed } of sizes) {
+    expectWithin(name, raw, BUDGET[name]?.[0] ?? 0);
+    expectWithin(`${name}, compressed`, compressed, BUDGET[name]?.[1] ?? 0);
+  }
+});
+
+test('countersign installs itself and zod, within its budget', () => {
+  const ours = packagesOf('countersign', tarballs().countersign ?? '');
+  console.log(`Packages: countersign ${ours.length}, ai ${packagesOf('ai', NEWEST.ai).length}`);
+  expect(ours).toEqual(['countersign', 'zod']);
+  const sizes = engineFiles('')
+    .map((path) => statSync(join(engineFolder(), path)))
+    .filter((file) => file.isFile());
+  const kB = sizes.reduce((sum, { size }) => sum + size, 0) / 1000;
+  console.log(`Installed: countersign ${kB.toFixed(0)} kB`);
+  expectWithin('The installed package', kB, INSTALLED_KB);
+});
+
+type Sizes = { readonly name: string; readonly raw: number; readonly compressed: number };
+
+/** The files that load as the entry does, found by esbuild; without zod and optional peers. */
+function sizesOf(name: string, entry: string): Sizes {
+  const folder = folderInProject('sizes', 'bundle');
+  writeFileSync(join(folder, 'entry.mjs'), `import ${JSON.stringify(entry)};`);
+  const external = [
+    'node:*',
+    'zod',
+    'zod/*',
+    '@langchain/*',
+    'genkit',
+    '@mastra/*',
+    '@openai/*',
+    'pg',
+    '@simplewebauthn/*',
+  ];
+  const options = ['--bundle', '--format=esm', '--platform=node', '--ignore-annotations', '--metafile=meta.json'];
+  const peers = name === 'ai' ? [] : ['ai', '@modelcontextprotocol/*'];
+  const flags = [...external, ...peers].map((other) => `--external:${other}`);
+  const esbuild = join(projectFolder(), 'node_modules/esbuild/bin/esbuild');
+  run('node', [esbuild, 'entry.mjs', ...options, ...flags, '--outfile=out.mjs'], folder);
+  const { inputs } = JSON.parse(readFileSync(join(folder, 'meta.json'), 'utf8')) as Metafile;
+  const files = [...reachable(inputs, 'entry.mjs')].filter((path) => path !== 'entry.mjs');
+  const texts = files.map((path) => readFileSync(join(folder, path)));
+  const sum = (sizes: readonly number[]) => sizes.reduce((one, other) => one + other, 0) / 1000;
+  return {
+    name,
+    raw: sum(texts.map((text) => text.length)),
+    compressed: sum(texts.map((text) => gzipSync(text).length)),
+  };
+}
+
+type Metafile = {
+  readonly inputs: Readonly<
+    Record<
+      string,
+      { readonly imports: readonly { readonly path: string; readonly kind: string; readonly external?: boolean }[] }
+    >
+  >;
+};
+
+function reachable(inputs: Metafile['inputs'], path: string, found = new Set<string>()): ReadonlySet<string> {
+  found.add(path);
+  for (const { path: next, kind, external } of inputs[path]?.imports ?? [])
+    if (!external && kind !== 'dynamic-import' && !found.has(next)) reachable(inputs, next, found);
+  return found;
+}
+
+function tableOf(rows: readonly Sizes[]): string {
+  const lines = rows.map(({ name, raw, compressed }) => `| ${name} | ${raw.toFixed(1)} | ${compressed.toFixed(1)} |`);
+  return ['| entry point | kB | kB compressed |', '|---|---|---|', ...lines].join('\n');
+}
+
+/** The names of the packages that installing one installs. */
+function packagesOf(name: string, version: string): readonly string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-alone-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies: { [name]: version } }));
+  npmInstall(folder, '--package-lock-only');
+  const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, object>>;
+  };
+  return Object.keys(packages).flatMap((path) => path.split('node_modules/').at(-1) || []);
+}
