@@ -9,18 +9,17 @@ import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { useShortcuts } from '../frame/shortcuts.ts';
 import { useStable } from '../frame/stable.ts';
 import { useNow } from '../live/now.ts';
-import { GroupHeader } from '../many/group-header.tsx';
 import { type ListGroup, listGroups, ungrouped, wholeGroup } from '../many/groups.ts';
 import { SelectionBar } from '../many/selection-bar.tsx';
 import { Together } from '../many/together.tsx';
 import { isWide } from '../many/use-is-wide.ts';
-import { canSelect, type Selection, useSelection } from '../many/use-selection.ts';
+import { canSelect, useSelection } from '../many/use-selection.ts';
 import { LoadMore } from '../primitives/load-more.tsx';
 import { press } from './card-keys.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { addressOf, type ListStatus, queryFor, useFilters } from './filters.ts';
 import { RequestDetail } from './request-detail.tsx';
-import { RequestRow } from './request-row.tsx';
+import { RequestList, type RequestListHandle } from './request-list.tsx';
 
 type OpenProps = { readonly openId: string | undefined };
 
@@ -53,12 +52,18 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   const { title, list: listPath, card } = PLACES[status];
   const [, navigate] = useLocation();
   const search = useRef<HTMLInputElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  const rows = useRef<RequestListHandle>(null);
   const address = addressOf(filters);
   const hrefOf = (id: string) => `${card}/${encodeURIComponent(id)}${address}`;
   const close = () => navigate(`${listPath}${address}`);
   // Nothing to list, to filter or to open: the page says so, in one piece.
   const isBare = list.items?.length === 0 && !isFiltered && openId === undefined && !showsTogether;
-  const { step, advance } = useStep(items, openId, (id) => navigate(hrefOf(id)), list.loadMore);
+  const goTo = (id: string) => {
+    navigate(hrefOf(id));
+    rows.current?.focus(id);
+  };
+  const { step, advance } = useStep(items, openId, goTo, list.loadMore);
   useFirstOpened(items, openId, (id) => navigate(hrefOf(id), { replace: true }));
 
   function select(request: ApiRequest, isRange: boolean) {
@@ -112,7 +117,7 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
           <Summary count={loaded.length} hasMore={list.hasMore} status={status} />
         </PageHeader>
         {!isBare && <FilterBar status={status} use={use} search={search} items={loaded} />}
-        <div className="flex min-h-0 flex-1 flex-col overflow-y-auto" data-scroll="list">
+        <div ref={scroller} className="flex min-h-0 flex-1 flex-col overflow-y-auto" data-scroll="list">
           {list.error && list.items === undefined ? (
             <Trouble error={list.error} what="The list" onRetry={list.retry} />
           ) : list.items === undefined ? (
@@ -123,22 +128,19 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
             <NothingListed status={status} isFiltered={isFiltered} onClear={use.clear} />
           ) : (
             <>
-              <ul className="flex flex-col">
-                {groups.map((group) => (
-                  <Group
-                    key={group.key}
-                    group={group}
-                    hasMore={list.hasMore}
-                    openId={showsTogether ? undefined : openId}
-                    selection={selection}
-                    hrefOf={hrefOf}
-                    onSelect={onSelect}
-                    onOpen={onOpen}
-                    onToggle={() => toggleGroup(group.key)}
-                    onReview={() => void review(group)}
-                  />
-                ))}
-              </ul>
+              <RequestList
+                handle={rows}
+                scroller={scroller}
+                groups={groups}
+                hasMore={list.hasMore}
+                openId={showsTogether ? undefined : openId}
+                selection={selection}
+                hrefOf={hrefOf}
+                onSelect={onSelect}
+                onOpen={onOpen}
+                onToggle={toggleGroup}
+                onReview={(group) => void review(group)}
+              />
               <LoadMore list={list} className="m-3 shrink-0" />
             </>
           )}
@@ -196,43 +198,6 @@ function useGroups(status: ListStatus, loaded: readonly ApiRequest[]): Groups {
   };
 }
 
-type GroupProps = {
-  readonly group: ListGroup;
-  readonly hasMore: boolean;
-  readonly openId: string | undefined;
-  readonly selection: Selection;
-  readonly hrefOf: (id: string) => string;
-  readonly onSelect: (request: ApiRequest, isRange: boolean) => void;
-  readonly onOpen: () => void;
-  readonly onToggle: () => void;
-  readonly onReview: () => void;
-};
-
-/** Requests that are alike have a headline; a single one is just a row. */
-function Group({ group, hasMore, openId, selection, hrefOf, onSelect, onOpen, onToggle, onReview }: GroupProps) {
-  const { items, isClosed } = group;
-  const canDecide = items.filter(canSelect).length > 1;
-  return (
-    <>
-      {items.length > 1 && canDecide && (
-        <GroupHeader items={items} hasMore={hasMore} isClosed={isClosed} onToggle={onToggle} onReview={onReview} />
-      )}
-      {!isClosed &&
-        items.map((request) => (
-          <RequestRow
-            key={request.id}
-            request={request}
-            href={hrefOf(request.id)}
-            isOpen={request.id === openId}
-            isSelected={selection.has(request.id)}
-            onSelect={onSelect}
-            onOpen={onOpen}
-          />
-        ))}
-    </>
-  );
-}
-
 /** Opens the first entry where the list and a card fit beside each other. From then on it stays, whatever comes before it. */
 function useFirstOpened(items: readonly ApiRequest[], openId: string | undefined, open: (id: string) => void): void {
   const first = openId === undefined ? items[0]?.id : undefined;
@@ -258,11 +223,7 @@ function useStep(
     if (place >= 0) lastPlace.current = place;
   }, [place]);
   function goTo(next: ApiRequest | undefined) {
-    if (!next) return;
-    open(next.id);
-    const row = document.querySelector<HTMLElement>(`[data-row="${CSS.escape(next.id)}"]`);
-    row?.focus({ preventScroll: true });
-    row?.scrollIntoView({ block: 'nearest' });
+    if (next) open(next.id);
   }
   return {
     step: (by) => {

@@ -12,6 +12,10 @@ import { summaryOf } from './summary.ts';
 
 type RequestRowProps = {
   readonly request: ApiRequest;
+  /** Its place in the list, counted from 1. */
+  readonly place?: number;
+  /** How many the list has; -1 if that is not known. */
+  readonly size?: number;
   readonly href: string;
   readonly isOpen: boolean;
   readonly isSelected?: boolean;
@@ -22,12 +26,12 @@ type RequestRowProps = {
 
 /** Renders again only when it changed, because a list may be long. */
 export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
-  const { request, href, isOpen, isSelected = false, onSelect, onOpen } = props;
+  const { request, place, size, href, isOpen, isSelected = false, onSelect, onOpen } = props;
   const { id, tool, agent, risk, reversibility, createdAt, expiresAt, labels, decision } = request;
   const summary = summaryOf(request);
   const outcome = outcomeOf(request);
   return (
-    <li className="row relative border-b border-line">
+    <li className="row relative border-b border-line" aria-posinset={place} aria-setsize={size}>
       {onSelect && canSelect(request) && (
         <label className="absolute bottom-0 left-0 z-1 flex h-10 w-11 items-center justify-center max-md:h-12">
           <input
