@@ -302,6 +302,34 @@ describe.runIf(postgres)('on PostgreSQL', () => {
 /** Finds one of 500 in `fillPostgres`. */
 const ANN = { people: ['ann'], roles: [], startedBy: 'ann' };
 
+test('on SQLite the first of many requests for a person are found without a look at the others', async () => {
+  const folder = temporaryFolder();
+  const path = `${folder.path}/runs.db`;
+  const store = sqliteStore(path);
+  const deciders = (index: number) => ({ people: [], roles: [index % 2 === 0 ? 'even' : 'odd'] });
+  const opened = Array.from({ length: 3_000 }, (_, index) =>
+    request(`i${index}`, 'run', { createdAt: index, deciders: deciders(index) }),
+  );
+  await store.append(creation('run', { status: 'waiting', opened }));
+  const roles = ['even', 'odd', 'none'];
+  const found = async (order: 'oldest' | 'newest', limit: number) =>
+    (await store.listRequests({ deciders: { people: ['ann'], roles }, order, limit })).items.map(({ id }) => id);
+  expect(await found('oldest', 3)).toEqual(['i0', 'i1', 'i2']);
+  expect(await found('newest', 2)).toEqual(['i2999', 'i2998']);
+  await store.close();
+  const database = new DatabaseSync(path);
+  const key = (name: string) =>
+    `SELECT created_at, seq FROM countersign_decider i WHERE i.key = '${name}' AND i.settled = 0`;
+  const plan = database
+    .prepare(`EXPLAIN QUERY PLAN ${key('a')} UNION ${key('b')} ORDER BY 1 DESC, 2 DESC LIMIT 1`)
+    .all();
+  const steps = plan.map(({ detail }) => String(detail)).join('\n');
+  expect(steps).toMatch(/MERGE \(UNION\)/);
+  expect(steps).not.toMatch(/TEMP B-TREE|SCAN/);
+  database.close();
+  folder.remove();
+});
+
 test('on SQLite each page is read along an index, in its order', async () => {
   const folder = temporaryFolder();
   const path = `${folder.path}/runs.db`;

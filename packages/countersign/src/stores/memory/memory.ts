@@ -15,7 +15,7 @@ import type {
   StoredEvent,
 } from '../../runs/port/store.ts';
 import { type Claim, claimAfter, mayTake, takeClaim } from '../rules/claim.ts';
-import { StatsCount } from '../rules/count-stats.ts';
+import { type PendingTool, pendingRows, SettledPart } from '../rules/count-stats.ts';
 import { askedKeys, keysOf, STARTER } from '../rules/deciders.ts';
 import { dueAfter } from '../rules/due.ts';
 import { createNotes } from '../rules/notes.ts';
@@ -23,7 +23,7 @@ import { hasOutcome, outcomeOf } from '../rules/outcomes.ts';
 import { makePage, type Order, type Place, readEventLimit, readPageRequest } from '../rules/page.ts';
 import { checkAppend, refusalOf } from '../rules/refusals.ts';
 import { searchTextOf, searchWords } from '../rules/search-text.ts';
-import { readStatsQuery, statsOf } from '../rules/stats.ts';
+import { DAY_MS, readStatsQuery, statsOf } from '../rules/stats.ts';
 import { createWatchers } from '../rules/watchers.ts';
 import { MemoryNotes } from './notes.ts';
 import { UntoldMarks } from './untold.ts';
@@ -238,12 +238,24 @@ function storeWith(clock: () => number): Store {
 
     async stats(query) {
       const request = readStatsQuery(query, clock());
-      const count = new StatsCount(request);
+      const { since, until, startedBy } = request;
+      const waiting = new Map<string, PendingTool>();
+      const parts = new Map<number, SettledPart>();
       await forEachInTurns(requests.values(), ({ record }) => {
-        const { outcome } = outcomeOf(record.settlement);
-        count.add({ ...record, outcome: record.settledAt === null ? null : outcome });
+        const { tool, createdAt, settledAt } = record;
+        if (startedBy !== undefined && record.startedBy !== startedBy) return;
+        if (settledAt === null) {
+          const known = waiting.get(tool);
+          const oldest = Math.min(known?.oldest_at ?? createdAt, createdAt);
+          waiting.set(tool, { tool, waiting: (known?.waiting ?? 0) + 1, oldest_at: oldest });
+        } else if (settledAt >= since && settledAt <= until) {
+          const day = Math.floor(settledAt / DAY_MS);
+          const part = parts.get(day) ?? new SettledPart(settledAt);
+          parts.set(day, part);
+          part.add({ ...record, settledAt, outcome: outcomeOf(record.settlement).outcome });
+        }
       });
-      return statsOf(count.rows(), request);
+      return statsOf([...pendingRows([...waiting.values()]), ...SettledPart.rows(parts.values())], request);
     },
 
     now: async () => clock(),

@@ -21,9 +21,12 @@ import type {
   Store,
   UntoldRequest,
 } from '../../runs/port/store.ts';
+import { type PendingTool, pendingRows } from '../rules/count-stats.ts';
+import { STARTER } from '../rules/deciders.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
 import { checkAppend, isStorable, openedTwice, refusalOf } from '../rules/refusals.ts';
+import { SettledParts } from '../rules/settled-parts.ts';
 import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type Watchers } from '../rules/watchers.ts';
 import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
@@ -44,7 +47,7 @@ import {
   type UntoldRow,
   untoldOf,
 } from '../sql/rows.ts';
-import { statsSql } from '../sql/stats-query.ts';
+import { eachSettled } from '../sql/settled-query.ts';
 import { type AppendedRow, appendStatements, type Prepared } from './append.ts';
 import { type Batches, createBatches } from './batches.ts';
 import { connectTo, type OwnPool } from './connect.ts';
@@ -103,6 +106,7 @@ class PostgresStore implements Store {
   readonly #watcherId = randomInt(2 ** 47);
   readonly #append: Batches<EncodedAppend, AppendedRow>;
   readonly #read: Batches<Reading, LoadedRow>;
+  readonly #settled: SettledParts;
   readonly #watchers: Watchers;
   readonly #announcer: PostgresAnnouncer;
   readonly notes: Notes;
@@ -123,6 +127,10 @@ class PostgresStore implements Store {
     this.#tables = tablesIn(options.schema);
     this.#sql = postgresStatements(this.#tables);
     this.notes = createNotes(new PostgresNotes((statement, values) => this.#rows(statement, values), this.#tables));
+    this.#settled = new SettledParts(
+      (since, until, add) => eachSettled(since, until, add, (values) => this.#rows(this.#sql.settled, [...values])),
+      async (since) => (await this.#rows<{ readonly at: number }>(this.#sql.firstSettled, [since]))[0]?.at,
+    );
     const prepareAppend = appendStatements(this.#tables, this.#watcherId);
     // Sorted by id: every process locks the runs in this order.
     this.#append = this.#batched(prepareAppend);
@@ -159,6 +167,7 @@ class PostgresStore implements Store {
       if (constraint !== 'countersign_run_pkey') throw postgresFailure(error);
     }
     if (row === undefined) throw await this.#refusalOf(append);
+    if (append.at !== undefined && append.settled.length > 0) this.#settled.forget();
     this.#changed(append.runId, row, mark);
     return { claimed: row.claimed };
   }
@@ -177,8 +186,10 @@ class PostgresStore implements Store {
 
   async delete(runId: string): Promise<boolean> {
     const [row] = await this.#rows<{ readonly watched: boolean }>(this.#sql.delete, [runId, this.#watcherId]);
-    if (row !== undefined) this.#changed(runId, row);
-    return row !== undefined;
+    if (row === undefined) return false;
+    this.#settled.forget();
+    this.#changed(runId, row);
+    return true;
   }
 
   async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
@@ -233,9 +244,18 @@ class PostgresStore implements Store {
   }
 
   async stats(query: StatsQuery): Promise<Stats> {
-    const request = readStatsQuery(query, await this.now());
-    const { text, values } = statsSql(request, this.#sql.dialect);
-    return statsOf(await this.#rows<StatsRow>({ text }, [...values]), request);
+    const now = await this.now();
+    const request = readStatsQuery(query, now);
+    const pending = await this.#pending(request.startedBy);
+    return statsOf([...pending, ...(await this.#settled.rows(request, now))], request);
+  }
+
+  async #pending(startedBy: string | undefined): Promise<readonly StatsRow[]> {
+    if (startedBy !== undefined) return pendingRows(await this.#rows(this.#sql.pendingOf, [STARTER + startedBy]));
+    const rows = await this.#rows<PendingTool & { readonly changes: number }>(this.#sql.pending, []);
+    const changes = rows.reduce((sum, row) => sum + row.changes, 0);
+    if (changes > rows.length + MOST_CHANGES) await this.#rows(this.#sql.sumPending, []);
+    return pendingRows(rows.map(({ changes: _, ...row }) => row));
   }
 
   async now(): Promise<number> {
@@ -362,6 +382,9 @@ class PostgresStore implements Store {
     this.#announcer.announce(runId, watched, mark);
   }
 }
+
+/** So many changes are read with the number of pending requests before they are put together. */
+const MOST_CHANGES = 1_000;
 
 /** How long `close` waits for a pool that does not answer. */
 const CLOSE_MS = 10_000;

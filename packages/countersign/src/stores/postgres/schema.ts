@@ -14,6 +14,8 @@ export type Tables = {
   readonly run: string;
   readonly event: string;
   readonly request: string;
+  readonly decider: string;
+  readonly pending: string;
   readonly watcher: string;
   readonly note: string;
 };
@@ -30,6 +32,8 @@ export function tablesIn(schema: string | undefined): Tables {
     run: table('run'),
     event: table('event'),
     request: table('request'),
+    decider: table('decider'),
+    pending: table('pending'),
     watcher: table('watcher'),
     note: table('note'),
   };
@@ -233,4 +237,46 @@ export const MIGRATIONS: readonly Migration[] = [
   ALTER TABLE ${request} ALTER COLUMN news SET DEFAULT 1, ALTER COLUMN tell_at SET DEFAULT ${NOW};
   CREATE INDEX countersign_request_untold ON ${request} (tell_at) WHERE tell_at IS NOT NULL;
   `,
+  // The keys of each request in the order of the lists, and how many requests of a tool are pending. Triggers keep both. The
+  // counts are changes to be summed up, so that no two appends wait for the same row; who reads them puts them together.
+  ({ request, decider, pending, schema }) => `
+  CREATE TABLE ${decider} (
+    settled boolean NOT NULL,
+    created_at bigint NOT NULL,
+    seq bigint NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    PRIMARY KEY (key, settled, created_at, seq)
+  );
+  CREATE TABLE ${pending} (change integer NOT NULL, tool text COLLATE "C" NOT NULL);
+  INSERT INTO ${decider} (key, settled, created_at, seq)
+    SELECT DISTINCT unnest(deciders), settled_at IS NOT NULL, created_at, seq FROM ${request};
+  INSERT INTO ${pending} (change, tool) SELECT count(*), tool FROM ${request} WHERE settled_at IS NULL GROUP BY tool;
+  DROP INDEX ${inSchema(schema, 'countersign_request_decider')};
+
+  CREATE FUNCTION ${inSchema(schema, 'countersign_request_keys')}() RETURNS trigger LANGUAGE plpgsql AS $keys$
+  BEGIN
+    IF TG_OP <> 'INSERT' THEN
+      DELETE FROM ${decider} WHERE key = ANY (OLD.deciders) AND settled = (OLD.settled_at IS NOT NULL)
+        AND created_at = OLD.created_at AND seq = OLD.seq;
+      IF OLD.settled_at IS NULL THEN INSERT INTO ${pending} (change, tool) VALUES (-1, OLD.tool); END IF;
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+      INSERT INTO ${decider} (key, settled, created_at, seq)
+        SELECT key, NEW.settled_at IS NOT NULL, NEW.created_at, NEW.seq FROM unnest(NEW.deciders) key
+        ON CONFLICT DO NOTHING;
+      IF NEW.settled_at IS NULL THEN INSERT INTO ${pending} (change, tool) VALUES (1, NEW.tool); END IF;
+    END IF;
+    RETURN NULL;
+  END $keys$;
+  CREATE TRIGGER countersign_request_added AFTER INSERT OR DELETE ON ${request}
+    FOR EACH ROW EXECUTE FUNCTION ${inSchema(schema, 'countersign_request_keys')}();
+  CREATE TRIGGER countersign_request_changed AFTER UPDATE OF deciders, settled_at ON ${request} FOR EACH ROW
+    WHEN (OLD.deciders <> NEW.deciders OR (OLD.settled_at IS NULL) <> (NEW.settled_at IS NULL))
+    EXECUTE FUNCTION ${inSchema(schema, 'countersign_request_keys')}();
+  `,
 ];
+
+/** The name of an index or a function, in the schema of the tables. */
+function inSchema(schema: string | undefined, name: string): string {
+  return schema === undefined ? name : `${quoted(schema)}.${name}`;
+}

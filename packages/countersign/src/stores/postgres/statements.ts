@@ -2,6 +2,7 @@
 import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
 import type { Dialect } from '../sql/list-query.ts';
 import { DELETED, EXISTS, INTERRUPT_COLUMNS, queueSql, RUN_COLUMNS, takenUntold, toldSql } from '../sql/rows.ts';
+import { firstSettledSql, settledSql } from '../sql/settled-query.ts';
 import { asOneRow, IS_FREE, isOf, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { statement } from './pool.ts';
 import type { Tables } from './schema.ts';
@@ -17,7 +18,7 @@ export type RefusalRow = {
   readonly waiting: readonly string[];
 };
 
-export function postgresStatements({ run, event, request, watcher }: Tables) {
+export function postgresStatements({ run, event, request, decider, pending, watcher }: Tables) {
   // The rows of events that fill a page, at least one.
   const batches = (after: string, limit: string): string => `(
     SELECT string_agg(version || ',' || events, E'\\n' ORDER BY version) FROM (
@@ -37,7 +38,18 @@ export function postgresStatements({ run, event, request, watcher }: Tables) {
     interruptColumns: INTERRUPT_FIELDS,
     value: (index) => `$${index}`,
     hasLabel: (label) => `${label} = ANY (i.labels)`,
-    hasKey: (keys) => `i.deciders && ARRAY(SELECT json_array_elements_text(${keys}::json))`,
+    hasKey: (keys) => `coalesce(i.deciders && ARRAY(SELECT json_array_elements_text(${keys}::json)), false)`,
+    withKeys: (keys, isSettled, within, order, most) => {
+      const lists = keys.map((key) => {
+        const conditions = [`d.key = ${key}`, `d.settled = ${isSettled}`, ...within('d')];
+        const places = `SELECT d.created_at, d.seq FROM ${decider} d WHERE ${conditions.join(' AND ')}`;
+        return most === undefined ? places : `(${places} ORDER BY ${order} LIMIT ${most})`;
+      });
+      // Written so that the planner has only one choice: it reads the places one by one.
+      return `(SELECT DISTINCT created_at, seq FROM (${lists.join(' UNION ALL ')}) u ORDER BY ${order}) d
+        CROSS JOIN LATERAL (SELECT * FROM ${request} r
+          WHERE r.created_at = d.created_at AND r.seq = d.seq AND r.settled_at IS ${isSettled ? 'NOT ' : ''}NULL LIMIT 1) i`;
+    },
     contains: (text, word) => `strpos(${text}, ${word}) > 0`,
     // One row more than the page holds says that another page follows.
     endAtSize: (page, order, size) => `SELECT * FROM (
@@ -93,6 +105,25 @@ export function postgresStatements({ run, event, request, watcher }: Tables) {
     told: statement(`WITH r AS (${toldSql(request, '$1', '$2::int')} RETURNING seq) SELECT ${NEED_NOT_SURVIVE} FROM r`),
     request: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${request} i WHERE id = $1`),
     countRuns: statement(`SELECT status, count(*)::float8 AS count FROM ${run} GROUP BY status`),
+    pending: statement(`SELECT tool, sum(change)::float8 AS waiting, count(*)::float8 AS changes,
+        (SELECT min(created_at)::float8 FROM ${request} WHERE settled_at IS NULL) AS oldest_at
+      FROM ${pending} GROUP BY tool`),
+    // Those of one starter, found by their key.
+    pendingOf: statement(`SELECT i.tool, count(*)::float8 AS waiting, min(i.created_at)::float8 AS oldest_at
+      FROM ${decider} d JOIN ${request} i ON i.created_at = d.created_at AND i.seq = d.seq AND i.settled_at IS NULL
+      WHERE d.key = $1 AND d.settled = false GROUP BY i.tool`),
+    // Changes that are put together by two readers at once are put together by one of them.
+    sumPending: statement(`WITH changes AS (DELETE FROM ${pending} RETURNING tool, change)
+      INSERT INTO ${pending} (change, tool) SELECT sum(change), tool FROM changes GROUP BY tool
+      HAVING sum(change) <> 0`),
+    settled: statement(
+      settledSql(
+        request,
+        (index) => `$${index}::bigint`,
+        (column) => `${column}::float8`,
+      ),
+    ),
+    firstSettled: statement(firstSettledSql(request, '$1::bigint', (column) => `${column}::float8`)),
     now: statement(`SELECT ${NOW}::float8 AS now`),
     refusal:
       statement(`SELECT version, claim_token AS token, claim_until::float8 AS until, ${NOW}::float8 AS now, ARRAY(

@@ -1,62 +1,64 @@
-// Counts requests one by one into the rows of the statistics, for stores that answer synchronously: the reader of a long
-// history lets other work have its turn between any two of them.
+// Counts settled requests one by one into parts, one for each day, and puts parts together as the rows of the statistics.
 import { isDrill } from '../../core/run/drill.ts';
 import type { Outcome } from './outcomes.ts';
-import { DAY_MS, type StatsRequest, type StatsRow } from './stats.ts';
+import { DAY_MS, type StatsRow } from './stats.ts';
 
-/** The columns of a request that are counted. */
+/** The columns of a settled request that are counted. */
 export type CountedRequest = {
   readonly tool: string;
   readonly agent: string;
   readonly startedBy: string | null;
   readonly createdAt: number;
-  readonly settledAt: number | null;
-  /** Null while it is pending. */
-  readonly outcome: Outcome['outcome'] | null;
+  readonly settledAt: number;
+  readonly outcome: Outcome['outcome'];
 };
 
-type Waiting = { waiting: number; oldest_at: number };
+/** How many requests of a tool are pending. `oldest_at`: of some of them. */
+export type PendingTool = { readonly tool: string; readonly waiting: number; readonly oldest_at: number | null };
+
 type Settled = Record<Outcome['outcome'], number>;
 type SettledTool = Settled & { readonly times: Times };
 
-export class StatsCount {
-  readonly #request: StatsRequest;
-  readonly #waiting = new Map<string, Waiting>();
+/** The settled requests of a time within one day in UTC, by their tools. */
+export class SettledPart {
+  readonly #day: number;
   readonly #tools = new Map<string, SettledTool>();
-  readonly #days = new Map<number, Settled>();
 
-  constructor(request: StatsRequest) {
-    this.#request = request;
+  constructor(at: number) {
+    this.#day = Math.floor(at / DAY_MS);
   }
 
-  add({ tool, agent, startedBy, createdAt, settledAt, outcome }: CountedRequest): void {
-    const { since, until, startedBy: starter } = this.#request;
-    if (starter !== undefined && startedBy !== starter) return;
-    if (settledAt === null || outcome === null) {
-      const waits = kept(this.#waiting, tool, () => ({ waiting: 0, oldest_at: createdAt }));
-      waits.waiting += 1;
-      waits.oldest_at = Math.min(waits.oldest_at, createdAt);
-    } else if (settledAt >= since && settledAt <= until && !isDrill({ agent })) {
-      const ofTool = kept(this.#tools, tool, () => ({ ...NOTHING, times: new Times() }));
-      ofTool[outcome] += 1;
-      kept(this.#days, Math.floor(settledAt / DAY_MS), () => ({ ...NOTHING }))[outcome] += 1;
-      // `createdAt` comes from the asking process, whose clock may be a little ahead.
-      if (outcome !== 'withdrawn') ofTool.times.add(Math.max(0, settledAt - createdAt));
-    }
+  add({ tool, agent, createdAt, settledAt, outcome }: CountedRequest): void {
+    if (isDrill({ agent })) return;
+    const ofTool = kept(this.#tools, tool, () => ({ ...NOTHING, times: new Times() }));
+    ofTool[outcome] += 1;
+    // `createdAt` comes from the asking process, whose clock may be a little ahead.
+    if (outcome !== 'withdrawn') ofTool.times.add(Math.max(0, settledAt - createdAt));
   }
 
-  rows(): readonly StatsRow[] {
+  static rows(parts: Iterable<SettledPart>): readonly StatsRow[] {
+    const tools = new Map<string, Settled & { readonly sorted: Float64Array[] }>();
+    const days = new Map<number, Settled>();
     const all = { ...NOTHING };
-    for (const ofTool of this.#tools.values()) for (const outcome of OUTCOMES) all[outcome] += ofTool[outcome];
-    const times = [...this.#tools.values()].flatMap((ofTool) => ofTool.times.sorted);
+    for (const part of parts)
+      for (const [tool, settled] of part.#tools) {
+        const ofTool = kept(tools, tool, () => ({ ...NOTHING, sorted: [] }));
+        const ofDay = kept(days, part.#day, () => ({ ...NOTHING }));
+        for (const counted of [ofTool, ofDay, all])
+          for (const outcome of OUTCOMES) counted[outcome] += settled[outcome];
+        ofTool.sorted.push(...settled.times.sorted);
+      }
+    const sorted = [...tools.values()].flatMap((ofTool) => ofTool.sorted);
     return [
-      ...[...this.#waiting].map(([tool, waits]) => ({ ...NO_ROW, part: 'waiting' as const, tool, ...waits })),
-      ...[...this.#tools].map(([tool, ofTool]) => ({ ...settledRow('tool', ofTool, ofTool.times.sorted), tool })),
-      ...[...this.#days].map(([day, ofDay]) => ({ ...settledRow('day', ofDay, []), day })),
-      settledRow('all', all, times),
+      ...[...tools].map(([tool, ofTool]) => ({ ...settledRow('tool', ofTool, ofTool.sorted), tool })),
+      ...[...days].map(([day, ofDay]) => ({ ...settledRow('day', ofDay, []), day })),
+      settledRow('all', all, sorted),
     ];
   }
 }
+
+export const pendingRows = (tools: readonly PendingTool[]): readonly StatsRow[] =>
+  tools.filter(({ waiting }) => waiting > 0).map((row) => ({ ...NO_ROW, part: 'waiting', ...row }));
 
 const NOTHING: Settled = { approved: 0, rejected: 0, answered: 0, cancelled: 0, withdrawn: 0 };
 const OUTCOMES = ['approved', 'rejected', 'answered', 'cancelled', 'withdrawn'] as const satisfies (keyof Settled)[];

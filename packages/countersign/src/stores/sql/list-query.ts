@@ -20,6 +20,14 @@ export type Dialect = {
   readonly hasLabel: (label: string) => string;
   /** True if the request `i` has one of these keys, a JSON array, written so that an index finds them. */
   readonly hasKey: (keys: string, isSettled: boolean, within: Within) => string;
+  /** The requests `i` at the places `d` with one of these keys, each once, in this order. `most`: a page has at most so many. */
+  readonly withKeys?: (
+    keys: readonly string[],
+    isSettled: boolean,
+    within: Within,
+    order: string,
+    most: number | undefined,
+  ) => string;
   /** True if the text contains the word. */
   readonly contains: (text: string, word: string) => string;
   /** Ends a page with the row that makes it large, where rows come all at once. `order`: of the columns of the page. */
@@ -37,6 +45,9 @@ export function rowsAtOnce(words: number): number {
 }
 
 const MOST_AT_ONCE = 2_000;
+
+/** The lists of this many keys are merged, each read in its order. With more keys, all that is found is sorted. */
+export const MOST_MERGED = 100;
 
 /** The rows of a list that are looked at in one statement: those after one place, up to another. */
 export type Stretch = { readonly after?: Place | undefined; readonly until?: Place | undefined };
@@ -81,31 +92,35 @@ export function requestsSql(query: RequestQuery, dialect: Dialect, stretch: Stre
       ...(until === undefined ? [] : [`(${table}.created_at, ${table}.seq) ${upTo} ${place(until)}`]),
     ];
   };
-  const conditions = [query.runId === undefined ? state : opaque(state), ...within('i')];
-  const { deciders } = query;
-  if (deciders) {
-    const keys = value(JSON.stringify(askedKeys(deciders)));
-    conditions.push(dialect.hasKey(keys, query.settled === true, within));
-  }
+  const order = `created_at ${direction}, seq ${direction}`;
+  const isSettled = query.settled === true;
+  const asked = query.deciders && askedKeys(query.deciders);
+  // The requests of one run are few.
+  const { agent, tool, kind, risk, startedBy, label, search, outcome } = query;
+  const hasFilter = [agent, tool, kind, risk, startedBy, label, search, outcome].some((wanted) => wanted !== undefined);
+  const most = hasFilter ? undefined : limit + 1;
+  const isMerged = query.runId === undefined && asked !== undefined && asked.length <= MOST_MERGED;
+  const named = isMerged && dialect.withKeys?.(asked.map(value), isSettled, within, order, most);
+  const conditions = [query.runId === undefined ? state : opaque(state), ...(named ? [] : within('i'))];
+  if (asked && !named) conditions.push(dialect.hasKey(value(JSON.stringify(asked)), isSettled, within));
   for (const [column, wanted] of Object.entries({
-    agent: query.agent,
-    tool: query.tool,
-    kind: query.kind,
-    risk: query.risk,
-    started_by: query.startedBy,
+    agent,
+    tool,
+    kind,
+    risk,
+    started_by: startedBy,
   })) {
     if (wanted !== undefined) conditions.push(opaque(`i.${column} = ${value(wanted)}`));
   }
-  if (query.label !== undefined) conditions.push(opaque(dialect.hasLabel(value(query.label))));
-  for (const word of searchWords(query.search)) conditions.push(opaque(dialect.contains('i.search_text', value(word))));
+  if (label !== undefined) conditions.push(opaque(dialect.hasLabel(value(label))));
+  for (const word of searchWords(search)) conditions.push(opaque(dialect.contains('i.search_text', value(word))));
   // A pending request has no outcome.
-  if (query.outcome !== undefined)
-    conditions.push(query.settled === true ? opaque(outcomeSql(query.outcome)) : 'FALSE');
+  if (outcome !== undefined) conditions.push(isSettled ? opaque(outcomeSql(outcome)) : 'FALSE');
   if (query.runId !== undefined) conditions.push(dialect.ofRun(value(query.runId)));
 
-  const text = `SELECT ${dialect.interruptColumns} FROM ${dialect.requests} i WHERE ${conditions.join(' AND ')}
-    ORDER BY i.created_at ${direction}, i.seq ${direction} LIMIT ${value(limit + 1)}`;
-  const order = `created_at ${direction}, seq ${direction}`;
+  const list = named ? 'd' : 'i';
+  const text = `SELECT ${dialect.interruptColumns} FROM ${named || `${dialect.requests} i`} WHERE ${conditions.join(' AND ')}
+    ORDER BY ${list}.created_at ${direction}, ${list}.seq ${direction} LIMIT ${value(limit + 1)}`;
   const size = 'length(card) + coalesce(length(settlement), 0) + coalesce(length(progress), 0)';
   return { text: dialect.endAtSize?.(text, order, size) ?? text, values };
 }

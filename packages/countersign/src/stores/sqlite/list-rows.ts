@@ -4,7 +4,7 @@ import type { RequestQuery, RunQuery } from '../../runs/port/store.ts';
 import { askedKeys } from '../rules/deciders.ts';
 import { PageRoom, type Place, readPageRequest } from '../rules/page.ts';
 import { searchWords } from '../rules/search-text.ts';
-import { requestsSql, rowsAtOnce, runsSql, type Sql, type Stretch } from '../sql/list-query.ts';
+import { MOST_MERGED, requestsSql, rowsAtOnce, runsSql, type Sql, type Stretch } from '../sql/list-query.ts';
 import { EXISTS, interruptPlace, interruptSize, type RequestRow, type RunRow, runPlace, runSize } from '../sql/rows.ts';
 import type { Job, SqliteConnection } from './connection.ts';
 import { keyIn, SQLITE_DIALECT } from './statements.ts';
@@ -28,29 +28,28 @@ export function interruptRows(connection: SqliteConnection, query: RequestQuery)
   const state = query.settled === true ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
   const atOnce = rowsAtOnce(searchWords(query.search).length);
   const { createdBefore, createdAfter, deciders } = query;
-  // The keys of the deciders say which rows are looked at, as the index of the list does otherwise.
-  const rows = deciders
-    ? { table: 'countersign_decider', state: `i.settled = ${Number(query.settled === true)} AND ${keyIn('?', 'i')}` }
-    : { table: 'countersign_request', state };
-  const end = (after: Place | undefined): Sql => {
+  const end = (after: Place | undefined, stretches: number): Sql => {
+    const place = after && [after.createdAt, after.seq];
     const conditions = [
-      rows.state,
       ...(createdBefore === undefined ? [] : ['i.created_at < ?']),
       ...(createdAfter === undefined ? [] : ['i.created_at > ?']),
-      ...(after ? [`(i.created_at, i.seq) ${direction === 'DESC' ? '<' : '>'} (?, ?)`] : []),
+      ...(place ? [`(i.created_at, i.seq) ${direction === 'DESC' ? '<' : '>'} (?, ?)`] : []),
     ];
-    const bounds = [
-      deciders && JSON.stringify(askedKeys(deciders)),
-      createdBefore,
-      createdAfter,
-      after?.createdAt,
-      after?.seq,
-    ];
-    return {
-      text: `SELECT i.created_at, i.seq FROM ${rows.table} i WHERE ${conditions.join(' AND ')}
-        ORDER BY i.created_at ${direction}, i.seq ${direction} LIMIT 1 OFFSET ${atOnce - 1}`,
-      values: bounds.filter((bound) => bound !== undefined),
-    };
+    const bounds = [createdBefore, createdAfter, ...(place ?? [])].filter((bound) => bound !== undefined);
+    const order = `ORDER BY 1 ${direction}, 2 ${direction} LIMIT 1`;
+    const select = (table: string, ...more: readonly string[]) =>
+      `SELECT i.created_at, i.seq FROM ${table} i WHERE ${[...more, ...conditions].join(' AND ')}`;
+    if (deciders === undefined)
+      return { text: `${select('countersign_request', state)} ${order} OFFSET ${atOnce - 1}`, values: bounds };
+    // The keys of the deciders say which rows are looked at. Few at first: without another filter all of them pass.
+    const keys = askedKeys(deciders);
+    const settled = `i.settled = ${Number(query.settled === true)}`;
+    const ofKeys = (key: string) => select('countersign_decider', key, settled);
+    const offset = `OFFSET ${Math.min(atOnce, (query.limit + 1) * 4 ** stretches) - 1}`;
+    if (keys.length > MOST_MERGED)
+      return { text: `${ofKeys(keyIn('?', 'i'))} ${order} ${offset}`, values: [JSON.stringify(keys), ...bounds] };
+    const lists = keys.map(() => ofKeys('i.key = ?'));
+    return { text: `${lists.join(' UNION ')} ${order} ${offset}`, values: keys.flatMap((key) => [key, ...bounds]) };
   };
   // The requests of one run are found by an index of their own.
   const list = { filtered, placeOf: interruptPlace, sizeOf: interruptSize };
@@ -61,7 +60,7 @@ type List<Row> = {
   /** Selects the rows of a stretch that pass the filters. */
   readonly filtered: (stretch: Stretch) => Sql;
   /** Selects the last place of the stretch that begins after this place; nothing if the list ends before. Absent: one stretch. */
-  readonly end?: (after: Place | undefined) => Sql;
+  readonly end?: (after: Place | undefined, stretches: number) => Sql;
   readonly placeOf: (row: Row) => Place;
   readonly sizeOf: (row: Row) => number;
 };
@@ -72,12 +71,13 @@ async function rowsOf<Row>(
   { filtered, end, placeOf, sizeOf }: List<Row>,
 ): Promise<readonly Row[]> {
   let { after } = readPageRequest(query);
+  let stretches = 0;
   const rows: Row[] = [];
   // It runs again if the file is busy, so it changes nothing.
   const stretch: Job<{ readonly found: readonly Row[]; readonly until?: Place | undefined }> = (prepare) => {
     const room = new PageRoom(query.limit);
     for (const row of rows) room.takes(sizeOf(row));
-    const { text = '', values = [] } = end?.(after) ?? {};
+    const { text = '', values = [] } = end?.(after, stretches) ?? {};
     const last = end && (prepare(text).get(...values) as Row | undefined);
     const until = last && placeOf(last);
     const { text: select, values: given } = filtered({ after, until });
@@ -93,6 +93,7 @@ async function rowsOf<Row>(
     for (const row of found) rows.push(row);
     if (until === undefined) return rows;
     after = until;
+    stretches += 1;
     await setImmediate();
   }
 }

@@ -45,6 +45,11 @@ const rowsAt = `settled = (old.settled_at IS NOT NULL) AND created_at = old.crea
 const namedRemoved = `DELETE FROM countersign_decider WHERE key IN (${namesIn('old')} UNION ALL ${STARTED('old')}) AND ${rowsAt};`;
 const namedAdded = rowsOf(`${namesIn('new')} UNION ALL ${STARTED('new')}`);
 
+const countPending = (row: 'new' | 'old', change: 1 | -1): string =>
+  `INSERT INTO countersign_pending (tool, count) VALUES (${row}.tool, ${change})
+    ON CONFLICT (tool) DO UPDATE SET count = count + ${change};
+  ${change < 0 ? `DELETE FROM countersign_pending WHERE tool = ${row}.tool AND count = 0;` : ''}`;
+
 /**
  * A transaction writes every page that it touches, so the store has only the indexes that it needs. Runs are listed in
  * the order of seq. Long columns come last: a query that does not need them need not read them.
@@ -162,5 +167,17 @@ export const MIGRATIONS: readonly string[] = [
     WHEN old.deciders <> ${ANYONE} OR new.deciders <> ${ANYONE}
     BEGIN ${namedRemoved} ${namedAdded} END;
   CREATE TRIGGER countersign_decider_deleted AFTER DELETE ON countersign_request BEGIN ${namedRemoved} END;
+  `,
+  `
+  -- How many requests of a tool are pending. Triggers keep it.
+  CREATE TABLE countersign_pending (tool TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT INTO countersign_pending (tool, count)
+    SELECT tool, count(*) FROM countersign_request WHERE settled_at IS NULL GROUP BY tool;
+  CREATE TRIGGER countersign_pending_opened AFTER INSERT ON countersign_request WHEN new.settled_at IS NULL
+    BEGIN ${countPending('new', 1)} END;
+  CREATE TRIGGER countersign_pending_settled AFTER UPDATE OF settled_at ON countersign_request
+    WHEN old.settled_at IS NULL AND new.settled_at IS NOT NULL BEGIN ${countPending('old', -1)} END;
+  CREATE TRIGGER countersign_pending_deleted AFTER DELETE ON countersign_request WHEN old.settled_at IS NULL
+    BEGIN ${countPending('old', -1)} END;
   `,
 ];

@@ -6,7 +6,7 @@ import type { Store } from '../../runs/port/store.ts';
 import { createNotes } from '../rules/notes.ts';
 import { readEventLimit } from '../rules/page.ts';
 import { checkAppend, isStorable } from '../rules/refusals.ts';
-import { readStatsQuery } from '../rules/stats.ts';
+import { readStatsQuery, statsOf } from '../rules/stats.ts';
 import { createWatchers, type StopListening, type Watchers } from '../rules/watchers.ts';
 import {
   type LoadedRow,
@@ -23,7 +23,7 @@ import {
 } from '../sql/rows.ts';
 import { sqliteAppend } from './append.ts';
 import { type Job, type Prepare, SqliteConnection } from './connection.ts';
-import { countedRuns, countedStats } from './counts.ts';
+import { countedPending, countedRuns, settledParts } from './counts.ts';
 import { interruptRows, runRows } from './list-rows.ts';
 import { SqliteNotes } from './notes.ts';
 import { DELETIONS, EVENTS_AT_ONCE, SQL } from './statements.ts';
@@ -68,6 +68,7 @@ const POLL_MS = 200;
 
 function storeOn(connection: SqliteConnection, clock: () => number): Store {
   const watchers: Watchers = createWatchers(() => listen(connection, watchers));
+  const settled = settledParts(connection);
 
   return {
     notes: createNotes(new SqliteNotes(connection, clock)),
@@ -75,6 +76,7 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
     async append(append) {
       checkAppend(append);
       const appended = await connection.write(sqliteAppend(append, clock));
+      if (append.at !== undefined && append.settled.length > 0) settled.forget();
       watchers.notify(append.runId);
       return appended;
     },
@@ -93,7 +95,10 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
         if (run !== undefined) for (const text of DELETIONS) prepare(text).get(Number(run.seq));
         return run !== undefined;
       });
-      if (deleted) watchers.notify(runId);
+      if (deleted) {
+        settled.forget();
+        watchers.notify(runId);
+      }
       return deleted;
     },
 
@@ -158,7 +163,11 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
     countRuns: () => countedRuns(connection),
 
     async stats(query) {
-      return countedStats(connection, readStatsQuery(query, clock()));
+      const now = clock();
+      const request = readStatsQuery(query, now);
+      // The pending requests come first. One that is settled meanwhile is settled after the period.
+      const pending = await countedPending(connection, request.startedBy);
+      return statsOf([...pending, ...(await settled.rows(request, now))], request);
     },
 
     now: async () => clock(),

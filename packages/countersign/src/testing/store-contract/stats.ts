@@ -8,6 +8,8 @@ import { addition, type Check, creation, pass, refused, request } from './check.
 
 const NOTHING: SettledCounts = { approved: 0, rejected: 0, answered: 0, cancelled: 0 };
 
+const PROGRESSED = { id: 'b', progress: 1, deciders: { people: ['cara'], roles: [] } };
+
 /** An request, and how long it took to be settled. */
 type Question = { readonly tool: string; readonly tookMs: number; readonly settlement: Json };
 
@@ -39,6 +41,29 @@ export function statsContract(check: Check): void {
       { tool: 'pay', waiting: 2, ...NOTHING, medianMs: null },
     ]);
   });
+
+  check(
+    'a request is counted as pending until it is settled, and as settled until its run is deleted',
+    async ({ store }) => {
+      const opened = [request('a', 'run', { tool: 'pay' }), request('b', 'run', { tool: 'pay' }), request('c', 'run')];
+      const create = { id: 'run', agent: 'agent', startedBy: 'ann' };
+      await store.append(creation('run', { create, status: 'waiting', opened }));
+      const counts = async (query = {}): Promise<readonly number[]> => {
+        const { waiting, decided, tools } = await store.stats({ since: 0, ...query });
+        return [waiting, decided, tools.length];
+      };
+      const settlement = { decision: { type: 'approve' }, by: 'ben', at: 1 };
+      const settle = (...ids: readonly string[]) => ids.map((id) => ({ id, settlement }));
+      deepStrictEqual(await counts(), [3, 0, 2]);
+      await store.append(addition('run', 1, { status: 'waiting', settled: settle('a'), progressed: [PROGRESSED] }));
+      for (const query of [{}, { startedBy: 'ann' }]) deepStrictEqual(await counts(query), [2, 1, 2]);
+      deepStrictEqual(await counts({ startedBy: 'ben' }), [0, 0, 0]);
+      await store.append(addition('run', 2, { status: 'done', settled: settle('b', 'c') }));
+      for (const query of [{}, { startedBy: 'ann' }]) deepStrictEqual(await counts(query), [0, 3, 2]);
+      strictEqual(await store.delete('run'), true);
+      for (const query of [{}, { startedBy: 'ann' }]) deepStrictEqual(await counts(query), [0, 0, 0]);
+    },
+  );
 
   check(
     'a drill is counted while it waits, not when it is settled, and no search finds it as one',
