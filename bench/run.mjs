@@ -18,7 +18,7 @@ import { caseTable, median, summary, table } from './lib/stats.mjs';
 
 const { values: opt } = parseArgs({
   options: {
-    cases: { type: 'string', default: 'A,B,C,D,E,F,G,H,L,S' },
+    cases: { type: 'string', default: 'A,B,C,D,E,F,G,H,L,Q,S' },
     adapters: { type: 'string' },
     rounds: { type: 'string' },
     variants: { type: 'string' },

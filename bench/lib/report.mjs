@@ -12,6 +12,7 @@ export const FILES = {
   F: 'f-durable.mjs',
   H: 'h-memory.mjs',
   L: 'l-sizes.mjs',
+  Q: 'q-authority.mjs',
   S: 's-sqlite.mjs',
 };
 

@@ -7,7 +7,7 @@ const isTimed = (what) => what === 'cpu';
 /** Smaller differences are not written, so that two changes rarely touch the same line. */
 const NOISE = 0.005;
 
-/** Every number with the recorded one and a verdict: 'same', 'raised', 'lowered' or 'missing'. A number that is not recorded is 0. */
+/** Every number with the recorded one and a verdict: 'same', 'raised', 'lowered', 'missing' or 'new'. A number that is not recorded is 0. */
 export function compare(recorded, costs) {
   const names = new Set([...Object.keys(recorded), ...Object.keys(costs)]);
   return [...names].flatMap((name) => {
@@ -15,7 +15,7 @@ export function compare(recorded, costs) {
     const whats = new Set([...Object.keys(before), ...Object.keys(now ?? {})]);
     return [...whats].map((what) => {
       const [from, to] = [before[what] ?? 0, now && (now[what] ?? 0)];
-      return { name, what, from, to, verdict: verdictOf(what, from, to) };
+      return { name, what, from, to, verdict: name in recorded ? verdictOf(what, from, to) : 'new' };
     });
   });
 }

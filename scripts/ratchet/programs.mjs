@@ -33,6 +33,8 @@ export const programs = {
   'E with an AI SDK model': () => stream(aiSdk),
   'E with an AI SDK model, as server-sent events': () => stream(aiSdk, { bytes: true }),
   'memory store': () => stored(memoryStore()),
+  'memory store, two votes': () => allowed('two votes'),
+  'memory store, under a grant': () => allowed('a grant'),
   SQLite: () => onSqlite(),
   ...(process.env.POSTGRES_URL && { PostgreSQL: () => onPostgres(process.env.POSTGRES_URL) }),
 };
@@ -75,6 +77,23 @@ async function stored(store) {
       const id = `run-${++ran}`;
       assert.equal(await driver.pause(id), 1);
       assert.equal(await driver.resume(id), DONE);
+    },
+    events: async () => (await store.read(`run-${ran}`)).events.length,
+    close: () => driver.close(),
+  };
+}
+
+/** The first call asks a person, who gives the grant. */
+async function allowed(how) {
+  const store = memoryStore();
+  const driver = await (await own({ plan: 'approve' })).allowed(how, store);
+  let ran = 1_000;
+  return {
+    rounds: 20,
+    async once() {
+      const { text, decisions } = await driver.once(`run-${++ran}`);
+      assert.equal(text, DONE);
+      assert.equal(decisions, how === 'two votes' ? 2 : Number(ran === 1_001));
     },
     events: async () => (await store.read(`run-${ran}`)).events.length,
     close: () => driver.close(),

@@ -97,7 +97,7 @@ function judge() {
   for (const { name, what, from, to, verdict } of changed)
     console.log(`  ${name}: ${what} ${verdict}, ${from} -> ${to ?? 'nothing'}`);
   console.log(
-    '\nLowered: record it in the same commit, with `npm run ratchet -- --write`.' +
+    '\nLowered or new: record it in the same commit, with `npm run ratchet -- --write`.' +
       '\nRaised: take it off the hot path. If it must be paid, run `npm run ratchet -- --write --reason "..."`.',
   );
 }

@@ -25,15 +25,7 @@ export async function create({ plan: kind, n }, { modelFor = portModel, engine =
     { name: 'lookup', description: 'lookup', inputSchema: z.object({ key: z.string() }) },
     async (i) => impl.lookup(i),
   );
-  const transfer = ai.defineTool(
-    {
-      name: 'transfer',
-      description: 'transfer',
-      inputSchema: z.object({ to: z.string(), amount: z.number() }),
-      needsApproval: true,
-    },
-    async (i) => impl.transfer(i),
-  );
+  const transfer = ai.defineTool({ ...transferConfig(z), needsApproval: true }, async (i) => impl.transfer(i));
   const tools = [lookup, transfer];
   const maxTurns = kind === 'loop' ? n + 5 : 10;
 
@@ -88,6 +80,30 @@ export async function create({ plan: kind, n }, { modelFor = portModel, engine =
         close: () => opened.close(),
       };
     },
+    // A stored call as `how` allows it: 'a decision', 'two votes', or 'a grant', given with the decision on an earlier call.
+    async allowed(how, store) {
+      const stored = countersign({ model: modelFor({ plan, counts: impl.counts, n }), store });
+      const policy = { quorum: [{ of: { people: ['ann', 'ben'] }, count: 2 }] };
+      const gated = stored.defineTool(
+        { ...transferConfig(z), needsApproval: how === 'two votes' ? { policy } : true },
+        async (i) => impl.transfer(i),
+      );
+      const clerk = stored.defineAgent({ name: 'clerk', system: SYSTEM, tools: [gated], maxTurns });
+      const rested = (id) => internalsOf(stored.runs).rested(id);
+      return {
+        counts: impl.counts,
+        /** Resolves with the text at the end, and how often a person decided. */
+        async once(id) {
+          await clerk.start(PROMPT, { runId: id, by: 'cleo' });
+          const [card] = (await rested(id)).pending;
+          const grant = how === 'a grant' && { uses: 1_000, expiresAt: Date.now() + 86_400_000 };
+          const voters = how === 'two votes' ? ['ann', 'ben'] : ['ann'];
+          if (card) for (const by of voters) await stored.runs.decide(card, 'approve', { by, ...(grant && { grant }) });
+          return { text: (await rested(id)).text, decisions: card ? voters.length : 0 };
+        },
+        close: () => store.close(),
+      };
+    },
     openStore,
     save: ({ messages }) => JSON.stringify(messages),
     load: (saved) => {
@@ -98,6 +114,12 @@ export async function create({ plan: kind, n }, { modelFor = portModel, engine =
     },
   };
 }
+
+const transferConfig = (z) => ({
+  name: 'transfer',
+  description: 'transfer',
+  inputSchema: z.object({ to: z.string(), amount: z.number() }),
+});
 
 async function openStore(kind, where, schema, poolMax = 10) {
   if (kind === 'sqlite') return (await import('countersign/sqlite')).sqliteStore(where);

@@ -46,10 +46,15 @@ export class ChunkStream implements AsyncIterableIterator<Chunk> {
 
   /** A second read that comes before the first has its chunk waits for its turn. */
   #wait(): Promise<IteratorResult<Chunk>> {
-    const next = () => this.next();
-    if (this.#waiting) return this.#waiting.promise.then(next, next);
+    const before = this.#waiting;
+    if (before) return this.#afterwards(before.promise);
     this.#waiting = Promise.withResolvers();
     return this.#waiting.promise;
+  }
+
+  #afterwards(before: Promise<unknown>): Promise<IteratorResult<Chunk>> {
+    const next = () => this.next();
+    return before.then(next, next);
   }
 
   return(): Promise<IteratorResult<Chunk>> {
