@@ -72,7 +72,7 @@ async function stored(store) {
   const driver = await durable({ store });
   let ran = 1_000;
   return {
-    rounds: 20,
+    rounds: 10,
     async once() {
       const id = `run-${++ran}`;
       assert.equal(await driver.pause(id), 1);
@@ -89,7 +89,7 @@ async function allowed(how) {
   const driver = await (await own({ plan: 'approve' })).allowed(how, store);
   let ran = 1_000;
   return {
-    rounds: 20,
+    rounds: 10,
     async once() {
       const { text, decisions } = await driver.once(`run-${++ran}`);
       assert.equal(text, DONE);
