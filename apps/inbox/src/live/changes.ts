@@ -82,19 +82,25 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
     };
   }
 
+  /** An open stream does not notice that the network is gone. A new one does, unless the server is on this machine. */
+  function goOffline() {
+    open();
+    // The event may come before the network is gone, and the new stream be open, too.
+    retry = setTimeout(open, RETRY_MS);
+  }
+
   open();
   document.addEventListener('visibilitychange', open);
   const stopListening = onNotifiesHere(open);
   window.addEventListener('online', open);
-  // An open stream does not notice that the network is gone. A new one does, unless the server is on this machine.
-  window.addEventListener('offline', open);
+  window.addEventListener('offline', goOffline);
   return {
     retry: open,
     stop: () => {
       document.removeEventListener('visibilitychange', open);
       stopListening();
       window.removeEventListener('online', open);
-      window.removeEventListener('offline', open);
+      window.removeEventListener('offline', goOffline);
       clearTimeout(due);
       hasMore = false;
       close();
