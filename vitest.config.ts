@@ -24,10 +24,11 @@ const SHARED = [
   'packages/countersign/test/{bad-input,bound-arguments,conversations,deadlines,grants,models,never-guessed}/**/*.test.ts',
   'packages/countersign/test/{one-decision,passkeys,policies,rules,runs,seeds,started-once}/**/*.test.ts',
   'packages/countersign/test/{sub-agents,take-over,tampering,ui}/**/*.test.ts',
+  'packages/countersign/test/{authority,gate,mcp,notices}/*.test.ts',
   'packages/countersign/test/ai-sdk/{gate-*,*-v7}.test.ts',
   'packages/react/test/*.test.ts',
   'packages/server/test/*.test.ts',
-  'packages/server/test/{attacks,cli,inbox}/*.test.ts',
+  'packages/server/test/{attacks,channels,cli,inbox,links,mcp-gate,processes}/**/*.test.ts',
 ];
 /** Files that mock modules, change or measure their process, or listen to its events get a process each. */
 const ALONE = [
@@ -35,8 +36,29 @@ const ALONE = [
   'packages/countersign/test/started-once/unawaited-steps.test.ts',
   'packages/server/src/live/shared-stats.test.ts',
   'packages/server/test/{chat,followers,log,many,passkeys,shutdown,trace}.test.ts',
+  'packages/server/test/mcp-gate/coding-agents.test.ts',
 ];
-const shared = globSync(SHARED, { cwd: import.meta.dirname, exclude: [...ALONE, '**/node_modules/**'] });
+/** Shared ones that need only `npm ci`: no build, no test packages, no PostgreSQL, no Chromium. `npm test` runs them at once. */
+const EARLY = [
+  'packages/{countersign,react,server}/src/**/*.test.ts',
+  'packages/countersign/test/{bad-input,bound-arguments,conversations,deadlines,grants,never-guessed}/**/*.test.ts',
+  'packages/countersign/test/{one-decision,passkeys,policies,rules,runs,seeds,started-once}/**/*.test.ts',
+  'packages/countersign/test/{sub-agents,take-over,tampering}/**/*.test.ts',
+];
+/** Files of these folders that need more. */
+const LATER = [
+  'packages/countersign/src/{loop/tool/schema,testing/language-model}.test.ts',
+  'packages/countersign/test/{bad-input/run-queries,conversations/recorded-senders}.test.ts',
+  'packages/countersign/test/{deadlines/escalation-across-processes,grants/crash,grants/races}.test.ts',
+  'packages/countersign/test/{never-guessed/fixtures-of-older-versions,runs/drills}.test.ts',
+  'packages/countersign/test/{one-decision/changed-elsewhere,one-decision/races,policies/absence,policies/races}.test.ts',
+  'packages/countersign/test/started-once/{every-write,kill,zombie}.test.ts',
+  'packages/countersign/test/{take-over/rolling-restart,tampering/damaged-rows,tampering/evidence}.test.ts',
+];
+const find = (files: readonly string[], exclude: readonly string[]) =>
+  globSync(files, { cwd: import.meta.dirname, exclude: [...exclude, ...ALONE, '**/node_modules/**'] });
+const early = find(EARLY, LATER);
+const shared = find(SHARED, early);
 
 export default defineConfig({
   plugins: [explainMissing()],
@@ -65,6 +87,7 @@ export default defineConfig({
   },
   test: {
     projects: [
+      { extends: true, test: { name: 'early', include: early, isolate: false } },
       { extends: true, test: { name: 'shared', include: shared, isolate: false } },
       {
         extends: true,
@@ -72,6 +95,7 @@ export default defineConfig({
           name: 'isolated',
           include: ['{packages,apps,scripts,examples}/**/*.test.ts'],
           exclude: [
+            ...early,
             ...shared,
             '**/node_modules/**',
             '**/dist/**',

@@ -22,9 +22,9 @@ export function run(command, args, { cwd = root, show = false } = {}) {
 }
 
 /** Runs a command to its end while others run. Resolves with its exit code; without `show`, with its output as well. */
-export function runBeside(command, args, { cwd = root, show = false } = {}) {
+export function runBeside(command, args, { cwd = root, show = false, env = {} } = {}) {
   const stdio = show ? 'inherit' : ['ignore', 'pipe', 'pipe'];
-  const child = spawn(command, args, { cwd, env: { ...process.env, PATH }, stdio });
+  const child = spawn(command, args, { cwd, env: { ...process.env, PATH, ...env }, stdio });
   const output = [];
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => output.push(data));
   return new Promise((resolve, reject) => {

@@ -3,16 +3,26 @@
 import { BaseSequencer } from 'vitest/node';
 
 const ORDER = [
-  'packages/restate/test/',
-  'packages/server/test/doors/',
-  'packages/server/test/inbox/',
-  'packages/server/test/cli/',
-  'packages/react/test/',
-  'packages/countersign/test/started-once/',
-  'packages/countersign/test/stores/',
-  'packages/countersign/test/crash/',
-  'packages/countersign/test/docs/',
-  'examples/nextjs-chat/',
+  /restate\/test\/contract/,
+  /server\/test\/doors\//,
+  /server\/test\/cli\/dev/,
+  /started-once\/every-write/,
+  /server\/test\/cli\/ending/,
+  /server\/test\/inbox\//,
+  /server\/test\/cli\//,
+  /server\/test\/attacks\/blocking/,
+  /react\/test\//,
+  /countersign\/test\/stores\//,
+  /countersign\/test\/docs\//,
+  /server\/test\/mcp-gate\//,
+  /restate\/test\//,
+  /server\/test\/(coding-agents|fleet|fuzz|processes)\//,
+  /countersign\/test\/(crash|frameworks|started-once)\//,
+  /examples\/nextjs-chat\//,
+  /server\/test\//,
+  /countersign\/test\/(ai-sdk|authority|conversations|notices|take-over)\//,
+  /examples\/alone/,
+  /countersign\/test\//,
 ];
 
 export default class TestOrder extends BaseSequencer {
@@ -23,6 +33,6 @@ export default class TestOrder extends BaseSequencer {
 }
 
 function rank(path) {
-  const index = ORDER.findIndex((folder) => path.includes(folder));
+  const index = ORDER.findIndex((pattern) => pattern.test(path));
   return index === -1 ? ORDER.length : index;
 }

@@ -13,10 +13,6 @@ const script = (name) => [process.execPath, join(import.meta.dirname, name)];
 const knip = [process.execPath, join(root, 'node_modules/knip/bin/knip.js')];
 const biome = tool('@biomejs/biome', 'biome');
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
-const vitestReport = join(scratch, 'vitest.json');
-const packedReport = join(scratch, 'vitest-packed.json');
-const strays = join(scratch, 'strays.json');
-process.env[STRAYS_FILE] = strays;
 process.env[PACKED] = join(scratch, 'packed');
 process.env.COUNTERSIGN_SHARED_SERVERS = '1';
 // Every process of every check finds compiled code here. The packed tests start npm and the command line dozens of times.
@@ -32,37 +28,17 @@ const AT_ONCE = [
     ['Chromium and PostgreSQL', script('prepare-tests.mjs')],
   ],
 ];
+/** At once as well, while the others install, pack and build. */
+const EARLY = tests('Tests that need only npm ci', 'early', ['--project=early', '--maxWorkers=2']);
 /** One after the other: what the rest needs. Packing builds every package into an empty folder, so it comes before the build. */
 const FIRST = [
   ['Packed packages', script('pack-all.mjs')],
   ['Build and types, tests included', [...tool('typescript', 'tsc'), '-b']],
 ];
-const TESTS = [
-  'Tests',
-  [
-    ...tool('vitest'),
-    'run',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${vitestReport}`,
-    `--reporter=${join(import.meta.dirname, 'strays.mjs')}`,
-  ],
-  (code) => countTests(code, vitestReport, readOr(strays, [`vitest wrote no report, and ended with ${code}`])),
-];
+const TESTS = tests('Tests', 'tests', ['--project=!early']);
 /** Beside the tests, one after the other: many tests wait for a browser, a process or a lease, and leave a core free. */
 const BESIDE = [
-  [
-    'Installed packages',
-    [
-      ...tool('vitest'),
-      'run',
-      '--config=vitest.packed.config.ts',
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${packedReport}`,
-    ],
-    (code) => countTests(code, packedReport, []),
-  ],
+  tests('Installed packages', 'packed', ['--config=vitest.packed.config.ts']),
   ['Unused files, exports and dependencies', knip],
   ['Published packages', script('check-package.mjs')],
   ['Costs of the hot path (costs.json)', script('ratchet/ratchet.mjs')],
@@ -75,10 +51,11 @@ const BESIDE = [
 const total = { passed: 0, failed: 0, skipped: 0 };
 const summary = [];
 try {
+  // The output of a check beside others appears once it has ended.
+  const early = perform(EARLY, false);
   await Promise.all(AT_ONCE.map(performAll));
   for (const check of FIRST) await perform(check, true);
-  // The output of a check beside others appears once it has ended.
-  await Promise.all([perform(TESTS, true), performAll(BESIDE)]);
+  await Promise.all([perform(TESTS, true), performAll(BESIDE), early]);
 } finally {
   rmSync(scratch, { recursive: true });
 }
@@ -92,10 +69,23 @@ async function performAll(checks) {
   for (const check of checks) await perform(check, false);
 }
 
-async function perform([title, [command, ...args], count = countOne], show) {
+/** A run of vitest, with what it counted and the errors that belong to no test. */
+function tests(title, name, args) {
+  const report = join(scratch, `${name}.json`);
+  const strays = join(scratch, `${name}-strays.json`);
+  const reporters = ['default', 'json', join(import.meta.dirname, 'strays.mjs')].map((name) => `--reporter=${name}`);
+  return [
+    title,
+    [...tool('vitest'), 'run', ...args, ...reporters, `--outputFile.json=${report}`],
+    (code) => countTests(code, report, readOr(strays, [`vitest wrote no report, and ended with ${code}`])),
+    { [STRAYS_FILE]: strays },
+  ];
+}
+
+async function perform([title, [command, ...args], count = countOne, env = {}], show) {
   if (show) console.log(`\n=== ${title}\n`);
   const startedAt = performance.now();
-  const { code, output } = await runBeside(command, args, { show });
+  const { code, output } = await runBeside(command, args, { show, env });
   if (!show) console.log(`\n=== ${title}\n\n${output}`);
   const counted = count(code);
   for (const key of Object.keys(total)) total[key] += counted[key];
