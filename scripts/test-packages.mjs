@@ -55,6 +55,11 @@ export function explainMissing() {
   return {
     name: 'countersign-test-packages',
     enforce: 'pre',
+    // Vitest keeps transformed modules on disk. Those of before the install say that the package is missing.
+    configureVitest({ defineCacheKeyGenerator }) {
+      const key = hasTestPackages() ? 'with test packages' : 'without';
+      defineCacheKeyGenerator(() => key);
+    },
     resolveId(source) {
       const name = names.find((name) => source === name || source.startsWith(`${name}/`));
       return name === undefined || existsSync(linkOf(name)) ? undefined : `${MISSING}${name}`;

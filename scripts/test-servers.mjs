@@ -8,8 +8,7 @@ import { chromiumPath } from './chromium.mjs';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { startPostgres } from './postgres.mjs';
 
-export default async function setup({ name }) {
-  if (name === 'early') return undefined;
+export default async function setup() {
   // Vitest calls this once for each project; the workers of all projects inherit the environment.
   if (process.env.COUNTERSIGN_SHARED_SERVERS !== '1' || process.env.COUNTERSIGN_TEST_POSTGRES) return undefined;
   const { chromium } = await import('playwright-core');

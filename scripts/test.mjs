@@ -14,7 +14,6 @@ const knip = [process.execPath, join(root, 'node_modules/knip/bin/knip.js')];
 const biome = tool('@biomejs/biome', 'biome');
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 process.env[PACKED] = join(scratch, 'packed');
-process.env.COUNTERSIGN_SHARED_SERVERS = '1';
 // Every process of every check finds compiled code here. The packed tests start npm and the command line dozens of times.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules/.cache/countersign-compiled');
 
@@ -35,7 +34,7 @@ const FIRST = [
   ['Packed packages', script('pack-all.mjs')],
   ['Build and types, tests included', [...tool('typescript', 'tsc'), '-b']],
 ];
-const TESTS = tests('Tests', 'tests', ['--project=!early']);
+const TESTS = tests('Tests', 'tests', ['--project=!early'], { COUNTERSIGN_SHARED_SERVERS: '1' });
 /** Beside the tests, one after the other: many tests wait for a browser, a process or a lease, and leave a core free. */
 const BESIDE = [
   tests('Installed packages', 'packed', ['--config=vitest.packed.config.ts']),
@@ -70,7 +69,7 @@ async function performAll(checks) {
 }
 
 /** A run of vitest, with what it counted and the errors that belong to no test. */
-function tests(title, name, args) {
+function tests(title, name, args, env = {}) {
   const report = join(scratch, `${name}.json`);
   const strays = join(scratch, `${name}-strays.json`);
   const reporters = ['default', 'json', join(import.meta.dirname, 'strays.mjs')].map((name) => `--reporter=${name}`);
@@ -78,7 +77,7 @@ function tests(title, name, args) {
     title,
     [...tool('vitest'), 'run', ...args, ...reporters, `--outputFile.json=${report}`],
     (code) => countTests(code, report, readOr(strays, [`vitest wrote no report, and ended with ${code}`])),
-    { [STRAYS_FILE]: strays },
+    { ...env, [STRAYS_FILE]: strays },
   ];
 }
 
