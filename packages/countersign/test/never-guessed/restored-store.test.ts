@@ -153,8 +153,10 @@ test('a body from before the store was set back does not settle a later approval
   await ai.runs.settled();
   await remember();
   await approve(1);
+  await eventually(() => expect(bodies).toHaveLength(1));
   setBack();
   await approve(2);
+  await eventually(() => expect(bodies).toHaveLength(2));
   bodies[0]?.resolve();
   await eventually(() => expect(warnings).toHaveBeenCalled());
   expect(warnings.mock.calls.map(([text]) => text)).toEqual([
