@@ -28,10 +28,12 @@ export async function catchUp(
   const missing: RequestRecord[] = [];
   const unsettled: RequestRecord[] = [];
   const progressed: RequestRecord[] = [];
+  const ended: RequestRecord[] = [];
   for (const question of questions) {
     const copy = await lists.request(question.id);
     if (copy === undefined) missing.push(question);
     if (question.settledAt !== null && (copy?.settledAt ?? null) === null) unsettled.push(question);
+    if (copy && copy.settledAt !== null && !isDeepStrictEqual(copy.outcome, question.outcome)) ended.push(question);
     if (question.settledAt === null && copy && !isDeepStrictEqual(copy.progress, question.progress))
       progressed.push(question);
   }
@@ -59,8 +61,11 @@ export async function catchUp(
       },
       ...(at === 0 && { create: { id: runId, agent, startedBy } }),
       opened: index === 0 ? missing.map(asNew) : [],
-      settled: step.settled.map(({ id, settlement }) => ({ id, settlement })),
-      ...(isLast && { progressed: progressed.map(({ id, progress, deciders }) => ({ id, progress, deciders })) }),
+      settled: step.settled.map(({ id, settlement, outcome }) => ({ id, settlement, outcome })),
+      ...(isLast && {
+        progressed: progressed.map(({ id, progress, deciders }) => ({ id, progress, deciders })),
+        ended: ended.map(({ id, outcome }) => ({ id, outcome })),
+      }),
       ...(isLast && claim && { claim: { how: 'take', token: claim.token, leaseMs: claim.until - step.at } }),
     };
     await lists.append(append);
@@ -86,6 +91,12 @@ function groupedByTime(questions: readonly RequestRecord[]): readonly (readonly 
   return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group);
 }
 
-function asNew({ startedBy: _, settledAt: __, settlement: ___, ...question }: RequestRecord): Append['opened'][number] {
+function asNew({
+  startedBy: _,
+  settledAt: __,
+  settlement: ___,
+  outcome: ____,
+  ...question
+}: RequestRecord): Append['opened'][number] {
   return question;
 }

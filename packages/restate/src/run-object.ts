@@ -49,7 +49,8 @@ export function runObject(name: string, clock: HandlerClock) {
     const { expectedVersion } = head;
     // Everything is asked for at once: each answer alone would be one more round trip.
     const asking = { now: clock(ctx), kept: ctx.get<Kept>(KEPT), tail: readTail(ctx, expectedVersion) };
-    const ids = new Set([...head.opened, ...head.settled, ...(head.progressed ?? [])].map(({ id }) => id));
+    const { progressed = [], ended = [] } = head;
+    const ids = new Set([...head.opened, ...head.settled, ...progressed, ...ended].map(({ id }) => id));
     const questions = await questionsOf(ctx, [...ids]);
     const [now, kept, tail] = [await asking.now, await asking.kept, await asking.tail];
     if (now > notAfter) return { tooLate: true, at: now };
@@ -74,15 +75,20 @@ export function runObject(name: string, clock: HandlerClock) {
     ctx.set<Kept>(KEPT, { record, claim });
     for (const question of head.opened) {
       const { startedBy } = record;
-      const opened = { ...question, progress: question.progress ?? null, startedBy, settledAt: null, settlement: null };
-      ctx.set<RequestRecord>(QUESTION + question.id, opened);
+      const unsettled = { startedBy, settledAt: null, settlement: null, outcome: null };
+      ctx.set<RequestRecord>(QUESTION + question.id, {
+        ...question,
+        progress: question.progress ?? null,
+        ...unsettled,
+      });
     }
-    for (const { id, settlement } of head.settled) {
+    for (const { id, settlement, outcome = null } of head.settled) {
       const question = questions.get(id) as RequestRecord;
-      ctx.set<RequestRecord>(QUESTION + id, { ...question, settledAt: at, settlement });
+      ctx.set<RequestRecord>(QUESTION + id, { ...question, settledAt: at, settlement, outcome });
     }
-    for (const { id, ...changed } of head.progressed ?? []) {
-      ctx.set<RequestRecord>(QUESTION + id, { ...(questions.get(id) as RequestRecord), ...changed });
+    for (const { id, ...changed } of [...progressed, ...ended]) {
+      const question = questions.get(id);
+      if (question) ctx.set<RequestRecord>(QUESTION + id, { ...question, ...changed });
     }
     const { claim: _, ...copied } = head;
     project(ctx, { append: { ...copied, at, added: events.length }, ...claimChange(held, claim, at) });
@@ -182,8 +188,13 @@ async function questionsOf(
   const found = new Map<string, RequestRecord>();
   for (const [index, asking] of asked.entries()) {
     const question = await asking;
-    // Questions of earlier versions have no progress.
-    if (question !== null) found.set(ids[index] ?? '', { ...question, progress: question.progress ?? null });
+    // Those of earlier versions have no progress and no outcome.
+    if (question !== null)
+      found.set(ids[index] ?? '', {
+        ...question,
+        progress: question.progress ?? null,
+        outcome: question.outcome ?? null,
+      });
   }
   return found;
 }

@@ -114,7 +114,7 @@ export function requestQuery(options: RequestListOptions): RequestQuery {
 /** A misspelt filter is refused: a caller that decides all matches would decide everything. */
 const INTERRUPT_LIST_OPTIONS: OptionTable<RequestListOptions> = {
   settled: aBoolean,
-  outcome: oneOf('approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'),
+  outcome: oneOf('approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired', 'done', 'failed', 'unknown'),
   runId: aString,
   tool: aString,
   kind: oneOf('approval', 'question', 'interrupt', 'doubt', 'unavailable'),

@@ -7,7 +7,8 @@ import { MessageShape } from './message.ts';
 import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
 
 export const KINDS = ['approval', 'question', 'interrupt', 'doubt', 'unavailable'] as const;
-export const OUTCOMES = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
+const DECIDED_AS = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
+export const OUTCOMES = [...DECIDED_AS, 'done', 'failed', 'unknown'] as const;
 export const RISKS = ['low', 'medium', 'high'] as const;
 
 export const REVERSIBILITIES = ['read-only', 'reversible', 'irreversible'] as const;
@@ -80,6 +81,21 @@ const EscalationShape = z
   })
   .openapi('Escalation');
 
+const CallOutcomeShape = z
+  .object({
+    state: z.enum(['running', 'done', 'failed', 'unknown', 'not-run']),
+    at: z.number().nullable().optional(),
+    text: z.string().nullable().optional().openapi({
+      description: 'The result in one line, or why it failed.',
+    }),
+    mayHaveActed: z.boolean().optional().openapi({ description: 'It may have taken effect before it failed.' }),
+    why: z
+      .enum(['rejected', 'cancelled', 'expired', 'withdrawn', 'edited', 'changed', 'stopped'])
+      .optional()
+      .openapi({ description: 'Why it did not run.' }),
+  })
+  .openapi('CallOutcome', { description: 'What came of the call after the decision.' });
+
 /** The schemas of the fields that a type has, all of them and no others. */
 type Fields<T> = Record<keyof T, z.ZodType>;
 
@@ -127,6 +143,9 @@ export const RequestShape = z
     inputSchema: JsonSchemaShape.openapi({ description: 'JSON Schema for an edit.' }),
     answerSchema: JsonSchemaShape.openapi({ description: 'JSON Schema of the answer.' }),
     decision: orNull(CardDecisionShape),
+    outcome: orNull(CallOutcomeShape).openapi({
+      description: 'Null while the request is pending, and for an answer that nothing runs with.',
+    }),
     drill: z.literal(true).optional().openapi({
       description: 'On a settled drill: a request that had to be rejected, and could not run.',
     }),
@@ -159,7 +178,7 @@ export const RequestQueryShape = z.strictObject({
     .openapi({
       description:
         'Selects settled requests by their outcome. `approved` includes `edited`, which are approved with changes. ' +
-        '`expired`: not decided in time.',
+        '`expired`: not decided in time. `done`, `failed` and `unknown`: by what came of the call.',
     }),
   runId: runIdShape.optional(),
   agent: nameShape.optional(),

@@ -288,5 +288,6 @@ function readDecided(metadata: Metadata): Call['decided'] {
     request: resolvedInterrupt === undefined ? undefined : requestIn('', { interrupt: resolvedInterrupt }),
     decision: isObject(made) ? (made as Decision) : { type: 'restart', resumed: true },
     earlier: Array.isArray(earlierDecisions) ? (earlierDecisions as readonly Metadata[]) : [],
+    ids: [],
   };
 }

@@ -59,10 +59,8 @@ export type Call = CallIds & {
   readonly starts: number;
   /** Results of the steps of the body that are done. */
   readonly steps: ReadonlyMap<string, Json>;
-  /** The last decision, the request it was made on (absent if a sub-agent asked), and a note of each decision before. */
-  readonly decided:
-    | { readonly request: Request | undefined; readonly decision: Decision; readonly earlier: readonly Metadata[] }
-    | undefined;
+  /** What people have decided about it. */
+  readonly decided: DecidedCall | undefined;
   /** The kinds of requests that were answered with `approve` or `restart`. */
   readonly approvals: readonly RequestKind[];
   /** The grant that let the call run without a request, and the amount taken from its budget. */
@@ -74,6 +72,16 @@ export type Call = CallIds & {
   /** The result of an earlier start that came too late to settle the call. */
   readonly endedLate: Result | undefined;
   readonly subAgent: SubAgent | undefined;
+};
+
+export type DecidedCall = {
+  /** The request that the last decision was made on; absent if a sub-agent asked. */
+  readonly request: Request | undefined;
+  readonly decision: Decision;
+  /** A note of each decision before. */
+  readonly earlier: readonly Metadata[];
+  /** The requests whose decisions let it run as it runs now: what comes of the call comes of them. */
+  readonly ids: readonly string[];
 };
 
 /** The conversation inside a call: of an agent that is used as a tool, or of a `generate` whose pause a tool passes on. */

@@ -87,12 +87,16 @@ export function answerFor(request: Request | undefined, decision: Decision): Jso
   return { rejected: true, ...defined({ reason: decision.reason }) };
 }
 
-/** How a call ended, as the model reads it. `mayHaveActed`: the tool failed and may still have taken effect. */
+/**
+ * How a call ended, as the model reads it. `line`: as people read it, where that differs. `mayHaveActed`: the tool failed and may
+ * still have taken effect.
+ */
 export type Result =
-  | { readonly type: 'output'; readonly output: Json; readonly metadata?: Metadata }
+  | { readonly type: 'output'; readonly output: Json; readonly line?: string; readonly metadata?: Metadata }
   | {
       readonly type: 'error' | 'rejected' | 'cancelled';
       readonly text: string;
+      readonly line?: string;
       readonly mayHaveActed?: true;
       /** On a call that a grant let run: its tool said that it did nothing. */
       readonly notPerformed?: true;

@@ -5,7 +5,7 @@ import { InvariantError, UsageError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { isToolRequest, type Part } from '../messages/message.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from '../messages/turn-messages.ts';
-import { boundOf, previewsOf, type Request, type RequestKind } from '../request/request.ts';
+import { askedAnswer, boundOf, previewsOf, type Request, type RequestKind } from '../request/request.ts';
 import {
   type Call,
   callOf,
@@ -17,7 +17,7 @@ import {
   type State,
   type Turn,
 } from './call.ts';
-import { answerFor, type CallIds, type Decision, isKnown, type RunEvent, usageIn } from './event.ts';
+import { answerFor, type CallIds, type Decision, isKnown, type Made, type RunEvent, usageIn } from './event.ts';
 import {
   advanceSubAgent,
   changeSubAgent,
@@ -177,7 +177,7 @@ function endLate(state: State, late: RunEvent & { type: 'call-ended-late' }, pat
 
 function interruptCall(call: Call, { request, inner }: RunEvent & { type: 'call-interrupted' }): Call {
   if (request.kind === 'inside') return { ...pauseSubAgent(call, request.id, inner), approvedPreview: undefined };
-  const { phase, resumed } = call;
+  const { phase, resumed, decided } = call;
   // A person is asked instead, so a grant that was not used no longer counts.
   const loses = call.granted !== undefined && call.starts === 0;
   const asked: Call = {
@@ -186,6 +186,8 @@ function interruptCall(call: Call, { request, inner }: RunEvent & { type: 'call-
     approvals: loses ? call.approvals.filter((kind) => kind !== 'approval') : call.approvals,
     pauses: call.pauses + 1,
     resumed: undefined,
+    // The earlier decisions let nothing run.
+    decided: decided && ASKS_AGAIN.has(request.kind) ? { ...decided, ids: [] } : decided,
     phase: { at: 'waiting', request },
   };
   // A body that asks for itself has begun, so the preview from before it no longer applies.
@@ -194,6 +196,8 @@ function interruptCall(call: Call, { request, inner }: RunEvent & { type: 'call-
   const resumesWith = phase.at === 'sub-agent-held' ? resumedWith(phase.messages) : resumed;
   return resumesWith ? { ...asked, resumed: resumesWith } : asked;
 }
+
+const ASKS_AGAIN: ReadonlySet<RequestKind> = new Set(['approval', 'unavailable']);
 
 /** Requests about the call as a whole: `resumed` stays the same. */
 const KEEPS_RESUMED: ReadonlySet<RequestKind> = new Set(['approval', 'doubt', 'unavailable']);
@@ -214,7 +218,7 @@ function decideCall(
     ...call,
     policies: policiesIn(progress, request) ?? call.policies,
     editors: editorsAfter(call, progress, decision),
-    decided: { request, decision, earlier },
+    decided: { request, decision, earlier, ids: idsAfter(call, event, request) },
   };
   const answer = answerFor(request, decision);
   if (answer) return clear(decided, { type: 'approve' }, request, { value: answer });
@@ -236,6 +240,30 @@ function decideCall(
       return decideSubAgent(decided, decision);
   }
 }
+
+/** What comes of the call comes of each request that let it run, and of the answer that says what came of it. */
+function idsAfter(
+  { decided, subAgent }: Call,
+  { decision, requestId }: RunEvent & { type: 'decision-made' },
+  request: Request | undefined,
+): readonly string[] {
+  const ids = decided?.ids ?? [];
+  switch (decision.type) {
+    case 'approve':
+    case 'restart':
+      return [...ids, requestId];
+    case 'respond':
+      return request?.kind === 'doubt' || askedAnswer(request) ? [...ids, requestId] : ids;
+    case 'inside':
+      // Of a sub-agent without a record, only the end is known.
+      return subAgent?.recorded ? ids : [...ids, ...decision.decisions.flatMap(runsInside)];
+    default:
+      return ids;
+  }
+}
+
+const runsInside = ({ on, decision: { type } }: Made): readonly string[] =>
+  on.requestId !== undefined && (type === 'approve' || type === 'restart') ? [on.requestId] : [];
 
 /** Everyone who has edited the input, with those of this request and of the decision on it. */
 function editorsAfter(

@@ -5,13 +5,13 @@ import { copyOf } from '../../core/json.ts';
 import type { Message } from '../../core/messages/message.ts';
 import { pendingParts } from '../../core/messages/pending-parts.ts';
 import type { Call } from '../../core/run/call.ts';
-import { event } from '../../core/run/event.ts';
+import { event, type Result } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberRequests } from '../tool/signal.ts';
 import { bodyContext, subAgentContext } from './body-context.ts';
 import { holdSubAgent, pauseInBody, pauseSubAgent } from './pause.ts';
-import { bodyResult, failed, failedInBody, settle } from './result.ts';
+import { bodyResult, failedInBody, settle } from './result.ts';
 
 /** Runs the body once its start is recorded, and records its result or its request. The call of an outside program waits for it. */
 export async function runBody(
@@ -73,12 +73,14 @@ function recordFailure(run: Run, driver: Driver, tool: ToolDefinition, call: Cal
     return;
   }
   if (error instanceof NotPerformed) {
-    const text = `The tool ${call.name} did nothing: ${messageOf(error)}`;
-    return settle(run, call, call.granted ? { type: 'error', text, notPerformed: true } : failed(text));
+    const line = messageOf(error);
+    const refused: Result = { type: 'error', text: `The tool ${call.name} did nothing: ${line}`, line };
+    return settle(run, call, call.granted ? { ...refused, notPerformed: true } : refused);
   }
   // An aborted body may or may not have acted: the call stays started and is in doubt.
   if (driver.signal?.aborted || (error instanceof OutcomeUnknown && !tool.idempotent)) return;
-  settle(run, call, failedInBody(tool, call, `The tool ${call.name} failed: ${sentence(messageOf(error))}`));
+  const why = sentence(messageOf(error));
+  settle(run, call, failedInBody(tool, call, `The tool ${call.name} failed: ${why}`, why));
   if (driver.onToolError === 'throw') run.failures.push({ call, error });
 }
 

@@ -1,13 +1,16 @@
 // The result of a call, as the model reads it.
 
 import { messageOf } from '../../core/errors.ts';
-import { toJson } from '../../core/json.ts';
+import { copyOf, toJson } from '../../core/json.ts';
+import { shortened } from '../../core/request/outcome.ts';
 import type { Call } from '../../core/run/call.ts';
 import { EVENT_VERSION, type Result } from '../../core/run/event.ts';
 import type { MaybePromise } from '../maybe-promise.ts';
 import type { Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { Validation } from '../tool/schema.ts';
+import { asTitle } from '../tool/title.ts';
+import { warn } from '../warning.ts';
 
 /** Records the result of a call; a result that comes too late is reported as late instead. */
 export function settle(run: Run, call: Call, result: Result): void {
@@ -20,9 +23,9 @@ export function settle(run: Run, call: Call, result: Result): void {
 export const failed = (text: string): Result => ({ type: 'error', text });
 
 /** The body failed half-way. If a person had a say in the call, the model is warned that it may have acted. */
-export function failedInBody({ needsApproval }: ToolDefinition, { decided }: Call, text: string): Result {
+export function failedInBody({ needsApproval }: ToolDefinition, { decided }: Call, text: string, line = text): Result {
   if (needsApproval === false && decided === undefined) return failed(text);
-  return { type: 'error', text: `${text}${MAY_HAVE_ACTED}`, mayHaveActed: true };
+  return { type: 'error', text: `${text}${MAY_HAVE_ACTED}`, line, mayHaveActed: true };
 }
 
 const MAY_HAVE_ACTED =
@@ -43,16 +46,30 @@ export function bodyResult(tool: ToolDefinition, call: Call, output: unknown): M
 /** Throws or rejects if the output schema throws. */
 export function outputResult(tool: ToolDefinition, call: Call, output: unknown): MaybePromise<Result> {
   const checking = tool.output.validate(output);
-  return checking instanceof Promise ? checking.then((checked) => resultOf(call, checked)) : resultOf(call, checking);
+  return checking instanceof Promise
+    ? checking.then((checked) => resultOf(tool, call, checked))
+    : resultOf(tool, call, checking);
 }
 
-function resultOf(call: Call, checked: Validation): Result {
+function resultOf(tool: ToolDefinition, call: Call, checked: Validation): Result {
   if (!checked.ok)
     return ranBut(call, `returned an output that does not fit its schema: ${checked.problems.join('; ')}`);
   const json = toJson(checked.value);
-  return json.ok
-    ? { type: 'output', output: json.value }
-    : ranBut(call, `returned an output that is not JSON: ${json.problem}`);
+  if (!json.ok) return ranBut(call, `returned an output that is not JSON: ${json.problem}`);
+  const line = tool.outcome && lineFor(tool.outcome, call, checked.value);
+  return line === undefined ? { type: 'output', output: json.value } : { type: 'output', output: json.value, line };
+}
+
+/** What the tool says came of the call. It has run, so a line that cannot be made changes nothing. */
+function lineFor(outcome: NonNullable<ToolDefinition['outcome']>, call: Call, output: unknown): string | undefined {
+  try {
+    const { runsWith = call.input } = call;
+    const line: unknown = outcome(structuredClone(output), copyOf(runsWith));
+    return typeof line === 'string' ? (shortened(asTitle(line)) ?? undefined) : undefined;
+  } catch (error) {
+    warn(`The call ${call.id} of ${call.name} has no line that says what came of it: ${messageOf(error)}`);
+    return undefined;
+  }
 }
 
 function ranBut(call: Call, problem: string): Result {

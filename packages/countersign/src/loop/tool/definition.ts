@@ -137,6 +137,11 @@ export type ToolConfig<
    * A function gets the input that would run; if it throws or returns anything else, the request has no title.
    */
   readonly title?: Title<InferOutput<I>>;
+  /**
+   * What came of a call, in one line for the people who decided, such as `Paid, reference 4711`. By default, the plain fields of
+   * the output. If it throws or returns no text, the default is shown.
+   */
+  readonly outcome?: (output: InferOutput<O>, input: InferOutput<I>) => string | undefined;
   /** `title-only`: mail, chat messages and the like show the title of its requests and a link, but no input. */
   readonly notice?: 'title-only';
   /**
@@ -184,6 +189,7 @@ export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends Schem
   | 'preview'
   | 'previewWithin'
   | 'onPreviewChange'
+  | 'outcome'
 > & {
   /** What the person is shown beside the input. */
   readonly requestMetadata?: Metadata | string | number | boolean | ((input: InferOutput<I>) => unknown);
@@ -238,7 +244,7 @@ export interface Tool<Input = any, Output = any> {
 /** What the loop knows about a tool. */
 export type ToolDefinition = Pick<
   ToolConfig<any, any>,
-  'verify' | 'settlesWithin' | 'preview' | 'previewWithin' | 'onPreviewChange' | 'notice'
+  'verify' | 'settlesWithin' | 'preview' | 'previewWithin' | 'onPreviewChange' | 'notice' | 'outcome'
 > & {
   readonly name: string;
   readonly input: Schema;

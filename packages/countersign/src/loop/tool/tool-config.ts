@@ -48,6 +48,7 @@ const ABOUT_THE_BODY = {
   preview: aFunction,
   previewWithin: aTimerMs,
   onPreviewChange: oneOf('ask', 'run', 'reject'),
+  outcome: aFunction,
 };
 
 export const TOOL_OPTIONS: OptionTable<ToolConfig> = { ...COMMON, ...ABOUT_THE_BODY };

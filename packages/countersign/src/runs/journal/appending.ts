@@ -119,7 +119,7 @@ export class Appending {
       expectedVersion: version,
       ...(version === 0 && { create: this.created }),
       ...linkNew(hash, events as readonly [StoredEvent, ...StoredEvent[]]),
-      ...project({ run, before, after, limits, now: clock(), settlements: this.#settlements }),
+      ...project({ run, before, after, limits, now: clock(), settlements: this.#settlements, events }),
       // The run stays failed until someone drives it on.
       ...(failed && { status: 'failed', outcome: withUsage(failed.error, after) }),
       ...(how && { claim: { how, token: this.claim.token, leaseMs } }),

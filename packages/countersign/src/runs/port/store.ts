@@ -61,13 +61,23 @@ export type Risk = 'low' | 'medium' | 'high';
 
 /**
  * The outcome of a settled request: `approved` (edited or restarted ones too), `rejected`, `answered` or `cancelled`
- * (withdrawn ones too). `edited` selects the approved ones with changes, `expired` those that a deadline decided.
+ * (withdrawn ones too). `edited` selects the approved ones with changes, `expired` those that a deadline decided. `done`,
+ * `failed` and `unknown` select by what came of the call: by the `state` of the outcome that an append gave.
  *
  * A store reads the outcome from the settlement. `decision.type` is `approve`, `restart`, `reject`, `respond` or `cancel`;
  * a withdrawn request has no `decision`. A decision with `edit` or `replaceInput` is edited. A deadline's decision has
  * `deadline` as `by` and null as `channel`.
  */
-export type RequestOutcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'expired';
+export type RequestOutcome =
+  | 'approved'
+  | 'edited'
+  | 'rejected'
+  | 'answered'
+  | 'cancelled'
+  | 'expired'
+  | 'done'
+  | 'failed'
+  | 'unknown';
 
 /** A request to a person, pending or settled. Only its deciders, its progress and its settlement ever change. */
 export type RequestRecord = {
@@ -96,10 +106,12 @@ export type RequestRecord = {
   readonly settledAt: number | null;
   /** Who decided what, or why the request was withdrawn: JSON. */
   readonly settlement: Json;
+  /** What the record of the call last said came of it, with its `state`: JSON. Null until it says anything. */
+  readonly outcome: Json;
 };
 
 /** A new request. The store knows who started its run. */
-export type NewRequest = Omit<RequestRecord, 'startedBy' | 'progress' | 'settledAt' | 'settlement'> & {
+export type NewRequest = Omit<RequestRecord, 'startedBy' | 'progress' | 'settledAt' | 'settlement' | 'outcome'> & {
   /** Null by default. */
   readonly progress?: Json;
 };
@@ -141,6 +153,8 @@ export type Append = {
   readonly settled: readonly SettledRequest[];
   /** The new progress of requests that stay pending. The same rule applies to them; one in `settled` is named twice. */
   readonly progressed?: readonly ProgressedRequest[];
+  /** What came of the calls of requests that were settled earlier. A request of another run is left out. */
+  readonly ended?: readonly EndedRequest[];
   /**
    * `hold`: the append is refused unless this token holds the claim, which is renewed. A lapsed claim that no other token
    * took still belongs to its token. A new run has no claim to hold.
@@ -156,7 +170,12 @@ export type Append = {
 };
 
 /** An request that is settled by an append. */
-export type SettledRequest = { readonly id: string; readonly settlement: Json };
+export type SettledRequest = {
+  readonly id: string;
+  readonly settlement: Json;
+  /** What came of its call, if the same append says that. */
+  readonly outcome?: Json;
+};
 
 /** An request that stays pending and has a new progress. Without `deciders`, its deciders stay as they are. */
 export type ProgressedRequest = {
@@ -164,6 +183,9 @@ export type ProgressedRequest = {
   readonly progress: Json;
   readonly deciders?: Deciders | null;
 };
+
+/** A request whose call has an outcome now. */
+export type EndedRequest = { readonly id: string; readonly outcome: Json };
 
 /** What an append does with the claim: see `Append`. */
 export type ClaimHow = 'hold' | 'release' | 'take' | 'enter' | 'pass';
@@ -187,7 +209,7 @@ export type RunQuery = {
 export type RequestQuery = Omit<RunQuery, 'status'> & {
   /** Pending ones by default. */
   readonly settled?: boolean;
-  /** Only settled requests have an outcome, so this finds no pending ones. */
+  /** Only settled requests have an outcome, so this finds no pending ones. `failed` and `unknown` are found by an index. */
   readonly outcome?: RequestOutcome;
   readonly runId?: string;
   readonly tool?: string;

@@ -3,11 +3,14 @@
 import { nextDueAt, type Waiting } from '../../core/authority/due.ts';
 import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import { hostUntil } from '../../core/run/call.ts';
+import type { RunEvent } from '../../core/run/event.ts';
 import { type Limits, next } from '../../core/run/next.ts';
+import type { Outcomes } from '../../core/run/outcomes.ts';
 import type { State } from '../../core/run/state.ts';
-import type { Append, NewRun, ProgressedRequest, RunStatus } from '../port/store.ts';
+import type { Append, EndedRequest, NewRun, ProgressedRequest, RunStatus } from '../port/store.ts';
 import { cardRecord, decidersOn, type PendingCard, pendingCards } from './card.ts';
 import { waitingOn } from './escalation.ts';
+import { outcomesOf } from './outcomes.ts';
 import { progressOn } from './progress.ts';
 
 export type ProjectionInput = {
@@ -18,12 +21,15 @@ export type ProjectionInput = {
   readonly now: number;
   /** The settlements, by the key of the request. */
   readonly settlements: ReadonlyMap<string, Json>;
+  /** What led from the state before to the state after. */
+  readonly events: readonly RunEvent[];
 };
 
-type Projection = Pick<Append, 'status' | 'wakeAt' | 'outcome' | 'opened' | 'settled' | 'progressed'>;
+type Projection = Pick<Append, 'status' | 'wakeAt' | 'outcome' | 'opened' | 'settled' | 'progressed' | 'ended'>;
 
 export function project(input: ProjectionInput): Projection {
-  const { run, after, limits, now } = input;
+  const { run, after, limits, now, events } = input;
+  const outcomes = outcomesOf(run.id, input.before, events);
   const before = pendingCards(run.id, input.before);
   const cards = pendingCards(run.id, after);
   const status = statusOf(after, limits);
@@ -39,9 +45,16 @@ export function project(input: ProjectionInput): Projection {
       .map(([id]) => ({
         id,
         settlement: input.settlements.get(id) ?? { withdrawn: true, at: now },
+        ...(outcomes.has(id) && { outcome: outcomes.get(id) as Json }),
       })),
     ...(input.before.ballots !== after.ballots && { progressed: progressedIn(before, cards) }),
+    ...(outcomes.size > 0 && { ended: endedIn(outcomes, before) }),
   };
+}
+
+/** Those of requests that were settled earlier. */
+function endedIn(outcomes: Outcomes, pending: Cards): readonly EndedRequest[] {
+  return [...outcomes].flatMap(([id, outcome]) => (pending.has(id) ? [] : [{ id, outcome: outcome as Json }]));
 }
 
 function progressedIn(before: Cards, after: Cards): readonly ProgressedRequest[] {

@@ -5,6 +5,8 @@ import { isObject, type Json } from '../../core/json.ts';
 import { messagesOf, newState } from '../../core/messages/load-messages.ts';
 import { type Message, type ToolRequestPart, textOf } from '../../core/messages/message.ts';
 import { requestIn } from '../../core/messages/request-metadata.ts';
+import { type CallOutcome, outcomeOf } from '../../core/request/outcome.ts';
+import { askedAnswer } from '../../core/request/request.ts';
 import { type RequestView, type VotingProgress, viewOfRequest } from '../../core/request/view.ts';
 import { drillMark, isDrill, shownAgent } from '../../core/run/drill.ts';
 import { fold, type State } from '../../core/run/state.ts';
@@ -28,6 +30,8 @@ export type RunRequest = RequestView &
     readonly progress: VotingProgress | null;
     /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
     readonly settlement: Settlement | Withdrawal | null;
+    /** What came of the call after the decision; null while the request is pending, and for an answer that nothing runs with. */
+    readonly outcome: CallOutcome | null;
   };
 
 /** A request of this tool. Its input can be spread into an edit. */
@@ -135,6 +139,11 @@ export function requestView(record: RequestRecord): RunRequest {
     ...(settledAt !== null && drillMark(record)),
     progress: votes ?? unvoted(policies, requesters, input),
     settlement: settlement as RunRequest['settlement'],
+    outcome: outcomeOf({
+      ...{ kind, settledAt, continues: askedAnswer(request) !== undefined },
+      settlement: settlement as RunRequest['settlement'],
+      recorded: record.outcome as CallOutcome | null,
+    }),
   };
 }
 

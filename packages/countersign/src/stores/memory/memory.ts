@@ -19,7 +19,7 @@ import { type PendingTool, pendingRows, SettledPart } from '../rules/count-stats
 import { askedKeys, keysOf, STARTER } from '../rules/deciders.ts';
 import { dueAfter } from '../rules/due.ts';
 import { createNotes } from '../rules/notes.ts';
-import { hasOutcome, outcomeOf } from '../rules/outcomes.ts';
+import { endedAs, hasOutcome, outcomeOf } from '../rules/outcomes.ts';
 import { makePage, type Order, type Place, readEventLimit, readPageRequest } from '../rules/page.ts';
 import { checkAppend, refusalOf } from '../rules/refusals.ts';
 import { searchTextOf, searchWords } from '../rules/search-text.ts';
@@ -96,12 +96,20 @@ function storeWith(clock: () => number): Store {
       const events = append.events.map((event) => JSON.stringify(event));
       const opened = append.opened.map((request) => {
         const progress = request.progress ?? null;
-        const text = JSON.stringify({ ...request, progress, startedBy, settledAt: null, settlement: null });
+        const text = JSON.stringify({
+          ...request,
+          progress,
+          startedBy,
+          settledAt: null,
+          settlement: null,
+          outcome: null,
+        });
         const record: RequestRecord = JSON.parse(text);
         return { record, searchText: searchTextOf(record), size: text.length };
       });
-      const settled = append.settled.map(({ id, settlement }) => ({ id, settlement: copy(settlement) }));
+      const settled = append.settled.map(copy);
       const progressed = (append.progressed ?? []).map(copy);
+      const ended = (append.ended ?? []).map(copy);
       const record = copy(recordAfter(append, before?.record, now));
 
       const dueAt = dueAfter(append, before && { status: before.record.status, dueAt: before.dueAt }, now);
@@ -121,12 +129,17 @@ function storeWith(clock: () => number): Store {
       for (const event of events) run.events.push(event);
       run.claim = claimAfter(append, run.claim, now);
       for (const request of opened) open(request);
-      for (const { id, settlement } of settled) {
-        change(id, { settledAt: now, settlement });
+      for (const { id, settlement, outcome = null } of settled) {
+        change(id, { settledAt: now, settlement, outcome });
         untold.mark(id);
       }
       for (const { id, ...changed } of progressed) {
         change(id, changed);
+        untold.mark(id);
+      }
+      for (const { id, outcome } of ended) {
+        if (requests.get(id)?.record.runId !== runId) continue;
+        change(id, { outcome });
         untold.mark(id);
       }
       watchers.notify(runId);
@@ -309,7 +322,8 @@ function isAskedInterrupt(request: RequestRecord, query: RequestQuery): boolean 
     fits(request.kind, query.kind) &&
     fits(request.risk, query.risk) &&
     fits(request.startedBy, query.startedBy) &&
-    (outcome === undefined || (request.settledAt !== null && hasOutcome(outcomeOf(request.settlement), outcome))) &&
+    (outcome === undefined ||
+      (request.settledAt !== null && hasOutcome(outcomeOf(request.settlement), endedAs(request.outcome), outcome))) &&
     (label === undefined || request.labels.includes(label)) &&
     request.createdAt < createdBefore &&
     request.createdAt > createdAfter &&

@@ -60,7 +60,11 @@ const SETTLED = {
   outcome: 'text',
   edited: 'int',
   expired: 'int',
+  ended: 'text',
+  ending: 'line',
 } as const;
+
+const ENDED = { run_id: 'text', id: 'text', ended: 'text', ending: 'line' } as const;
 
 const PROGRESSED = { run_id: 'text', id: 'text', progress: 'line', deciders: 'line' } as const;
 
@@ -75,6 +79,7 @@ type Parts = {
   readonly opened: Count;
   readonly settled: Count;
   readonly progressed: Count;
+  readonly ended: Count;
 };
 
 /**
@@ -88,6 +93,7 @@ export function appendStatements(tables: Tables, watcherId: number): (appends: r
     const opened = appends.flatMap((append) => append.opened);
     const settled = appends.flatMap((append) => append.settled);
     const progressed = appends.flatMap((append) => append.progressed);
+    const ended = appends.flatMap((append) => append.ended);
     const parts: Parts = {
       creates: runs.some(({ agent }) => agent !== null),
       changes: runs.some(({ agent }) => agent === null),
@@ -95,11 +101,12 @@ export function appendStatements(tables: Tables, watcherId: number): (appends: r
       opened: countOf(opened),
       settled: countOf(settled),
       progressed: countOf(progressed),
+      ended: countOf(ended),
     };
     const key = Object.values(parts).join();
     const made = known.get(key) ?? statement(appendText(tables, parts));
     known.set(key, made);
-    const changed = [...valuesOf(SETTLED, settled), ...valuesOf(PROGRESSED, progressed)];
+    const changed = [...valuesOf(SETTLED, settled), ...valuesOf(PROGRESSED, progressed), ...valuesOf(ENDED, ended)];
     const values = [watcherId, ...valuesOf(RUN, runs), ...valuesOf(OPENED, opened), ...changed];
     return { statement: made, values };
   };
@@ -141,18 +148,21 @@ function rowsSql(columns: Columns, count: Count, first: number): string {
     WITH ORDINALITY AS list (${Object.keys(columns).join(', ')}, place) WHERE ${asOneRow('place')})`;
 }
 
-function appendText(tables: Tables, { creates, changes, runs, opened, settled, progressed }: Parts): string {
-  const [opens, settles, progresses] = [opened !== 'none', settled !== 'none', progressed !== 'none'];
+function appendText(tables: Tables, { creates, changes, runs, opened, settled, progressed, ended }: Parts): string {
+  const [opens, settles] = [opened !== 'none', settled !== 'none'];
+  const [progresses, ends] = [progressed !== 'none', ended !== 'none'];
   const altered = [settles && 'settling', progresses && 'progressing'].filter((list) => list !== false);
   const openedFrom = 2 + Object.keys(RUN).length;
   const settledFrom = openedFrom + (opens ? Object.keys(OPENED).length : 0);
   const progressedFrom = settledFrom + (settles ? Object.keys(SETTLED).length : 0);
+  const endedFrom = progressedFrom + (progresses ? Object.keys(PROGRESSED).length : 0);
   const both = creates && changes;
   const steps = [
     `given AS ${rowsSql(RUN, runs, 2)}`,
     opens && `opening AS ${rowsSql(OPENED, opened, openedFrom)}`,
     settles && `settling AS ${rowsSql(SETTLED, settled, settledFrom)}`,
     progresses && `progressing AS ${rowsSql(PROGRESSED, progressed, progressedFrom)}`,
+    ends && `ending AS ${rowsSql(ENDED, ended, endedFrom)}`,
     altered.length > 0 && `pending AS MATERIALIZED (${countingPending(tables, altered)})`,
     changes && `${both ? 'changed' : 'written'} AS (${changing(tables, altered.length > 0)})`,
     creates && `${both ? 'created' : 'written'} AS (${creating(tables)})`,
@@ -161,6 +171,7 @@ function appendText(tables: Tables, { creates, changes, runs, opened, settled, p
     opens && `opened AS (${opening(tables)})`,
     settles && `settled AS (${settling(tables)})`,
     progresses && `progressed AS (${progressing(tables)})`,
+    ends && `ended AS (${endingSql(tables)})`,
   ];
   return `WITH ${steps.filter(Boolean).join(', ')}
     SELECT w.id, coalesce(w.claim_token = g.token, false) AS claimed,
@@ -247,7 +258,7 @@ const keysWith = (json: string, startedBy: string): string =>
 
 function settling({ request }: Tables): string {
   return `UPDATE ${request} i SET settled_at = ${AT}, settlement = s.settlement, outcome = s.outcome,
-      edited = s.edited, expired = s.expired, ${untoldSince(NOW, 'i.')}
+      edited = s.edited, expired = s.expired, ended = s.ended, ending = s.ending, ${untoldSince(NOW, 'i.')}
     FROM written w JOIN given g ON g.run_id = w.id JOIN settling s ON s.run_id = w.id WHERE i.id = s.id`;
 }
 
@@ -256,4 +267,9 @@ function progressing({ request }: Tables): string {
       deciders = CASE WHEN p.deciders IS NULL THEN i.deciders ELSE ${keysWith('p.deciders', 'i.started_by')} END,
       ${untoldSince(NOW, 'i.')}
     FROM written w JOIN progressing p ON p.run_id = w.id WHERE i.id = p.id`;
+}
+
+function endingSql({ request }: Tables): string {
+  return `UPDATE ${request} i SET ended = e.ended, ending = e.ending, ${untoldSince(NOW, 'i.')}
+    FROM written w JOIN ending e ON e.run_id = w.id WHERE i.id = e.id AND i.run_id = e.run_id`;
 }

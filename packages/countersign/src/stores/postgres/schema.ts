@@ -274,6 +274,11 @@ export const MIGRATIONS: readonly Migration[] = [
     WHEN (OLD.deciders <> NEW.deciders OR (OLD.settled_at IS NULL) <> (NEW.settled_at IS NULL))
     EXECUTE FUNCTION ${inSchema(schema, 'countersign_request_keys')}();
   `,
+  // What came of the call: its state, and all of it as JSON.
+  ({ request }) => `
+  ALTER TABLE ${request} ADD COLUMN ended text, ADD COLUMN ending text;
+  CREATE INDEX countersign_request_bad ON ${request} (created_at, seq) WHERE ended IN ('failed', 'unknown');
+  `,
 ];
 
 /** The name of an index or a function, in the schema of the tables. */

@@ -29,7 +29,19 @@ const OUTCOMES: ReadonlyMap<string, Outcome['outcome']> = new Map([
   ['respond', 'answered'],
 ]);
 
-export function hasOutcome({ outcome, edited, expired }: Outcome, asked: RequestOutcome): boolean {
+/** What came of the call, as the append said it; null if it did not. */
+export function endedAs(outcome: Json): string | null {
+  const state = isObject(outcome) ? outcome.state : undefined;
+  return typeof state === 'string' ? state : null;
+}
+
+/** `ended`: what `endedAs` says. */
+export function hasOutcome(
+  { outcome, edited, expired }: Outcome,
+  ended: string | null,
+  asked: RequestOutcome,
+): boolean {
+  if (asked === 'done' || asked === 'failed' || asked === 'unknown') return ended === asked;
   if (asked === 'edited') return edited;
   if (asked === 'expired') return expired;
   return outcome === asked || (asked === 'cancelled' && outcome === 'withdrawn');

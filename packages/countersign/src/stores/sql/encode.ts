@@ -3,14 +3,14 @@ import type { Json } from '../../core/json.ts';
 import { eventsText } from '../../runs/port/chain.ts';
 import type { Append } from '../../runs/port/store.ts';
 import { keysOf } from '../rules/deciders.ts';
-import { outcomeOf } from '../rules/outcomes.ts';
+import { endedAs, outcomeOf } from '../rules/outcomes.ts';
 import { searchTextOf } from '../rules/search-text.ts';
 
 export type EncodedAppend = ReturnType<typeof encodeAppend>;
 
 /** Later changes of the caller's objects do not reach the rows. */
 export function encodeAppend(append: Append) {
-  const { runId, create, claim, events, opened, settled, progressed = [] } = append;
+  const { runId, create, claim, events, opened, settled, progressed = [], ended = [] } = append;
   return {
     runId,
     run: {
@@ -46,16 +46,22 @@ export function encodeAppend(append: Append) {
       card: JSON.stringify(request.card),
       progress: progressText(request.progress),
     })),
-    settled: settled.map(({ id, settlement }) => {
+    settled: settled.map(({ id, settlement, outcome: end }) => {
       const { outcome, edited, expired } = outcomeOf(settlement);
-      const flags = { edited: Number(edited), expired: Number(expired) };
+      const flags = { edited: Number(edited), expired: Number(expired), ...endOf(end) };
       return { run_id: runId, id, settlement: JSON.stringify(settlement), outcome, ...flags };
     }),
     progressed: progressed.map(({ id, progress, deciders }) => {
       const keys = deciders === undefined ? null : JSON.stringify(keysOf(deciders));
       return { run_id: runId, id, progress: progressText(progress), deciders: keys };
     }),
+    ended: ended.map(({ id, outcome }) => ({ run_id: runId, id, ...endOf(outcome) })),
   };
+}
+
+function endOf(outcome: Json | undefined): { readonly ended: string | null; readonly ending: string | null } {
+  if (outcome == null) return { ended: null, ending: null };
+  return { ended: endedAs(outcome), ending: JSON.stringify(outcome) };
 }
 
 /** Null is the default, and takes no space. */

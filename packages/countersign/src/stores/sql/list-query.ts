@@ -115,13 +115,14 @@ export function requestsSql(query: RequestQuery, dialect: Dialect, stretch: Stre
   if (label !== undefined) conditions.push(opaque(dialect.hasLabel(value(label))));
   for (const word of searchWords(search)) conditions.push(opaque(dialect.contains('i.search_text', value(word))));
   // A pending request has no outcome.
-  if (outcome !== undefined) conditions.push(isSettled ? opaque(outcomeSql(outcome)) : 'FALSE');
+  if (outcome !== undefined) conditions.push(isSettled ? outcomeSql(outcome) : 'FALSE');
   if (query.runId !== undefined) conditions.push(dialect.ofRun(value(query.runId)));
 
   const list = named ? 'd' : 'i';
   const text = `SELECT ${dialect.interruptColumns} FROM ${named || `${dialect.requests} i`} WHERE ${conditions.join(' AND ')}
     ORDER BY ${list}.created_at ${direction}, ${list}.seq ${direction} LIMIT ${value(limit + 1)}`;
-  const size = 'length(card) + coalesce(length(settlement), 0) + coalesce(length(progress), 0)';
+  const size =
+    'length(card) + coalesce(length(settlement), 0) + coalesce(length(progress), 0) + coalesce(length(ending), 0)';
   return { text: dialect.endAtSize?.(text, order, size) ?? text, values };
 }
 
@@ -135,6 +136,12 @@ function opaque(condition: string): string {
 
 /** `hasOutcome` on the columns of an request `i`. */
 function outcomeSql(asked: RequestOutcome): string {
-  if (asked === 'edited' || asked === 'expired') return `i.${asked} = 1`;
-  return asked === 'cancelled' ? `i.outcome IN ('cancelled', 'withdrawn')` : `i.outcome = '${asked}'`;
+  // Few calls end badly: an index has them.
+  if (asked === 'failed' || asked === 'unknown') return `i.ended = '${asked}' AND ${BAD}`;
+  if (asked === 'done') return opaque(`i.ended = 'done'`);
+  if (asked === 'edited' || asked === 'expired') return opaque(`i.${asked} = 1`);
+  return opaque(asked === 'cancelled' ? `i.outcome IN ('cancelled', 'withdrawn')` : `i.outcome = '${asked}'`);
 }
+
+/** As the indexes of the stores have it. */
+const BAD = `i.ended IN ('failed', 'unknown')`;

@@ -61,13 +61,15 @@ export type RequestRow = {
   readonly settled_at: number | null;
   readonly settlement: string | null;
   readonly started_by: string | null;
+  /** JSON; null if nothing is known. */
+  readonly ending: string | null;
 };
 
 export const RUN_COLUMNS: readonly string[] =
   'seq id agent status version hash started_by created_at updated_at wake_at outcome'.split(' ');
 
 export const INTERRUPT_COLUMNS: readonly string[] =
-  'seq id run_id agent tool kind risk labels created_at expires_at deciders card digest progress settled_at settlement started_by'.split(
+  'seq id run_id agent tool kind risk labels created_at expires_at deciders card digest progress settled_at settlement started_by ending'.split(
     ' ',
   );
 
@@ -170,6 +172,7 @@ export function requestOf(row: RequestRow): RequestRecord {
     progress: row.progress === null ? null : JSON.parse(row.progress),
     settledAt: row.settled_at,
     settlement: row.settlement === null ? null : JSON.parse(row.settlement),
+    outcome: row.ending === null ? null : JSON.parse(row.ending),
   }));
 }
 
@@ -185,8 +188,8 @@ export function pageOfRequests(rows: readonly RequestRow[], query: RequestQuery)
 export const runPlace = ({ seq }: RunRow): Place => ({ createdAt: 0, seq });
 export const runSize = ({ outcome }: RunRow): number => outcome.length;
 export const interruptPlace = ({ created_at, seq }: RequestRow): Place => ({ createdAt: created_at, seq });
-export const interruptSize = ({ card, settlement, progress }: RequestRow): number =>
-  card.length + (settlement?.length ?? 0) + (progress?.length ?? 0);
+export const interruptSize = ({ card, settlement, progress, ending }: RequestRow): number =>
+  card.length + (settlement?.length ?? 0) + (progress?.length ?? 0) + (ending?.length ?? 0);
 
 /**
  * The run with at most `limit` events after the first `after`. The row has at most `limit` batches, and none of them is

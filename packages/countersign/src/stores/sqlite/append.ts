@@ -8,7 +8,7 @@ import { DELETED, untoldSince } from '../sql/rows.ts';
 import type { Job } from './connection.ts';
 
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
-  const { run, opened, settled, progressed } = encodeAppend(append);
+  const { run, opened, settled, progressed, ended } = encodeAppend(append);
   return (prepare) => {
     const now = append.at ?? clock();
     const before = prepare(BEFORE).get(append.runId) as Before | undefined;
@@ -37,6 +37,7 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     for (const row of opened) prepare(OPEN).get(1, tellAt, startedBy, ...OPENED.map((column) => row[column]));
     for (const row of settled) prepare(SETTLE).get(tellAt, now, ...SETTLED.map((column) => row[column]), row.id);
     for (const { id, progress, deciders } of progressed) prepare(PROGRESS).get({ id, progress, tellAt, deciders });
+    for (const row of ended) prepare(END).get(tellAt, row.ended, row.ending, row.id, row.run_id);
     return { claimed: append.claim !== undefined && token === append.claim.token };
   };
 }
@@ -78,13 +79,22 @@ const OPENED: readonly (keyof EncodedAppend['opened'][number])[] = [
 
 const OPEN = insertion('request', ['news', 'tell_at', 'started_by', ...OPENED]);
 
-const SETTLED: readonly (keyof EncodedAppend['settled'][number])[] = ['settlement', 'outcome', 'edited', 'expired'];
+const SETTLED: readonly (keyof EncodedAppend['settled'][number])[] = [
+  'settlement',
+  'outcome',
+  'edited',
+  'expired',
+  'ended',
+  'ending',
+];
 
 const SETTLE = `UPDATE countersign_request SET ${untoldSince('?')}, settled_at = ?,
   ${SETTLED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 
 const PROGRESS = `UPDATE countersign_request SET progress = :progress, deciders = coalesce(:deciders, deciders), ${untoldSince(':tellAt')}
   WHERE id = :id`;
+
+const END = `UPDATE countersign_request SET ${untoldSince('?')}, ended = ?, ending = ? WHERE id = ? AND run_id = ?`;
 
 function insertion(table: string, columns: readonly string[]): string {
   return `INSERT INTO countersign_${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;

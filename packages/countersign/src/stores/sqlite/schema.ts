@@ -180,4 +180,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TRIGGER countersign_pending_deleted AFTER DELETE ON countersign_request WHEN old.settled_at IS NULL
     BEGIN ${countPending('old', -1)} END;
   `,
+  `
+  -- What came of the call: its state, and all of it as JSON.
+  ALTER TABLE countersign_request ADD COLUMN ended TEXT;
+  ALTER TABLE countersign_request ADD COLUMN ending TEXT;
+  CREATE INDEX countersign_request_bad ON countersign_request (created_at) WHERE ended IN ('failed', 'unknown');
+  `,
 ];

@@ -94,6 +94,30 @@ export function appendContract(check: Check): void {
     deepStrictEqual([await progressOf('a'), await progressOf('b')], [{ of: 'a' }, null]);
   });
 
+  check('a settled request has what came of its call, as the last append said it', async ({ store }) => {
+    const outcomeOf = async (id: string) => (await store.request(id))?.outcome;
+    await pausedRun(store, 'other', [request('foreign', 'other')]);
+    await pausedRun(store, 'run', [request('a', 'run'), request('b', 'run')]);
+    deepStrictEqual(await outcomeOf('a'), null);
+    const outcome = { state: 'done', text: null };
+    const { settled } = settling('so', 'b');
+    await store.append(addition('run', 1, { settled: [{ id: 'a', settlement: 'so', outcome }, ...settled] }));
+    deepStrictEqual([await outcomeOf('a'), await outcomeOf('b')], [outcome, null]);
+    const said = (state: string, ...named: readonly string[]) => named.map((id) => ({ id, outcome: { state } }));
+    await store.append(addition('run', 2, { ended: said('unknown', 'b', 'foreign', 'none') }));
+    await store.append(addition('run', 3, { ended: said('failed', 'b') }));
+    const { items } = await store.listRequests({ runId: 'run', settled: true, limit: 9 });
+    deepStrictEqual(
+      items.map(({ id, outcome }) => [id, outcome]),
+      [
+        ['a', outcome],
+        ['b', { state: 'failed' }],
+      ],
+    );
+    deepStrictEqual(await outcomeOf('foreign'), null);
+    await leavesNothing(store, addition('run', 3, { ended: said('done', 'b') }), 'stale-version', ['b']);
+  });
+
   check('progress of an request that is not pending in the run is refused, and nothing happens', async ({ store }) => {
     await pausedRun(store, 'other', [request('foreign', 'other')]);
     await pausedRun(store, 'run', [request('a', 'run'), request('b', 'run')]);

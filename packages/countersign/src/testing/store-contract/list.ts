@@ -232,6 +232,9 @@ export function listContract(check: Check): void {
     await pausedRun(store, 'run', opened);
     const settled = Object.entries(settlements).map(([id, settlement]) => ({ id, settlement }));
     await store.append(addition('run', 1, { settled }));
+    const ended = (id: string, state: string) => ({ id, outcome: { state, text: strange } });
+    const came = [ended('approved', 'done'), ended('restarted', 'failed'), ended('edited', 'not-run')];
+    await store.append(addition('run', 2, { ended: [...came, ended('editedToNull', 'unknown')] }));
     const outcomes: Readonly<Record<RequestOutcome, readonly string[]>> = {
       approved: ['approved', 'restarted', 'edited', 'editedToNull', 'replaced', 'lateApproved'],
       edited: ['edited', 'editedToNull', 'replaced'],
@@ -239,6 +242,9 @@ export function listContract(check: Check): void {
       answered: ['answered'],
       cancelled: ['cancelled', 'withdrawn', 'unsaid'],
       expired: ['late', 'lateApproved'],
+      done: ['approved'],
+      failed: ['restarted'],
+      unknown: ['editedToNull'],
     };
     for (const [outcome, found] of Object.entries(outcomes) as [RequestOutcome, readonly string[]][]) {
       for (const query of [{}, { runId: 'run', order: 'newest' }] as const) {

@@ -43,7 +43,14 @@ export function namesContract(check: Check): void {
       deepStrictEqual([run.agent, run.startedBy, run.hash, run.outcome], [hash, create?.startedBy, hash, hash]);
       deepStrictEqual(stored, events);
       for (const asked of opened) {
-        const pending = { ...asked, startedBy: create?.startedBy, progress: null, settledAt: null, settlement: null };
+        const pending = {
+          ...asked,
+          startedBy: create?.startedBy,
+          progress: null,
+          settledAt: null,
+          settlement: null,
+          outcome: null,
+        };
         deepStrictEqual(await store.request(asked.id), pending);
       }
       deepStrictEqual(ids((await store.listRuns({ agent: hash, limit: 9 })).items), [runId]);

@@ -64,6 +64,8 @@ export function untoldContract(checkAny: Check): void {
     deepStrictEqual([taken?.request.settlement, taken?.news], ['so', 3]);
     await store.told('q', 3);
     deepStrictEqual(await take(subject, 1), []);
+    await store.append(addition('run', 4, { ended: [{ id: 'q', outcome: { state: 'done' } }] }));
+    deepStrictEqual(await take(subject), ['q 4'], 'what came of its call is news');
   });
 
   check('news that came after a request was taken are not lost', async (subject) => {

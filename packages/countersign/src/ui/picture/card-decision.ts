@@ -1,5 +1,7 @@
 // Reads the decision on a card from the event that recorded it.
 
+import type { Settled } from '../../core/request/outcome.ts';
+import { askedAnswer } from '../../core/request/request.ts';
 import type { Decision, PersonDecision, RunEvent } from '../../core/run/event.ts';
 import { addressOf, refsOf } from '../../core/run/made.ts';
 import type { PendingCard } from '../../runs/requests/card.ts';
@@ -21,6 +23,21 @@ export const EDITED: CardDecision = {
   type: 'cancel',
   reason: 'The input was edited, so the votes given before do not count. It is asked again, with the edited input.',
 };
+
+/** The request as the event settled it: its outcome until the record of the call says more. */
+export function settledBy(event: RunEvent, pending: PendingCard): Settled {
+  const { kind } = pending.request;
+  const { type, by, channel } = decisionOn(pending, event);
+  const isDecided = event.type === 'decision-made';
+  const note = event.type === 'vote-cast' ? 'edited' : null;
+  return {
+    kind,
+    continues: askedAnswer(pending.request) !== undefined,
+    settledAt: event.at ?? 0,
+    settlement: isDecided ? { decision: { type }, by, channel } : { note },
+    recorded: null,
+  };
+}
 
 function outer(decision: PersonDecision): CardDecision {
   const { type, by = null, channel = null, note = null } = decision;

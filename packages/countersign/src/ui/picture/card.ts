@@ -1,6 +1,7 @@
 // The card of a request on the wire to a browser: the data of a `data-request` part.
 
 import type { Json } from '../../core/json.ts';
+import type { CallOutcome } from '../../core/request/outcome.ts';
 import type { RequestView, VotingProgress } from '../../core/request/view.ts';
 import type { JsonSchema } from '../../models/model.ts';
 
@@ -61,6 +62,8 @@ export type RequestCard<Tool extends string = string, Input = Json> = Omit<Reque
   /** For an answer. */
   readonly answerSchema: JsonSchema | null;
   readonly decision: CardDecision | null;
+  /** What came of the call after the decision; null while the request is pending, and for an answer that nothing runs with. */
+  readonly outcome: CallOutcome | null;
   /** Why the last decision of this client was refused. */
   readonly problems: readonly Problem[];
 };

@@ -39,12 +39,13 @@ export function requestCard(
   mayDecide: boolean,
   reader?: string,
 ): StoredCard {
-  const { part, progress, settlement, settledAt, ...view } = request;
+  const { part, progress, settlement, settledAt, outcome, ...view } = request;
   const card = { ...view, ...asCard(view, part, agent?.definition.innerTools?.() ?? new Map()) };
   if (settledAt === null) return { ...card, progress: progressOf(progress, reader), mayDecide };
   const votes = settlement && 'votes' in settlement ? settlement.votes : undefined;
   const counted = progress && { ...progress, votes: votes ?? progress.votes, missing: [] };
-  return { ...card, status: 'decided', decision: settledDecision(request), progress: progressOf(counted, reader) };
+  const decision = settledDecision(request);
+  return { ...card, status: 'decided', decision, outcome, progress: progressOf(counted, reader) };
 }
 
 /** The card of a request that waits. `mayDecide` is false until the policy was asked. */
@@ -65,6 +66,7 @@ function asCard(view: RequestView, { toolRequest, metadata }: ToolRequestPart, t
     inputSchema: allows.includes('edit') ? schemaOf(tool?.input) : null,
     answerSchema: answerSchema ?? (allows.includes('respond') ? schemaOf(tool?.output) : null),
     decision: null,
+    outcome: null,
     problems: [],
   };
 }

@@ -5,6 +5,7 @@ import { isPlain } from '../../core/authority/policy.ts';
 import type { Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import type { Message, ToolResponsePart } from '../../core/messages/message.ts';
+import { type CallOutcome, outcomeOf } from '../../core/request/outcome.ts';
 import { callOf } from '../../core/run/call.ts';
 import type { Result, RunEvent } from '../../core/run/event.ts';
 import { requestIdOf } from '../../core/run/made.ts';
@@ -12,9 +13,10 @@ import { fold, type State } from '../../core/run/state.ts';
 import { subAgentEvents, subAgentState } from '../../core/run/sub-agents.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import { type PendingCard, pendingCards, requestKey } from '../../runs/requests/card.ts';
+import { outcomesOf } from '../../runs/requests/outcomes.ts';
 import { ballotOf, policiesOn, progressOn } from '../../runs/requests/progress.ts';
 import type { CardDecision, Problem, RequestCard } from './card.ts';
-import { decisionOn } from './card-decision.ts';
+import { decisionOn, settledBy } from './card-decision.ts';
 import { ALLOWS, cardOf, progressOf, type Tools } from './cards.ts';
 import {
   type AssistantMessage,
@@ -127,6 +129,7 @@ export class Picture {
     const { chatId } = this.#options;
     const callId = changedCallId(event);
     const before = pendingCards(chatId, this.#state, callId);
+    const outcomes = outcomesOf(chatId, this.#state, [event]);
     this.#state = fold(this.#state, event);
     const after = pendingCards(chatId, this.#state, callId);
     this.#seq += 1;
@@ -138,6 +141,7 @@ export class Picture {
     // A rejection or an answer is recorded first; the result that follows ends the waiting.
     for (const made of decisionsIn(event)) this.#decisions.set(requestKey(chatId, made.requestId), made);
     for (const [key, card] of before) if (!after.has(key)) this.#decide(key, card, event);
+    for (const [key, outcome] of outcomes) this.#tell(key, outcome);
     for (const [key, card] of after) {
       const known = before.get(key);
       if (!known) this.#ask(key, card, event.at);
@@ -260,8 +264,16 @@ export class Picture {
     const made = this.#decisions.get(key) ?? this.#decisions.get(ownKey) ?? settled ?? event;
     const decision = decisionOn(pending, made);
     const progress = card.progress && { ...card.progress, missing: [] };
-    call.cards.set(key, { ...card, status: 'decided', mayDecide: false, decision, progress, problems: [] });
+    const outcome = outcomeOf(settledBy(made, pending));
+    call.cards.set(key, { ...card, status: 'decided', mayDecide: false, decision, outcome, progress, problems: [] });
     this.#transcript.change(call, { status: this.#statusAfter(call, pending, decision, event) });
+  }
+
+  /** What came of the call of a decided request. */
+  #tell(key: string, outcome: CallOutcome): void {
+    const call = this.#callOf.get(key);
+    const card = call?.cards.get(key);
+    if (call && card?.status === 'decided') this.#setCard(call, { ...card, outcome });
   }
 
   #statusAfter(call: ShownCall, pending: PendingCard, decision: CardDecision, event: RunEvent): CallStatus {

@@ -40,6 +40,7 @@ export function sampleMail(to: string, key: string, { sampleTitle, sampleMessage
     requesters: [],
     progress: null,
     settlement: null,
+    outcome: null,
   };
   const notice = { ...sampleNotice('opened'), ...about, key, title: sampleTitle, requestId: card.id, card };
   return { ...notice, to: [{ person: to, why: 'everyone', contact: {} }] };
