@@ -24,6 +24,7 @@ export {
   readForm,
 } from './core/request/form.ts';
 export type { NoticeType } from './core/request/notice.ts';
+export type { CallOutcome, NotRun } from './core/request/outcome.ts';
 export type { Preview, RequestKind, Reversibility } from './core/request/request.ts';
 export {
   compareInputs,

@@ -86,6 +86,16 @@ export const ENGLISH = {
     cancel: 'Cancelled',
   },
   decidedWithChanges: 'Approved with changes',
+  decidedProposed: 'Changes proposed',
+  running: 'Running…',
+  done: (text: string | null) => (text === null ? 'Done' : `Done: ${text}`),
+  failed: (text: string, mayHaveActed: boolean) => `Failed: ${text}${mayHaveActed ? ' It may have taken effect.' : ''}`,
+  outcomeIsUnknown: 'It was started, and nobody knows yet whether it took effect.',
+  notRun: {
+    changed: 'Not run: what would happen has changed, so it was asked again.',
+    edited: 'Not run: it was asked again, with the changes.',
+    stopped: 'Not run: its run was stopped first.',
+  },
   expired: {
     approve: 'Expired, approved automatically',
     reject: 'Expired, rejected automatically',

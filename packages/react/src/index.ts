@@ -1,14 +1,14 @@
 // The door `@countersign/react`: every public name.
 'use client';
 
-export { Appearance, type AppearanceProps, type Words } from './appearance.tsx';
+export { Appearance, type AppearanceProps, useWords, type Words } from './appearance.tsx';
 export { ApprovalCard, type ApprovalCardProps } from './card/approval-card.tsx';
 export { Deadline, type DeadlineProps } from './card/deadline.tsx';
 export { DecidedCard, type DecidedCardProps } from './card/decided-card.tsx';
 export type { Decision } from './card/decision.ts';
 export { DecisionSummary } from './card/decision-summary.tsx';
 export { InputDiff, type InputDiffProps } from './card/input-diff.tsx';
-export { type Outcome, OutcomeIcon, outcomeOf } from './card/outcome.tsx';
+export { cameText, type DecisionOutcome, decisionOutcome, type Outcome, OutcomeIcon, outcomeOf } from './card/outcome.tsx';
 export { inWords, titleOf } from './card/title.ts';
 export { votesOn } from './card/voting.tsx';
 export { QuestionForm, type QuestionFormProps } from './form/question-form.tsx';

@@ -79,7 +79,7 @@ function Cards({
         if (!draft || isSent(draft, request.decision)) return null;
         return (
           <DraftKept key={request.id} draft={draft} onDismiss={() => drop(request.id)}>
-            <OutcomeLine decision={request.decision} />
+            <OutcomeLine request={request} />
             <p>
               <VisibleText text={titleOf(request)} />
             </p>

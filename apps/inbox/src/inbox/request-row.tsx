@@ -1,5 +1,5 @@
 // One row of the list: its headline; then the input in short, and the small print.
-import { OutcomeIcon, outcomeOf, titleOf, VisibleText, votesOn } from '@countersign/react';
+import { cameText, decisionOutcome, OutcomeIcon, outcomeOf, titleOf, useWords, VisibleText, votesOn } from '@countersign/react';
 import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert, UserRoundCheck, Users } from 'lucide-react';
 import { memo } from 'react';
 import { Link } from 'wouter';
@@ -134,13 +134,16 @@ function Assignee({ request: { assignee } }: { readonly request: ApiRequest }) {
   );
 }
 
-/** “Rejected by ada: too expensive” */
+const isBad = ({ outcome }: ApiRequest): boolean => outcome?.state === 'failed' || outcome?.state === 'unknown';
+
+/** “Rejected by ada: too expensive”, or “Approved by ada. Failed: no funds” */
 function Outcome({ request }: { readonly request: ApiRequest }) {
   const { decision } = request;
-  const outcome = outcomeOf(request) ?? 'withdrawn';
+  const outcome = decisionOutcome(request) ?? 'withdrawn';
+  const came = cameText(request.outcome, useWords());
   return (
     <span className="line-clamp-2 min-w-0 wrap-anywhere">
-      <span className={OUTCOME_TONES[outcome]}>
+      <span className={OUTCOME_TONES[outcomeOf(request) ?? outcome]}>
         {OUTCOME_WORDS[outcome]}
         {outcome !== 'expired' && decision !== null && decision.by !== null && (
           <>
@@ -154,6 +157,12 @@ function Outcome({ request }: { readonly request: ApiRequest }) {
           {': '}
           <VisibleText text={decision.reason.slice(0, 200)} />
         </>
+      )}
+      {came !== undefined && (
+        <span className={isBad(request) ? 'font-medium text-ink' : 'text-muted'}>
+          {'. '}
+          <VisibleText text={came} />
+        </span>
       )}
     </span>
   );

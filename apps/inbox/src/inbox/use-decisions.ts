@@ -1,6 +1,15 @@
 // Deciding the open card: sent to the server, and shown as decided only when the server has recorded it.
-import { type Decision, outcomeOf, titleOf, type UseRequests } from '@countersign/react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import {
+  cameText,
+  type Decision,
+  decisionOutcome,
+  outcomeOf,
+  titleOf,
+  type UseRequests,
+  useWords,
+  type Words,
+} from '@countersign/react';
+import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { requestQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
@@ -63,6 +72,7 @@ export function useDecisions(
   onAskedAgain: (requestId: string) => void,
 ): UseDecisions {
   const client = useQueryClient();
+  const texts = useWords();
   const seenFor = useSeenFor(request.id);
   const decide = useMutation({
     mutationFn: (sent: Sent) => {
@@ -75,10 +85,11 @@ export function useDecisions(
     onSuccess: (result) => {
       if (result.status === 'waiting') return waitOn(result);
       const { decision, drill } = result;
-      const outcome = outcomeOf(decidedAs(decision)) ?? 'withdrawn';
+      const outcome = decisionOutcome(decidedAs(decision)) ?? 'withdrawn';
       const href = `/history/${encodeURIComponent(request.id)}`;
       const words = drill ? drillWords(outcome) : `${OUTCOME_WORDS[outcome]}: ${titleOf(request)}`;
-      showToast(outcome, words, href);
+      const say = showToast(outcome, words, href);
+      if (!drill && RUNS.has(decision.type)) void tellOutcome(client, request, texts, say);
       // The next request first: once the row is gone, its place is not known.
       onDecided();
       removeRow(client, request.id);
@@ -136,6 +147,29 @@ export function useDecisions(
   return { actions, allow, conflict: isConflict(error) ? conflictText(error) : undefined };
 }
 
+const RUNS: ReadonlySet<string> = new Set(['approve', 'restart']);
+
+/** A call may take longer; then the history has its outcome. */
+const PATIENCE_MS = 60_000;
+const LOOK_EVERY_MS = 700;
+
+/** Says what came of the call that was let run, once it is known. */
+async function tellOutcome(
+  client: QueryClient,
+  { id }: ApiRequest,
+  texts: Words,
+  say: ReturnType<typeof showToast>,
+): Promise<void> {
+  const until = Date.now() + PATIENCE_MS;
+  while (Date.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    const found = await client.fetchQuery({ ...requestQuery(id), staleTime: 0 }).catch(() => undefined);
+    const came = found && cameText(found.outcome, texts);
+    if (!came || found.outcome?.state === 'running') continue;
+    return say(outcomeOf(found) ?? 'approved', `${titleOf(found)}. ${came}`);
+  }
+}
+
 /** “Waiting for 1 more of finance.” */
 export function missingText(missing: Waiting['missing']): string {
   const groups = missing.map(({ of: { people = [], roles = [] }, count }) => {
@@ -154,7 +188,7 @@ function conflictText({ settlement, message }: Refusal): string {
 /** “ben already approved this at …” */
 export function settlementText(settlement: Partial<Decided>): string {
   if (!settlement.decision) return 'It was withdrawn. Nothing is left to decide.';
-  const outcome = OUTCOME_WORDS[outcomeOf(decidedAs(settlement.decision)) ?? 'withdrawn'].toLowerCase();
+  const outcome = OUTCOME_WORDS[decisionOutcome(decidedAs(settlement.decision)) ?? 'withdrawn'].toLowerCase();
   const when = settlement.at === undefined ? '' : ` at ${exactly(settlement.at)}`;
   return `${settlement.by ?? 'Someone else'} already ${outcome} this${when}. Your decision was not saved.`;
 }

@@ -1,7 +1,7 @@
 // The words for how a request ended, in lists and messages.
-import type { Outcome } from '@countersign/react';
+import type { DecisionOutcome, Outcome } from '@countersign/react';
 
-export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
+export const OUTCOME_WORDS: Readonly<Record<DecisionOutcome, string>> = {
   approved: 'Approved',
   edited: 'Approved with changes',
   continued: 'Continued',
@@ -10,6 +10,7 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   cancelled: 'Cancelled',
   expired: 'Expired',
   withdrawn: 'Cancelled',
+  proposed: 'Changes proposed',
 };
 
 /** Said once a drill is settled: kindly, whatever was decided. */
@@ -28,4 +29,9 @@ export const OUTCOME_TONES: Readonly<Record<Outcome, string>> = {
   cancelled: 'text-muted',
   expired: 'text-expired',
   withdrawn: 'text-muted',
+  proposed: 'text-edited',
+  running: 'text-answered',
+  failed: 'text-rejected',
+  unknown: 'text-expired',
+  'not-run': 'text-muted',
 };

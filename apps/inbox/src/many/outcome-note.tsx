@@ -1,5 +1,5 @@
 // What became of one of several decisions, in a few words.
-import { OutcomeIcon, outcomeOf, VisibleText } from '@countersign/react';
+import { decisionOutcome, OutcomeIcon, VisibleText } from '@countersign/react';
 import { TriangleAlert } from 'lucide-react';
 import type { Decided, DecisionOutcome } from '../api/wire.ts';
 import { decidedAs, missingText, settlementText } from '../inbox/use-decisions.ts';
@@ -15,7 +15,7 @@ type OutcomeNoteProps = {
 
 export function OutcomeNote({ outcome, hasChanged, isSending, onLookAgain }: OutcomeNoteProps) {
   if (outcome?.status === 'settled') {
-    const word = outcomeOf(decidedAs(outcome.decision as Decided['decision'])) ?? 'withdrawn';
+    const word = decisionOutcome(decidedAs(outcome.decision as Decided['decision'])) ?? 'withdrawn';
     return (
       <span className={`flex items-center gap-1.5 ${OUTCOME_TONES[word]}`}>
         <OutcomeIcon outcome={word} />

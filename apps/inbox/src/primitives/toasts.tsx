@@ -14,14 +14,25 @@ const manager = Toast.createToastManager<Extra>();
 const SHOWN_MS = 6_000;
 const TROUBLE_SHOWN_MS = 12_000;
 
-/** `href` leads to its subject. */
-export function showToast(tone: Tone, text: string, href?: string): void {
-  manager.add({
-    title: text,
-    timeout: tone === 'trouble' ? TROUBLE_SHOWN_MS : SHOWN_MS,
-    priority: tone === 'trouble' ? 'high' : 'low',
+/** `href` leads to its subject. Returns what says something newer in its place, even if it has disappeared. */
+export function showToast(tone: Tone, text: string, href?: string): (tone: Tone, text: string) => void {
+  const id = manager.add(toast(tone, text, href));
+  return (tone, text) => {
+    manager.close(id);
+    manager.add(toast(tone, text, href));
+  };
+}
+
+const TROUBLES: ReadonlySet<Tone> = new Set(['trouble', 'failed', 'unknown', 'not-run']);
+
+function toast(tone: Tone, title: string, href: string | undefined) {
+  const isTrouble = TROUBLES.has(tone);
+  return {
+    title,
+    timeout: isTrouble ? TROUBLE_SHOWN_MS : SHOWN_MS,
+    priority: isTrouble ? ('high' as const) : ('low' as const),
     data: { tone, href },
-  });
+  };
 }
 
 export function Toasts() {

@@ -52,7 +52,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
     >
       <div {...named('header')}>
         {isDecided ? (
-          <OutcomeLine decision={request.decision} />
+          <OutcomeLine request={request} />
         ) : (
           <p {...named('eyebrow')}>
             <span {...named('kind')}>{kindOf(request, words)}</span>{' '}

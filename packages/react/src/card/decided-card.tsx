@@ -22,12 +22,12 @@ export type DecidedCardProps = {
 export function DecidedCard({ request, output, errorText, className }: DecidedCardProps) {
   const named = useNamed();
   const words = useWords();
-  const { decision, input, tool } = request;
-  const hasRun = decision?.type === 'approve' || decision?.type === 'restart';
+  const { decision, input, tool, outcome } = request;
+  const hasRun = outcome ? outcome.state !== 'not-run' : decision?.type === 'approve' || decision?.type === 'restart';
   return (
-    <details {...named('decided', className)} data-outcome={outcomeOf({ status: 'decided', decision }) ?? 'withdrawn'}>
+    <details {...named('decided', className)} data-outcome={outcomeOf({ ...request, status: 'decided' }) ?? 'withdrawn'}>
       <summary {...named('decided-line')}>
-        <OutcomeLine decision={decision} />
+        <OutcomeLine request={request} />
         <span {...named('decided-title')}>
           <VisibleText text={titleOf(request)} />
         </span>

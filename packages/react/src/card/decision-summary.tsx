@@ -1,12 +1,12 @@
 // A recorded decision: the outcome, who decided it and when, then the reason, the note, and the changes.
-import type { CardDecision, RequestCard } from 'countersign/ui';
+import type { RequestCard } from 'countersign/ui';
 import { useNamed, useWords } from '../appearance.tsx';
 import { Moment } from '../text/local-text.tsx';
 import { LongText } from '../text/long-text.tsx';
 import { ValueView } from '../text/value-view.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import { InputDiff } from './input-diff.tsx';
-import { OutcomeIcon, outcomeOfDecision, outcomeText } from './outcome.tsx';
+import { cameText, decisionOutcome, OutcomeIcon, outcomeOf, outcomeText } from './outcome.tsx';
 
 type AnyCard = RequestCard<string, any>;
 
@@ -16,25 +16,27 @@ export function DecisionSummary({ request }: { readonly request: AnyCard }) {
   const { decision } = request;
   if (decision === null) return null;
   return (
-    <div {...named('decision')} data-decision={decision.type} data-outcome={outcomeOfDecision(decision)}>
-      <OutcomeLine decision={decision} />
+    <div {...named('decision')} data-decision={decision.type} data-outcome={outcomeOf(request)}>
+      <OutcomeLine request={request} />
       <DecisionDetails request={request} />
     </div>
   );
 }
 
-/** “Rejected by ada, 17 Nov 2026, 19:02”, with its icon. */
-export function OutcomeLine({ decision }: { readonly decision: CardDecision | null }) {
+/** “Approved by ada, 17 Nov 2026, 19:02”, with its icon, and what came of it: “Failed: The bank refused.” */
+export function OutcomeLine({ request }: { readonly request: AnyCard }) {
   const named = useNamed();
   const words = useWords();
-  const outcome = decision === null ? 'withdrawn' : outcomeOfDecision(decision);
+  const { decision } = request;
+  const outcome = outcomeOf({ ...request, status: 'decided' });
+  const came = cameText(request.outcome, words);
   return (
     <p {...named('outcome')} data-outcome={outcome}>
-      <OutcomeIcon outcome={outcome} />
+      <OutcomeIcon outcome={outcome ?? 'withdrawn'} />
       <span>
         <span {...named('outcome-words')}>
-          {outcomeText(decision, words)}
-          {decision !== null && outcome !== 'expired' && decision.by !== null && (
+          {outcomeText(request, words)}
+          {decision !== null && decisionOutcome(request) !== 'expired' && decision.by !== null && (
             <>
               {' '}
               {words.by} <VisibleText text={decision.by} />
@@ -47,6 +49,11 @@ export function OutcomeLine({ decision }: { readonly decision: CardDecision | nu
             <Moment at={decision.at} />
           </>
         )}
+        {came !== undefined && (
+          <span {...named('came')} data-came={request.outcome?.state}>
+            <VisibleText text={came} />
+          </span>
+        )}
       </span>
     </p>
   );
@@ -58,7 +65,7 @@ export function DecisionDetails({ request }: { readonly request: AnyCard }) {
   const words = useWords();
   const { decision } = request;
   if (decision === null) return null;
-  const isExpired = outcomeOfDecision(decision) === 'expired';
+  const isExpired = decisionOutcome(request) === 'expired';
   return (
     <>
       {decision.reason !== undefined && (

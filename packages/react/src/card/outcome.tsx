@@ -1,10 +1,14 @@
-// How a request ended: one word for it, and its icon. Colour alone never tells it.
+// How a request ended, and what came of its call: a word for each, and one icon. Colour alone never tells it.
+import type { CallOutcome } from 'countersign/request';
 import type { CardDecision, RequestCard } from 'countersign/ui';
 import type { ReactNode } from 'react';
 import { useNamed, type Words } from '../appearance.tsx';
 
-/** `edited`: approved with changes. `expired`: decided by the deadline. `withdrawn`: no longer pending, without a decision. */
-export type Outcome =
+/**
+ * `edited`: approved with changes. `expired`: decided by the deadline. `withdrawn`: no longer pending, without a decision.
+ * `proposed`: someone proposed other input, which a request of its own asks about.
+ */
+export type DecisionOutcome =
   | 'approved'
   | 'edited'
   | 'continued'
@@ -12,17 +16,51 @@ export type Outcome =
   | 'rejected'
   | 'cancelled'
   | 'expired'
-  | 'withdrawn';
+  | 'withdrawn'
+  | 'proposed';
+
+/** What people should see first: a call that was approved and has failed is not simply approved. */
+export type Outcome = DecisionOutcome | 'running' | 'failed' | 'unknown' | 'not-run';
+
+type Decidable = Pick<RequestCard, 'status' | 'decision'> & { readonly outcome?: CallOutcome | null };
 
 /** Undefined while the request is pending. */
-export function outcomeOf({ status, decision }: Pick<RequestCard, 'status' | 'decision'>): Outcome | undefined {
+export function outcomeOf(request: Decidable): Outcome | undefined {
+  const { outcome } = request;
+  const decided = decisionOutcome(request);
+  if (decided === undefined || !outcome || outcome.state === 'done') return decided;
+  if (outcome.state !== 'not-run') return outcome.state;
+  return outcome.why === 'changed' || outcome.why === 'stopped' ? 'not-run' : decided;
+}
+
+/** What was decided, whatever came of it. Undefined while the request is pending. */
+export function decisionOutcome({ status, decision, outcome }: Decidable): DecisionOutcome | undefined {
+  if (outcome?.state === 'not-run' && outcome.why === 'edited') return 'proposed';
   if (decision !== null) return outcomeOfDecision(decision);
   return status === 'decided' ? 'withdrawn' : undefined;
 }
 
+/** What came of the call, in one line; undefined where the decision says all. */
+export function cameText(outcome: CallOutcome | null | undefined, words: Words): string | undefined {
+  switch (outcome?.state) {
+    case 'running':
+      return words.running;
+    case 'done':
+      return words.done(outcome.text);
+    case 'failed':
+      return words.failed(outcome.text, outcome.mayHaveActed);
+    case 'unknown':
+      return words.outcomeIsUnknown;
+    case 'not-run':
+      return words.notRun[outcome.why as keyof Words['notRun']];
+    default:
+      return undefined;
+  }
+}
+
 type Decided = Pick<CardDecision, 'type'> & Partial<CardDecision>;
 
-export function outcomeOfDecision(decision: Decided): Outcome {
+export function outcomeOfDecision(decision: Decided): DecisionOutcome {
   if (isExpired(decision)) return 'expired';
   switch (decision.type) {
     case 'approve':
@@ -42,7 +80,9 @@ export function outcomeOfDecision(decision: Decided): Outcome {
 const isExpired = ({ by, channel }: Decided): boolean => by === 'deadline' && channel === null;
 
 /** “Approved with changes”, “Expired, rejected automatically”. */
-export function outcomeText(decision: Decided | null, words: Words): string {
+export function outcomeText(request: Decidable, words: Words): string {
+  const { decision } = request;
+  if (decisionOutcome(request) === 'proposed') return words.decidedProposed;
   if (decision === null) return words.withdrawn;
   const outcome = outcomeOfDecision(decision);
   if (outcome === 'expired') return words.expired[decision.type as keyof Words['expired']] ?? words.deadlinePassed;
@@ -60,6 +100,11 @@ const SHAPES: Readonly<Record<Outcome, ReactNode>> = {
   cancelled: <path d="M6 12h12" />,
   expired: <path d="M12 6v6l4 3M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z" />,
   withdrawn: <path d="M9 7l-5 5 5 5m-5-5h16" />,
+  proposed: <path d="M5 19h4L19 9l-4-4L5 15zm8-12 4 4" />,
+  running: <path d="M12 4a8 8 0 1 1-8 8" />,
+  failed: <path d="M12 5v9m0 4.5v.5" />,
+  unknown: <path d="M8.5 9a3.5 3.5 0 1 1 5 3.2c-1 .5-1.500 1.300-1.500 2.300m0 4v.5" />,
+  'not-run': <path d="M5.800 5.800l12.400 12.400M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z" />,
 };
 
 /** The sign of an outcome. The text beside it says the same. */

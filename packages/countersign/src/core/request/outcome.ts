@@ -20,8 +20,6 @@ export type CallOutcome =
  */
 export type NotRun = 'rejected' | 'cancelled' | 'expired' | 'withdrawn' | 'edited' | 'changed' | 'stopped';
 
-export const OUTCOME_STATES: readonly CallOutcome['state'][] = ['running', 'done', 'failed', 'unknown', 'not-run'];
-
 /** The parts of a settled request that its outcome comes from. */
 export type Settled = {
   readonly kind: string;
@@ -59,11 +57,6 @@ export function outcomeOf({ kind, continues, settledAt, settlement, recorded }: 
     default:
       return notRun(note === 'edited' ? 'edited' : 'withdrawn');
   }
-}
-
-/** The outcome of a call, as one word that says whether people should look. */
-export function isBad(outcome: CallOutcome | null): boolean {
-  return outcome?.state === 'failed' || outcome?.state === 'unknown';
 }
 
 const LONGEST_LINE = 200;
