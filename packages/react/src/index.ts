@@ -8,7 +8,14 @@ export { DecidedCard, type DecidedCardProps } from './card/decided-card.tsx';
 export type { Decision } from './card/decision.ts';
 export { DecisionSummary } from './card/decision-summary.tsx';
 export { InputDiff, type InputDiffProps } from './card/input-diff.tsx';
-export { cameText, type DecisionOutcome, decisionOutcome, type Outcome, OutcomeIcon, outcomeOf } from './card/outcome.tsx';
+export {
+  cameText,
+  type DecisionOutcome,
+  decisionOutcome,
+  type Outcome,
+  OutcomeIcon,
+  outcomeOf,
+} from './card/outcome.tsx';
 export { inWords, titleOf } from './card/title.ts';
 export { votesOn } from './card/voting.tsx';
 export { QuestionForm, type QuestionFormProps } from './form/question-form.tsx';

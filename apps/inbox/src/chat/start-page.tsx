@@ -86,7 +86,7 @@ function Recent({ person }: { readonly person: string }) {
         Continue
       </h2>
       <ul className="panel divide-y divide-line overflow-hidden">
-        {items.slice(0, 8).map(({ id, agent, title, status, updatedAt }) => (
+        {items.slice(0, 8).map(({ id, agent, title, status, updatedAt, failures }) => (
           <li key={id}>
             <Link
               href={chatPath(agent, id)}
@@ -102,7 +102,7 @@ function Recent({ person }: { readonly person: string }) {
                   </span>
                 )}
               </span>
-              <StatusMark status={status} />
+              <StatusMark status={status} failures={failures} />
               <Ago at={updatedAt} className="w-20 text-right text-xs text-muted" />
             </Link>
           </li>

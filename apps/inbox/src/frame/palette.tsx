@@ -144,7 +144,7 @@ function Option({ id, found, isFirst, isChosen, onPoint, onOpen }: OptionProps) 
         <span className="min-w-0 flex-1 truncate">
           <VisibleText text={title} />
         </span>
-        {run && <StatusMark status={run.status} />}
+        {run && <StatusMark status={run.status} failures={run.failures} />}
         {aside !== undefined && (
           <span className="max-w-40 shrink-0 truncate font-mono text-xs text-muted">
             <VisibleText text={aside} />

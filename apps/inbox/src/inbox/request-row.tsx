@@ -1,5 +1,14 @@
 // One row of the list: its headline; then the input in short, and the small print.
-import { cameText, decisionOutcome, OutcomeIcon, outcomeOf, titleOf, useWords, VisibleText, votesOn } from '@countersign/react';
+import {
+  cameText,
+  decisionOutcome,
+  OutcomeIcon,
+  outcomeOf,
+  titleOf,
+  useWords,
+  VisibleText,
+  votesOn,
+} from '@countersign/react';
 import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert, UserRoundCheck, Users } from 'lucide-react';
 import { memo } from 'react';
 import { Link } from 'wouter';
@@ -76,6 +85,7 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
             </span>
           )}
           <span className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-xs text-muted">
+            {!outcome && isAskedAgain(request) && <span className="chip">asked again</span>}
             {!outcome && risk !== null && <RiskMark risk={risk} />}
             {!outcome && reversibility === 'irreversible' && (
               <span className="shrink-0 text-danger">Cannot be undone</span>
@@ -102,6 +112,10 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
     </li>
   );
 });
+
+/** Its preview has changed, or someone has proposed other input. */
+const isAskedAgain = ({ earlierPreview, progress }: ApiRequest): boolean =>
+  earlierPreview !== null || (progress?.round ?? 1) > 1;
 
 /** “1 of 2 votes”, and whether the user has voted. */
 function Votes({ request }: { readonly request: ApiRequest }) {

@@ -1,15 +1,6 @@
 // Deciding the open card: sent to the server, and shown as decided only when the server has recorded it.
-import {
-  cameText,
-  type Decision,
-  decisionOutcome,
-  outcomeOf,
-  titleOf,
-  type UseRequests,
-  useWords,
-  type Words,
-} from '@countersign/react';
-import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
+import { type Decision, decisionOutcome, titleOf, type UseRequests, useWords } from '@countersign/react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { requestQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
@@ -19,6 +10,7 @@ import { exactly } from '../live/time.tsx';
 import { drillWords, OUTCOME_WORDS } from '../look/words.ts';
 import { isUnsigned, signDecision } from '../passkeys/sign.ts';
 import { showToast } from '../primitives/toasts.tsx';
+import { askedAgain, changedIn, mayRun, tellOutcome } from './after-decision.ts';
 import { removeRow } from './use-decided-row.ts';
 import { useSeenFor } from './use-seen-for.ts';
 
@@ -82,14 +74,20 @@ export function useDecisions(
         return record(sent, seenForMs, await signDecision(sent.card, sent.decision));
       });
     },
-    onSuccess: (result) => {
+    onSuccess: async (result) => {
       if (result.status === 'waiting') return waitOn(result);
       const { decision, drill } = result;
+      const again = mayRun(decision.type) ? await askedAgain(client, request) : undefined;
+      if (again) {
+        showToast('not-run', `Not sent: ${changedIn(again)} changed. Please look again.`);
+        onAskedAgain(again.id);
+        return removeRow(client, request.id);
+      }
       const outcome = decisionOutcome(decidedAs(decision)) ?? 'withdrawn';
       const href = `/history/${encodeURIComponent(request.id)}`;
       const words = drill ? drillWords(outcome) : `${OUTCOME_WORDS[outcome]}: ${titleOf(request)}`;
       const say = showToast(outcome, words, href);
-      if (!drill && RUNS.has(decision.type)) void tellOutcome(client, request, texts, say);
+      if (!drill && mayRun(decision.type)) void tellOutcome(client, request, texts, say);
       // The next request first: once the row is gone, its place is not known.
       onDecided();
       removeRow(client, request.id);
@@ -145,29 +143,6 @@ export function useDecisions(
   };
   const allow: UseDecisions['allow'] = (card, grant, note) => send(card, { type: 'approve' }, { note, grant });
   return { actions, allow, conflict: isConflict(error) ? conflictText(error) : undefined };
-}
-
-const RUNS: ReadonlySet<string> = new Set(['approve', 'restart']);
-
-/** A call may take longer; then the history has its outcome. */
-const PATIENCE_MS = 60_000;
-const LOOK_EVERY_MS = 700;
-
-/** Says what came of the call that was let run, once it is known. */
-async function tellOutcome(
-  client: QueryClient,
-  { id }: ApiRequest,
-  texts: Words,
-  say: ReturnType<typeof showToast>,
-): Promise<void> {
-  const until = Date.now() + PATIENCE_MS;
-  while (Date.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-    const found = await client.fetchQuery({ ...requestQuery(id), staleTime: 0 }).catch(() => undefined);
-    const came = found && cameText(found.outcome, texts);
-    if (!came || found.outcome?.state === 'running') continue;
-    return say(outcomeOf(found) ?? 'approved', `${titleOf(found)}. ${came}`);
-  }
 }
 
 /** “Waiting for 1 more of finance.” */

@@ -83,7 +83,7 @@ function RunActions({ run }: { readonly run: Run }) {
   return (
     <div className="flex flex-wrap items-center gap-2 max-sm:w-full max-sm:pl-2">
       <span className="max-sm:mr-auto">
-        <StatusMark status={run.status} />
+        <StatusMark status={run.status} failures={run.failures} />
       </span>
       <Link href={`/chat/${encodeURIComponent(run.agent)}/${encodeURIComponent(run.id)}`} className="button">
         <MessageSquare aria-hidden="true" className="size-4" />

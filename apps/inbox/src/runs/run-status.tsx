@@ -15,8 +15,10 @@ export const STATUS_NAMES = Object.entries(STATUSES).map(([value, { word }]) => 
 export const isOver = ({ status }: { readonly status: RunStatus }): boolean =>
   status === 'done' || status === 'cancelled' || status === 'failed';
 
-export function StatusMark({ status }: { readonly status: RunStatus }) {
-  const { word, dot } = STATUSES[status];
+/** `failures`: calls that were approved and have failed: such a run is not simply done. */
+export function StatusMark({ status, failures = 0 }: { readonly status: RunStatus; readonly failures?: number }) {
+  const hasFailed = status === 'done' && failures > 0;
+  const { word, dot } = hasFailed ? { word: failedWords(failures), dot: 'bg-danger' } : STATUSES[status];
   return (
     <span className="inline-flex shrink-0 items-center gap-1.5 text-xs font-medium">
       <span aria-hidden="true" className={`size-2 rounded-full forced-color-adjust-none ${dot}`} />
@@ -24,3 +26,5 @@ export function StatusMark({ status }: { readonly status: RunStatus }) {
     </span>
   );
 }
+
+const failedWords = (failures: number): string => `Done, ${failures} ${failures === 1 ? 'call' : 'calls'} failed`;

@@ -155,7 +155,7 @@ function RunTable({ runs }: { readonly runs: readonly RunSummary[] }) {
 const CELL = 'px-3 py-2 align-top whitespace-nowrap text-muted max-md:p-0';
 
 function RunRow({ run, hasTokens }: { readonly run: RunSummary; readonly hasTokens: boolean }) {
-  const { id, agent, title, status, startedBy, createdAt, updatedAt, usage, waitsFor } = run;
+  const { id, agent, title, status, startedBy, createdAt, updatedAt, usage, waitsFor, failures } = run;
   const now = useNow();
   const [, navigate] = useLocation();
   const href = `/runs/${encodeURIComponent(id)}`;
@@ -183,7 +183,7 @@ function RunRow({ run, hasTokens }: { readonly run: RunSummary; readonly hasToke
         </Link>
       </td>
       <td className={`${CELL} text-ink`}>
-        <StatusMark status={status} />
+        <StatusMark status={status} failures={failures} />
       </td>
       <td className={`${CELL} max-w-40 truncate`}>
         <VisibleText text={agent} />

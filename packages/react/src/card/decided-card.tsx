@@ -25,7 +25,10 @@ export function DecidedCard({ request, output, errorText, className }: DecidedCa
   const { decision, input, tool, outcome } = request;
   const hasRun = outcome ? outcome.state !== 'not-run' : decision?.type === 'approve' || decision?.type === 'restart';
   return (
-    <details {...named('decided', className)} data-outcome={outcomeOf({ ...request, status: 'decided' }) ?? 'withdrawn'}>
+    <details
+      {...named('decided', className)}
+      data-outcome={outcomeOf({ ...request, status: 'decided' }) ?? 'withdrawn'}
+    >
       <summary {...named('decided-line')}>
         <OutcomeLine request={request} />
         <span {...named('decided-title')}>

@@ -4,6 +4,7 @@ import { useNamed, useWords } from '../appearance.tsx';
 import { LongText } from '../text/long-text.tsx';
 import { ValueView } from '../text/value-view.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
+import { InputDiff } from './input-diff.tsx';
 
 type Preview = NonNullable<RequestCard['preview']>;
 
@@ -23,6 +24,7 @@ export function CardPreview({ request }: { readonly request: RequestCard<string,
   return (
     <section {...named('preview')} data-changed="">
       <p {...named('preview-changed')}>{words.previewChanged}</p>
+      <Changed before={earlierPreview} after={preview} />
       <div {...named('previews')}>
         <div {...named('preview-before')}>
           <p {...named('preview-caption')}>{words.previewBefore}</p>
@@ -36,6 +38,15 @@ export function CardPreview({ request }: { readonly request: RequestCard<string,
     </section>
   );
 }
+
+/** Names the fields that have changed; rows of tables are marked where they stand. */
+function Changed({ before, after }: { readonly before: Preview; readonly after: Preview }) {
+  if ('failed' in before || 'failed' in after) return null;
+  const areFields = [before, after].every(({ value }) => isFields(value));
+  return areFields ? <InputDiff before={before.value} after={after.value} /> : null;
+}
+
+const isFields = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `other`: the preview beside it, whose rows need no mark. */
 function PreviewView({ preview, other }: { readonly preview: Preview; readonly other?: Preview }) {

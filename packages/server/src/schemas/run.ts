@@ -32,6 +32,9 @@ export const RunSummaryShape = z
         'The tokens of all replies so far, including sub-agents: `inputTokens`, `outputTokens`, `totalTokens`, and ' +
         '`reasoningTokens` and `cachedInputTokens` if known. Null if no provider reported any.',
     }),
+    failures: z.int().openapi({
+      description: 'How many calls that a person or a grant let run have failed, or ended without anyone knowing how.',
+    }),
     status: z.enum(STATUSES),
     startedBy: z.string().nullable(),
     createdAt: z.number(),

@@ -7,6 +7,7 @@ import type { ApiRequest } from '../schemas/request.ts';
 import { badgesOf, type CardPart, HEADINGS, PART_NAMES, partsOf, payloadOf, votingOf } from './card-parts.ts';
 import { recordedText } from './decision-text.ts';
 import { durationText, roughDuration, timeText } from './moment.ts';
+import { outcomeText } from './outcome-text.ts';
 import { wrap } from './text-width.ts';
 import { barred, valueLine, valueLines } from './value-text.ts';
 import { visibleLine } from './visible-text.ts';
@@ -93,10 +94,14 @@ export function cardSummary(card: ApiRequest): string {
 export const cardAge = (card: ApiRequest, now: number): string =>
   card.createdAt === null ? '' : roughDuration(now - card.createdAt);
 
-export function decisionLine({ decision }: ApiRequest): string {
+/** As in `ann (inbox) at 2026-11-15 07:00:01: approved. failed: The bank refused.` */
+export function decisionLine({ decision, outcome }: ApiRequest): string {
   if (!decision) return '';
   const { by, at, channel, note, ...said } = decision;
-  return recordedText({ decision: said, by, at, channel, note });
+  const edited = outcome?.state === 'not-run' && outcome.why === 'edited';
+  const recorded = recordedText({ decision: edited ? { type: 'propose' } : said, by, at, channel, note });
+  const came = outcomeText(outcome);
+  return came === '' ? recorded : `${recorded}. ${came}`;
 }
 
 function timesOf(card: ApiRequest, now: number): readonly string[] {

@@ -24,6 +24,7 @@ const PAST: Readonly<Record<string, string>> = {
   cancel: 'cancelled',
   respond: 'answered',
   restart: 'restarted',
+  propose: 'proposed changes',
 };
 
 /** As in `approved with edited input: amount 90`. */

@@ -25,6 +25,7 @@ function stateOf(history: State['history'], { refs, mayHaveActed, turnsUsed }: K
     history,
     refs,
     mayHaveActed,
+    failures: 0,
     turn: undefined,
     ballots: undefined,
     queued: NO_MESSAGES,

@@ -115,6 +115,8 @@ export type State = {
   /** Every `ref` used in the run. */
   readonly refs: GrowSet<string>;
   readonly mayHaveActed: readonly MayHaveActed[];
+  /** How many calls that a person or a grant let run have failed, or ended without anyone knowing how. */
+  readonly failures: number;
   readonly turn: Turn | undefined;
   /** What the requests of the open turn have collected, those of sub-agents included; absent if nothing. */
   readonly ballots: Ballots | undefined;

@@ -319,9 +319,13 @@ function closeIfSettled(state: State): State {
   // From the end, because calls mostly settle in order.
   if (!turn || turn.calls.findLast((call) => call.phase.at !== 'settled')) return state;
   const failed: MayHaveActed[] = [];
-  for (const { phase, name, ref } of turn.calls)
-    if (phase.at === 'settled' && phase.result.type !== 'output' && phase.result.mayHaveActed)
-      failed.push({ name, ref, text: phase.result.text });
+  let { failures } = state;
+  for (const { phase, name, ref, decided, granted } of turn.calls) {
+    if (phase.at !== 'settled' || phase.result.type === 'output') continue;
+    const { type, text, mayHaveActed } = phase.result;
+    if (mayHaveActed) failed.push({ name, ref, text });
+    if ((decided ?? granted) && (type === 'error' || mayHaveActed)) failures += 1;
+  }
   const [reply, results] = closeTurn(turn);
   return {
     ...state,
@@ -330,6 +334,7 @@ function closeIfSettled(state: State): State {
     queued: [],
     history: state.history.append(reply, results, ...queued),
     mayHaveActed: failed.length > 0 ? [...state.mayHaveActed, ...failed] : state.mayHaveActed,
+    failures,
     turnsUsed: queued.length > 0 ? 0 : state.turnsUsed,
   };
 }

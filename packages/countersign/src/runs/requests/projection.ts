@@ -92,7 +92,9 @@ function outcomeOf(state: State, status: RunStatus): Json {
   return withUsage(reason === undefined ? null : { finishReason: reason }, state);
 }
 
-/** Adds the tokens of the run to its outcome, so that lists have them without reading events. */
-export function withUsage(outcome: Json, { usage }: State): Json {
-  return usage ? { ...(isObject(outcome) ? (outcome as JsonObject) : {}), usage } : outcome;
+/** Adds what lists show of the run, so that they need not read events: its tokens, and how many calls have failed. */
+export function withUsage(outcome: Json, { usage, failures }: State): Json {
+  if (!usage && failures === 0) return outcome;
+  const before = isObject(outcome) ? (outcome as JsonObject) : {};
+  return { ...before, ...(usage && { usage }), ...(failures > 0 && { failures }) };
 }

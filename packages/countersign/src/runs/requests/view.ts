@@ -42,6 +42,8 @@ export type RunRequestOf<Input, Output> = Omit<RunRequest, 'input'> &
 export type ListedRun = RunRecord & {
   /** The recorded tokens of all replies, including those of sub-agents; null if no provider reported any. */
   readonly usage: Usage | null;
+  /** How many calls that a person or a grant let run have failed, or ended without anyone knowing how. */
+  readonly failures: number;
   /** Present on the ended run of a drill. */
   readonly drill?: true;
 };
@@ -95,6 +97,7 @@ export async function viewOf(loaded: LoadedRun): Promise<RunView> {
   return {
     ...shownRun(run),
     usage: state.usage ?? null,
+    failures: state.failures,
     messages,
     text: textOf(said?.content ?? []),
     finishReason: typeof outcome.finishReason === 'string' ? outcome.finishReason : null,
@@ -104,7 +107,8 @@ export async function viewOf(loaded: LoadedRun): Promise<RunView> {
 }
 
 export function listedRun(run: RunRecord): ListedRun {
-  return { ...shownRun(run), usage: (isObject(run.outcome) && readUsage(run.outcome.usage)) || null };
+  const { usage, failures } = isObject(run.outcome) ? run.outcome : {};
+  return { ...shownRun(run), usage: readUsage(usage) ?? null, failures: typeof failures === 'number' ? failures : 0 };
 }
 
 /** People learn that a run is a drill when it has ended. */

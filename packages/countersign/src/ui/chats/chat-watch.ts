@@ -40,7 +40,7 @@ class ChatWatch {
     this.#runs = runs;
   }
 
-  /** Yields the status of the chat: now, and whenever it pauses or ends. A slow reader gets only the latest. */
+  /** Yields the status of the chat: now, when it pauses or ends, and when a request is decided. A slow reader gets only the latest. */
   async *follow(chatId: string, tools: () => Tools, signal: AbortSignal): AsyncGenerator<ChatStatus> {
     const chat = this.#enter(chatId, tools);
     let last: ChatStatus | undefined;
@@ -110,13 +110,13 @@ class WatchedChat {
     return this.#failure !== undefined;
   }
 
-  /** Resolves with the first status, or the next one at rest; with undefined once the signal aborts. */
+  /** Resolves with the first status, or the next one that says something new; with undefined once the signal aborts. */
   async after(last: ChatStatus | undefined, signal: AbortSignal): Promise<ChatStatus | undefined> {
     for (;;) {
       if (signal.aborted) return undefined;
       if (this.#failure) throw this.#failure.error;
       const now = this.#status;
-      if (now && (!last || (RESTING.has(now.status) && now.version !== last.version))) return now;
+      if (now && (!last || isNews(last, now))) return now;
       await unlessAborted(this.#wasRead.promise, signal);
     }
   }
@@ -151,4 +151,10 @@ class WatchedChat {
     const pending = [...pendingCards(this.#chatId, picture.state).keys()];
     this.#status = { status, version, messageId: picture.messageId, pending };
   }
+}
+
+/** The run rests, or it goes on because someone has decided a request, which the page shows as pending. */
+function isNews(last: ChatStatus, now: ChatStatus): boolean {
+  if (now.version === last.version) return false;
+  return RESTING.has(now.status) || last.pending.some((id) => !now.pending.includes(id));
 }

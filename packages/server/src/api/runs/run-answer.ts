@@ -28,7 +28,7 @@ export async function runAnswer(ai: Countersign, access: Access, runId: string, 
   return { ...summaryOf(view, titleOf(messages), waitsFor), messages, text, error, finishReason, pending, requests };
 }
 
-const UNREAD = { usage: null, messages: [], text: '', error: null, pending: [], requests: [] };
+const UNREAD = { usage: null, failures: 0, messages: [], text: '', error: null, pending: [], requests: [] };
 
 export const unknownAgent = (agent: string): UsageError =>
   new UsageError('unknown-agent', { agent }, `Agent ${agent} not found.`);

@@ -8,8 +8,8 @@ const MAX_LENGTH = 120;
 const MAX_KNOWN = 10_000;
 
 export function summaryOf(run: ListedRun, title: string | null, waitsFor: RunSummary['waitsFor']): RunSummary {
-  const { id, agent, usage, status, startedBy, createdAt, updatedAt, version, drill } = run;
-  const summary = { id, agent, title, waitsFor, usage, status, startedBy, createdAt, updatedAt, version };
+  const { id, agent, usage, failures, status, startedBy, createdAt, updatedAt, version, drill } = run;
+  const summary = { id, agent, title, waitsFor, usage, failures, status, startedBy, createdAt, updatedAt, version };
   return drill ? { ...summary, drill } : summary;
 }
 

@@ -1,10 +1,12 @@
 // `countersign decide <request>`: records one decision.
 
+import type { CallOutcome } from 'countersign/request';
 import type { Command } from 'commander';
 import { decisionFor, type DecisionVerb as Verb } from '../../decision-for.ts';
 import { defined } from '../../defined.ts';
 import { headlineAndTool } from '../../text/card-text.ts';
 import { othersReview, resultText } from '../../text/decision-text.ts';
+import { outcomeText } from '../../text/outcome-text.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card } from '../backend/backend.ts';
 import { recordDecision } from '../backend/record-decision.ts';
@@ -88,16 +90,38 @@ async function decide(output: Output, id: string, options: DecideOptions): Promi
     const waits = wait && decided.status === 'settled';
     if (waits) output.note('Recorded. Waiting for a server or a worker to resume the run …');
     const run = waits ? await nextPause(backend, card, timeout) : undefined;
+    const outcome = decided.status === 'settled' ? await outcomeSoon(backend, id, run ? 0 : LOOK_FOR_MS) : null;
     if (output.json) {
       const { status, text, pending } = run ?? {};
-      return output.document(run ? { ...decided, run: { status, text, pending } } : decided);
+      const said = { ...decided, ...(outcome && { outcome }) };
+      return output.document(run ? { ...said, run: { status, text, pending } } : said);
     }
     const recorded = card.status === 'decided' ? 'Already recorded' : 'Recorded';
     output.line(`${recorded}: ${headlineAndTool(card)}, ${resultText(decided)}`);
+    if (outcome) output.line(cameLine(outcome));
     if ('grant' in decided && decided.grant)
       output.line(`Allowed by ${decided.grant.id}: ${decided.grant.uses} next calls`);
     if (run) output.line(`The run is ${run.status}${run.text === '' ? '' : `: ${visibleLine(run.text)}`}`);
   });
+}
+
+/** A call is often done in less. */
+const LOOK_FOR_MS = 1_500;
+
+/** What came of the call, as far as it is known by then. */
+async function outcomeSoon(backend: Backend, id: string, ms: number): Promise<CallOutcome | null> {
+  const until = performance.now() + ms;
+  for (;;) {
+    const { outcome } = await backend.card(id);
+    if (outcome?.state !== 'running' || performance.now() >= until) return outcome;
+    await new Promise((resolve) => setTimeout(resolve, POLL_EVERY_MS));
+  }
+}
+
+function cameLine(outcome: CallOutcome): string {
+  if (outcome.state === 'running') return 'It has not ended yet. To wait for it: --wait';
+  const text = outcomeText(outcome);
+  return text === '' ? 'It does not run.' : `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 const SEE_HELP = 'See: countersign decide --help';
