@@ -38,6 +38,7 @@ export const ENGLISH = {
   approveEdited: 'Approve with these changes',
   asJson: 'JSON',
   was: 'Was',
+  earlierTitle: 'was:',
   request: 'Request',
   result: 'Result',
   draftKept: 'Someone else decided this while you were writing. Your draft was not sent:',
@@ -71,6 +72,8 @@ export const ENGLISH = {
   oneRejection: 'One rejection is enough to reject it.',
   majorityRejects: 'It is rejected when most people reject it.',
   signedVotes: 'Each vote must be signed with a passkey.',
+  outOfReach: (votes: string) =>
+    `Nobody who is known can still give the missing votes: ${votes}. Reject the request, or ask for another policy.`,
   editedSince: 'The input was edited, so the votes given before do not count.',
   assignedTo: 'Assigned to',
   escalatedTo: 'Escalated to',

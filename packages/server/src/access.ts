@@ -1,6 +1,6 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
 import { type Countersign, type RunRequest, UsageError } from 'countersign';
-import { EVERYTHING, type Who } from 'countersign/request';
+import { EVERYTHING, type Missing, type Who } from 'countersign/request';
 import { internalsOf, type RequestListOptions, type RunRecord, shownAgent } from 'countersign/store';
 import { namesDeciders, requestCard, type VoteRights, type Voter, voteRights } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
@@ -182,7 +182,18 @@ export class Access {
     const mayDecide = card.status === 'pending' && (await this.mayDecide(card, person));
     const { mayApprove } = await this.#rights(card, person);
     const allows = mayApprove ? card.allows : card.allows.filter((verb) => verb !== 'approve');
-    return { ...card, allows, mayDecide };
+    const outOfReach = card.progress && card.status === 'pending' ? await this.#outOfReach(request) : [];
+    const progress = outOfReach.length > 0 && card.progress ? { ...card.progress, outOfReach } : card.progress;
+    return { ...card, progress, allows, mayDecide };
+  }
+
+  #outOfReach(request: RunRequest): Promise<readonly Missing[]> {
+    return internalsOf(this.#ai.runs)
+      .outOfReach(request)
+      .catch((error: unknown) => {
+        this.#log('error', 'people', { error });
+        return [];
+      });
   }
 
   #whole(request: RunRequest, assignee: Assignee | null, person: Person): ApiRequest {

@@ -13,6 +13,10 @@ export const mayRun = (type: string): boolean => type === 'approve' || type === 
 const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 700;
 
+/** The request as it was decided; as it was asked, if it cannot be read now. */
+export const decidedRequest = (client: QueryClient, asked: ApiRequest): Promise<ApiRequest> =>
+  client.fetchQuery({ ...requestQuery(asked.id), staleTime: 0 }).catch(() => asked);
+
 /** How long a card with a preview stays, in case the preview has changed. */
 const LOOK_FOR_MS = 1_000;
 

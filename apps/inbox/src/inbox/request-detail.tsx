@@ -55,7 +55,7 @@ const LAST_WORDS = 8;
 type DetailProps = Omit<RequestDetailProps, 'id'> & { readonly request: RequestWithMessages };
 
 function Detail({ request, onBack, onNext, onDecided, onAskedAgain }: DetailProps) {
-  const { actions, allow, conflict } = useDecisions(request, onDecided, onAskedAgain);
+  const { actions, allow, conflict, outOfReach } = useDecisions(request, onDecided, onAskedAgain);
   const place = useFocusKept(request.status);
   return (
     <>
@@ -89,6 +89,20 @@ function Detail({ request, onBack, onNext, onDecided, onAskedAgain }: DetailProp
               <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
               <VisibleText text={conflict} />
             </p>
+          )}
+          {outOfReach && (
+            <div
+              role="alert"
+              className="flex flex-col items-start gap-2 rounded-md bg-warning-soft px-3 py-2 text-warning"
+            >
+              <p className="flex items-start gap-2">
+                <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
+                <VisibleText text={outOfReach.message} />
+              </p>
+              <button type="button" className="button" onClick={outOfReach.confirm}>
+                Propose it anyway
+              </button>
+            </div>
           )}
           {request.drill && <DrillNotice request={request} />}
           <NotedCard

@@ -10,7 +10,7 @@ import { exactly } from '../live/time.tsx';
 import { drillWords, OUTCOME_WORDS } from '../look/words.ts';
 import { isUnsigned, signDecision } from '../passkeys/sign.ts';
 import { showToast } from '../primitives/toasts.tsx';
-import { askedAgain, changedIn, mayRun, tellOutcome } from './after-decision.ts';
+import { askedAgain, changedIn, decidedRequest, mayRun, tellOutcome } from './after-decision.ts';
 import { removeRow } from './use-decided-row.ts';
 import { useSeenFor } from './use-seen-for.ts';
 
@@ -21,6 +21,8 @@ export type UseDecisions = {
   readonly allow: (card: Card, grant: GrantRequest, note: string) => void;
   /** Someone else decided first, or the card has changed. */
   readonly conflict: string | undefined;
+  /** The edit was refused, because nobody could approve it; the user may record it all the same. */
+  readonly outOfReach: { readonly message: string; readonly confirm: () => void } | undefined;
 };
 
 type Sent = {
@@ -28,13 +30,14 @@ type Sent = {
   readonly decision: Decision;
   readonly note?: string | undefined;
   readonly grant?: GrantRequest | undefined;
+  readonly evenIfOutOfReach?: true;
 };
 
 /** The server takes no longer time than a day. */
 const LONGEST_SEEN_MS = 86_400_000;
 
 function record(
-  { card, decision, note, grant }: Sent,
+  { card, decision, note, grant, evenIfOutOfReach }: Sent,
   seenForMs: number,
   signature?: Signature,
 ): Promise<DecideResult> {
@@ -46,6 +49,7 @@ function record(
       ...(card.digest !== '' && { digest: card.digest }),
       ...(note !== undefined && note !== '' && { note }),
       ...(grant && { grant }),
+      ...(evenIfOutOfReach && { evenIfOutOfReach }),
       ...(signature && { signature }),
       seenForMs,
     },
@@ -85,7 +89,9 @@ export function useDecisions(
       }
       const outcome = decisionOutcome(decidedAs(decision)) ?? 'withdrawn';
       const href = `/history/${encodeURIComponent(request.id)}`;
-      const words = drill ? drillWords(outcome) : `${OUTCOME_WORDS[outcome]}: ${titleOf(request)}`;
+      // After an edit, the headline is that of what runs.
+      const shown = 'edit' in decision ? await decidedRequest(client, request) : request;
+      const words = drill ? drillWords(outcome) : `${OUTCOME_WORDS[outcome]}: ${titleOf(shown)}`;
       const say = showToast(outcome, words, href);
       if (!drill && mayRun(decision.type)) void tellOutcome(client, request, texts, say);
       // The next request first: once the row is gone, its place is not known.
@@ -94,7 +100,7 @@ export function useDecisions(
     },
     onError: (error) => {
       isSent.current = false;
-      if (isConflict(error)) showToast('trouble', conflictText(error));
+      if (isConflict(error) && !isOutOfReach(error)) showToast('trouble', conflictText(error));
     },
     // Recorded or refused: show the server's state.
     onSettled: async () => {
@@ -124,6 +130,7 @@ export function useDecisions(
   const because = (reason: string | undefined) => (reason === undefined || reason === '' ? {} : { reason });
   const problems = error instanceof Refusal ? error.problems : [];
   const failure = error && !isConflict(error) && problems.length === 0 ? error : undefined;
+  const stuck = isOutOfReach(error) ? error : undefined;
 
   const actions: UseRequests<any> = {
     approve: (card, options = {}) =>
@@ -142,7 +149,9 @@ export function useDecisions(
     error: failure,
   };
   const allow: UseDecisions['allow'] = (card, grant, note) => send(card, { type: 'approve' }, { note, grant });
-  return { actions, allow, conflict: isConflict(error) ? conflictText(error) : undefined };
+  const conflict = isConflict(error) && !stuck ? conflictText(error) : undefined;
+  const confirm = () => decide.variables && decide.mutate({ ...decide.variables, evenIfOutOfReach: true });
+  return { actions, allow, conflict, outOfReach: stuck && { message: stuck.message, confirm } };
 }
 
 /** “Waiting for 1 more of finance.” */
@@ -155,6 +164,8 @@ export function missingText(missing: Waiting['missing']): string {
 }
 
 const isConflict = (error: unknown): error is Refusal => error instanceof Refusal && error.status === 409;
+
+const isOutOfReach = (error: unknown): error is Refusal => isConflict(error) && error.code === 'out-of-reach';
 
 function conflictText({ settlement, message }: Refusal): string {
   return settlement?.decision ? settlementText(settlement) : message;

@@ -69,6 +69,8 @@ export const ERROR_CODES = {
     'The store could not be read or written. If `retryable`, try again when it is back; nothing was half written.',
   'not-authorized': 'Not signed in. Sign in, or pass `authorize` to the route.',
   'not-allowed': 'The person is not allowed to do this. Ask a person with that right.',
+  'out-of-reach':
+    'After this edit, the people who are known could not give the votes that its policy asks for. Ask someone else to edit it, or repeat the decision with `evenIfOutOfReach`.',
   'signature-required':
     'The policy of the request asks for a decision that is signed with a passkey. Sign it and send it again.',
   'invalid-signature':

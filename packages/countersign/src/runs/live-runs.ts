@@ -1,6 +1,7 @@
 // Runs as our chat route, adapters and server use them: beside deciding, they start, speak, listen, and wait until a run rests.
 
 import type { Voter } from '../core/authority/may-decide.ts';
+import type { Missing } from '../core/authority/tally.ts';
 import { isObject } from '../core/json.ts';
 import { newState } from '../core/messages/load-messages.ts';
 import type { Message } from '../core/messages/message.ts';
@@ -28,6 +29,7 @@ import type { LoadedRun, Store } from './port/store.ts';
 import { runIdOf } from './requests/card.ts';
 import { type DecideResult, decideOne, decideSeveral, type Say } from './requests/deciding.ts';
 import { type DecisionInput, decisionFrom } from './requests/decision.ts';
+import { requestOutOfReach } from './requests/reach.ts';
 import { RunQueue } from './requests/serialize-decisions.ts';
 import { type RunRequest, viewOf } from './requests/view.ts';
 import {
@@ -79,6 +81,11 @@ export class LiveRuns {
   /** The person as they would vote, with the roles that the sign-in and `people` know. For `voteRights` of `countersign/ui`. */
   votersFor(by: string, roles: readonly string[] = []): Promise<readonly Voter[]> {
     return votersFor(this.#drives.people, by, roles);
+  }
+
+  /** The votes that a pending request needs and that nobody who is known can give. */
+  outOfReach(request: RunRequest): Promise<readonly Missing[]> {
+    return requestOutOfReach(request, this.#drives.people);
   }
 
   /** As `decide` of the runs. `read` is the run as the caller has just read it. */

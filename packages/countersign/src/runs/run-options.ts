@@ -42,6 +42,8 @@ export type DecideOptions<C extends Context = Context> = {
   readonly signature?: Json;
   /** How long the card was in front of the person. It is recorded with the vote. */
   readonly seenForMs?: number;
+  /** Pass true to record an edit after which the people who are known cannot give the votes that are needed. */
+  readonly evenIfOutOfReach?: boolean;
   /**
    * Gives a grant with an approval: the next calls within it run without a request. It is made once the approval has settled
    * the request, and an invalid one refuses the decision. Needs `by`.
@@ -70,6 +72,7 @@ export const DECIDE_OPTIONS: OptionTable<DecideOptions> = {
   onBehalfOf: aString,
   signature: anything,
   seenForMs: aTimeMs,
+  evenIfOutOfReach: aBoolean,
   context: aContext,
   onChunk: aFunction,
   drive: aBoolean,

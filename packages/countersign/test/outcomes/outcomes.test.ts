@@ -231,3 +231,24 @@ test('SQLite keeps what came of a call', async () => {
   expect(await outcome(card)).toEqual({ state: 'done', at, text: 'reference: 7' });
   await store.close();
 });
+
+test('after an edit, the headline is that of what ran, and the earlier one stands beside it', async () => {
+  const title = ({ amount }: { amount: number }) => `Pay €${amount}`;
+  const { ask, runs } = clerk(() => 'paid', { title });
+  const card = await ask();
+  expect(card).toMatchObject({ title: 'Pay €10', earlierTitle: null });
+  await runs.decide(card, { type: 'approve', edit: { amount: 7 } });
+  await runs.settled();
+  expect(await runs.request(card.id)).toMatchObject({ title: 'Pay €7', earlierTitle: 'Pay €10' });
+  expect(await runs.verify('run')).toMatchObject({ ok: true });
+});
+
+test('a run counts the approved calls that have failed', async () => {
+  const { ask, runs } = clerk(() => {
+    throw new Error('No funds.');
+  });
+  await runs.decide(await ask(), 'approve');
+  await runs.settled();
+  expect(await runs.get('run')).toMatchObject({ status: 'done', failures: 1 });
+  expect((await runs.list()).items).toMatchObject([{ failures: 1 }]);
+});

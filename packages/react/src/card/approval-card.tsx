@@ -7,7 +7,7 @@ import { VisibleText } from '../text/visible-text.tsx';
 import type { UseRequests } from '../use-requests.ts';
 import { CardFacts, CardInput, CardPayload, messagesOf, Reversibility, Risk } from './card-body.tsx';
 import { Decide, type Mode } from './decide.tsx';
-import { DecisionDetails, OutcomeLine } from './decision-summary.tsx';
+import { DecisionDetails, EarlierTitle, OutcomeLine } from './decision-summary.tsx';
 import { DraftKept, useDraft } from './draft-kept.tsx';
 import { EditForm } from './edit-form.tsx';
 import { outcomeOf } from './outcome.tsx';
@@ -70,6 +70,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
         <Heading {...named('heading')} id={`${id}-heading`} tabIndex={-1}>
           <VisibleText text={titleOf(request)} />
         </Heading>
+        <EarlierTitle request={request} />
       </div>
       {isDecided ? (
         <>

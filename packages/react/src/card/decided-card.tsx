@@ -4,7 +4,7 @@ import { useNamed, useWords } from '../appearance.tsx';
 import { LongText } from '../text/long-text.tsx';
 import { ValueView } from '../text/value-view.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
-import { DecisionDetails, OutcomeLine } from './decision-summary.tsx';
+import { DecisionDetails, EarlierTitle, OutcomeLine } from './decision-summary.tsx';
 import { outcomeOf } from './outcome.tsx';
 import { titleOf } from './title.ts';
 
@@ -33,6 +33,7 @@ export function DecidedCard({ request, output, errorText, className }: DecidedCa
         <OutcomeLine request={request} />
         <span {...named('decided-title')}>
           <VisibleText text={titleOf(request)} />
+          <EarlierTitle request={request} />
         </span>
       </summary>
       <div {...named('decided-body')}>

@@ -59,6 +59,19 @@ export function OutcomeLine({ request }: { readonly request: AnyCard }) {
   );
 }
 
+/** What the headline was before the edit. */
+export function EarlierTitle({ request: { earlierTitle } }: { readonly request: AnyCard }) {
+  const named = useNamed();
+  const words = useWords();
+  // A server of an earlier release does not say it.
+  if (typeof earlierTitle !== 'string') return null;
+  return (
+    <span {...named('earlier-title')}>
+      {words.earlierTitle} <VisibleText text={earlierTitle} />
+    </span>
+  );
+}
+
 /** The reason was for the model, the note for the team: each has its own line. */
 export function DecisionDetails({ request }: { readonly request: AnyCard }) {
   const named = useNamed();

@@ -18,7 +18,7 @@ export function Voting({ request: { policies, progress } }: VotingProps) {
   const named = useNamed();
   const words = useWords();
   if (progress === null || (policy === null && progress.assignedTo === null)) return null;
-  const { votes, missing, assignedTo, escalatedTo, round } = progress;
+  const { votes, missing, assignedTo, escalatedTo, round, outOfReach = [] } = progress;
   const yours = votes.find(({ isYours }) => isYours);
   return (
     <section {...named('voting')}>
@@ -51,6 +51,17 @@ export function Voting({ request: { policies, progress } }: VotingProps) {
       {assignedTo !== null && (
         <p {...named('voting-fact')}>
           {words.assignedTo} <VisibleText text={assignedTo} />
+        </p>
+      )}
+      {outOfReach.length > 0 && (
+        <p {...named('policy-warning')} role="note">
+          {words.outOfReach(
+            outOfReach
+              .map(({ of: { people = [], roles = [] }, count }) =>
+                words.missing(count, [...people, ...roles.map(words.role)].join(` ${words.or} `), true),
+              )
+              .join(', '),
+          )}
         </p>
       )}
       {policy?.warnings?.map((warning) => (

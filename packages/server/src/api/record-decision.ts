@@ -39,7 +39,7 @@ export async function recordDecision(
   { ai, assignees, mcp }: Pick<Services, 'ai' | 'assignees' | 'mcp'>,
   seen: ApiRequest,
   { person, channel, address }: Decider,
-  { decision, digest, note, grant, signature, onBehalfOf, seenForMs }: Asked,
+  { decision, digest, note, grant, signature, onBehalfOf, seenForMs, evenIfOutOfReach }: Asked,
 ): Promise<DecideResult> {
   if (channel === 'mcp') refuseOwnRequests(seen, person, mcp);
   // Tools get the context of the person who started the run, never that of another approver.
@@ -49,7 +49,15 @@ export async function recordDecision(
     roles: rolesOf(person),
     channel,
     ...(signature && { signature: signedAt(address, signature) }),
-    ...defined({ digest, note, seenForMs, context, onBehalfOf, grant: grant as GrantRequest | undefined }),
+    ...defined({
+      digest,
+      note,
+      seenForMs,
+      context,
+      onBehalfOf,
+      evenIfOutOfReach,
+      grant: grant as GrantRequest | undefined,
+    }),
   });
   if (seen.status === 'pending') {
     await forgetReviewer(ai.runs.notes, seen.id);

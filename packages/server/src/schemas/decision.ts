@@ -39,6 +39,9 @@ export const DecideShape = z
     onBehalfOf: z.string().min(1).max(200).optional().openapi({
       description: 'The absent person whom the caller stands in for. Can be left out if only one of them is a decider.',
     }),
+    evenIfOutOfReach: z.boolean().optional().openapi({
+      description: 'Records an edit after which the people who are known cannot give the votes that are needed.',
+    }),
     seenForMs: z.int().min(0).max(86_400_000).optional().openapi({
       description: 'How long the person had the card in view. Recorded for the figures about decisions.',
     }),

@@ -70,6 +70,10 @@ const ProgressShape = z
     assignedTo: z.string().nullable(),
     escalatedTo: z.array(WhoShape),
     round: z.int().openapi({ description: 'One more for each edit that others must agree to.' }),
+    outOfReach: z
+      .array(z.object({ of: WhoShape, count: z.int() }))
+      .optional()
+      .openapi({ description: 'Votes that are missing and that nobody who is known can give.' }),
   } satisfies Fields<CardProgress>)
   .openapi('Progress');
 
@@ -111,6 +115,9 @@ export const RequestShape = z
     title: z.string().nullable().openapi({
       description:
         'What would happen, in one line for people. Null if the tool gives no title. `input` says exactly what runs.',
+    }),
+    earlierTitle: z.string().nullable().openapi({
+      description: 'The title before the person who decided edited the input.',
     }),
     kind: z.enum(KINDS),
     status: z.enum(['pending', 'decided']),

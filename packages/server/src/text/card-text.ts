@@ -71,7 +71,8 @@ function previewRows(value: Json, columns: number): readonly string[] {
 }
 
 /** The title of a request; the name of its tool if it has none. */
-export const headline = ({ title, tool }: ApiRequest): string => visibleLine(title ?? tool);
+export const headline = ({ title, earlierTitle, tool }: ApiRequest): string =>
+  `${visibleLine(title ?? tool)}${earlierTitle === null ? '' : ` (was: ${visibleLine(earlierTitle)})`}`;
 
 /** The name of the tool, unless that is the headline. */
 export const smallPrint = ({ title, tool }: ApiRequest): readonly string[] =>

@@ -106,3 +106,36 @@ test('a preview that has changed keeps the person on the card, and nothing says 
     .getByText(/Not run: what would happen has changed/)
     .waitFor();
 });
+
+test('an edit that nobody could approve is sent only after the person has confirmed it, and the card says so', async () => {
+  const finance = ['ben', 'cem', 'ann'];
+  const rolesOf = (person: string) => (finance.includes(person) ? ['finance'] : []);
+  const desk = await openDesk({}, { people: { rolesOf, membersOf: () => finance } });
+  const inputSchema = z.object({ to: z.string(), amount: z.number() });
+  const policy = { quorum: [{ of: { roles: ['finance'] }, count: 2 }], notRequester: true };
+  const transfer = desk.ai.defineTool(
+    {
+      name: 'transfer',
+      description: '',
+      inputSchema,
+      needsApproval: { policy },
+      title: ({ amount }) => `Transfer €${amount}`,
+    },
+    () => 'paid',
+  );
+  const model = scriptedModel(() => ({ calls: [{ name: 'transfer', input: { to: 'ACME', amount: 950 } }] }));
+  desk.ai.defineAgent({ name: 'bank', description: 'Pays.', model, tools: [transfer] });
+  const { id, runId } = await asked(desk);
+  const ben = await browse(desk, 'ben', cardPath(id));
+  await card(ben).getByRole('button', { name: 'Edit' }).click();
+  await card(ben).getByLabel('amount').fill('900');
+  await card(ben).getByRole('button', { name: 'Approve with these changes' }).click();
+  const alert = card(ben)
+    .getByRole('alert')
+    .filter({ hasText: 'could not give the missing votes: 1 of the role finance' });
+  await alert.waitFor();
+  expect(await desk.waiting(runId)).toEqual([id]);
+  await alert.getByRole('button', { name: 'Propose it anyway' }).click();
+  await card(ben).getByText('Nobody who is known can still give the missing votes: 1 more of finance.').waitFor();
+  await card(ben).getByRole('heading', { name: 'Transfer €900' }).waitFor();
+});

@@ -22,6 +22,8 @@ export type RequestView<Tool extends string = string, Input = Json> = {
   readonly kind: RequestKind;
   /** The headline of the request, such as `Pay €950 to ACME`; null if its tool gave none. `input` says exactly what would run. */
   readonly title: string | null;
+  /** The headline before the person who decided edited the input; null if they did not. */
+  readonly earlierTitle: string | null;
   /** The input that would run, with the defaults of the schema. */
   readonly input: Input;
   /** What the tool wants the person to see. */
@@ -91,6 +93,7 @@ export function viewOfRequest(request: Request, about: About): RequestView {
 
 const NOTHING = {
   title: null,
+  earlierTitle: null,
   risk: null,
   labels: [],
   reversibility: null,

@@ -40,6 +40,8 @@ type Edited = {
   readonly bound?: EditBound;
   /** Who edited the input, if others had to agree. */
   readonly editedBy?: string;
+  /** The headline of the call with the edited input. */
+  readonly title?: string;
 };
 
 /** What a person decides about one request. `input` is present if they edited it. */

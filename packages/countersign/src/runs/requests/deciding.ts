@@ -5,7 +5,7 @@ import type { Vote } from '../../core/authority/policy.ts';
 import { isEdit, type Missing } from '../../core/authority/tally.ts';
 import { InvariantError } from '../../core/errors.ts';
 import { defined, sameJson } from '../../core/json.ts';
-import { type Found, matchedOf } from '../../core/run/decide.ts';
+import { type Found, matchedOf, mayRun } from '../../core/run/decide.ts';
 import { drillMark } from '../../core/run/drill.ts';
 import type { PersonDecision } from '../../core/run/event.ts';
 import type { Decisions } from '../../core/run/made.ts';
@@ -27,6 +27,7 @@ import { expireCards, fetchTimeIfExpired, isExpired, type Settling } from './exp
 import { type Cards, cardKey, decisionOn, findOnCards, type OnCard, onCards } from './on-cards.ts';
 import { progressOn } from './progress.ts';
 import { type Change, dryRun, type Loaded, loadRun, type Recording, record, type Stale } from './recording.ts';
+import { refuseOutOfReach } from './reach.ts';
 import { rejudge } from './rejudge.ts';
 import { type Decided, endedRun, refuseOutdated, settledAs } from './settled.ts';
 import { type Cast, castVotes, type SignVote } from './votes.ts';
@@ -141,14 +142,21 @@ async function tryDecisions(
   const agent = drives.agent(recorded.agent, state, options);
   const leaves = await checkDecided(found, { tools: agent.tools(), defined: agent.defined() });
   refuseUnchecked(agent, leaves);
-  const taken = onCards(leaves, cards);
-  const casts = await castVotes(recorded, taken, {
+  const checked = onCards(leaves, cards);
+  const titles = new Map<string, string | undefined>();
+  const casts = await castVotes(recorded, checked, {
     voterOf: (by, electorate) => voterOf(drives.people, by, options, electorate),
     isOnBehalf: options.onBehalfOf !== undefined,
     sign: signer(drives.store, options),
-    rejudge: (edited) => rejudge(recorded, state, agent, edited),
+    rejudge: async (edited) => {
+      const asked = await rejudge(recorded, state, agent, edited);
+      titles.set(edited.key, asked.shown.title);
+      return asked;
+    },
     at: drives.clock(),
   });
+  const taken = checked.map((one) => withTitle(one, titles.get(one.key)));
+  if (!options.evenIfOutOfReach) await refuseOutOfReach(recorded.id, casts.values(), drives.people);
   const matched = matchedOf(taken.flatMap(({ key, leaf }) => (casts.get(key)?.status === 'waiting' ? [] : leaf)));
   const at = drives.clock();
   const isVote = [...casts.values()].some((cast) => cast.recorded);
@@ -176,6 +184,13 @@ async function tryDecisions(
   return stale ?? { at, casts };
 }
 
+/** The title of the edited input, which people read from then on. */
+function withTitle(one: OnCard, title: string | undefined): OnCard {
+  const { decision } = one.leaf;
+  if (title === undefined || !mayRun(decision) || decision.input === undefined) return one;
+  return { ...one, leaf: { ...one.leaf, decision: { ...decision, title } } };
+}
+
 const seenFor = ({ seenForMs }: DecideOptions) => ({ seenForMs });
 
 function refuseUnasked({ leaves }: Found, decided: readonly OnCard[]): void {
@@ -200,7 +215,9 @@ function settle(
   cast: Cast | undefined,
   when: { readonly at: number; readonly seenForMs?: number },
 ): void {
-  const settlement = { ...settlementOf(leaf.said), ...when };
+  const { decision } = leaf;
+  const title = mayRun(decision) ? decision.title : undefined;
+  const settlement = { ...settlementOf(leaf.said), ...when, ...defined({ title }) };
   if (!cast) settling.settle(key, settlement);
   else if (cast.status === 'settled')
     settling.settle(key, { ...settlement, decision: cast.vote.decision, votes: cast.votes });

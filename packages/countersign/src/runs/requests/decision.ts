@@ -27,6 +27,8 @@ export type Settlement = {
   readonly seenForMs?: number;
   /** The votes that counted, where the request has a policy. */
   readonly votes?: readonly Vote[];
+  /** The headline of the call with the input that the person gave it, if they edited it. */
+  readonly title?: string;
 };
 
 /** The record of a request without a decision: its run was cancelled, a message came instead, or its call reported a result. */

@@ -140,6 +140,7 @@ export function requestView(record: RequestRecord): RunRequest {
   return {
     ...viewOfRequest(request, about),
     ...{ runId, startedBy, agent: shownAgent(agent), createdAt, settledAt, part },
+    ...retitled(request.shown.title, settlement),
     ...(settledAt !== null && drillMark(record)),
     progress: votes ?? unvoted(policies, requesters, input),
     settlement: settlement as RunRequest['settlement'],
@@ -149,6 +150,12 @@ export function requestView(record: RequestRecord): RunRequest {
       recorded: record.outcome as CallOutcome | null,
     }),
   };
+}
+
+/** After an edit, people read what ran. */
+function retitled(asked: string | undefined, settlement: Json): Partial<Pick<RequestView, 'title' | 'earlierTitle'>> {
+  const title = isObject(settlement) ? settlement.title : undefined;
+  return typeof title === 'string' && title !== asked ? { title, earlierTitle: asked ?? null } : {};
 }
 
 function isRequest(part: unknown): part is ToolRequestPart {

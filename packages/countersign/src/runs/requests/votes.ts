@@ -14,6 +14,7 @@ import { saidIn } from './decision.ts';
 import { inputThatRuns } from './input-that-runs.ts';
 import type { OnCard } from './on-cards.ts';
 import { ballotOf, policiesOn } from './progress.ts';
+import type { Reached } from './reach.ts';
 
 /** One vote and what follows from it. Without `recorded`, the same vote was cast before. */
 export type Cast = {
@@ -26,6 +27,8 @@ export type Cast = {
   readonly round: number;
   /** The vote edits the input, and others must agree to that: the request gets a new card. */
   readonly asksAgain: boolean;
+  /** What that card asks of whom. */
+  readonly asked?: Reached;
 } & ({ readonly status: 'settled' } | { readonly status: 'waiting'; readonly missing: readonly Missing[] });
 
 /** The roles of the voter, and the person whom they stand in for. Asked only if a request has a policy. */
@@ -114,6 +117,8 @@ function castVote(
   const asksAgain = isNew && result.status === 'waiting';
   const edits = isNew && { edit: { ...edit, ...(!asksAgain && { settles: true as const }) } };
   const recorded = event({ type: 'vote-cast', requestId: card.id, vote, ...edits });
+  const { escalate = card.progress?.escalate ?? card.request.wait?.escalate ?? [] } = edit?.asked ?? {};
+  const asked = { policies: edit?.asked.policies ?? policies, ballot: counted, escalate };
   return {
     card,
     vote,
@@ -121,6 +126,7 @@ function castVote(
     votes: standingVotes(all),
     round: (card.progress?.round ?? 1) + (asksAgain ? 1 : 0),
     asksAgain,
+    ...(asksAgain && edit && { asked: { ...asked, input: edit.input } }),
     ...(result.status === 'settled' ? { status: 'settled' } : { status: 'waiting', missing: result.missing }),
   };
 }

@@ -5,7 +5,7 @@ import { askedAnswer } from '../../core/request/request.ts';
 import type { Decision, PersonDecision, RunEvent } from '../../core/run/event.ts';
 import { addressOf, refsOf } from '../../core/run/made.ts';
 import type { PendingCard } from '../../runs/requests/card.ts';
-import type { CardDecision } from './card.ts';
+import type { CardDecision, RequestCard } from './card.ts';
 
 export function decisionOn(pending: PendingCard, event: RunEvent): CardDecision {
   const at = event.at ?? null;
@@ -23,6 +23,15 @@ export const EDITED: CardDecision = {
   type: 'cancel',
   reason: 'The input was edited, so the votes given before do not count. It is asked again, with the edited input.',
 };
+
+/** After an edit, people read what runs. */
+export function retitled(
+  { title: asked }: Pick<RequestCard, 'title'>,
+  event: RunEvent,
+): Partial<Pick<RequestCard, 'title' | 'earlierTitle'>> {
+  const title = event.type === 'decision-made' && 'title' in event.decision ? event.decision.title : undefined;
+  return title === undefined || title === asked ? {} : { title, earlierTitle: asked };
+}
 
 /** The request as the event settled it: its outcome until the record of the call says more. */
 export function settledBy(event: RunEvent, pending: PendingCard): Settled {

@@ -1,6 +1,7 @@
 // The card of a request on the wire to a browser: the data of a `data-request` part.
 
 import type { Json } from '../../core/json.ts';
+import type { Missing } from '../../core/authority/tally.ts';
 import type { CallOutcome } from '../../core/request/outcome.ts';
 import type { RequestView, VotingProgress } from '../../core/request/view.ts';
 import type { JsonSchema } from '../../models/model.ts';
@@ -45,6 +46,8 @@ export type CardVote = {
 export type CardProgress = Pick<VotingProgress, 'missing' | 'assignedTo' | 'escalatedTo' | 'round'> & {
   /** The votes that count now. */
   readonly votes: readonly CardVote[];
+  /** Votes that are missing and that nobody who is known can give. */
+  readonly outOfReach?: readonly Missing[];
 };
 
 /** Everything that a person needs to decide, and that the decision is bound to. */

@@ -16,7 +16,7 @@ import { type PendingCard, pendingCards, requestKey } from '../../runs/requests/
 import { outcomesOf } from '../../runs/requests/outcomes.ts';
 import { ballotOf, policiesOn, progressOn } from '../../runs/requests/progress.ts';
 import type { CardDecision, Problem, RequestCard } from './card.ts';
-import { decisionOn, settledBy } from './card-decision.ts';
+import { decisionOn, retitled, settledBy } from './card-decision.ts';
 import { ALLOWS, cardOf, progressOf, type Tools } from './cards.ts';
 import {
   type AssistantMessage,
@@ -265,7 +265,8 @@ export class Picture {
     const decision = decisionOn(pending, made);
     const progress = card.progress && { ...card.progress, missing: [] };
     const outcome = outcomeOf(settledBy(made, pending));
-    call.cards.set(key, { ...card, status: 'decided', mayDecide: false, decision, outcome, progress, problems: [] });
+    const decided = { ...card, ...retitled(card, made), decision, outcome, progress };
+    call.cards.set(key, { ...decided, status: 'decided', mayDecide: false, problems: [] });
     this.#transcript.change(call, { status: this.#statusAfter(call, pending, decision, event) });
   }
 

@@ -41,6 +41,7 @@ export function sampleMail(to: string, key: string, { sampleTitle, sampleMessage
     progress: null,
     settlement: null,
     outcome: null,
+    earlierTitle: null,
   };
   const notice = { ...sampleNotice('opened'), ...about, key, title: sampleTitle, requestId: card.id, card };
   return { ...notice, to: [{ person: to, why: 'everyone', contact: {} }] };
