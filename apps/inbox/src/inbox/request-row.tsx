@@ -157,7 +157,7 @@ function Outcome({ request }: { readonly request: ApiRequest }) {
   const came = cameText(request.outcome, useWords());
   return (
     <span className="line-clamp-2 min-w-0 wrap-anywhere">
-      <span className={OUTCOME_TONES[outcomeOf(request) ?? outcome]}>
+      <span className={isBad(request) ? 'text-muted' : OUTCOME_TONES[outcomeOf(request) ?? outcome]}>
         {OUTCOME_WORDS[outcome]}
         {outcome !== 'expired' && decision !== null && decision.by !== null && (
           <>
@@ -173,7 +173,7 @@ function Outcome({ request }: { readonly request: ApiRequest }) {
         </>
       )}
       {came !== undefined && (
-        <span className={isBad(request) ? 'font-medium text-ink' : 'text-muted'}>
+        <span className={isBad(request) ? OUTCOME_TONES[outcomeOf(request) ?? outcome] : 'text-muted'}>
           {'. '}
           <VisibleText text={came} />
         </span>

@@ -1,7 +1,7 @@
 // What new events say came of calls that people have decided: for the rows of their requests.
 
 import { type CallOutcome, lineOf, type NotRun } from '../request/outcome.ts';
-import type { Call, State } from './call.ts';
+import { type Call, callOf, type State } from './call.ts';
 import type { Result, RunEvent } from './event.ts';
 import { hasSubAgent, subAgentState } from './sub-agents.ts';
 
@@ -9,83 +9,86 @@ export type Outcomes = ReadonlyMap<string, CallOutcome>;
 
 /** By the ids of the requests that let the calls run, in the run before these events and in the calls of sub-agents. */
 export function outcomesIn(before: State, events: readonly RunEvent[]): Outcomes {
-  if (!events.some(({ type }) => TELLING.has(type)) || !before.turn) return NONE;
-  const found = new Map<string, CallOutcome>();
-  read(before, events, undefined, found);
-  return found;
+  if (!before.turn) return NONE;
+  const reading = new Reading();
+  reading.read(before, events, undefined);
+  return reading.found ?? NONE;
 }
 
 const NONE: Outcomes = new Map();
 
-const TELLING: ReadonlySet<RunEvent['type']> = new Set([
-  'call-settled',
-  'call-interrupted',
-  'call-went-on',
-  'call-ended-late',
-  'decision-made',
-  'run-ended',
-]);
+/** Most events say nothing, so nothing is made before one does. */
+class Reading {
+  found: Map<string, CallOutcome> | undefined;
+  /** The request of the last decision of these events, by its call. */
+  #decided: Map<string, string> | undefined;
 
-/** `at`: the time of the event that carries those of a sub-agent. */
-function read(
-  { turn }: State,
-  events: readonly RunEvent[],
-  at: number | undefined,
-  found: Map<string, CallOutcome>,
-): void {
-  const calls = new Map(turn?.calls.map((call) => [call.id, call]));
-  const decided = new Map<string, string>();
-  const tell = (call: Call | undefined, outcome: CallOutcome): void => {
-    if (!call) return;
-    const last = decided.get(call.id);
-    for (const id of call.decided?.ids ?? []) found.set(id, outcome);
-    if (last !== undefined) found.set(last, outcome);
-  };
-  for (const event of events) {
-    const time = event.at ?? at ?? null;
-    switch (event.type) {
-      case 'decision-made': {
-        const call = calls.get(event.callId);
-        const { type } = event.decision;
-        const runs = type === 'approve' || type === 'restart';
-        // A person lets a call in doubt run again.
-        if (runs && isInDoubt(call)) tell(call, { state: 'running' });
-        if (runs || (type === 'respond' && isInDoubt(call))) decided.set(event.callId, event.requestId);
-        break;
+  /** `at`: the time of the event that carries those of a sub-agent. */
+  read(state: State, events: readonly RunEvent[], at: number | undefined): void {
+    for (const event of events) {
+      const time = event.at ?? at ?? null;
+      switch (event.type) {
+        case 'decision-made':
+          this.#decide(callOf(state, event.callId), event);
+          break;
+        case 'call-settled': {
+          const call = callOf(state, event.callId);
+          if (this.#isDecided(call)) this.#tell(call, ofResult(event.result, time, isInDoubt(call)));
+          break;
+        }
+        case 'call-ended-late': {
+          const call = event.path === undefined ? callOf(state, event.callId) : undefined;
+          if (this.#isDecided(call)) this.#tell(call, ofResult(event.result, time, false));
+          break;
+        }
+        case 'call-interrupted': {
+          const call = callOf(state, event.callId);
+          const { kind } = event.request;
+          if (kind === 'doubt') this.#tell(call, { state: 'unknown', at: time });
+          if (kind === 'approval' || kind === 'unavailable') this.#tell(call, notRun('changed', time));
+          break;
+        }
+        case 'call-went-on': {
+          const call = callOf(state, event.callId);
+          if (call) this.read(subAgentState(call), event.inside, time ?? undefined);
+          break;
+        }
+        case 'run-ended':
+          for (const call of state.turn?.calls ?? []) this.#end(call, time);
       }
-      case 'call-settled': {
-        const call = calls.get(event.callId);
-        tell(call, ofResult(event.result, time, isInDoubt(call)));
-        break;
-      }
-      case 'call-ended-late':
-        if (event.path === undefined) tell(calls.get(event.callId), ofResult(event.result, time, false));
-        break;
-      case 'call-interrupted': {
-        const call = calls.get(event.callId);
-        const { kind } = event.request;
-        if (kind === 'doubt') tell(call, { state: 'unknown', at: time });
-        if (kind === 'approval' || kind === 'unavailable') tell(call, notRun('changed', time));
-        break;
-      }
-      case 'call-went-on': {
-        const call = calls.get(event.callId);
-        if (call) read(subAgentState(call), event.inside, time ?? undefined, found);
-        break;
-      }
-      case 'run-ended':
-        for (const call of calls.values()) tellEnded(call, time, tell);
     }
   }
-}
 
-/** The run ended before its calls did. */
-function tellEnded(call: Call, at: number | null, tell: (call: Call, outcome: CallOutcome) => void): void {
-  const { phase } = call;
-  if (phase.at === 'settled') return;
-  const isStarted = phase.at === 'started' && phase.progress !== 'uncommitted';
-  tell(call, isStarted || isInDoubt(call) ? { state: 'unknown', at } : notRun('stopped', at));
-  if (hasSubAgent(call)) for (const inner of subAgentState(call).turn?.calls ?? []) tellEnded(inner, at, tell);
+  #decide(call: Call | undefined, { decision: { type }, requestId }: RunEvent & { type: 'decision-made' }): void {
+    if (!call) return;
+    const runs = type === 'approve' || type === 'restart';
+    // A person lets a call in doubt run again.
+    if (runs && isInDoubt(call)) this.#tell(call, { state: 'running' });
+    if (!runs && !(type === 'respond' && isInDoubt(call))) return;
+    this.#decided ??= new Map();
+    this.#decided.set(call.id, requestId);
+  }
+
+  #isDecided(call: Call | undefined): call is Call {
+    return call !== undefined && ((call.decided?.ids.length ?? 0) > 0 || this.#decided?.has(call.id) === true);
+  }
+
+  #tell(call: Call | undefined, outcome: CallOutcome): void {
+    if (!this.#isDecided(call)) return;
+    this.found ??= new Map();
+    for (const id of call.decided?.ids ?? []) this.found.set(id, outcome);
+    const last = this.#decided?.get(call.id);
+    if (last !== undefined) this.found.set(last, outcome);
+  }
+
+  /** The run ended before its call did. */
+  #end(call: Call, at: number | null): void {
+    const { phase } = call;
+    if (phase.at === 'settled') return;
+    const isStarted = phase.at === 'started' && phase.progress !== 'uncommitted';
+    this.#tell(call, isStarted || isInDoubt(call) ? { state: 'unknown', at } : notRun('stopped', at));
+    if (hasSubAgent(call)) for (const inner of subAgentState(call).turn?.calls ?? []) this.#end(inner, at);
+  }
 }
 
 const notRun = (why: NotRun, at: number | null): CallOutcome => ({ state: 'not-run', at, why });

@@ -107,7 +107,9 @@ function storeWith(clock: () => number): Store {
         const record: RequestRecord = JSON.parse(text);
         return { record, searchText: searchTextOf(record), size: text.length };
       });
-      const settled = append.settled.map(copy);
+      const settled = append.settled.map(({ id, settlement, outcome = null }) => {
+        return { id, settlement: copy(settlement), outcome: outcome && copy(outcome) };
+      });
       const progressed = (append.progressed ?? []).map(copy);
       const ended = (append.ended ?? []).map(copy);
       const record = copy(recordAfter(append, before?.record, now));
@@ -129,7 +131,7 @@ function storeWith(clock: () => number): Store {
       for (const event of events) run.events.push(event);
       run.claim = claimAfter(append, run.claim, now);
       for (const request of opened) open(request);
-      for (const { id, settlement, outcome = null } of settled) {
+      for (const { id, settlement, outcome } of settled) {
         change(id, { settledAt: now, settlement, outcome });
         untold.mark(id);
       }
