@@ -72,7 +72,8 @@ function previewRows(value: Json, columns: number): readonly string[] {
 
 /** The title of a request; the name of its tool if it has none. */
 export const headline = ({ title, earlierTitle, tool }: ApiRequest): string =>
-  `${visibleLine(title ?? tool)}${earlierTitle === null ? '' : ` (was: ${visibleLine(earlierTitle)})`}`;
+  // A server of an earlier release does not say the earlier one.
+  `${visibleLine(title ?? tool)}${typeof earlierTitle === 'string' ? ` (was: ${visibleLine(earlierTitle)})` : ''}`;
 
 /** The name of the tool, unless that is the headline. */
 export const smallPrint = ({ title, tool }: ApiRequest): readonly string[] =>
