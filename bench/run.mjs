@@ -18,7 +18,7 @@ import { caseTable, median, summary, table } from './lib/stats.mjs';
 
 const { values: opt } = parseArgs({
   options: {
-    cases: { type: 'string', default: 'A,B,C,D,E,F,G,H,L,Q,S' },
+    cases: { type: 'string', default: 'A,B,C,D,E,F,G,H,L,M,N,P,Q,S,T' },
     adapters: { type: 'string' },
     rounds: { type: 'string' },
     variants: { type: 'string' },
@@ -274,6 +274,7 @@ try {
     if (c === 'G') report.results.push(...(await coldCase(ids)));
     else {
       const kase = (await import(`./cases/${FILES[c]}`)).default;
+      if (kase.adapters) ids.splice(0, ids.length, ...kase.adapters);
       if (kase.needsPg) pgServer ??= await (await import('./lib/pg.mjs')).startPostgres(opt['pg-data'], ENV);
       report.results.push(...(await runCase(kase, FILES[c], ids, pgServer)));
     }

@@ -12,8 +12,12 @@ export const FILES = {
   F: 'f-durable.mjs',
   H: 'h-memory.mjs',
   L: 'l-sizes.mjs',
+  M: 'm-mcp-gateway.mjs',
+  N: 'n-notices.mjs',
+  P: 'p-post-gate.mjs',
   Q: 'q-authority.mjs',
   S: 's-sqlite.mjs',
+  T: 't-frameworks.mjs',
 };
 
 /** The title, columns and primary column of a case. */
