@@ -23,6 +23,8 @@ type SettledTool = Settled & { readonly times: Times };
 export class SettledPart {
   readonly #day: number;
   readonly #tools = new Map<string, SettledTool>();
+  /** Of all tools: a few long lists are counted in faster than many short ones. */
+  readonly #times = new Times();
 
   constructor(at: number) {
     this.#day = Math.floor(at / DAY_MS);
@@ -33,14 +35,19 @@ export class SettledPart {
     const ofTool = kept(this.#tools, tool, () => ({ ...NOTHING, times: new Times() }));
     ofTool[outcome] += 1;
     // `createdAt` comes from the asking process, whose clock may be a little ahead.
-    if (outcome !== 'withdrawn') ofTool.times.add(Math.max(0, settledAt - createdAt));
+    if (outcome === 'withdrawn') return;
+    const tookMs = Math.max(0, settledAt - createdAt);
+    ofTool.times.add(tookMs);
+    this.#times.add(tookMs);
   }
 
   static rows(parts: Iterable<SettledPart>): readonly StatsRow[] {
     const tools = new Map<string, Settled & { readonly sorted: Float64Array[] }>();
     const days = new Map<number, Settled>();
     const all = { ...NOTHING };
-    for (const part of parts)
+    const sorted: Float64Array[] = [];
+    for (const part of parts) {
+      sorted.push(...part.#times.sorted);
       for (const [tool, settled] of part.#tools) {
         const ofTool = kept(tools, tool, () => ({ ...NOTHING, sorted: [] }));
         const ofDay = kept(days, part.#day, () => ({ ...NOTHING }));
@@ -48,7 +55,7 @@ export class SettledPart {
           for (const outcome of OUTCOMES) counted[outcome] += settled[outcome];
         ofTool.sorted.push(...settled.times.sorted);
       }
-    const sorted = [...tools.values()].flatMap((ofTool) => ofTool.sorted);
+    }
     return [
       ...[...tools].map(([tool, ofTool]) => ({ ...settledRow('tool', ofTool, ofTool.sorted), tool })),
       ...[...days].map(([day, ofDay]) => ({ ...settledRow('day', ofDay, []), day })),
@@ -73,7 +80,8 @@ function settledRow(part: StatsRow['part'], settled: Settled, times: readonly Fl
   return {
     ...{ ...NO_ROW, part, approved, rejected, answered, cancelled: cancelled + withdrawn, decided },
     median_ms: shortest(times, Math.ceil(decided / 2)),
-    p95_ms: shortest(times, Math.ceil((95 * decided) / 100)),
+    // Nobody asks for that of a tool.
+    p95_ms: part === 'all' ? shortest(times, Math.ceil((95 * decided) / 100)) : null,
   };
 }
 
