@@ -89,7 +89,7 @@ function Numbers({ stats, insights, selection, isOwn }: NumbersProps) {
       {isOwn && <p className="text-sm text-muted">Only runs you started.</p>}
       {!isComplete && (
         <p className="text-sm text-muted">
-          Only the newest requests are counted, asked since {exactly(insights.since)}.
+          Only the newest requests are counted, settled since {exactly(insights.since)}.
         </p>
       )}
       <Tiles stats={stats} insights={insights} selection={selection} />
@@ -137,8 +137,8 @@ function Numbers({ stats, insights, selection, isOwn }: NumbersProps) {
         </Panel>
       )}
       <p className="text-xs text-muted">
-        Counts settled requests that were asked in the period, in the runs you can access. Days are in UTC, hours in
-        your time zone.
+        Counts requests that were settled in the period, in the runs you can access. Days are in UTC, hours in your time
+        zone.
       </p>
     </div>
   );

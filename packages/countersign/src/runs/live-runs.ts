@@ -25,13 +25,14 @@ import { CANNOT_BE_READ, chainStart, tamperedRun, UNREADABLE } from './port/chai
 import { readRun } from './port/read-run.ts';
 import { checkRunId, checkStarter, unknownRun } from './port/run-id.ts';
 import { refuseLarge } from './port/run-limit.ts';
-import type { LoadedRun, Store } from './port/store.ts';
+import { mapValid } from './port/skip-invalid.ts';
+import type { LoadedRun, Page, RequestQuery, Store } from './port/store.ts';
 import { runIdOf } from './requests/card.ts';
 import { type DecideResult, decideOne, decideSeveral, type Say } from './requests/deciding.ts';
 import { type DecisionInput, decisionFrom } from './requests/decision.ts';
 import { requestOutOfReach } from './requests/reach.ts';
 import { RunQueue } from './requests/serialize-decisions.ts';
-import { type RunRequest, viewOf } from './requests/view.ts';
+import { type RunRequest, type SettledFacts, settledFacts, viewOf } from './requests/view.ts';
 import {
   checkAfter,
   checkId,
@@ -56,6 +57,12 @@ export class LiveRuns {
 
   get store(): Store {
     return this.#drives.store;
+  }
+
+  /** Settled requests with what figures count of them, the newest settlement first. Their cards are not verified. */
+  async settledRequests(query: Omit<RequestQuery, 'settled' | 'order'>): Promise<Page<SettledFacts>> {
+    const { items, cursor } = await this.store.listRequests({ ...query, settled: true, order: 'newest' });
+    return { items: mapValid(items, settledFacts), cursor };
   }
 
   /** Records a new run and drives it in this process. Resolves once the start is durable. */

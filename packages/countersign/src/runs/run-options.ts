@@ -86,7 +86,7 @@ export const CANCEL_OPTIONS: OptionTable<CancelOptions> = { by: aStringOrNull, r
 /** Selects runs. `cursor` comes from the page before; `limit` is 50 by default. */
 export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
 /** Selects requests. `cursor` comes from the page before; `limit` is 50 by default. */
-export type RequestListOptions = Partial<Omit<RequestQuery, 'after' | 'kind'>> & {
+export type RequestListOptions = Partial<Omit<RequestQuery, 'after' | 'kind' | 'settledSince'>> & {
   readonly kind?: RequestKind;
   readonly cursor?: string;
 };

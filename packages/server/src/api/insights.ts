@@ -10,11 +10,11 @@ import type { Services } from './services.ts';
 type Query = z.output<typeof InsightsQueryShape>;
 
 const description =
-  'Of requests that were asked in the period and are settled: in all runs for callers with the reach `all`, otherwise in the ' +
+  'Of requests that were settled in the period: in all runs for callers with the reach `all`, otherwise in the ' +
   'runs that the caller started. At most the newest 10,000 are counted; `isComplete` says whether that was all.';
 
 export function insightsEndpoints({ ai }: Services) {
-  const requestsOf = sharedRequests((period) => readSettled(ai, period));
+  const requestsOf = sharedRequests((period, before) => readSettled(ai, period, before));
 
   const figures = (query: Query, { reach, id }: Person): Promise<Insights> =>
     insightsOf(requestsOf, { ...query, ...(reach !== 'all' && { startedBy: id }) });

@@ -1,11 +1,14 @@
 // Figures from settled requests: rates, times, load, what stands out, and drills apart.
+import { countersign, memoryStore } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { csvOf } from './csv.ts';
 import { figuresOf, quantile } from './figures.ts';
 import { type Readable, type SettledRequest, settledRequest } from './settled-request.ts';
-import { type Period, sharedRequests } from './settled-requests.ts';
+import { type Period, readSettled, type SettledRequests, sharedRequests } from './settled-requests.ts';
 
 const NINE = Date.UTC(2026, 0, 31, 9);
+const DAY = 86_400_000;
 
 /** A request asked at nine, and decided so many milliseconds later. */
 function request(
@@ -213,7 +216,7 @@ test('one read serves every caller of a period for a while', async () => {
     async (period) => {
       read.push(period);
       now += 1_000;
-      return { requests: [], since: 0, isComplete: true, days: [], grants: [] };
+      return { requests: [], since: 0, isComplete: true, days: [], grants: [], readAt: { all: 0, newest: 0 } };
     },
     () => now,
   );
@@ -225,6 +228,45 @@ test('one read serves every caller of a period for a while', async () => {
   now += 5_000;
   await shared({ days: 7 });
   expect(read).toHaveLength(3);
+});
+
+test('a later read adds what was settled since, and reads everything again after a while', async () => {
+  let now = NINE;
+  const store = memoryStore({ now: () => now });
+  const ai = countersign({
+    store,
+    clock: () => now,
+    model: scriptedModel(() => ({ calls: [{ name: 'pay', input: {} }] })),
+  });
+  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+  const clerk = ai.defineAgent({ name: 'clerk', tools: [pay], maxTurns: 1 });
+  const sinces: (number | undefined)[] = [];
+  const { listRequests } = store;
+  store.listRequests = (query) => {
+    sinces.push(query.settledSince);
+    return listRequests(query);
+  };
+  const rejected = async () => {
+    const { id } = await clerk.start('Pay.', { by: 'ann' });
+    const [request = ''] = (await ai.runs.wait(id)).pending;
+    await ai.runs.decide(request, 'reject', { by: 'ann' });
+    now += 1;
+  };
+  const read = async (before?: SettledRequests, period: Period = { days: 2 }) => {
+    sinces.length = 0;
+    return readSettled(ai, period, before);
+  };
+  await rejected();
+  const first = await read();
+  expect([first.requests.length, sinces]).toEqual([1, [NINE - (NINE % DAY) - DAY]]);
+  now += 300_000;
+  await rejected();
+  const second = await read(first);
+  expect([second.requests.length, sinces]).toEqual([2, [NINE + 1 - 120_000]]);
+  expect(second.requests.map(({ settledAt }) => settledAt)).toEqual([NINE + 300_001, NINE]);
+  now += 300_000;
+  expect([(await read(second)).requests.length, sinces]).toEqual([2, [NINE - (NINE % DAY) - DAY]]);
+  expect((await read(undefined, { days: 2, startedBy: 'ben' })).requests).toEqual([]);
 });
 
 test('a failed read is reported and tried again by the next caller', async () => {

@@ -86,34 +86,35 @@ function voteFigures(votes: readonly CountedVote[]): Figures {
   );
 }
 
-function counted(outcomes: readonly SettledRequest['outcome'][], times: number[]): Figures {
-  const count = (...names: readonly SettledRequest['outcome'][]) =>
-    outcomes.filter((one) => names.includes(one)).length;
-  times.sort((a, b) => a - b);
+function counted(outcomes: readonly SettledRequest['outcome'][], times: readonly number[]): Figures {
+  const of = { approved: 0, edited: 0, rejected: 0, answered: 0, cancelled: 0, withdrawn: 0, expired: 0 };
+  for (const outcome of outcomes) of[outcome] += 1;
+  // Numbers of this kind are sorted without a function to compare them.
+  const sorted = Float64Array.from(times).sort();
   return {
     requests: outcomes.length,
     decided: times.length,
-    approved: count('approved', 'edited'),
-    edited: count('edited'),
-    rejected: count('rejected'),
-    answered: count('answered'),
-    cancelled: count('cancelled', 'withdrawn'),
-    expired: count('expired'),
-    medianMs: quantile(times, 0.5),
-    p90Ms: quantile(times, 0.9),
+    approved: of.approved + of.edited,
+    edited: of.edited,
+    rejected: of.rejected,
+    answered: of.answered,
+    cancelled: of.cancelled + of.withdrawn,
+    expired: of.expired,
+    medianMs: quantile(sorted, 0.5),
+    p90Ms: quantile(sorted, 0.9),
   };
 }
 
 function daysOf(requests: readonly SettledRequest[], days: readonly string[]): readonly DayFigures[] {
-  const byDay = Map.groupBy(requests, ({ settledAt }) => new Date(settledAt).toISOString().slice(0, 10));
+  const byDay = Map.groupBy(requests, ({ settledAt }) => Math.floor(settledAt / DAY_MS));
   return days.map((day) => {
-    const { medianMs: _median, p90Ms: _p90, ...counts } = requestFigures(byDay.get(day) ?? []);
+    const { medianMs: _median, p90Ms: _p90, ...counts } = requestFigures(byDay.get(Date.parse(day) / DAY_MS) ?? []);
     return { day, ...counts };
   });
 }
 
 /** The smallest of the sorted values that this share of them does not exceed, as the statistics of the stores have it. */
-export function quantile(sorted: readonly number[], share: number): number | null {
+export function quantile(sorted: ArrayLike<number>, share: number): number | null {
   return sorted[Math.max(Math.ceil(sorted.length * share) - 1, 0)] ?? null;
 }
 
@@ -169,6 +170,7 @@ function hoursOf(votes: readonly CountedVote[], hourOf: (at: number) => number):
   return hours;
 }
 
+const DAY_MS = 86_400_000;
 const QUARTER_MS = 900_000;
 
 /** The hour of the day. Offsets of time zones are whole quarters of an hour, so each quarter is looked up once. */

@@ -1,5 +1,7 @@
-// Reads the settled requests of a period, and shares them between callers for a few seconds.
+// Reads the settled requests of a period, and shares them between callers for a few seconds. What was read stays for a while: later
+// reads add what was settled since.
 import type { Countersign } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { defined } from '../defined.ts';
 import { cachedRead } from '../live/cached-read.ts';
 import type { Insights } from '../schemas/insights.ts';
@@ -9,8 +11,9 @@ import { type SettledRequest, settledRequest } from './settled-request.ts';
 /** Of how many days in UTC, including today, and of whose runs. */
 export type Period = { readonly days: number; readonly startedBy?: string };
 
-/** `isComplete` is false if there were more requests than are read. Then these are the newest, asked since `since`. */
+/** `isComplete` is false if there were more requests than are read. Then these are the newest, settled since `since`. */
 export type SettledRequests = {
+  /** The newest settlement first. */
   readonly requests: readonly SettledRequest[];
   readonly since: number;
   readonly isComplete: boolean;
@@ -18,6 +21,8 @@ export type SettledRequests = {
   readonly days: readonly string[];
   /** The grants that were given in the period or are active. Callers who see only their own runs see none. */
   readonly grants: Insights['grants'];
+  /** When all of them were read, and when the newest of them were. */
+  readonly readAt: { readonly all: number; readonly newest: number };
 };
 
 /** What to count: 30 days by default. */
@@ -48,29 +53,54 @@ const PAGE_SIZE = 200;
 const LEAST_COUNTED = 40;
 const DAY_MS = 86_400_000;
 
+/** A statement that settles a request may take this long until others see it. */
+const LATE_MS = 120_000;
+/** How long a deletion may be unnoticed. */
+const KEPT_MS = 600_000;
+
+/** `before`: an earlier result for the same period. */
 export async function readSettled(
   { runs, grants }: Countersign,
   { days, startedBy }: Period,
+  before?: SettledRequests,
 ): Promise<SettledRequests> {
   const now = await runs.store.now();
   const since = now - (now % DAY_MS) - (days - 1) * DAY_MS;
-  const query = defined({ settled: true, order: 'newest' as const, createdAfter: since, startedBy, limit: PAGE_SIZE });
-  const dates = Array.from({ length: days }, (_, day) => new Date(since + day * DAY_MS).toISOString().slice(0, 10));
-  const carried = startedBy === undefined ? await readGrants(grants, since) : [];
-  const period = { days: dates, grants: carried };
+  const kept = before !== undefined && now - before.readAt.all < KEPT_MS ? before : undefined;
+  const from = kept ? Math.max(kept.readAt.newest - LATE_MS, since) : since;
+  const fresh = await readSince(runs, from, startedBy);
+  const old = kept?.requests.filter(({ settledAt }) => settledAt >= since && settledAt < from) ?? [];
+  const requests = fresh.isComplete ? [...fresh.requests, ...old].slice(0, MOST_REQUESTS) : fresh.requests;
+  const isComplete =
+    fresh.isComplete && fresh.requests.length + old.length <= MOST_REQUESTS && kept?.isComplete !== false;
+  return {
+    requests,
+    since: isComplete ? since : (requests.at(-1)?.settledAt ?? since),
+    isComplete,
+    days: Array.from({ length: days }, (_, day) => new Date(since + day * DAY_MS).toISOString().slice(0, 10)),
+    grants: startedBy === undefined ? await readGrants(grants, since) : [],
+    readAt: { all: kept?.readAt.all ?? now, newest: now },
+  };
+}
+
+async function readSince(runs: Countersign['runs'], settledSince: number, startedBy: string | undefined) {
   const requests: SettledRequest[] = [];
   let cursor: string | undefined;
   for (let looked = 0; looked < MOST_REQUESTS; ) {
-    const page = await runs.requests({ ...query, ...defined({ cursor }) });
-    requests.push(...page.items.flatMap((request) => settledRequest(request) ?? []));
+    const query = defined({ settledSince, startedBy, limit: PAGE_SIZE, after: cursor });
+    const page = await internalsOf(runs).settledRequests(query);
+    for (const facts of page.items) {
+      const request = settledRequest(facts);
+      if (request) requests.push(request);
+    }
     // A page of large requests is short and costs as much.
     looked += Math.max(LEAST_COUNTED, page.items.length);
-    if (page.cursor === null) return { requests, since, isComplete: true, ...period };
+    if (page.cursor === null) return { requests, isComplete: true };
     cursor = page.cursor;
     // SQLite answers synchronously: this lets other requests run in between.
     await new Promise(setImmediate);
   }
-  return { requests, since: requests.at(-1)?.createdAt ?? since, isComplete: false, ...period };
+  return { requests, isComplete: false };
 }
 
 /** How many grants are read, the newest first. */
@@ -95,15 +125,27 @@ const SHARED = { shortestMs: 2_000, share: 4, longestMs: 10_000 };
 const MOST_KEPT = 20;
 
 /** The figures of open dashboards, and of every filter on them, come from one read. */
-export function sharedRequests(read: (period: Period) => Promise<SettledRequests>, clock = () => performance.now()) {
+export function sharedRequests(
+  read: (period: Period, before?: SettledRequests) => Promise<SettledRequests>,
+  clock = () => performance.now(),
+) {
   const kept = new Map<string, (period: Period) => Promise<SettledRequests>>();
   return (period: Period): Promise<SettledRequests> => {
     const key = JSON.stringify([period.days, period.startedBy ?? null]);
-    const known = kept.get(key) ?? cachedRead(read, { ...SHARED, clock });
+    const known = kept.get(key) ?? cachedRead(addingTo(read), { ...SHARED, clock });
     kept.delete(key);
     const oldest = kept.keys().next();
     if (kept.size >= MOST_KEPT && !oldest.done) kept.delete(oldest.value);
     kept.set(key, known);
     return known(period);
+  };
+}
+
+/** Each read gets the result of the one before. */
+function addingTo(read: (period: Period, before?: SettledRequests) => Promise<SettledRequests>) {
+  let before: SettledRequests | undefined;
+  return async (period: Period): Promise<SettledRequests> => {
+    before = await read(period, before);
+    return before;
   };
 }

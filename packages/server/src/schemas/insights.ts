@@ -24,7 +24,7 @@ const names = z.array(z.string());
 
 export const InsightsShape = z
   .object({
-    since: z.number().openapi({ description: 'Requests that were asked since then are counted.' }),
+    since: z.number().openapi({ description: 'Requests that were settled since then are counted.' }),
     isComplete: z.boolean().openapi({ description: 'False if only the newest requests were counted.' }),
     total: z.object(figures),
     days: z.array(z.object({ day: z.string().openapi({ example: '2026-01-31' }), ...counts })).openapi({

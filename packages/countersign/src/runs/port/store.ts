@@ -205,7 +205,7 @@ export type RunQuery = {
   readonly limit: number;
 };
 
-/** Selects requests, and a page of them; oldest first by default. Settled ones are ordered by `createdAt` too. */
+/** Selects requests, and a page of them; oldest first by default. Settled ones are ordered by `createdAt` too, without `settledSince`. */
 export type RequestQuery = Omit<RunQuery, 'status'> & {
   /** Pending ones by default. */
   readonly settled?: boolean;
@@ -223,6 +223,8 @@ export type RequestQuery = Omit<RunQuery, 'status'> & {
   readonly search?: string;
   readonly createdBefore?: number;
   readonly createdAfter?: number;
+  /** Selects those that were settled at this time or later, in the order of their settlement. For settled requests. */
+  readonly settledSince?: number;
   /**
    * Selects the requests that name one of these people or roles, and those that name nobody. With `startedBy`, also those
    * of runs that this person started, and of those that name nobody only these. Found by an index.

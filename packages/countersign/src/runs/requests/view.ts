@@ -1,5 +1,6 @@
 // Runs and requests as callers see them.
 
+import { ANYONE, type Policies } from '../../core/authority/policy.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { messagesOf, newState } from '../../core/messages/load-messages.ts';
@@ -156,6 +157,21 @@ export function requestView(record: RequestRecord): RunRequest {
 function retitled(asked: string | undefined, settlement: Json): Partial<Pick<RequestView, 'title' | 'earlierTitle'>> {
   const title = isObject(settlement) ? settlement.title : undefined;
   return typeof title === 'string' && title !== asked ? { title, earlierTitle: asked ?? null } : {};
+}
+
+/** What figures count of a settled request. */
+export type SettledFacts = Pick<RunRequest, 'tool' | 'policies' | 'createdAt' | 'settledAt' | 'settlement' | 'drill'>;
+
+/** Does not verify the card: of that, only the names of its policies count. */
+export function settledFacts(record: RequestRecord): SettledFacts {
+  const { tool, createdAt, settledAt, settlement, card } = record;
+  const part = isObject(card) ? (card as { readonly part?: unknown }).part : undefined;
+  const own = isRequest(part) ? (part.metadata?.policies as Policies | undefined) : undefined;
+  const policies = (record.progress as VotingProgress | null)?.policies ?? own ?? ANYONE;
+  return {
+    ...{ tool, policies, createdAt, settledAt, settlement: settlement as RunRequest['settlement'] },
+    ...drillMark(record),
+  };
 }
 
 function isRequest(part: unknown): part is ToolRequestPart {

@@ -235,7 +235,8 @@ function storeWith(clock: () => number): Store {
         const { record, searchText } = request;
         if (isAskedInterrupt(record, query) && words.every((word) => searchText.includes(word))) asked.push(request);
       });
-      return makePage(inOrder(asked, query.order ?? 'oldest', query), query, recordOf, placeOf, ({ size }) => size);
+      const placed = query.settledSince === undefined ? asked : asked.map(bySettlement);
+      return makePage(inOrder(placed, query.order ?? 'oldest', query), query, recordOf, placeOf, ({ size }) => size);
     },
 
     async request(id) {
@@ -329,6 +330,7 @@ function isAskedInterrupt(request: RequestRecord, query: RequestQuery): boolean 
     (label === undefined || request.labels.includes(label)) &&
     request.createdAt < createdBefore &&
     request.createdAt > createdAfter &&
+    (query.settledSince === undefined || (request.settledAt ?? Number.NaN) >= query.settledSince) &&
     (query.deciders === undefined || hasKey(request, askedKeys(query.deciders)))
   );
 }
@@ -338,6 +340,7 @@ function hasKey({ deciders, startedBy }: RequestRecord, keys: readonly string[])
 }
 
 const placeOf = (kept: Place): Place => kept;
+const bySettlement = (kept: KeptRequest): KeptRequest => ({ ...kept, createdAt: Number(kept.record.settledAt) });
 const outcomeSize = ({ record }: KeptRun): number => JSON.stringify(record.outcome).length;
 
 function recordOf<T>({ record }: { readonly record: T }): T {

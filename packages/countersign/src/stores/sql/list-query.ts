@@ -81,28 +81,33 @@ export function requestsSql(query: RequestQuery, dialect: Dialect, stretch: Stre
   const value = (item: string | number): string => dialect.value(values.push(item));
 
   const state = query.settled === true ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
+  const bySettlement = query.settledSince !== undefined;
+  const time = timeOf(query);
   const within: Within = (table) => {
-    const { createdBefore, createdAfter } = query;
+    const { createdBefore, createdAfter, settledSince } = query;
     const place = ({ createdAt, seq }: Place) => `(${value(createdAt)}, ${value(seq)})`;
     const [later, upTo] = direction === 'DESC' ? ['<', '>='] : ['>', '<='];
     return [
       ...(createdBefore === undefined ? [] : [`${table}.created_at < ${value(createdBefore)}`]),
       ...(createdAfter === undefined ? [] : [`${table}.created_at > ${value(createdAfter)}`]),
-      ...(after === undefined ? [] : [`(${table}.created_at, ${table}.seq) ${later} ${place(after)}`]),
-      ...(until === undefined ? [] : [`(${table}.created_at, ${table}.seq) ${upTo} ${place(until)}`]),
+      ...(settledSince === undefined ? [] : [`${table}.settled_at >= ${value(settledSince)}`]),
+      ...(after === undefined ? [] : [`(${table}.${time}, ${table}.seq) ${later} ${place(after)}`]),
+      ...(until === undefined ? [] : [`(${table}.${time}, ${table}.seq) ${upTo} ${place(until)}`]),
     ];
   };
-  const order = `created_at ${direction}, seq ${direction}`;
+  const order = `${time} ${direction}, seq ${direction}`;
   const isSettled = query.settled === true;
   const asked = query.deciders && askedKeys(query.deciders);
   // The requests of one run are few.
   const { agent, tool, kind, risk, startedBy, label, search, outcome } = query;
   const hasFilter = [agent, tool, kind, risk, startedBy, label, search, outcome].some((wanted) => wanted !== undefined);
   const most = hasFilter ? undefined : limit + 1;
-  const isMerged = query.runId === undefined && asked !== undefined && asked.length <= MOST_MERGED;
+  const isMerged = query.runId === undefined && !bySettlement && asked !== undefined && asked.length <= MOST_MERGED;
   const named = isMerged && dialect.withKeys?.(asked.map(value), isSettled, within, order, most);
   const conditions = [query.runId === undefined ? state : opaque(state), ...(named ? [] : within('i'))];
-  if (asked && !named) conditions.push(dialect.hasKey(value(JSON.stringify(asked)), isSettled, within));
+  // The places of keys are in the order of creation.
+  const ofKeys: Within = bySettlement ? () => [] : within;
+  if (asked && !named) conditions.push(dialect.hasKey(value(JSON.stringify(asked)), isSettled, ofKeys));
   for (const [column, wanted] of Object.entries({
     agent,
     tool,
@@ -120,11 +125,15 @@ export function requestsSql(query: RequestQuery, dialect: Dialect, stretch: Stre
 
   const list = named ? 'd' : 'i';
   const text = `SELECT ${dialect.interruptColumns} FROM ${named || `${dialect.requests} i`} WHERE ${conditions.join(' AND ')}
-    ORDER BY ${list}.created_at ${direction}, ${list}.seq ${direction} LIMIT ${value(limit + 1)}`;
+    ORDER BY ${list}.${time} ${direction}, ${list}.seq ${direction} LIMIT ${value(limit + 1)}`;
   const size =
     'length(card) + coalesce(length(settlement), 0) + coalesce(length(progress), 0) + coalesce(length(ending), 0)';
   return { text: dialect.endAtSize?.(text, order, size) ?? text, values };
 }
+
+/** The column that the requests are ordered by. */
+export const timeOf = ({ settledSince }: RequestQuery): 'created_at' | 'settled_at' =>
+  settledSince === undefined ? 'created_at' : 'settled_at';
 
 /**
  * Hides a condition from the planner. A planner that expects few matches reads and sorts everything; one that cannot tell

@@ -182,12 +182,18 @@ export function pageOfRuns(rows: readonly RunRow[], query: RunQuery): Page<RunRe
 }
 
 export function pageOfRequests(rows: readonly RequestRow[], query: RequestQuery): Page<RequestRecord> {
-  return makePage(rows, query, requestOf, interruptPlace, interruptSize);
+  return makePage(rows, query, requestOf, requestPlace(query), interruptSize);
 }
 
 export const runPlace = ({ seq }: RunRow): Place => ({ createdAt: 0, seq });
 export const runSize = ({ outcome }: RunRow): number => outcome.length;
-export const interruptPlace = ({ created_at, seq }: RequestRow): Place => ({ createdAt: created_at, seq });
+/** The place of a request in such a list. */
+export const requestPlace =
+  ({ settledSince }: RequestQuery) =>
+  ({ created_at, settled_at, seq }: RequestRow): Place => ({
+    createdAt: settledSince === undefined ? created_at : Number(settled_at),
+    seq,
+  });
 export const interruptSize = ({ card, settlement, progress, ending }: RequestRow): number =>
   card.length + (settlement?.length ?? 0) + (progress?.length ?? 0) + (ending?.length ?? 0);
 

@@ -4,8 +4,8 @@ import type { RequestQuery, RunQuery } from '../../runs/port/store.ts';
 import { askedKeys } from '../rules/deciders.ts';
 import { PageRoom, type Place, readPageRequest } from '../rules/page.ts';
 import { searchWords } from '../rules/search-text.ts';
-import { MOST_MERGED, requestsSql, rowsAtOnce, runsSql, type Sql, type Stretch } from '../sql/list-query.ts';
-import { EXISTS, interruptPlace, interruptSize, type RequestRow, type RunRow, runPlace, runSize } from '../sql/rows.ts';
+import { MOST_MERGED, requestsSql, rowsAtOnce, runsSql, type Sql, type Stretch, timeOf } from '../sql/list-query.ts';
+import { EXISTS, interruptSize, type RequestRow, type RunRow, requestPlace, runPlace, runSize } from '../sql/rows.ts';
 import type { Job, SqliteConnection } from './connection.ts';
 import { keyIn, SQLITE_DIALECT } from './statements.ts';
 
@@ -27,19 +27,21 @@ export function interruptRows(connection: SqliteConnection, query: RequestQuery)
   const filtered = (stretch: Stretch) => requestsSql(query, SQLITE_DIALECT, stretch);
   const state = query.settled === true ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
   const atOnce = rowsAtOnce(searchWords(query.search).length);
-  const { createdBefore, createdAfter, deciders } = query;
+  const { createdBefore, createdAfter, settledSince, deciders } = query;
+  const time = timeOf(query);
   const end = (after: Place | undefined, stretches: number): Sql => {
     const place = after && [after.createdAt, after.seq];
     const conditions = [
       ...(createdBefore === undefined ? [] : ['i.created_at < ?']),
       ...(createdAfter === undefined ? [] : ['i.created_at > ?']),
-      ...(place ? [`(i.created_at, i.seq) ${direction === 'DESC' ? '<' : '>'} (?, ?)`] : []),
+      ...(settledSince === undefined ? [] : ['i.settled_at >= ?']),
+      ...(place ? [`(i.${time}, i.seq) ${direction === 'DESC' ? '<' : '>'} (?, ?)`] : []),
     ];
-    const bounds = [createdBefore, createdAfter, ...(place ?? [])].filter((bound) => bound !== undefined);
+    const bounds = [createdBefore, createdAfter, settledSince, ...(place ?? [])].filter((bound) => bound !== undefined);
     const order = `ORDER BY 1 ${direction}, 2 ${direction} LIMIT 1`;
     const select = (table: string, ...more: readonly string[]) =>
-      `SELECT i.created_at, i.seq FROM ${table} i WHERE ${[...more, ...conditions].join(' AND ')}`;
-    if (deciders === undefined)
+      `SELECT i.${time}, i.seq FROM ${table} i WHERE ${[...more, ...conditions].join(' AND ')}`;
+    if (deciders === undefined || settledSince !== undefined)
       return { text: `${select('countersign_request', state)} ${order} OFFSET ${atOnce - 1}`, values: bounds };
     // The keys of the deciders say which rows are looked at. Few at first: without another filter all of them pass.
     const keys = askedKeys(deciders);
@@ -52,7 +54,7 @@ export function interruptRows(connection: SqliteConnection, query: RequestQuery)
     return { text: `${lists.join(' UNION ')} ${order} ${offset}`, values: keys.flatMap((key) => [key, ...bounds]) };
   };
   // The requests of one run are found by an index of their own.
-  const list = { filtered, placeOf: interruptPlace, sizeOf: interruptSize };
+  const list = { filtered, placeOf: requestPlace(query), sizeOf: interruptSize };
   return rowsOf<RequestRow>(connection, query, query.runId === undefined ? { ...list, end } : list);
 }
 

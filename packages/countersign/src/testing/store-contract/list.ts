@@ -121,6 +121,42 @@ export function listContract(check: Check): void {
     }
   });
 
+  check('settled requests come in the order of their settlement when asked', async ({ store }) => {
+    const times = [
+      ['c', 1, 30],
+      ['a', 5, 10],
+      ['d', 2, 40],
+      ['b', 3, 20],
+      ['e', 4, 40],
+    ] as const;
+    for (const [id, createdAt, settledAt] of times) {
+      const runId = `run-${id}`;
+      const create = { id: runId, agent: 'agent', startedBy: id === 'b' ? 'sue' : 'ann' };
+      const deciders = { people: [id === 'd' ? 'ben' : 'ann'], roles: [] };
+      const opened = [request(id, runId, { createdAt, deciders, card: card('word') })];
+      await store.append(creation(runId, { create, status: 'waiting', opened, at: createdAt }));
+      const settled = settling({ decision: { type: 'approve' }, by: 'ann', at: settledAt }, id);
+      await store.append(addition(runId, 1, { status: 'done', at: settledAt, ...settled }));
+    }
+    await pausedRun(store, 'other', [request('f', 'other')]);
+    const look = async (query: Partial<RequestQuery>, expected: string): Promise<void> => {
+      for (const limit of [1, 2, 50]) {
+        const all = { settledSince: 0, settled: true, ...query };
+        strictEqual((await listed(store, all, limit)).join(''), expected, `${limit} ${text(query)}`);
+        const newest = await listed(store, { ...all, order: 'newest' }, limit);
+        strictEqual(newest.join(''), [...expected].reverse().join(''), `newest ${limit} ${text(query)}`);
+      }
+    };
+    await look({}, 'abcde');
+    await look({ settledSince: 20 }, 'bcde');
+    await look({ settledSince: 41 }, '');
+    await look({ createdAfter: 2 }, 'abe');
+    await look({ startedBy: 'ann', search: 'word' }, 'acde');
+    await look({ deciders: { people: ['ann'], roles: [] } }, 'abce');
+    await look({ settledSince: 20, outcome: 'approved', deciders: { people: ['ben'], roles: [] } }, 'd');
+    await look({ settled: false }, '');
+  });
+
   check('requests are found by their deciders, in pages, also after these change', async ({ store }) => {
     const who = (people: string, roles = '') => ({ people: people.split(' '), roles: roles ? [roles] : [] });
     const all: Readonly<Record<string, OpenedRequest['deciders']>> = {
