@@ -20,7 +20,7 @@ const BUDGET: Readonly<Record<string, readonly [raw: number, compressed: number]
   'countersign/openai-agents': [199, 59.5],
   'countersign/postgres': [121, 40],
   'countersign/request': [35.7, 12.2],
-  'countersign/sqlite': [102, 33.5],
+  'countersign/sqlite': [106, 34.5],
   'countersign/store': [59.6, 21.7],
   'countersign/testing': [163, 45.8],
   'countersign/ui': [420, 122],

@@ -28,6 +28,8 @@ export type Dialect = {
     order: string,
     most: number | undefined,
   ) => string;
+  /** True if the number of the request `i` is in this JSON array, where searches have an index. */
+  readonly among?: (seqs: string) => string;
   /** True if the text contains the word. */
   readonly contains: (text: string, word: string) => string;
   /** Ends a page with the row that makes it large, where rows come all at once. `order`: of the columns of the page. */
@@ -49,8 +51,15 @@ const MOST_AT_ONCE = 2_000;
 /** The lists of this many keys are merged, each read in its order. With more keys, all that is found is sorted. */
 export const MOST_MERGED = 100;
 
-/** The rows of a list that are looked at in one statement: those after one place, up to another. */
-export type Stretch = { readonly after?: Place | undefined; readonly until?: Place | undefined };
+/**
+ * The rows of a list that are looked at in one statement: those after one place, up to another. `among`: only requests with these
+ * numbers, a JSON array.
+ */
+export type Stretch = {
+  readonly after?: Place | undefined;
+  readonly until?: Place | undefined;
+  readonly among?: string | undefined;
+};
 
 /** Selects one row more than the page holds, in the order of creation. */
 export function runsSql(query: RunQuery, dialect: Dialect, stretch: Stretch = {}): Sql {
@@ -75,7 +84,7 @@ export function runsSql(query: RunQuery, dialect: Dialect, stretch: Stretch = {}
 /** Selects one row more than the page holds. */
 export function requestsSql(query: RequestQuery, dialect: Dialect, stretch: Stretch = {}): Sql {
   const { after: start, limit } = readPageRequest(query);
-  const { after = start, until } = stretch;
+  const { after = start, until, among } = stretch;
   const direction = query.order === 'newest' ? 'DESC' : 'ASC';
   const values: (string | number)[] = [];
   const value = (item: string | number): string => dialect.value(values.push(item));
@@ -122,9 +131,11 @@ export function requestsSql(query: RequestQuery, dialect: Dialect, stretch: Stre
   // A pending request has no outcome.
   if (outcome !== undefined) conditions.push(isSettled ? outcomeSql(outcome) : 'FALSE');
   if (query.runId !== undefined) conditions.push(dialect.ofRun(value(query.runId)));
+  if (among !== undefined && dialect.among) conditions.push(dialect.among(value(among)));
 
   const list = named ? 'd' : 'i';
-  const text = `SELECT ${dialect.interruptColumns} FROM ${named || `${dialect.requests} i`} WHERE ${conditions.join(' AND ')}
+  const table = `${dialect.requests} i${among === undefined ? '' : ' NOT INDEXED'}`;
+  const text = `SELECT ${dialect.interruptColumns} FROM ${named || table} WHERE ${conditions.join(' AND ')}
     ORDER BY ${list}.${time} ${direction}, ${list}.seq ${direction} LIMIT ${value(limit + 1)}`;
   const size =
     'length(card) + coalesce(length(settlement), 0) + coalesce(length(progress), 0) + coalesce(length(ending), 0)';

@@ -7,6 +7,7 @@ import { searchWords } from '../rules/search-text.ts';
 import { MOST_MERGED, requestsSql, rowsAtOnce, runsSql, type Sql, type Stretch, timeOf } from '../sql/list-query.ts';
 import { EXISTS, interruptSize, type RequestRow, type RunRow, requestPlace, runPlace, runSize } from '../sql/rows.ts';
 import type { Job, SqliteConnection } from './connection.ts';
+import type { SearchIndex } from './search-index.ts';
 import { keyIn, SQLITE_DIALECT } from './statements.ts';
 
 /** One row more than the page holds, if another page follows. */
@@ -22,11 +23,17 @@ export function runRows(connection: SqliteConnection, query: RunQuery): Promise<
 }
 
 /** One row more than the page holds, if another page follows. */
-export function interruptRows(connection: SqliteConnection, query: RequestQuery): Promise<readonly RequestRow[]> {
+export async function interruptRows(
+  connection: SqliteConnection,
+  index: SearchIndex,
+  query: RequestQuery,
+): Promise<readonly RequestRow[]> {
   const direction = query.order === 'newest' ? 'DESC' : 'ASC';
-  const filtered = (stretch: Stretch) => requestsSql(query, SQLITE_DIALECT, stretch);
+  const words = searchWords(query.search);
+  const among = words.length === 0 || query.runId !== undefined ? undefined : await index.find(words);
+  const filtered = (stretch: Stretch) => requestsSql(query, SQLITE_DIALECT, { ...stretch, among });
   const state = query.settled === true ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
-  const atOnce = rowsAtOnce(searchWords(query.search).length);
+  const atOnce = rowsAtOnce(words.length);
   const { createdBefore, createdAfter, settledSince, deciders } = query;
   const time = timeOf(query);
   const end = (after: Place | undefined, stretches: number): Sql => {
@@ -53,9 +60,13 @@ export function interruptRows(connection: SqliteConnection, query: RequestQuery)
     const lists = keys.map(() => ofKeys('i.key = ?'));
     return { text: `${lists.join(' UNION ')} ${order} ${offset}`, values: keys.flatMap((key) => [key, ...bounds]) };
   };
-  // The requests of one run are found by an index of their own.
+  // The requests of one run are found by an index of their own, and so are few matches of a search.
   const list = { filtered, placeOf: requestPlace(query), sizeOf: interruptSize };
-  return rowsOf<RequestRow>(connection, query, query.runId === undefined ? { ...list, end } : list);
+  return rowsOf<RequestRow>(
+    connection,
+    query,
+    query.runId === undefined && among === undefined ? { ...list, end } : list,
+  );
 }
 
 type List<Row> = {

@@ -26,6 +26,7 @@ import { type Job, type Prepare, SqliteConnection } from './connection.ts';
 import { countedPending, countedRuns, settledParts } from './counts.ts';
 import { interruptRows, runRows } from './list-rows.ts';
 import { SqliteNotes } from './notes.ts';
+import { SearchIndex } from './search-index.ts';
 import { DELETIONS, EVENTS_AT_ONCE, SQL } from './statements.ts';
 
 /** Options of `sqliteStore`. */
@@ -69,6 +70,7 @@ const POLL_MS = 200;
 function storeOn(connection: SqliteConnection, clock: () => number): Store {
   const watchers: Watchers = createWatchers(() => listen(connection, watchers));
   const settled = settledParts(connection);
+  const searches = new SearchIndex(connection);
 
   return {
     notes: createNotes(new SqliteNotes(connection, clock)),
@@ -151,7 +153,7 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
     },
 
     async listRequests(query) {
-      return pageOfRequests(await interruptRows(connection, query), query);
+      return pageOfRequests(await interruptRows(connection, searches, query), query);
     },
 
     async request(id) {

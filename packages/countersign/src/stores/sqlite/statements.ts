@@ -29,6 +29,7 @@ export const SQLITE_DIALECT: Dialect = {
     const conditions = [keyIn(keys, 'd'), `d.settled = ${Number(isSettled)}`, ...within('d')];
     return `i.seq IN (SELECT d.seq FROM countersign_decider d WHERE ${conditions.join(' AND ')})`;
   },
+  among: (seqs) => `i.seq IN (SELECT value FROM json_each(${seqs}))`,
   contains: (text, word) => `instr(${text}, ${word}) > 0`,
 };
 
