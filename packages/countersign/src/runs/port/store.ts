@@ -218,7 +218,8 @@ export type RequestQuery = Omit<RunQuery, 'status'> & {
   readonly label?: string;
   /**
    * Words separated by spaces. Each must occur somewhere in the tool, the agent, the labels, the input or the payload shown
-   * to the approver, in upper or lower case. Every request that passes the other filters is looked at until the page is full.
+   * to the approver, in upper or lower case. Without an index of words, every request that passes the other filters is looked at until
+   * the page is full.
    */
   readonly search?: string;
   readonly createdBefore?: number;
