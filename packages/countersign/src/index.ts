@@ -13,6 +13,7 @@ export {
 } from './core/errors.ts';
 export type { Json } from './core/json.ts';
 export type { Message, Part, ToolRequestPart, ToolResponsePart } from './core/messages/message.ts';
+export { money } from './core/request/money.ts';
 export type { RunEvent } from './core/run/event.ts';
 export type { Resume } from './core/run/read-resume.ts';
 export { Countersign, countersign } from './countersign.ts';

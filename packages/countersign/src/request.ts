@@ -1,5 +1,5 @@
-// The entry point `countersign/request`: what a screen needs to show a request and its run. It imports the pure core alone, so it
-// runs in browsers.
+// The entry point `countersign/request`: what a screen needs to show a request and its run. It imports the pure core, and what
+// writes money and dates, so it runs in browsers.
 export { type Condition, meets } from './core/authority/condition.ts';
 export type { Grant, GrantStatus, GrantUse, Serves } from './core/authority/grant.ts';
 export type { GrantMaximum } from './core/authority/grant-maximum.ts';
@@ -23,8 +23,11 @@ export {
   formOf,
   readForm,
 } from './core/request/form.ts';
+export { type Line, labelOf, labelsTo, lineAt, lineOf } from './core/request/line.ts';
 export type { NoticeType } from './core/request/notice.ts';
 export type { CallOutcome, NotRun } from './core/request/outcome.ts';
+export { type Names, nameIn, personText } from './core/request/person.ts';
+export type { Reading } from './core/request/reading.ts';
 export type { Preview, RequestKind, Reversibility } from './core/request/request.ts';
 export {
   compareInputs,
@@ -44,3 +47,4 @@ export {
   timelineOf,
 } from './core/run/timeline.ts';
 export { addUsage, type Usage } from './core/run/usage.ts';
+export { type Locale, readingText } from './reading-text.ts';

@@ -8,6 +8,7 @@ const everything = {
   shown: {
     payload: { message: 'Sure?' },
     title: 'Pay 5',
+    agentReason: 'It is due.',
     labels: ['money'],
     risk: 'high',
     reversibility: 'irreversible',

@@ -16,6 +16,7 @@ import type { Metadata } from './message.ts';
 
 const SHOWN = {
   title: 'shown',
+  agentReason: 'shown',
   labels: 'shown',
   risk: 'shown',
   reversibility: 'shown',

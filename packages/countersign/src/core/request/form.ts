@@ -1,5 +1,6 @@
 // Plain forms from JSON Schema, for places that show labels and inputs and nothing else.
 import { defined, isObject, type Json, sameJson } from '../json.ts';
+import { labelOf } from './line.ts';
 
 type Schema = { readonly [key: string]: unknown };
 
@@ -15,7 +16,7 @@ export type FormOption = {
 export type FormField = {
   /** The property that the field fills in; `value` in a form for a single value. */
   readonly name: string;
-  /** The title of the schema; the name if it has none. */
+  /** The title of the schema, or a short description; the name if it has neither. */
   readonly label: string;
   readonly description?: string;
   /** Whether the person must fill it in. */
@@ -138,10 +139,11 @@ function fieldOf(name: string, given: unknown, place: Place): FormField | undefi
   const mayBeAbsent = !place.required && fallback === undefined;
   const blank = blankOf({ isText, nullable, mayBeAbsent, start });
   const { title, description } = schema;
+  const label = typeof title === 'string' && title !== '' ? title : labelOf(name, schema);
   return {
     name,
-    label: typeof title === 'string' && title !== '' ? title : name,
-    ...(typeof description === 'string' && { description }),
+    label,
+    ...(typeof description === 'string' && (title !== undefined || label === name) && { description }),
     required: blank === 'refused' || (blank === 'empty' && isText && (input.minLength ?? 0) > 0),
     blank,
     ...defined({ start: startOf(input, start) }),

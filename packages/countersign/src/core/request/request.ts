@@ -40,6 +40,8 @@ export type Shown = {
   readonly payload: Json;
   /** One line for people that says what would happen. The input says exactly what. */
   readonly title?: string;
+  /** Why the model makes the call, in its own words. Nothing checks it. */
+  readonly agentReason?: string;
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';
   readonly reversibility?: Reversibility;

@@ -24,6 +24,8 @@ export type RequestView<Tool extends string = string, Input = Json> = {
   readonly title: string | null;
   /** The headline before the person who decided edited the input; null if they did not. */
   readonly earlierTitle: string | null;
+  /** Why the model makes the call, in its own words; null if its tool does not ask for a reason. */
+  readonly agentReason: string | null;
   /** The input that would run, with the defaults of the schema. */
   readonly input: Input;
   /** What the tool wants the person to see. */
@@ -94,6 +96,7 @@ export function viewOfRequest(request: Request, about: About): RequestView {
 const NOTHING = {
   title: null,
   earlierTitle: null,
+  agentReason: null,
   risk: null,
   labels: [],
   reversibility: null,

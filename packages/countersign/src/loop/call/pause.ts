@@ -27,6 +27,7 @@ import {
   type WaitOptions,
 } from '../tool/ask-options.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
+import { reasonIn } from '../tool/model-schema.ts';
 import { asSchema } from '../tool/schema.ts';
 import type { AskOptions, InterruptOptions } from '../tool/signal.ts';
 import { boundSoFar, boundTo } from './bound-input.ts';
@@ -86,11 +87,12 @@ export async function ask(
   const isUnseen = shownPreviews?.earlierPreview !== undefined || answer !== undefined;
   const ending = isUnseen && onExpiry === 'approve' ? 'reject' : endingFor(policies, onExpiry);
   const { labels, risk, reversibility } = wait;
+  const agentReason = (tool?.asksReason && reasonIn(call.input)) ?? call.decided?.request?.shown.agentReason;
   // What one request keeps out of notices is not in those of the next, even if the tool has changed or is missing.
   const notice = tool?.notice ?? call.decided?.request?.shown.notice;
   const request = requestOf(kind, {
     id: requestId(call.id, call.pauses + 1),
-    shown: defined({ payload, title, labels, risk, reversibility, notice }),
+    shown: defined({ payload, title, agentReason, labels, risk, reversibility, notice }),
     authority: { policies, requesters },
     bound: shownBound(bound, call),
     wait: times.expiresAt === undefined ? times : defined({ ...times, onExpiry: ending }),

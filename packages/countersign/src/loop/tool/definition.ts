@@ -175,6 +175,11 @@ export type ToolConfig<
    * anyway, or `reject`.
    */
   readonly onPreviewChange?: 'ask' | 'run' | 'reject';
+  /**
+   * Asks the model for the reason of each call, in a field `reason` that the tool itself does not get. The card shows it as the
+   * model's words.
+   */
+  readonly reason?: boolean;
   readonly metadata?: Metadata;
 };
 
@@ -186,6 +191,7 @@ export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends Schem
   | 'commits'
   | 'verify'
   | 'settlesWithin'
+  | 'reason'
   | 'preview'
   | 'previewWithin'
   | 'onPreviewChange'
@@ -253,6 +259,8 @@ export type ToolDefinition = Pick<
   /** Without a body the call is a request, and the answer is its result. */
   readonly body?: (input: any, ctx: ToolContext, subAgent: SubAgentContext) => unknown;
   readonly needsApproval: boolean | Approval | ((input: any, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
+  /** The model says why it makes a call. */
+  readonly asksReason?: true;
   /** It asks because it is behind a gate, not because it says so. */
   readonly asksByDefault?: true;
   /** A caller outside has described it, and nobody has verified its labels, risk and reversibility. */

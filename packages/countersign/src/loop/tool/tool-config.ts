@@ -45,6 +45,7 @@ const ABOUT_THE_BODY = {
   commits: aBoolean,
   verify: aFunction,
   settlesWithin: aDurationMs,
+  reason: aBoolean,
   preview: aFunction,
   previewWithin: aTimerMs,
   onPreviewChange: oneOf('ask', 'run', 'reject'),

@@ -8,6 +8,7 @@ import { limitedSchema } from './data-schema.ts';
 import { approve, cancel, type DecisionOptions, reject, requestOf, respond, restart } from './decisions.ts';
 import type { DirectCallOptions, InterruptConfig, Tool, ToolBody, ToolConfig, ToolDefinition } from './definition.ts';
 import { callDirectly } from './direct-call.ts';
+import { modelSchema, withoutReason } from './model-schema.ts';
 import { ANYTHING, asSchema, type InferInput, type Schema, type SchemaInput } from './schema.ts';
 import { checkToolConfig, QUESTION_OPTIONS, TOOL_OPTIONS } from './tool-config.ts';
 
@@ -35,18 +36,21 @@ function define<I extends SchemaInput, O extends SchemaInput>(
   checkToolConfig(config, body, table);
   const { name, description, title, needsApproval = false, verify, settlesWithin } = config;
   const { preview, previewWithin, onPreviewChange, notice, outcome } = config;
-  const input = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
+  const asksReason = config.reason === true;
+  const given = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
+  const input = asksReason ? withoutReason(name, given) : given;
   let spec: ToolSpec | undefined;
   return {
     name,
     input,
     output: schemaOf(config.outputSchema, config.outputJsonSchema, `the outputSchema of tool ${name}`),
     spec: () => {
-      spec ??= { name, description: description ?? '', inputSchema: objectSchema(input.json()) };
+      spec ??= { name, description: description ?? '', inputSchema: modelSchema(input.json(), asksReason) };
       return spec;
     },
     ...defined({ body, title, verify, settlesWithin, preview, previewWithin, onPreviewChange, notice, outcome }),
     needsApproval,
+    ...(asksReason && { asksReason }),
     idempotent: config.idempotent === true,
     commits: config.commits === true,
     asks: askOptionsOf(config),
@@ -57,11 +61,6 @@ function define<I extends SchemaInput, O extends SchemaInput>(
 function schemaOf(schema: SchemaInput | undefined, json: JsonSchema | undefined, where: string): Schema {
   if (schema !== undefined) return asSchema(schema, where, json);
   return json === undefined ? ANYTHING : asSchema(json, where);
-}
-
-/** Providers accept only objects. */
-function objectSchema(schema: JsonSchema): JsonSchema {
-  return Object.keys(schema).length === 0 ? { type: 'object' } : schema;
 }
 
 export function makeTool<Input, Output>(definition: ToolDefinition): Tool<Input, Output> {

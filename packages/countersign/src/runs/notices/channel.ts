@@ -1,6 +1,7 @@
 // The port for channels, which send notices about requests: mail, Slack, a webhook.
-import type { Json } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import type { NoticeType } from '../../core/request/notice.ts';
+import type { Names } from '../../core/request/person.ts';
 import type { RunRequest } from '../requests/view.ts';
 
 /** Why a person gets a notice: their vote counts, the request is theirs, they stand in for someone, or everyone is asked. */
@@ -8,7 +9,7 @@ export type Reason = 'decider' | 'assignee' | 'escalated' | 'delegate' | 'everyo
 
 /** Where a person can be reached, and how they read dates and numbers. */
 export type Contact = {
-  /** The name that greets them. */
+  /** Their name, which cards and messages show beside their id. */
   readonly name?: string;
   readonly mail?: string;
   /** The id of their Slack user. */
@@ -50,6 +51,10 @@ export type Notice = Pick<RunRequest, 'runId' | 'agent' | 'tool' | 'kind' | 'ris
   readonly title: string;
   /** Everything that an approver sees; null if the tool keeps it out of notices (`notice: 'title-only'`). */
   readonly card: RunRequest | null;
+  /** JSON Schema of the input, with the labels of its fields. */
+  readonly inputSchema?: JsonObject | null;
+  /** The names of people on the card, by their ids. They are shown; ids decide. */
+  readonly names?: Names;
   /** How the request was settled; null while it is pending. */
   readonly settlement: RunRequest['settlement'];
   /** One person on a channel for each person; all people concerned on a shared channel, which may be an empty list. */

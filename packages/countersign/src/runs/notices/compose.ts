@@ -17,6 +17,8 @@ export type NoticeHost = {
     request: RunRequest,
     to: { readonly channel: string; readonly recipient: Recipient | null },
   ) => MaybePromise<NoticeLinks | null>;
+  /** What a notice shows besides the request: the labels of its input, and the names of its people. */
+  readonly describe?: (request: RunRequest) => MaybePromise<Pick<Notice, 'inputSchema' | 'names'>>;
   /** Whether a person may read the request; everyone by default. Asked before each delivery to a person. */
   readonly mayRead?: (request: RunRequest, person: string) => MaybePromise<boolean>;
   /** Whether only the default of the server names deciders: then `notify.everyone` is told, if it names someone. */
@@ -48,6 +50,7 @@ export async function noticeFor(
     return { person, why, ...(onBehalfOf !== undefined && { onBehalfOf }), contact };
   });
   const recipients = await Promise.all(naming);
+  const described = isTitleOnly ? {} : await host.describe?.(card);
   const recipient = person === null ? null : (recipients[0] ?? null);
   return {
     key: `notice_${shortHash(JSON.stringify([channel, requestId, person, notice.key]))}`,
@@ -63,6 +66,7 @@ export async function noticeFor(
     risk,
     expiresAt,
     card: isTitleOnly ? null : card,
+    ...described,
     settlement: isTitleOnly ? withoutContent(settlement) : settlement,
     to: recipients,
     links: (await host.links?.(card, { channel, recipient })) ?? null,

@@ -81,7 +81,12 @@ export class Notices {
 
   /** Says where requests are shown and who may read them. A server calls it before its worker starts. */
   host(host: NoticeHost): void {
-    checkOptions('`host`', host, { links: aFunction, mayRead: aFunction, isForEveryone: aFunction });
+    checkOptions('`host`', host, {
+      links: aFunction,
+      describe: aFunction,
+      mayRead: aFunction,
+      isForEveryone: aFunction,
+    });
     this.#host = host;
   }
 

@@ -4,8 +4,9 @@
 // absent person is told, and the delegate must be a known person.
 import type { Delegation } from '../../core/authority/policy.ts';
 import { UsageError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json.ts';
 import { anything, aString, checkOptions, checkValue, type OptionKind, type OptionTable } from '../../core/options.ts';
+import { asName } from '../../core/request/person.ts';
 import { putNews } from '../notices/person-news.ts';
 import { checkSignedAbsence } from '../passkeys/check-signature.ts';
 import { Passkeys } from '../passkeys/passkeys.ts';
@@ -100,11 +101,22 @@ export class Absences {
     return absence;
   }
 
-  /** Records that a person has signed in: then they are known, and can be a delegate. Servers call it. */
-  async signedIn(person: string): Promise<void> {
+  /** Records that a person has signed in, and the name that the sign-in gives: then they are known, and can be a delegate. Servers call it. */
+  async signedIn(person: string, name?: string | null): Promise<void> {
     checkPerson('person', person);
     const at = await this.#store.now();
-    await this.#store.notes.put(SIGNED_IN, person, { at }, { expiresAt: at + KNOWN_DAYS * DAY_MS });
+    const shown = asName(name);
+    const value = { at, ...(shown !== undefined && { name: shown }) };
+    await this.#store.notes.put(SIGNED_IN, person, value, { expiresAt: at + KNOWN_DAYS * DAY_MS });
+  }
+
+  /** The name of a person: by the directory, or as they signed in. Undefined if neither has one. Names are only shown. */
+  async nameOf(person: string): Promise<string | undefined> {
+    checkPerson('person', person);
+    const known = asName((await this.#people.contactOf?.(person))?.name);
+    if (known !== undefined) return known;
+    const { value } = (await this.#store.notes.get(SIGNED_IN, person)) ?? {};
+    return isObject(value) ? asName(value.name) : undefined;
   }
 
   /** Ends the absence of a person. Returns false if there was none. */

@@ -2,7 +2,7 @@
 
 import { policiesIn, type RequestProgress, roundId } from '../../core/authority/ballots.ts';
 import { decidersOf } from '../../core/authority/deciders.ts';
-import { canonicalJson, type Json } from '../../core/json.ts';
+import { canonicalJson, isObject, type Json } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
 import { requestIn, waitingMetadata, withoutRequest } from '../../core/messages/request-metadata.ts';
 import { requestPart } from '../../core/messages/turn-messages.ts';
@@ -11,6 +11,7 @@ import { type Call, callOf, pendingRequestId } from '../../core/run/call.ts';
 import { requestIdOf } from '../../core/run/made.ts';
 import type { State } from '../../core/run/state.ts';
 import { isSubAgentActive, isUnaskedDoubt, waitingInSubAgent } from '../../core/run/sub-agents.ts';
+import { REASON } from '../../loop/tool/model-schema.ts';
 import { shortHash } from '../port/chain.ts';
 import type { NewRequest } from '../port/store.ts';
 
@@ -125,9 +126,13 @@ function innerCard(call: Call, part: ToolRequestPart): PendingCard {
   return { id, part, request: requestIn(id, part.metadata ?? {}), tool: part.toolRequest.name };
 }
 
-/** The input for the body: as requested, or as the tool's schema reads it. */
+/** The input for the body: as requested, or as the tool's schema reads it. The reason of the model is not a part of it. */
 export function willRun({ toolRequest, metadata }: ToolRequestPart): Json {
-  return (metadata?.runsWith === undefined ? toolRequest.input : metadata.runsWith) as Json;
+  if (metadata?.runsWith !== undefined) return metadata.runsWith as Json;
+  const { input } = toolRequest;
+  if (metadata?.agentReason === undefined || !isObject(input)) return input as Json;
+  const { [REASON]: _reason, ...rest } = input;
+  return rest as Json;
 }
 
 /** The row of a new request. */

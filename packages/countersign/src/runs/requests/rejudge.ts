@@ -59,7 +59,15 @@ export async function rejudge(
   const governed = judged.then === 'ask' ? judged.governed : undefined;
   const { policies = policiesOn(card) } = governed ?? {};
   return {
-    shown: defined({ payload, title, labels, risk, reversibility, notice: shown.notice }),
+    shown: defined({
+      payload,
+      title,
+      labels,
+      risk,
+      reversibility,
+      agentReason: shown.agentReason,
+      notice: shown.notice,
+    }),
     ...(before && { previews: { preview: preview ?? NO_PREVIEW, earlierPreview: before } }),
     policies,
     ...(governed && newEscalations(card, policies, await escalationsOf(governed, driver))),

@@ -3,6 +3,7 @@
 import type { Json } from '../../core/json.ts';
 import type { Missing } from '../../core/authority/tally.ts';
 import type { CallOutcome } from '../../core/request/outcome.ts';
+import type { Names } from '../../core/request/person.ts';
 import type { RequestView, VotingProgress } from '../../core/request/view.ts';
 import type { JsonSchema } from '../../models/model.ts';
 
@@ -60,13 +61,15 @@ export type RequestCard<Tool extends string = string, Input = Json> = Omit<Reque
   readonly allows: readonly Allowed[];
   /** Whether the reader may decide it. The server checks again. */
   readonly mayDecide: boolean;
-  /** For an edit. */
+  /** For an edit, and for the labels of the input; null for a question, and where the tool is not known. */
   readonly inputSchema: JsonSchema | null;
   /** For an answer. */
   readonly answerSchema: JsonSchema | null;
   readonly decision: CardDecision | null;
   /** What came of the call after the decision; null while the request is pending, and for an answer that nothing runs with. */
   readonly outcome: CallOutcome | null;
+  /** The names of people on the card, by their ids. */
+  readonly names?: Names;
   /** Why the last decision of this client was refused. */
   readonly problems: readonly Problem[];
 };

@@ -63,7 +63,7 @@ function asCard(view: RequestView, { toolRequest, metadata }: ToolRequestPart, t
     progress: null,
     allows,
     mayDecide: false,
-    inputSchema: allows.includes('edit') ? schemaOf(tool?.input) : null,
+    inputSchema: kind === 'question' ? null : schemaOf(tool?.input),
     answerSchema: answerSchema ?? (allows.includes('respond') ? schemaOf(tool?.output) : null),
     decision: null,
     outcome: null,
