@@ -22,6 +22,7 @@ export { QuestionForm, type QuestionFormProps } from './form/question-form.tsx';
 export type { AnswerOf, AnyTools, ChatLike, ChatMessage, Interrupt, InterruptTools } from './request.ts';
 export { Requests, type RequestsProps } from './requests.tsx';
 export { LongText, type LongTextProps } from './text/long-text.tsx';
+export { People, type PeopleProps, PersonName, type PersonNameProps } from './text/person-name.tsx';
 export { ValueView, type ValueViewProps } from './text/value-view.tsx';
 export { VisibleText, type VisibleTextProps } from './text/visible-text.tsx';
 export {

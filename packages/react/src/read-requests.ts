@@ -94,6 +94,7 @@ const NOTHING_SAID: Partial<RequestCard> = {
   allows: [],
   mayDecide: true,
   inputSchema: null,
+  agentReason: null,
   answerSchema: null,
   decision: null,
   problems: [] as readonly Problem[],

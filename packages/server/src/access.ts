@@ -3,6 +3,7 @@ import { type Countersign, type RunRequest, UsageError } from 'countersign';
 import { EVERYTHING, type Missing, type Who } from 'countersign/request';
 import { internalsOf, type RequestListOptions, type RunRecord, shownAgent } from 'countersign/store';
 import { namesDeciders, requestCard, type VoteRights, type Voter, voteRights } from 'countersign/ui';
+import { PeopleNames, peopleOn } from './identity/names.ts';
 import type { Person } from './identity/person.ts';
 import type { Log } from './log.ts';
 import type { ApiRequest, Assignee } from './schemas/request.ts';
@@ -31,6 +32,7 @@ export class Access {
   readonly #ai: Countersign;
   readonly #policies: Policies;
   readonly #log: Log;
+  readonly names: PeopleNames;
   /** The owner of a run never changes, so it is cached. */
   readonly #references = new Map<string, RunReference>();
   /** By the person of a request. */
@@ -42,6 +44,7 @@ export class Access {
     this.#ai = ai;
     this.#policies = policies;
     this.#log = log;
+    this.names = new PeopleNames(ai, log);
   }
 
   /** The `startedBy` filter of runs for this person, if the store can filter by it. */
@@ -184,7 +187,7 @@ export class Access {
     const allows = mayApprove ? card.allows : card.allows.filter((verb) => verb !== 'approve');
     const outOfReach = card.progress && card.status === 'pending' ? await this.#outOfReach(request) : [];
     const progress = outOfReach.length > 0 && card.progress ? { ...card.progress, outOfReach } : card.progress;
-    return { ...card, progress, allows, mayDecide };
+    return { ...card, progress, allows, mayDecide, names: await this.names.of(peopleOn(card)) };
   }
 
   #outOfReach(request: RunRequest): Promise<readonly Missing[]> {

@@ -119,7 +119,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     refuseOtherOrigins(context.req.raw, caller?.proof, new Set([...origins, own.origin]));
     if (caller) {
       context.set('person', caller.person.id);
-      await remember(caller.person.id);
+      await remember(caller.person.id, caller.person.name);
       context.set('stillKnown', () => isStill(caller, ask));
     }
     return caller;

@@ -1,5 +1,5 @@
 // Shows the reviewer of the open request, to whom it is assigned for a while. That is a signal to colleagues; it locks nothing.
-import { VisibleText } from '@countersign/react';
+import { People, PersonName } from '@countersign/react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Hand } from 'lucide-react';
 import { useEffect, useRef } from 'react';
@@ -82,7 +82,10 @@ export function HoldNotice({ request }: { readonly request: ApiRequest }) {
     <p role="status" className="flex items-center gap-2 rounded-md bg-info-soft px-3 py-2 text-info">
       <Hand aria-hidden="true" className="size-4 shrink-0" />
       <span className="min-w-0 wrap-anywhere">
-        <VisibleText text={assignee.person} /> is reviewing this. You can still decide.
+        <People names={request.names}>
+          <PersonName id={assignee.person} />
+        </People>{' '}
+        is reviewing this. You can still decide.
       </span>
     </p>
   );

@@ -142,25 +142,19 @@ function Bar({ onBack, children }: { readonly onBack: () => void; readonly child
   );
 }
 
-function Facts({ request: { agent, runId, startedBy, createdAt } }: { readonly request: RequestWithMessages }) {
+/** Who asks stands on the card. */
+function Facts({ request: { runId, createdAt } }: { readonly request: RequestWithMessages }) {
   return (
     <p className="flex min-w-0 flex-1 items-center gap-1 text-xs text-muted">
-      <span className="truncate">
-        <VisibleText text={agent} />
-        {createdAt !== null && (
-          <>
-            {' · asked '}
+      {createdAt !== null && (
+        <>
+          <span className="truncate">
+            {'Asked '}
             <Ago at={createdAt} />
-          </>
-        )}
-        {startedBy !== null && (
-          <span className="hidden sm:inline">
-            {' · started by '}
-            <VisibleText text={startedBy} />
           </span>
-        )}
-      </span>
-      <span aria-hidden="true">·</span>
+          <span aria-hidden="true">·</span>
+        </>
+      )}
       <Link
         href={`/runs/${encodeURIComponent(runId)}`}
         className="inline-flex shrink-0 items-center underline underline-offset-2 hover:text-ink max-md:-my-2 max-md:min-h-11"

@@ -4,6 +4,8 @@ import {
   decisionOutcome,
   OutcomeIcon,
   outcomeOf,
+  People,
+  PersonName,
   titleOf,
   useWords,
   VisibleText,
@@ -132,7 +134,7 @@ function Votes({ request }: { readonly request: ApiRequest }) {
   );
 }
 
-function Assignee({ request: { assignee } }: { readonly request: ApiRequest }) {
+function Assignee({ request: { assignee, names } }: { readonly request: ApiRequest }) {
   if (assignee === null) return null;
   const isReview = assignee.until !== null;
   const Icon = isReview ? Hand : UserRoundCheck;
@@ -141,7 +143,9 @@ function Assignee({ request: { assignee } }: { readonly request: ApiRequest }) {
       <Icon aria-hidden="true" className="size-3.5 shrink-0" />
       {!isReview && <span className="sr-only">Assigned to </span>}
       <span className="truncate">
-        <VisibleText text={assignee.person} />
+        <People names={names}>
+          <PersonName id={assignee.person} />
+        </People>
       </span>
       {isReview && <span className="sr-only"> is reviewing this</span>}
     </span>
@@ -162,7 +166,9 @@ function Outcome({ request }: { readonly request: ApiRequest }) {
         {outcome !== 'expired' && decision !== null && decision.by !== null && (
           <>
             {' by '}
-            <VisibleText text={decision.by} />
+            <People names={request.names}>
+              <PersonName id={decision.by} />
+            </People>
           </>
         )}
       </span>

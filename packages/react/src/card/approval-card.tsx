@@ -3,8 +3,10 @@ import type { RequestCard } from 'countersign/ui';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useNamed, useWords, type Words } from '../appearance.tsx';
 import { LongText, Unshown, useUnshown } from '../text/long-text.tsx';
+import { People } from '../text/person-name.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import type { UseRequests } from '../use-requests.ts';
+import { AskedBy, type Asked, Reason } from './asked-by.tsx';
 import { CardFacts, CardInput, CardPayload, messagesOf, Reversibility, Risk } from './card-body.tsx';
 import { Decide, type Mode } from './decide.tsx';
 import { DecisionDetails, EarlierTitle, OutcomeLine } from './decision-summary.tsx';
@@ -15,7 +17,8 @@ import { CardPreview } from './preview.tsx';
 import { titleOf } from './title.ts';
 import { DecidedVotes, Voting } from './voting.tsx';
 
-type AnyCard = RequestCard<string, any>;
+/** Cards of a server also say who asks. */
+type AnyCard = RequestCard<string, any> & Asked;
 
 export type ApprovalCardProps = {
   /** The request as `useRequests` gave it. */
@@ -33,6 +36,14 @@ export type ApprovalCardProps = {
 
 /** Renders any kind of request and offers the decisions that the server allows (`allows`). */
 export function ApprovalCard(props: ApprovalCardProps) {
+  return (
+    <People names={props.request.names}>
+      <Card {...props} />
+    </People>
+  );
+}
+
+function Card(props: ApprovalCardProps) {
   const { request, headingLevel = 3, className } = props;
   const named = useNamed();
   const words = useWords();
@@ -71,6 +82,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
           <VisibleText text={titleOf(request)} />
         </Heading>
         <EarlierTitle request={request} />
+        <AskedBy request={request} />
       </div>
       {isDecided ? (
         <>
@@ -115,6 +127,7 @@ function Request({ request, renderInput, children }: ApprovalCardProps) {
         </summary>
         <div {...named('request-body')}>
           <Messages request={request} />
+          <Reason request={request} />
           <CardInput request={request} renderInput={renderInput} />
           <CardPreview request={request} />
           <CardPayload request={request} />
@@ -144,6 +157,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
     <Unshown value={note}>
       <div {...named('body')} ref={place} data-mode={mode}>
         <Messages request={request} />
+        <Reason request={request} />
         {mode === 'edit' ? (
           <EditForm request={request} actions={actions} onDraft={onDraft} onBack={() => change('decide')} />
         ) : (

@@ -59,7 +59,7 @@ export function CardInput({ request, renderInput }: CardInputProps) {
   const hasNames = typeof input === 'object' && input !== null && Object.keys(input).length > 0;
   return (
     <div {...named('input')}>
-      <ValueView value={input} asJson={isJson && hasNames} />
+      <ValueView value={input} schema={request.inputSchema} asJson={isJson && hasNames} />
       {hasNames && (
         <button {...named('as-json')} type="button" aria-pressed={isJson} onClick={() => setJson(!isJson)}>
           {words.asJson}

@@ -3,6 +3,7 @@ import type { RequestCard } from 'countersign/ui';
 import { useNamed, useWords } from '../appearance.tsx';
 import { Moment } from '../text/local-text.tsx';
 import { LongText } from '../text/long-text.tsx';
+import { People, PersonName } from '../text/person-name.tsx';
 import { ValueView } from '../text/value-view.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import { InputDiff } from './input-diff.tsx';
@@ -16,10 +17,12 @@ export function DecisionSummary({ request }: { readonly request: AnyCard }) {
   const { decision } = request;
   if (decision === null) return null;
   return (
-    <div {...named('decision')} data-decision={decision.type} data-outcome={outcomeOf(request)}>
-      <OutcomeLine request={request} />
-      <DecisionDetails request={request} />
-    </div>
+    <People names={request.names}>
+      <div {...named('decision')} data-decision={decision.type} data-outcome={outcomeOf(request)}>
+        <OutcomeLine request={request} />
+        <DecisionDetails request={request} />
+      </div>
+    </People>
   );
 }
 
@@ -39,7 +42,7 @@ export function OutcomeLine({ request }: { readonly request: AnyCard }) {
           {decision !== null && decisionOutcome(request) !== 'expired' && decision.by !== null && (
             <>
               {' '}
-              {words.by} <VisibleText text={decision.by} />
+              {words.by} <PersonName id={decision.by} />
             </>
           )}
         </span>
@@ -91,7 +94,9 @@ export function DecisionDetails({ request }: { readonly request: AnyCard }) {
           <span {...named('caption')}>{words.note}:</span> <VisibleText text={decision.note} />
         </p>
       )}
-      {'edit' in decision && <InputDiff before={request.input} after={decision.edit} />}
+      {'edit' in decision && (
+        <InputDiff before={request.input} after={decision.edit} schema={request.inputSchema} />
+      )}
       {'output' in decision && (
         <div {...named('output')}>
           <ValueView value={decision.output} />

@@ -25,7 +25,9 @@ export function EditForm({ request, actions, onDraft, onBack }: EditFormProps) {
       onSubmit={(input) => actions.edit(request, input)}
       onDraft={onDraft}
       onCancel={onBack}
-      preview={(after) => after !== undefined && <InputDiff before={request.input} after={after} />}
+      preview={(after) =>
+        after !== undefined && <InputDiff before={request.input} after={after} schema={request.inputSchema} />
+      }
     />
   );
 }

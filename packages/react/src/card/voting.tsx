@@ -5,6 +5,7 @@ import { Fragment, type ReactNode } from 'react';
 import { useNamed, useWords, type Words } from '../appearance.tsx';
 import { Moment } from '../text/local-text.tsx';
 import { LongText } from '../text/long-text.tsx';
+import { PersonName, useNameOf } from '../text/person-name.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import { OutcomeIcon, outcomeOfDecision } from './outcome.tsx';
 
@@ -50,7 +51,7 @@ export function Voting({ request: { policies, progress } }: VotingProps) {
       )}
       {assignedTo !== null && (
         <p {...named('voting-fact')}>
-          {words.assignedTo} <VisibleText text={assignedTo} />
+          {words.assignedTo} <PersonName id={assignedTo} />
         </p>
       )}
       {outOfReach.length > 0 && (
@@ -117,7 +118,8 @@ function Tally({ policy, votes, missing }: Counted) {
 
 function MissingGroup({ group: { of, count }, hasVotes }: { readonly group: Missing; readonly hasVotes: boolean }) {
   const words = useWords();
-  return <VisibleText text={words.missing(count, namesOf(of, words).join(` ${words.or} `), hasVotes)} />;
+  const nameOf = useNameOf();
+  return <VisibleText text={words.missing(count, namesOf(of, words, nameOf).join(` ${words.or} `), hasVotes)} />;
 }
 
 function Votes({ votes }: Pick<CardProgress, 'votes'>) {
@@ -151,11 +153,11 @@ function Voter({ vote: { by, onBehalfOf, isYours } }: { readonly vote: CardVote 
   const words = useWords();
   return (
     <>
-      <VisibleText text={by ?? '?'} />
+      {by === null ? '?' : <PersonName id={by} />}
       {onBehalfOf !== null && (
         <>
           {' '}
-          {words.votedFor} <VisibleText text={onBehalfOf} />
+          {words.votedFor} <PersonName id={onBehalfOf} />
         </>
       )}
       {isYours && ` (${words.yourVote})`}
@@ -205,11 +207,12 @@ function rulesOf(policy: ReturnType<typeof shownPolicy>, words: Words): readonly
 
 function Names({ of }: { readonly of: Who }) {
   const words = useWords();
-  return <VisibleText text={namesOf(of, words).join(', ')} />;
+  const nameOf = useNameOf();
+  return <VisibleText text={namesOf(of, words, nameOf).join(', ')} />;
 }
 
-const namesOf = ({ people = [], roles = [] }: Who, words: Words): readonly string[] => [
-  ...people,
+const namesOf = ({ people = [], roles = [] }: Who, words: Words, nameOf: (id: string) => string): readonly string[] => [
+  ...people.map(nameOf),
   ...roles.map((role) => words.role(role)),
 ];
 

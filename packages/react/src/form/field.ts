@@ -1,4 +1,6 @@
 // From JSON Schema to fields that a person can fill in. What cannot be understood becomes a field for JSON text.
+import { labelOf as labelOfField } from 'countersign/request';
+
 type Schema = { readonly [key: string]: unknown };
 
 /** One choice of several. */
@@ -237,13 +239,17 @@ function numberOf(schema: Schema) {
   } as const;
 }
 
+/** A short description is the label of a field without a title, as on the card. */
 function describe(schema: Schema): Described {
-  return {
-    title: typeof schema.title === 'string' ? schema.title : undefined,
-    description: typeof schema.description === 'string' ? schema.description : undefined,
-    start: schema.default,
-  };
+  const { title, description, default: start } = schema;
+  const label = labelOfField('', schema);
+  if (typeof title === 'string') return { title, description: textOrNone(description), start };
+  return label === ''
+    ? { title: undefined, description: textOrNone(description), start }
+    : { title: label, description: undefined, start };
 }
+
+const textOrNone = (text: unknown): string | undefined => (typeof text === 'string' ? text : undefined);
 
 function defined(described: Described): Partial<Described> {
   return Object.fromEntries(Object.entries(described).filter(([, value]) => value !== undefined));

@@ -1,4 +1,6 @@
-// A JSON value in readable form: names and values, lists as lists, to any depth; or as JSON.
+// A JSON value in readable form: labels and values, lists as lists, to any depth; or as JSON.
+import { type Line, lineOf, type Reading, readingText } from 'countersign/request';
+import { useMemo } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
 import { JsonText } from './json-text.tsx';
 import { useLocalText } from './local-text.tsx';
@@ -8,6 +10,8 @@ import { VisibleText } from './visible-text.tsx';
 
 export type ValueViewProps = {
   readonly value: unknown;
+  /** JSON Schema of the value, with labels, money and dates. */
+  readonly schema?: { readonly [key: string]: unknown } | null;
   /** As it travels, in JSON, even if it is flat. */
   readonly asJson?: boolean;
   readonly className?: string;
@@ -24,7 +28,8 @@ const LENGTH_AT_MOST = 100_000;
 const FEW = 10;
 
 /** Shows the whole value, very long ones part by part: a person never decides on a truncated value. */
-export function ValueView({ value, asJson = false, className }: ValueViewProps) {
+export function ValueView({ value, schema, asJson = false, className }: ValueViewProps) {
+  const line = useMemo(() => lineOf(value as Line['value'], schema), [value, schema]);
   const named = useNamed();
   if (asJson)
     return (
@@ -32,16 +37,28 @@ export function ValueView({ value, asJson = false, className }: ValueViewProps) 
         <JsonText value={value} />
       </pre>
     );
-  return <Readable value={value} depth={0} {...(className !== undefined && { className })} />;
+  return <LineView line={line} {...(className !== undefined && { className })} />;
 }
 
-type ReadableProps = { readonly value: unknown; readonly depth: number; readonly className?: string };
+/** Shows the value of a line as people read it, and everything in it. */
+export function LineView({ line, className }: { readonly line: Line; readonly className?: string }) {
+  return <Readable line={line} depth={0} {...(className !== undefined && { className })} />;
+}
 
-function Readable({ value, depth, className }: ReadableProps) {
+type ReadableProps = {
+  readonly line: Line;
+  readonly depth: number;
+  /** The object that the line is in. */
+  readonly beside?: { readonly [name: string]: unknown };
+  readonly className?: string;
+};
+
+function Readable({ line, depth, beside = {}, className }: ReadableProps) {
+  const { value } = line;
   const named = useNamed();
   const words = useWords();
   const own = className === undefined ? {} : { className };
-  if (isScalar(value)) return <ScalarView value={value} {...own} />;
+  if (isScalar(value)) return <Scalar line={line} beside={beside} {...own} />;
   const entries = Object.entries(value as object);
   if (entries.length === 0)
     return <span {...named('empty', className)}>{Array.isArray(value) ? words.emptyList : words.emptyObject}</span>;
@@ -52,11 +69,10 @@ function Readable({ value, depth, className }: ReadableProps) {
   if (Array.isArray(value))
     return (
       <ol {...named('list', className)}>
-        {value.map((item, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the entries of a recorded value do not move.
-          <li key={index} {...named('list-item')}>
+        {line.inside().map((item) => (
+          <li key={item.name} {...named('list-item')}>
             <Shared among={shared}>
-              <Readable value={item} depth={depth + 1} />
+              <Readable line={item} depth={depth + 1} />
             </Shared>
           </li>
         ))}
@@ -64,23 +80,59 @@ function Readable({ value, depth, className }: ReadableProps) {
     );
   return (
     <dl {...named('values', className)}>
-      {entries.map(([name, entry]) => (
-        <div key={name} {...named('entry')}>
-          <dt {...named('entry-name')}>
-            <VisibleText text={name} isName />
-          </dt>
-          <dd {...named('entry-value')} data-nested={!isScalar(entry)}>
+      {line.inside().map((entry) => (
+        <div key={entry.name} {...named('entry')}>
+          <EntryName line={entry} />
+          <dd {...named('entry-value')} data-nested={!isScalar(entry.value)}>
             <Shared among={shared}>
-              {isScalar(entry) ? (
-                <ScalarView value={entry} name={name} beside={value as Record<string, unknown>} />
-              ) : (
-                <Readable value={entry} depth={depth + 1} />
-              )}
+              <Readable line={entry} depth={depth + 1} beside={value as Record<string, unknown>} />
             </Shared>
           </dd>
         </div>
       ))}
     </dl>
+  );
+}
+
+/** A label of the schema is plain words. The name of the field is in its tooltip. */
+function EntryName({ line: { name, label } }: { readonly line: Line }) {
+  const named = useNamed();
+  if (label === name)
+    return (
+      <dt {...named('entry-name')}>
+        <VisibleText text={name} isName />
+      </dt>
+    );
+  return (
+    <dt {...named('entry-name')} data-labelled="" title={name}>
+      {label}
+    </dt>
+  );
+}
+
+type ScalarLineProps = Required<Pick<ReadableProps, 'line' | 'beside'>> & Pick<ReadableProps, 'className'>;
+
+function Scalar({ line: { name, value, reading }, beside, ...own }: ScalarLineProps) {
+  const text = useLocalText(() => (reading && readingText(reading)) ?? '');
+  if (!reading || text === '') return <ScalarView value={value} name={name} beside={beside} {...own} />;
+  return <ReadingView reading={reading} value={value} text={text} {...own} />;
+}
+
+type ReadingProps = {
+  readonly reading: Reading;
+  readonly value: unknown;
+  readonly text: string;
+  readonly className?: string;
+};
+
+/** Money or a date, in the language of the reader. The exact value is in its tooltip. */
+function ReadingView({ reading, value, text, className }: ReadingProps) {
+  const named = useNamed();
+  const exact = reading.is === 'money' ? `${reading.amount} ${reading.currency}` : String(value);
+  return (
+    <span {...named('value', className)} data-reading={reading.is} title={exact}>
+      {text}
+    </span>
   );
 }
 

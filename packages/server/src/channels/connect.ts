@@ -1,8 +1,10 @@
 // Connects channels with the server: notices link to its pages, and go only to people with access to the request.
-import type { RunRequest } from 'countersign';
+import type { Json, RunRequest } from 'countersign';
 import type { Recipient } from 'countersign/store';
+import { requestCard } from 'countersign/ui';
 import { isByDefault } from '../access.ts';
 import type { Services } from '../api/services.ts';
+import { peopleOn } from '../identity/names.ts';
 import { personById } from '../identity/person-by-id.ts';
 import type { AppOptions } from '../options.ts';
 
@@ -24,6 +26,11 @@ export function connectChannels(
     log('warn', 'channels', { message: 'Notices have no links: pass `publicUrl`, the address that people use.' });
   ai.notices.host({
     isForEveryone: isByDefault,
+    describe: async (request) => {
+      const card = requestCard(request, ai.agents.get(request.agent), false);
+      const inputSchema = card.inputSchema as { readonly [key: string]: Json } | null;
+      return { inputSchema, names: await access.names.of(peopleOn(card)) };
+    },
     mayRead: async (request, id) => {
       const person = await personById(options, id);
       return person?.scopes.includes('read') === true && (await access.seen(request, person, null)) !== undefined;

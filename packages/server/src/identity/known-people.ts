@@ -6,14 +6,16 @@ const AGAIN_MS = 24 * 3_600_000;
 const MOST = 10_000;
 
 /** Rejects if the store fails. */
-export function signInMemory({ people }: Pick<Countersign, 'people'>): (person: string) => Promise<void> {
+export function signInMemory({
+  people,
+}: Pick<Countersign, 'people'>): (person: string, name: string | null) => Promise<void> {
   const told = new Map<string, number>();
-  return async (person) => {
+  return async (person, name) => {
     const now = performance.now();
     if (now < (told.get(person) ?? 0)) return;
     if (told.size >= MOST) told.clear();
     told.set(person, now + AGAIN_MS);
-    await people.signedIn(person).catch((error: unknown) => {
+    await people.signedIn(person, name).catch((error: unknown) => {
       told.delete(person);
       throw error;
     });

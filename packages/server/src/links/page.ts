@@ -1,6 +1,6 @@
 // The pages of a decision link: look, confirm, done. They need no JavaScript and show everything that the decision is about.
 import type { DecideResult, DecisionInput } from 'countersign';
-import { type FormProblem, shownPolicy } from 'countersign/request';
+import { type FormProblem, personText, shownPolicy } from 'countersign/request';
 import type { Person } from '../identity/person.ts';
 import { cardPage } from '../pages/card-page.ts';
 import { escaped, htmlResponse } from '../pages/html.ts';
@@ -55,7 +55,7 @@ export function confirmPage(page: LinkPage, { offer, posted }: Draft, decision: 
   const { card, format } = page;
   const kept = [...posted].filter(([name]) => name !== 'confirmed').map(([name, value]) => hidden(name, value));
   const body = `${asked(offer, card)}
-${chosenHtml(decision, format)}
+${chosenHtml(decision, card, format)}
 ${consequence(offer, card)}
 <form method="post" class="actions">
 ${kept.join('\n')}
@@ -73,7 +73,7 @@ export function donePage(page: LinkPage, offer: Offer, result: DecideResult): Re
   const isSettled = result.status === 'settled';
   const at = isSettled ? result.at : result.votes.findLast(({ by }) => by === person.id)?.at;
   const when = at === undefined ? '' : ` on ${escaped(format.time(at))}`;
-  const missing = isSettled ? [] : result.missing.map(({ of, count }) => `${count} of ${whoText(of)}`);
+  const missing = isSettled ? [] : result.missing.map(({ of, count }) => `${count} of ${whoText(of, card.names)}`);
   const body = `${asked(offer, card)}
 <p>Recorded${when} as the decision of ${lineHtml(person.name || person.id)}, through ${lineHtml(channel)}.</p>
 ${missing.length === 0 ? '' : `<p>Waiting for more votes: ${escaped(missing.join('; '))}.</p>`}
@@ -136,12 +136,12 @@ const POLICY =
 /** Everything that the decision is bound to, and who else decides. */
 function cardHtml({ card, format }: LinkPage, inputHeading: string = HEADINGS[card.kind]): string {
   const badges = badgesOf(card).map((badge) => `<li>${lineHtml(badge)}</li>`);
-  const parts = partsOf(card).map(({ name, shown }) =>
+  const parts = partsOf(card).map(({ name, shown, schema }) =>
     section(
       name === 'input' ? inputHeading : PART_NAMES[name],
       'failed' in shown
         ? `<p class="problem">Preview failed: ${lineHtml(shown.failed)}</p>`
-        : valueHtml(shown.value, format),
+        : valueHtml(shown.value, format, schema),
     ),
   );
   return `<ul class="badges${card.risk === 'high' ? ' high' : ''}">${badges.join('')}</ul>
@@ -156,9 +156,10 @@ function votingHtml(card: ApiRequest, format: Format): string {
   const { deciders, quorum = [] } = shownPolicy(card.policies) ?? {};
   const voting = votingOf(card, format.time);
   const lines = [
-    ...(deciders ? [`${whoText(deciders)} can decide.`] : []),
+    ...(deciders ? [`${whoText(deciders, card.names)} can decide.`] : []),
     ...quorum.map(
-      ({ of, count, when }) => `${count} of ${whoText(of)} must agree${when ? ` if ${jsonText(when)}` : ''}.`,
+      ({ of, count, when }) =>
+        `${count} of ${whoText(of, card.names)} must agree${when ? ` if ${jsonText(when)}` : ''}.`,
     ),
     ...(voting?.lines ?? []).map(({ text }) => text),
   ];
@@ -172,13 +173,13 @@ function votingHtml(card: ApiRequest, format: Format): string {
 const EXPIRY = { reject: 'rejected', cancel: 'cancelled', approve: 'approved' } as const;
 
 function factsHtml(
-  { tool, agent, startedBy, runId, createdAt, expiresAt, onExpiry }: ApiRequest,
+  { tool, agent, startedBy, names, runId, createdAt, expiresAt, onExpiry }: ApiRequest,
   format: Format,
 ): string {
   const facts: readonly (readonly [string, string])[] = [
     ['Tool', tool],
     ['Agent', agent],
-    ...(startedBy === null ? [] : [['Started by', startedBy] as const]),
+    ...(startedBy === null ? [] : [['Started by', personText(startedBy, names)] as const]),
     ...(createdAt === null ? [] : [['Asked', format.time(createdAt)] as const]),
     ...(expiresAt === null
       ? []
@@ -224,10 +225,10 @@ function suggestionsOf({ input }: ApiRequest): readonly string[] {
 }
 
 /** The whole new input or answer, or the reason. */
-function chosenHtml(decision: DecisionInput, format: Format): string {
+function chosenHtml(decision: DecisionInput, { inputSchema }: ApiRequest, format: Format): string {
   if (typeof decision !== 'object') return '';
   if ('edit' in decision && decision.edit !== undefined)
-    return section('New input, which would run', valueHtml(decision.edit, format));
+    return section('New input, which would run', valueHtml(decision.edit, format, inputSchema));
   if ('output' in decision) return section('Answer', valueHtml(decision.output, format));
   if ('reason' in decision && decision.reason !== undefined)
     return section('Reason', valueHtml(decision.reason, format));

@@ -1,23 +1,35 @@
 // Values of a request as HTML: whole, with hidden characters made visible, and so that no text passes for another type.
 
+import type { Json, JsonSchema } from 'countersign';
+import { type Line, lineOf } from 'countersign/request';
 import { escaped } from '../pages/html.ts';
 import type { Format } from '../text/format.ts';
-import { isPlainText, nameText, valueText } from '../text/value-text.ts';
+import { isPlainText, jsonText, labelText, valueText } from '../text/value-text.ts';
 import { visibleLine } from '../text/visible-text.ts';
 
 /** Untrusted text on one line, whatever the direction of its script. */
 export const lineHtml = (text: string): string => `<bdi>${escaped(visibleLine(text))}</bdi>`;
 
-/** Names and values of an object, one below the other; anything else as one value. */
-export function valueHtml(value: unknown, format: Format): string {
+/** Labels and values of an object, one below the other; anything else as one value. */
+export function valueHtml(value: unknown, format: Format, schema?: JsonSchema | null): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return innerHtml(value, format);
-  const entries = Object.entries(value);
-  if (entries.length === 0) return innerHtml(value, format);
-  const rows = entries.map(
-    ([name, inner]) => `<div><dt><bdi>${escaped(nameText(name))}</bdi></dt><dd>${innerHtml(inner, format)}</dd></div>`,
+  const lines = lineOf(value as Json, schema).inside();
+  if (lines.length === 0) return innerHtml(value, format);
+  const rows = lines.map(
+    (line) => `<div><dt><bdi>${escaped(labelText(line))}</bdi></dt><dd>${lineValueHtml(line, format)}</dd></div>`,
   );
-  return `<dl class="value">${rows.join('')}</dl>`;
+  const isRead = lines.some((line) => format.reads(line) !== undefined);
+  return `<dl class="value">${rows.join('')}</dl>${isRead ? exactHtml(value) : ''}`;
 }
+
+function lineValueHtml(line: Line, format: Format): string {
+  const text = format.reads(line);
+  return text === undefined ? innerHtml(line.value, format) : `<p class="text">${escaped(text)}</p>`;
+}
+
+/** What runs is the value itself. */
+const exactHtml = (value: unknown): string =>
+  `<details class="exact"><summary>Exact input</summary><pre>${escaped(jsonText(value))}</pre></details>`;
 
 function innerHtml(value: unknown, format: Format): string {
   if (typeof value === 'number') return numberHtml(value, format);

@@ -110,6 +110,9 @@ export const RequestShape = z
     agent: z.string(),
     startedBy: z.string().nullable(),
     assignee: orNull(AssigneeShape),
+    names: z.record(z.string(), z.string()).optional().openapi({
+      description: 'The names of people on the request, by their ids. They are only shown; ids decide.',
+    }),
     toolCallId: z.string(),
     tool: z.string(),
     title: z.string().nullable().openapi({
@@ -118,6 +121,9 @@ export const RequestShape = z
     }),
     earlierTitle: z.string().nullable().openapi({
       description: 'The title before the person who decided edited the input.',
+    }),
+    agentReason: z.string().nullable().openapi({
+      description: 'Why the model makes the call, in its own words, if its tool asks for that.',
     }),
     kind: z.enum(KINDS),
     status: z.enum(['pending', 'decided']),
@@ -147,7 +153,7 @@ export const RequestShape = z
     allows: z.array(z.enum(['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'])),
     mayDecide: z.boolean(),
     digest: z.string().openapi({ description: 'The digest of everything shown; send it with the decision.' }),
-    inputSchema: JsonSchemaShape.openapi({ description: 'JSON Schema for an edit.' }),
+    inputSchema: JsonSchemaShape.openapi({ description: 'JSON Schema of the input, for its labels and for an edit.' }),
     answerSchema: JsonSchemaShape.openapi({ description: 'JSON Schema of the answer.' }),
     decision: orNull(CardDecisionShape),
     outcome: orNull(CallOutcomeShape).openapi({

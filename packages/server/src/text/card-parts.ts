@@ -1,19 +1,21 @@
 // What a request says, part by part. The terminal, mails, chats and the pages of links write the same parts, each in its own markup.
-import type { Json } from 'countersign';
+import type { Json, JsonSchema } from 'countersign';
 import { type Preview, shownPolicy } from 'countersign/request';
 import type { RequestCard } from 'countersign/ui';
 import { isRecord } from '../is-record.ts';
 import { timeText } from './moment.ts';
+import { personLine } from './person-text.ts';
 import { visibleLine } from './visible-text.ts';
 import { ruleLines, voteLine, votesText } from './votes-text.ts';
 
-/** A whole value, or why it could not be computed. */
-export type CardPart = { readonly name: PartName; readonly shown: Preview };
+/** A whole value, or why it could not be computed. `schema` has the labels of its fields. */
+export type CardPart = { readonly name: PartName; readonly shown: Preview; readonly schema?: JsonSchema | null };
 
-type PartName = 'message' | 'input' | 'details' | 'preview' | 'previewNow' | 'previewBefore';
+type PartName = 'reason' | 'message' | 'input' | 'details' | 'preview' | 'previewNow' | 'previewBefore';
 
 /** The names of the parts for people. */
 export const PART_NAMES: Readonly<Record<PartName, string>> = {
+  reason: 'The agent says',
   message: 'Message',
   input: 'Input',
   details: 'Details',
@@ -23,19 +25,28 @@ export const PART_NAMES: Readonly<Record<PartName, string>> = {
 };
 
 /** In the order in which people read them: what the tool says, what runs, and what else the tool shows. */
-export function partsOf({ payload, input, preview, earlierPreview }: Shown): readonly CardPart[] {
+export function partsOf({
+  payload,
+  agentReason,
+  input,
+  inputSchema,
+  preview,
+  earlierPreview,
+}: Shown): readonly CardPart[] {
   const { message, details } = payloadOf(payload);
   const part = (name: PartName, value: Json): CardPart => ({ name, shown: { value } });
   return [
     ...(message === undefined ? [] : [part('message', message)]),
-    part('input', input),
+    // A server of an older version does not send it.
+    ...(agentReason ? [part('reason', agentReason)] : []),
+    { ...part('input', input), schema: inputSchema },
     ...(details === undefined ? [] : [part('details', details)]),
     ...(preview ? [{ name: earlierPreview ? 'previewNow' : 'preview', shown: preview } as const] : []),
     ...(preview && earlierPreview ? [{ name: 'previewBefore', shown: earlierPreview } as const] : []),
   ];
 }
 
-type Shown = Pick<RequestCard, 'payload' | 'input' | 'preview' | 'earlierPreview'>;
+type Shown = Pick<RequestCard, 'payload' | 'agentReason' | 'input' | 'inputSchema' | 'preview' | 'earlierPreview'>;
 
 /** These are shown as badges and facts. */
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set([
@@ -64,22 +75,22 @@ export type VotingLine = { readonly text: string; readonly look: 'vote' | 'rule'
 
 /** Who must decide, and the votes so far; undefined if there is nothing to say. `time` writes the times of votes. */
 export function votingOf(
-  { policies, progress, status }: Pick<RequestCard, 'policies' | 'progress' | 'status'>,
+  { policies, progress, status, names }: Pick<RequestCard, 'policies' | 'progress' | 'status' | 'names'>,
   time: (at: number) => string = timeText,
 ): { readonly heading: string; readonly lines: readonly VotingLine[] } | undefined {
   const policy = shownPolicy(policies);
   const { votes = [], round = 1, assignedTo = null } = progress ?? {};
   if (!policy && assignedTo === null) return undefined;
   const line = (text: string, look: VotingLine['look'] = 'plain'): VotingLine => ({ text, look });
-  const counted = progress && policy && { ...progress, notRequester: policy.notRequester === true };
+  const counted = progress && policy && { ...progress, notRequester: policy.notRequester === true, names };
   return {
     heading: policy?.name === undefined ? 'Who decides' : `Who decides (${visibleLine(policy.name)})`,
     lines: [
       ...(counted && status === 'pending' ? [line(votesText(counted))] : []),
-      ...votes.map((vote) => line(voteLine(vote, time), 'vote')),
+      ...votes.map((vote) => line(voteLine(vote, time, names), 'vote')),
       ...(round > 1 ? [line('The input was edited, so the votes given before do not count.')] : []),
       ...(policy ? ruleLines(policy).map((text) => line(text, 'rule')) : []),
-      ...(assignedTo === null ? [] : [line(`Assigned to ${visibleLine(assignedTo)}`)]),
+      ...(assignedTo === null ? [] : [line(`Assigned to ${personLine(assignedTo, names)}`)]),
       ...(policy?.warnings ?? []).map((text) => line(`Warning: ${visibleLine(text)}`, 'warning')),
     ],
   };

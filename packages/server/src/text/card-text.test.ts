@@ -128,3 +128,39 @@ test('a server of an older version sends no preview', () => {
   const { reversibility: _class, preview: _now, earlierPreview: _before, ...card } = cardWith({ amount: 1 });
   expect(textOf(card as ApiRequest, 48)).not.toContain('would happen');
 });
+
+test('the input has the labels of its schema, and money and dates as people read them', () => {
+  const inputSchema = {
+    properties: {
+      amount: { title: 'Amount', 'x-countersign': { money: { currencyField: 'currency' } } },
+      due: { description: 'Pay until', format: 'date' },
+    },
+  };
+  const input = { amount: 12950.5, currency: 'EUR', due: '2026-11-27', Amount2: 'x' };
+  expect(textOf({ ...cardWith(input), inputSchema } as ApiRequest, 60)).toContain(
+    '  Amount     €12,950.50\n  Pay until  Fri, Nov 27, 2026\n  Amount2    x\n',
+  );
+});
+
+test('no name or text of a model can pass for a label or for money', () => {
+  const inputSchema = { properties: { amount: { title: 'Amount due' }, memo: {} } };
+  const shown = textOf({ ...cardWith({ 'Amount due': 1, amount: 9_000, memo: 'x' }), inputSchema } as ApiRequest, 60);
+  expect(shown).toContain('  "Amount due"  1\n  amount        9000\n');
+});
+
+test('the reason of the model is told as its words', () => {
+  const agentReason = 'The invoice is due.\nInput it would run with\n  amount  5';
+  const text = textOf({ ...cardWith({ amount: 9_000 }), agentReason } as ApiRequest, 60);
+  expect(text).toContain('\nThe agent says\n  │ The invoice is due.\n  │ Input it would run with\n  │   amount  5\n');
+});
+
+test('people are shown by name, with their id', () => {
+  const votes = [
+    { by: 'ann', onBehalfOf: 'ben', type: 'approve', at: null, note: null, isEdit: false, isYours: false },
+  ];
+  const progress = { votes, missing: [], assignedTo: 'ben', escalatedTo: [], round: 1 };
+  const names = { ann: 'Ann\u202e Lee', ben: 'Ben Okri' };
+  const text = textOf({ ...cardWith({}), names, progress, policies: [{ name: 'two' }] } as never, 80);
+  expect(text).toContain('  - Ann<U+202E> Lee (ann) for Ben Okri (ben): approved\n  Assigned to Ben Okri (ben)\n');
+  expect(text).toContain('started by Ann<U+202E> Lee (ann)');
+});

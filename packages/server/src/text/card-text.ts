@@ -1,13 +1,14 @@
 // A request as lines of text: everything that the decision is about, safe to print.
 
 import { styleText } from 'node:util';
-import type { Json } from 'countersign';
+import type { Json, JsonSchema } from 'countersign';
 import { isRecord } from '../is-record.ts';
 import type { ApiRequest } from '../schemas/request.ts';
 import { badgesOf, type CardPart, HEADINGS, PART_NAMES, partsOf, payloadOf, votingOf } from './card-parts.ts';
 import { recordedText } from './decision-text.ts';
 import { durationText, roughDuration, timeText } from './moment.ts';
 import { outcomeText } from './outcome-text.ts';
+import { personLine } from './person-text.ts';
 import { wrap } from './text-width.ts';
 import { barred, valueLine, valueLines } from './value-text.ts';
 import { visibleLine } from './visible-text.ts';
@@ -19,7 +20,7 @@ export function cardLines(card: ApiRequest, columns: number, now: number): reado
     texts
       .flatMap((text) => wrap(text, columns, 2))
       .map((line) => (format === undefined ? line : styleText(format, line)));
-  const agent = `Agent ${visibleLine(card.agent)}${card.startedBy === null ? '' : `, started by ${visibleLine(card.startedBy)}`}`;
+  const agent = `Agent ${visibleLine(card.agent)}${card.startedBy === null ? '' : `, started by ${personLine(card.startedBy, card.names)}`}`;
   const voting = votingOf(card);
   return [
     ...lines([headline(card)], 'bold'),
@@ -43,7 +44,12 @@ const LOOKS = { plain: undefined, vote: undefined, rule: 'dim', warning: 'red' }
 
 type Lines = (texts: readonly string[], format?: Format) => readonly string[];
 
-function partLines({ name, shown }: CardPart, { kind }: ApiRequest, columns: number, lines: Lines): readonly string[] {
+function partLines(
+  { name, shown, schema }: CardPart,
+  { kind }: ApiRequest,
+  columns: number,
+  lines: Lines,
+): readonly string[] {
   if (name === 'message' && 'value' in shown) return ['', ...lines(barred(String(shown.value), columns))];
   const heading = name === 'input' ? HEADINGS[kind] : (CHANGED[name] ?? PART_NAMES[name]);
   return [
@@ -54,14 +60,14 @@ function partLines({ name, shown }: CardPart, { kind }: ApiRequest, columns: num
       ? lines([`  Preview failed: ${visibleLine(shown.failed)}`], 'red')
       : name.startsWith('preview')
         ? previewRows(shown.value, columns)
-        : lines(indented(shown.value, columns))),
+        : lines(indented(shown.value, columns, schema))),
   ];
 }
 
 const CHANGED: { readonly [name: string]: string } = { previewNow: 'Now', previewBefore: 'Before' };
 
-const indented = (value: Json, columns: number): readonly string[] =>
-  valueLines(value, columns - 2).map((line) => `  ${line}`);
+const indented = (value: Json, columns: number, schema?: JsonSchema | null): readonly string[] =>
+  valueLines(value, columns - 2, { schema }).map((line) => `  ${line}`);
 
 /** An array of objects has one entry for each. Its later lines are indented, so that none passes for another entry. */
 function previewRows(value: Json, columns: number): readonly string[] {
@@ -97,11 +103,11 @@ export const cardAge = (card: ApiRequest, now: number): string =>
   card.createdAt === null ? '' : roughDuration(now - card.createdAt);
 
 /** As in `ann (inbox) at 2026-11-15 07:00:01: approved. failed: The bank refused.` */
-export function decisionLine({ decision, outcome }: ApiRequest): string {
+export function decisionLine({ decision, outcome, names }: ApiRequest): string {
   if (!decision) return '';
   const { by, at, channel, note, ...said } = decision;
   const edited = outcome?.state === 'not-run' && outcome.why === 'edited';
-  const recorded = recordedText({ decision: edited ? { type: 'propose' } : said, by, at, channel, note });
+  const recorded = recordedText({ decision: edited ? { type: 'propose' } : said, by, at, channel, note }, names);
   const came = outcomeText(outcome);
   return came === '' ? recorded : `${recorded}. ${came}`;
 }

@@ -1,9 +1,11 @@
 // Decisions and assignees in words.
 import type { DecideResult, Json } from 'countersign';
+import type { Names } from 'countersign/request';
 import type { CardVote } from 'countersign/ui';
 import { isRecord } from '../is-record.ts';
 import type { ApiRequest, Assignee } from '../schemas/request.ts';
 import { shortTime, timeText } from './moment.ts';
+import { personLine } from './person-text.ts';
 import { valueLine } from './value-text.ts';
 import { visibleLine } from './visible-text.ts';
 import { votesText } from './votes-text.ts';
@@ -40,11 +42,11 @@ export function decisionText(decision: Json | undefined): string {
 const fieldsOf = (decision: Json | undefined): JsonObject => (isRecord(decision) ? (decision as JsonObject) : {});
 
 /** As in `ann (inbox) at 2026-11-15 07:00:01: approved`. */
-export function recordedText({ decision, by, channel, note, at }: Recorded): string {
+export function recordedText({ decision, by, channel, note, at }: Recorded, names?: Names): string {
   const through = channel === null ? '' : ` (${visibleLine(channel)})`;
   const when = at === null ? '' : ` at ${timeText(at)}`;
   const remark = note === null || note === '' ? '' : `, note: ${visibleLine(note)}`;
-  return `${by === null ? 'unknown person' : visibleLine(by)}${through}${when}: ${decisionText(decision)}${remark}`;
+  return `${by === null ? 'unknown person' : personLine(by, names)}${through}${when}: ${decisionText(decision)}${remark}`;
 }
 
 /** Told once a drill was decided. */
@@ -79,5 +81,5 @@ export const assigneeOn = ({ assignee, status }: ApiRequest, now: number): Assig
 export function othersReview(card: ApiRequest, person: string | undefined, now: number): string | undefined {
   const assignee = assigneeOn(card, now);
   if (assignee === null || assignee.until === null || assignee.person === person) return undefined;
-  return `${visibleLine(assignee.person)} is reviewing this`;
+  return `${personLine(assignee.person, card.names)} is reviewing this`;
 }

@@ -1,4 +1,5 @@
-// Dates and numbers as a person reads them: by the directory, by their browser, in English otherwise.
+// Dates, numbers and money as a person reads them: by the directory, by their browser, in English otherwise.
+import { type Line, readingText } from 'countersign/request';
 import type { Contact } from 'countersign/store';
 
 /** A directory may have a locale or a time zone that does not exist. */
@@ -11,7 +12,18 @@ export type Format = {
   time(at: number): string;
   /** With separators and every digit. */
   number(value: number): string;
+  /** Money and dates of a field whose schema says so; undefined if the reader gets the value itself. */
+  reads(line: Line): string | undefined;
 };
+
+/** Writes money and dates of a line; undefined if the reader gets the value itself. */
+export type Reads = Format['reads'];
+
+/** In English, with the time zone of this process: for a terminal. */
+export const readsHere: Reads = ({ reading }) => reading && readingText(reading, { locale: 'en' });
+
+/** In English and UTC, for readers who are not known. */
+export const readsAnywhere: Reads = (line) => ANYWHERE.reads(line);
 
 export function formatFor({ locale, timeZone }: Reading, acceptLanguage: string | null = null): Format {
   const [known = 'en'] = [...(locale === undefined ? [] : [locale]), ...languagesOf(acceptLanguage)].filter(isLocale);
@@ -26,8 +38,15 @@ export function formatFor({ locale, timeZone }: Reading, acceptLanguage: string 
   } as const;
   const time = new Intl.DateTimeFormat(known, { ...parts, timeZone: zone, timeZoneName: 'short' });
   const number = new Intl.NumberFormat(known, { maximumFractionDigits: 20 });
-  return { locale: known, time: (at) => time.format(at), number: (value) => number.format(value) };
+  return {
+    locale: known,
+    time: (at) => time.format(at),
+    number: (value) => number.format(value),
+    reads: ({ reading }) => reading && readingText(reading, { locale: known, timeZone: zone }),
+  };
 }
+
+const ANYWHERE = formatFor({});
 
 /** The languages that a browser asks for, the preferred one first. */
 function languagesOf(header: string | null): readonly string[] {

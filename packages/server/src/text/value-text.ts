@@ -1,4 +1,7 @@
 // JSON as people read it in a terminal. A string must not pass for another type or for a separate field.
+import type { Json, JsonSchema } from 'countersign';
+import { type Line, lineOf } from 'countersign/request';
+import { type Reads, readsHere } from './format.ts';
 import { padded, widthOf, wrap } from './text-width.ts';
 import { visibleJson, visibleLine, visibleText } from './visible-text.ts';
 
@@ -11,15 +14,24 @@ export function valueLine(value: unknown): string {
   return jsonText(value);
 }
 
-/** Formats a value on lines of at most `width` columns, with names in front. */
-export function valueLines(value: unknown, width: number): readonly string[] {
+/** How a value reads: the schema that has its labels, and who writes money and dates. */
+export type Shown = { readonly schema?: JsonSchema | null | undefined; readonly reads?: Reads | undefined };
+
+/** Formats a value on lines of at most `width` columns, with labels in front. */
+export function valueLines(
+  value: unknown,
+  width: number,
+  { schema, reads = readsHere }: Shown = {},
+): readonly string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return innerLines(value, width);
-  const fields = Object.entries(value).map(([name, inner]) => [nameText(name), inner] as const);
+  const fields = lineOf(value as Json, schema)
+    .inside()
+    .map((line) => [labelText(line), line] as const);
   const longest = Math.max(0, ...fields.map(([name]) => widthOf(name)));
   const column = Math.min(20, Math.floor(width / 3), longest);
   const [room, margin] = [width - column - 2, ' '.repeat(column + 2)];
-  return fields.flatMap(([name, inner]) => {
-    const [first = '', ...rest] = innerLines(inner, room);
+  return fields.flatMap(([name, line]) => {
+    const [first = '', ...rest] = readLines(line, room, reads);
     const below = rest.map((line) => `${margin}${line}`);
     if (widthOf(name) <= column) return [`${padded(name, column)}  ${first}`, ...below];
     return [...wrap(name, width, column + 2), `${margin}${first}`, ...below];
@@ -35,6 +47,9 @@ export function barred(text: string, width: number): readonly string[] {
 /** Quotes a name unless it is unambiguous. */
 export const nameText = (name: string): string => (/^[^\s"',.:]+$/.test(name) ? visibleLine(name) : jsonText(name));
 
+/** A label of a schema is plain words; a name could be anything. */
+export const labelText = ({ label, name }: Line): string => (label === name ? nameText(name) : label);
+
 /** The whole value. A text that could pass for another value is quoted. */
 export function valueText(value: unknown): string {
   if (typeof value === 'string') return isPlainText(value) ? visibleText(value) : jsonText(value);
@@ -46,6 +61,11 @@ export function valueText(value: unknown): string {
 export const jsonText = (value: unknown): string => visibleJson(JSON.stringify(value) ?? '');
 
 const BAR = '│ ';
+
+function readLines(line: Line, width: number, reads: Reads): readonly string[] {
+  const text = reads(line);
+  return text === undefined ? innerLines(line.value, width) : wrap(text, width);
+}
 
 function innerLines(value: unknown, width: number): readonly string[] {
   if (typeof value !== 'string') return jsonLines(value, width);

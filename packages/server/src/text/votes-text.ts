@@ -1,31 +1,33 @@
 // Policies and votes in words.
-import type { Missing, Policy, Who } from 'countersign/request';
+import type { Missing, Names, Policy, Who } from 'countersign/request';
 import type { CardProgress, CardVote } from 'countersign/ui';
+import { personLine } from './person-text.ts';
 import { visibleLine } from './visible-text.ts';
 
 type Counted = Pick<CardProgress, 'missing'> & {
   readonly votes: readonly Pick<CardVote, 'type' | 'isEdit'>[];
   /** Under `notRequester`, the vote of the editor proposes the input but does not count for it. */
   readonly notRequester?: boolean;
+  readonly names?: Names | undefined;
 };
 
 /** As in `1 of 2 votes, waiting for: 1 more of finance`. */
-export function votesText({ votes, missing, notRequester = false }: Counted): string {
+export function votesText({ votes, missing, notRequester = false, names }: Counted): string {
   const isFor = ({ type, isEdit }: Counted['votes'][number]) =>
     type !== 'reject' && type !== 'cancel' && !(notRequester && isEdit);
   const given = votes.filter(isFor).length;
   const needed = given + missing.reduce((sum, { count }) => sum + count, 0);
   const count = `${given} of ${needed} ${needed === 1 ? 'vote' : 'votes'}`;
-  return missing.length === 0 ? count : `${count}, waiting for: ${missingText(missing, given > 0)}`;
+  return missing.length === 0 ? count : `${count}, waiting for: ${missingText(missing, given > 0, names)}`;
 }
 
-function missingText(missing: readonly Missing[], hasVotes: boolean): string {
-  return missing.map(({ of, count }) => `${count} ${hasVotes ? 'more of' : 'of'} ${whoText(of)}`).join('; ');
+function missingText(missing: readonly Missing[], hasVotes: boolean, names: Names | undefined): string {
+  return missing.map(({ of, count }) => `${count} ${hasVotes ? 'more of' : 'of'} ${whoText(of, names)}`).join('; ');
 }
 
-export function whoText({ people = [], roles = [] }: Who): string {
-  const names = [...people, ...roles].map(visibleLine);
-  return names.length === 0 ? 'anyone' : names.join(' or ');
+export function whoText({ people = [], roles = [] }: Who, names?: Names): string {
+  const all = [...people.map((id) => personLine(id, names)), ...roles.map(visibleLine)];
+  return all.length === 0 ? 'anyone' : all.join(' or ');
 }
 
 const PAST: Readonly<Record<CardVote['type'], string>> = {
@@ -40,8 +42,10 @@ const PAST: Readonly<Record<CardVote['type'], string>> = {
 export function voteLine(
   { by, onBehalfOf, type, at, note, isEdit, isYours }: CardVote,
   time: (at: number) => string,
+  names?: Names,
 ): string {
-  const who = `${visibleLine(by ?? 'unknown person')}${onBehalfOf === null ? '' : ` for ${visibleLine(onBehalfOf)}`}`;
+  const absent = onBehalfOf === null ? '' : ` for ${personLine(onBehalfOf, names)}`;
+  const who = `${by === null ? 'unknown person' : personLine(by, names)}${absent}`;
   const when = at === null ? '' : ` at ${time(at)}`;
   const remark = note === null || note === '' ? '' : `, note: ${visibleLine(note)}`;
   const did = isEdit ? `${PAST[type]} with the input above` : PAST[type];

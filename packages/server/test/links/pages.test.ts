@@ -1,5 +1,5 @@
 // The pages of decision links: what they show, and their forms.
-import { z } from 'countersign';
+import { money, z } from 'countersign';
 import { expect, test } from 'vitest';
 import { decide, digestIn, linkedRequest, open, send } from './linked-request.ts';
 
@@ -99,4 +99,22 @@ test('no link is made for people who may not decide', async () => {
   expect(await link('eve')).toBeUndefined();
   expect(await link('ann')).toMatch(/\/decide\/[\w-]+\.[\w-]{43}$/);
   expect(await links.make(await request(), { person: '', contact: {} }, 'mail')).toBeUndefined();
+});
+
+test('the page has the labels of the schema, and money and names as the person reads them', async () => {
+  const people = { contactOf: (id: string) => (id === 'carl' ? { name: 'Carl <i>Sagan</i>' } : undefined) };
+  const { link } = await linkedRequest({
+    instance: { people },
+    input: { amount: 1250.5, currency: 'CHF' },
+    inputSchema: z.object({
+      amount: z.number().meta({ title: 'Amount', ...money({ currencyField: 'currency' }) }),
+      currency: z.string(),
+    }),
+  });
+  const { body } = await open(await link('ann', { locale: 'de-CH' }));
+  expect(body).toMatch(/<dt><bdi>Amount<\/bdi><\/dt><dd><p class="text">CHF\s1(?:’|&#39;)250\.50<\/p><\/dd>/);
+  expect(body).toContain(
+    '<summary>Exact input</summary><pre>{&quot;amount&quot;:1250.5,&quot;currency&quot;:&quot;CHF&quot;}</pre>',
+  );
+  expect(body).toContain('Carl &lt;i&gt;Sagan&lt;/i&gt; (carl)');
 });

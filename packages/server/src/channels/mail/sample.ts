@@ -21,6 +21,7 @@ export function sampleMail(to: string, key: string, { sampleTitle, sampleMessage
     digest: '',
     settledAt: null,
     title: sampleTitle,
+    agentReason: null,
     input,
     payload: { message: sampleMessage },
     reversibility: 'irreversible',

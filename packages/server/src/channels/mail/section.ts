@@ -1,13 +1,14 @@
 // What a mail says about one request, as data. The HTML and the text are made from it, so they say the same.
 
 import type { Json, Notice } from 'countersign';
-import { shownPolicy } from 'countersign/request';
+import { type Names, shownPolicy } from 'countersign/request';
 import type { Recipient } from 'countersign/store';
 import { type CardVote, type RequestCard, requestCard } from 'countersign/ui';
 import { type CardPart, partsOf } from '../../text/card-parts.ts';
 import type { Format } from '../../text/format.ts';
+import { personLine } from '../../text/person-text.ts';
 import type { MailTexts } from './texts.ts';
-import { factRow, oneLine, type Row, rowsOf } from './value-rows.ts';
+import { factRow, type Labelled, oneLine, type Row, rowsOf } from './value-rows.ts';
 
 /** The reader of the mail, and how they read it. */
 export type Reader = { readonly recipient: Recipient; readonly reading: Format; readonly texts: MailTexts };
@@ -45,7 +46,11 @@ const LARGEST_VALUE = 90_000;
 export function sectionOf(notice: Notice, reader: Reader): Section {
   const { recipient, texts } = reader;
   // The forms of an answer are on the page; the mail needs no schema.
-  const card = notice.card && requestCard(notice.card, undefined, true, recipient.person);
+  const card = notice.card && {
+    ...requestCard(notice.card, undefined, true, recipient.person),
+    inputSchema: notice.inputSchema ?? null,
+    names: notice.names ?? {},
+  };
   const isOver = notice.settlement !== null;
   const { links } = notice;
   return {
@@ -53,7 +58,7 @@ export function sectionOf(notice: Notice, reader: Reader): Section {
     title: oneLine(notice.title),
     source: card ? `${oneLine(notice.agent)} · ${oneLine(notice.tool)}` : '',
     badges: card && !isOver ? badgesOf(card, texts) : [],
-    blocks: card ? (isOver ? decisionBlocks(card, texts) : cardBlocks(card, notice, reader)) : [],
+    blocks: card ? (isOver ? decisionBlocks(card, reader) : cardBlocks(card, notice, reader)) : [],
     links: linksOf(notice, card, texts),
     hint: isOver ? '' : links ? texts.confirm : texts.noLink,
   };
@@ -69,9 +74,12 @@ function leadOf({ type, kind }: Notice, texts: MailTexts): string {
 }
 
 /** As in `Approved by ben at Thu, 19 Nov 2026, 10:00 CET`. */
-function outcomeOf({ type, settlement, at }: Notice, { texts, reading }: Reader): Pick<Section, 'lead' | 'tone'> {
+function outcomeOf(
+  { type, settlement, at, names }: Notice,
+  { texts, reading }: Reader,
+): Pick<Section, 'lead' | 'tone'> {
   const when = reading.time(settlement?.at ?? at);
-  const by = oneLine(settlement?.by ?? '');
+  const by = personLine(settlement?.by ?? '', names);
   const decision = (settlement?.decision ?? {}) as { readonly [key: string]: Json };
   const did = (decision.type ?? 'cancel') as keyof MailTexts['decided'];
   if (type === 'withdrawn') return { lead: texts.outcome(texts.withdrawn, by, when), tone: 'muted' };
@@ -102,27 +110,27 @@ function badgesOf({ risk, reversibility }: RequestCard, texts: MailTexts): Secti
 
 /** Everything that an approver sees. */
 function cardBlocks(card: RequestCard, notice: Notice, reader: Reader): readonly Block[] {
-  const parts = partsOf(card).map((part) => partBlock(part, reader.texts));
+  const parts = partsOf(card).map((part) => partBlock(part, reader));
   return [...parts, ...factBlocks(card, notice, reader)];
 }
 
 /** What the tool says stands above its input without a caption. */
-function partBlock({ name, shown }: CardPart, texts: MailTexts): Block {
+function partBlock({ name, shown, schema }: CardPart, { texts, reading }: Reader): Block {
   const caption = captionsIn(texts)[name];
   if ('failed' in shown) return { caption, rows: labelled(texts.previewFailed, shown.failed), look: 'table' };
   const { value } = shown;
   if (name === 'message') return blockOf(caption, value, 'message');
   const isCode = name.startsWith('preview') && typeof value === 'string' && value.includes('\n');
-  return blockOf(caption, value, isCode ? 'code' : 'table');
+  return blockOf(caption, value, isCode ? 'code' : 'table', { schema, reads: reading.reads });
 }
 
-const captionsIn = ({ input, details, preview, previewChanged, previewBefore }: MailTexts) => ({
-  ...{ message: '', input, details, preview, previewNow: previewChanged, previewBefore },
+const captionsIn = ({ agentSays, input, details, preview, previewChanged, previewBefore }: MailTexts) => ({
+  ...{ message: '', reason: agentSays, input, details, preview, previewNow: previewChanged, previewBefore },
 });
 
 /** The deadline, who else must agree, and where the request comes from. */
 function factBlocks(card: RequestCard, notice: Notice, { texts, reading }: Reader): readonly Block[] {
-  const { expiresAt, onExpiry, policies, progress, labels } = card;
+  const { expiresAt, onExpiry, policies, progress, labels, names } = card;
   const policy = shownPolicy(policies);
   const ending = onExpiry === null ? '' : `, ${texts.onExpiry[onExpiry]}`;
   const startedBy = notice.card?.startedBy ?? null;
@@ -130,23 +138,29 @@ function factBlocks(card: RequestCard, notice: Notice, { texts, reading }: Reade
   const rows: readonly Row[] = [
     ...(expiresAt === null ? [] : [factRow(texts.decideBy, `${reading.time(expiresAt)}${ending}`)]),
     ...(policy && progress ? [factRow(texts.whoDecides, texts.votes({ ...progress, notRequester }))] : []),
-    ...(progress?.votes ?? []).map((vote) => voteRow(vote, texts, reading)),
+    ...(progress?.votes ?? []).map((vote) => voteRow(vote, texts, reading, names)),
     ...(policy ? texts.rules(policy).map((text) => ({ depth: 0, text })) : []),
-    ...(progress?.assignedTo ? [factRow(texts.assignedTo, oneLine(progress.assignedTo))] : []),
-    ...(startedBy === null ? [] : [factRow(texts.startedBy, oneLine(startedBy))]),
+    ...(progress?.assignedTo ? [factRow(texts.assignedTo, personLine(progress.assignedTo, names))] : []),
+    ...(startedBy === null ? [] : [factRow(texts.startedBy, personLine(startedBy, names))]),
     ...(labels.length === 0 ? [] : [factRow(texts.labels, labels.map(oneLine).join(', '))]),
   ];
   return rows.length === 0 ? [] : [{ caption: texts.about, rows, look: 'table' }];
 }
 
-function voteRow({ by, onBehalfOf, type, at, isEdit }: CardVote, texts: MailTexts, reading: Format): Row {
+function voteRow(
+  { by, onBehalfOf, type, at, isEdit }: CardVote,
+  texts: MailTexts,
+  reading: Format,
+  names: Names | undefined,
+): Row {
   const did = isEdit ? texts.approvedWithChanges : texts.decided[type];
   const when = at === null ? '' : reading.time(at);
-  return { depth: 1, name: oneLine(by ?? '?'), text: texts.vote(did, when, oneLine(onBehalfOf ?? '')) };
+  const absent = onBehalfOf === null ? '' : personLine(onBehalfOf, names);
+  return { depth: 1, name: personLine(by ?? '?', names), text: texts.vote(did, when, absent) };
 }
 
 /** The decision. The request itself is in the first mail of the thread. */
-function decisionBlocks({ decision }: RequestCard, texts: MailTexts): readonly Block[] {
+function decisionBlocks({ decision, inputSchema }: RequestCard, { texts, reading }: Reader): readonly Block[] {
   if (!decision) return [];
   const { reason = '', note, ...said } = decision;
   const remarks = [
@@ -155,7 +169,9 @@ function decisionBlocks({ decision }: RequestCard, texts: MailTexts): readonly B
   ];
   return [
     ...(remarks.length === 0 ? [] : [{ caption: '', rows: together(remarks), look: 'table' } as const]),
-    ...('edit' in said ? [blockOf(texts.editedInput, said.edit as Json)] : []),
+    ...('edit' in said
+      ? [blockOf(texts.editedInput, said.edit as Json, 'table', { schema: inputSchema, reads: reading.reads })]
+      : []),
     ...('output' in said ? [blockOf(texts.answer, said.output as Json)] : []),
   ];
 }
@@ -166,9 +182,9 @@ const together = (parts: readonly (readonly Row[] | undefined)[]): readonly Row[
 const labelled = (name: string, text: string): readonly Row[] | undefined =>
   rowsOf(text, LARGEST_VALUE)?.map((row) => ({ ...row, name }));
 
-const blockOf = (caption: string, value: Json, look: Block['look'] = 'table'): Block => ({
+const blockOf = (caption: string, value: Json, look: Block['look'] = 'table', labels: Labelled = {}): Block => ({
   caption,
-  rows: rowsOf(value, LARGEST_VALUE),
+  rows: rowsOf(value, LARGEST_VALUE, labels),
   look,
 });
 

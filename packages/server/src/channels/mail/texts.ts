@@ -38,6 +38,7 @@ export const ENGLISH = {
     reversible: 'Can be undone',
     irreversible: 'Cannot be undone',
   },
+  agentSays: 'The agent says',
   input: 'Input',
   editedInput: 'Approved input',
   answer: 'Answer',

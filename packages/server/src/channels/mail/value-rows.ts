@@ -1,6 +1,8 @@
 // A JSON value as the rows of a table: the whole value, with nested values below their names.
-import type { Json } from 'countersign';
-import { nameText, valueText } from '../../text/value-text.ts';
+import type { Json, JsonSchema } from 'countersign';
+import { type Line, lineOf } from 'countersign/request';
+import type { Reads } from '../../text/format.ts';
+import { labelText, valueText } from '../../text/value-text.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 
 /** One row. A row without a text is the heading of the rows below it that are deeper. */
@@ -9,8 +11,11 @@ export type Row = { readonly depth: number; readonly name?: string; readonly tex
 /** Deeper values are shown as JSON. */
 const DEEPEST = 5;
 
+/** What labels the fields of a value, and writes its money and dates. */
+export type Labelled = { readonly schema?: JsonSchema | null | undefined; readonly reads?: Reads };
+
 /** Shows characters that hide or reorder text as codes. Undefined if the rows have more than `most` characters. */
-export function rowsOf(value: Json, most: number): readonly Row[] | undefined {
+export function rowsOf(value: Json, most: number, { schema, reads }: Labelled = {}): readonly Row[] | undefined {
   const rows: Row[] = [];
   let left = most;
   const add = (row: Row): boolean => {
@@ -18,25 +23,21 @@ export function rowsOf(value: Json, most: number): readonly Row[] | undefined {
     rows.push(row);
     return left >= 0;
   };
-  const addValue = (inner: Json, depth: number, name?: string): boolean => {
+  const addLine = (line: Line, depth: number, name?: string): boolean => {
     const named = { depth, ...(name !== undefined && { name }) };
-    const entries = depth < DEEPEST ? entriesOf(inner) : [];
-    if (entries.length === 0) return add({ ...named, text: valueText(inner) });
+    const entries = depth < DEEPEST ? line.inside() : [];
+    if (entries.length === 0) return add({ ...named, text: reads?.(line) ?? valueText(line.value) });
     const below = name === undefined ? depth : depth + 1;
-    return (name === undefined || add(named)) && entries.every(([inside, entry]) => addValue(entry, below, inside));
+    return (name === undefined || add(named)) && entries.every((entry) => addLine(entry, below, nameOf(line, entry)));
   };
-  return addValue(value, 0) ? rows : undefined;
+  return addLine(lineOf(value, schema), 0) ? rows : undefined;
 }
 
 /** The markup of a row, roughly. */
 const ROW_COSTS = 100;
 
 /** The entries of a list have a name that no property has: `nameText` quotes names with a dot. */
-function entriesOf(value: Json): readonly (readonly [name: string, value: Json])[] {
-  if (typeof value !== 'object' || value === null) return [];
-  if (Array.isArray(value)) return value.map((item, index) => [`${index + 1}.`, item]);
-  return Object.entries(value).map(([name, inner]) => [nameText(name), inner as Json]);
-}
+const nameOf = ({ value }: Line, entry: Line): string => (Array.isArray(value) ? entry.label : labelText(entry));
 
 /** Rows of facts that the mail itself states. */
 export const factRow = (name: string, text: string): Row => ({ depth: 0, name, text });

@@ -1,7 +1,7 @@
 // A notice as a message in Slack. What does not fit is left out, with the buttons that decide it.
 
 import type { Json, Notice, RunRequest } from 'countersign';
-import { shownPolicy } from 'countersign/request';
+import { personText, shownPolicy } from 'countersign/request';
 import { type Allowed, requestCard } from 'countersign/ui';
 import { visibleLine } from '../../text/visible-text.ts';
 import { ruleLines, votesText } from '../../text/votes-text.ts';
@@ -83,20 +83,20 @@ const REVERSIBILITY = {
 const ON_EXPIRY = { approve: 'then approved', reject: 'then rejected', cancel: 'then cancelled' } as const;
 
 /** The risk, the deadline, and who else must agree. */
-function factsOf({ card, risk, expiresAt, settlement }: Notice): readonly Block[] {
+function factsOf({ card, risk, expiresAt, settlement, names }: Notice): readonly Block[] {
   if (settlement) return [];
   const { onExpiry = null, policies, progress = null, labels = [], reversibility = null } = card ? seen(card) : {};
   const policy = policies ? shownPolicy(policies) : null;
   const ending = onExpiry === null ? '' : `, ${ON_EXPIRY[onExpiry]} automatically`;
-  const votes = policy && progress && votesText({ ...progress, notRequester: policy.notRequester === true });
+  const votes = policy && progress && votesText({ ...progress, notRequester: policy.notRequester === true, names });
   return [
     ...(risk === null ? [] : [fact('Risk', risk)]),
     ...(reversibility === null ? [] : [fact('Effect', REVERSIBILITY[reversibility])]),
     ...(expiresAt === null ? [] : [markup(`*Decide by*\n${dateOf(expiresAt)}${ending}`)]),
     ...(votes === null ? [] : [fact('Who decides', votes)]),
     ...(policy && ruleLines(policy).length > 0 ? [fact('Rules', ruleLines(policy).join(' '))] : []),
-    ...(progress?.assignedTo ? [fact('Assigned to', progress.assignedTo)] : []),
-    ...(card?.startedBy ? [fact('Started by', card.startedBy)] : []),
+    ...(progress?.assignedTo ? [fact('Assigned to', personText(progress.assignedTo, names))] : []),
+    ...(card?.startedBy ? [fact('Started by', personText(card.startedBy, names))] : []),
     ...(labels.length === 0 ? [] : [fact('Labels', labels.join(', '))]),
   ];
 }

@@ -1,7 +1,9 @@
 // What a message about a request says, for chats and alerts that have no separate channel.
 import type { Notice } from 'countersign';
+import { personText } from 'countersign/request';
 import { requestCard } from 'countersign/ui';
 import { PART_NAMES, partsOf } from '../../text/card-parts.ts';
+import { readsAnywhere } from '../../text/format.ts';
 import { clip } from '../../text/text-width.ts';
 import { valueLines } from '../../text/value-text.ts';
 import { visibleLine } from '../../text/visible-text.ts';
@@ -72,7 +74,7 @@ const PAST: Readonly<Record<string, string>> = {
   cancel: 'Cancelled',
 };
 
-function statusOf({ type, kind, settlement, to }: Notice): Pick<MessageContent, 'status' | 'tone'> {
+function statusOf({ type, kind, settlement, to, names }: Notice): Pick<MessageContent, 'status' | 'tone'> {
   switch (type) {
     case 'opened':
       return { status: kind === 'question' ? 'Waiting for an answer' : WAITING[type], tone: 'waiting' };
@@ -82,13 +84,16 @@ function statusOf({ type, kind, settlement, to }: Notice): Pick<MessageContent, 
       return { status: WAITING[type], tone: 'waiting' };
     case 'assigned': {
       const { person } = to.find(({ why }) => why === 'assignee') ?? {};
-      return { status: person === undefined ? 'Assigned' : `Assigned to ${nameOf(person)}`, tone: 'waiting' };
+      return {
+        status: person === undefined ? 'Assigned' : `Assigned to ${nameOf(personText(person, names))}`,
+        tone: 'waiting',
+      };
     }
     case 'decided': {
       const by = settlement?.by ?? null;
       const { done, verb } = decisionOf(settlement);
       const tone = verb === 'reject' ? 'bad' : verb === 'cancel' ? 'over' : 'good';
-      return { status: by === null ? done : `${done} by ${nameOf(by)}`, tone };
+      return { status: by === null ? done : `${done} by ${nameOf(personText(by, names))}`, tone };
     }
     case 'expired':
       return { status: `Expired: ${decisionOf(settlement).done.toLowerCase()} automatically`, tone: 'over' };
@@ -109,10 +114,11 @@ function decisionOf(settlement: Notice['settlement']): { readonly verb: string; 
 /** Wide enough that the receiver breaks the lines. */
 const WIDTH = 100_000;
 
-function sectionsOf({ card }: Notice): readonly Section[] {
+function sectionsOf({ card, inputSchema = null }: Notice): readonly Section[] {
   if (!card) return [];
-  return partsOf(requestCard(card, undefined, false)).map(({ name, shown }) => {
-    const lines = valueLines('failed' in shown ? shown : shown.value, WIDTH);
+  return partsOf({ ...requestCard(card, undefined, false), inputSchema }).map(({ name, shown, schema }) => {
+    const how = { schema, reads: readsAnywhere };
+    const lines = valueLines('failed' in shown ? shown : shown.value, WIDTH, how);
     return { heading: PART_NAMES[name], lines: lines.length === 0 ? ['{}'] : lines };
   });
 }

@@ -9,6 +9,7 @@ import { assigneesOf, forgetReviewer, releaseRequest, takeRequest } from '../../
 import { settleDueCalls } from '../../coding-agents/permits.ts';
 import { defined } from '../../defined.ts';
 import { askForCall, recordedCalls } from '../../gate-calls.ts';
+import { PeopleNames, peopleOn } from '../../identity/names.ts';
 import { insightsOf, readSettled } from '../../insights/settled-requests.ts';
 import { type McpOptions, refuseOwnRequests } from '../../mcp/own-requests.ts';
 import { refusedOutcome } from '../../refused-outcome.ts';
@@ -31,13 +32,15 @@ const POLL_EVERY_MS = 1_000;
 export function storeBackend(options: StoreBackendOptions): Backend {
   const { ai, where, person, roles, channel, mcp, close } = options;
   const { runs } = ai;
+  const names = new PeopleNames(ai, () => {});
   const summariesOf = runSummaries(runs);
   const cardsOf = async (requests: readonly RunRequest[]): Promise<readonly Card[]> => {
     const pending = requests.filter(({ settledAt }) => settledAt === null);
     const assignees = await assigneesOf(runs.notes, pending);
-    return requests.map((request) =>
+    const cards = requests.map((request) =>
       wholeCard(ai, request, { person, assignee: assignees.get(request.id) ?? null, mayDecide: true }),
     );
+    return Promise.all(cards.map(async (card) => ({ ...card, names: await names.of(peopleOn(card)) })));
   };
   const decide: Backend['decide'] = async (requestId, decision, options = {}) => {
     const request = await runs.request(requestId);

@@ -60,7 +60,7 @@ async function askEdit(card: Card, asker: Asker): Promise<DecisionInput | undefi
     if (!edited) return undefined;
     let problem = edited.problem;
     if (problem === undefined) {
-      const changes = differenceLines(card.input, edited.value);
+      const changes = differenceLines(card.input, edited.value, card.inputSchema);
       if (changes.length === 0) {
         log.info('Nothing changed, so nothing was sent.');
         return undefined;

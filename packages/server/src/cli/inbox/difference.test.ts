@@ -29,3 +29,17 @@ test('an array differs from an object, and a name with a dot from a path', () =>
 test('hidden characters in names and values are shown as codes', () => {
   expect(texts({ 'a\u202e': '\u200b' }, {})).toEqual(['- a<U+202E>  "\\u200b"']);
 });
+
+test('fields are named by their labels, and money is told with its currency', () => {
+  const money = { title: 'Amount', 'x-countersign': { money: { currencyField: 'currency' } } };
+  const schema = { properties: { amount: money, items: { title: 'Items', items: {} } } };
+  const before = { amount: 950, currency: 'EUR', items: ['a'] };
+  expect(texts(before, { amount: 900, currency: 'USD', items: ['b'] }, schema)).toEqual([
+    '- Amount  €950.00',
+    '+ Amount  $900.00',
+    '- currency  "EUR"',
+    '+ currency  "USD"',
+    '- Items › 1.  "a"',
+    '+ Items › 1.  "b"',
+  ]);
+});
