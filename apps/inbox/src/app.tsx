@@ -1,10 +1,11 @@
 // The app: its pages by their address, and what surrounds them.
+import { Appearance } from '@countersign/react';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { type ComponentType, lazy, Suspense, useState } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
 import { mount } from './api/mount.ts';
 import { createQueries } from './api/queries.ts';
-import { Unreachable } from './api/request.ts';
+import { apiUrl, Unreachable } from './api/request.ts';
 import { ErrorBoundary } from './frame/error-boundary.tsx';
 import { Frame } from './frame/frame.tsx';
 import { LoadingPage, NothingHere } from './frame/placeholders.tsx';
@@ -30,6 +31,9 @@ function page<Props>(load: () => Promise<{ readonly default: ComponentType<Props
   );
 }
 
+const fileUrl = (requestId: string, sha256: string): string =>
+  apiUrl(`requests/${encodeURIComponent(requestId)}/files/${sha256}`);
+
 /** Without a slash at its end, as the router wants it. */
 const base = mount.pathname.replace(/\/$/, '');
 
@@ -37,15 +41,17 @@ export function App() {
   const [queries] = useState(createQueries);
   return (
     <QueryClientProvider client={queries}>
-      <Router base={base}>
-        <Frame>
-          <ErrorBoundary>
-            <Suspense fallback={<LoadingPage />}>
-              <Pages />
-            </Suspense>
-          </ErrorBoundary>
-        </Frame>
-      </Router>
+      <Appearance fileUrl={fileUrl}>
+        <Router base={base}>
+          <Frame>
+            <ErrorBoundary>
+              <Suspense fallback={<LoadingPage />}>
+                <Pages />
+              </Suspense>
+            </ErrorBoundary>
+          </Frame>
+        </Router>
+      </Appearance>
     </QueryClientProvider>
   );
 }

@@ -21,6 +21,9 @@ export const ENGLISH = {
   previewBefore: 'Before',
   previewNow: 'Now',
   previewFailed: 'Preview failed:',
+  files: 'Files',
+  fileSize: (bytes: number) => (bytes < 1_000 ? `${bytes} bytes` : `${Math.round(bytes / 1_000)} kB`),
+  fileMissing: 'is not shown here.',
   askedBy: 'Asked by',
   through: 'through',
   agentSays: 'The agent says:',
@@ -165,7 +168,13 @@ type Widened<T> = T extends string
 /** The texts that you can replace, for another language or tone. */
 export type Words = { readonly [K in keyof typeof ENGLISH]: Widened<(typeof ENGLISH)[K]> };
 
-type Look = { readonly words: Words; readonly classNames: Readonly<Record<string, string>> };
+type FileUrl = (requestId: string, sha256: string) => string;
+
+type Look = {
+  readonly words: Words;
+  readonly classNames: Readonly<Record<string, string>>;
+  readonly fileUrl?: FileUrl | undefined;
+};
 
 const LookContext = createContext<Look>({ words: ENGLISH, classNames: {} });
 
@@ -174,18 +183,26 @@ export type AppearanceProps = {
   readonly words?: Partial<Words>;
   /** Classes by element: the key is the value of its `data-countersign`. */
   readonly classNames?: Readonly<Record<string, string>>;
+  /** The address of a file of a preview whose bytes are not on the card. */
+  readonly fileUrl?: FileUrl;
   readonly children?: ReactNode;
 };
 
 /** Sets the words and classes of the components inside it. */
-export function Appearance({ words, classNames, children }: AppearanceProps) {
+export function Appearance({ words, classNames, fileUrl, children }: AppearanceProps) {
   const outer = useContext(LookContext);
   const look = useMemo(
-    () => ({ words: { ...outer.words, ...words }, classNames: { ...outer.classNames, ...classNames } }),
-    [outer, words, classNames],
+    () => ({
+      words: { ...outer.words, ...words },
+      classNames: { ...outer.classNames, ...classNames },
+      fileUrl: fileUrl ?? outer.fileUrl,
+    }),
+    [outer, words, classNames, fileUrl],
   );
   return <LookContext.Provider value={look}>{children}</LookContext.Provider>;
 }
+
+export const useFileUrl = (): FileUrl | undefined => useContext(LookContext).fileUrl;
 
 export const useWords = (): Words => useContext(LookContext).words;
 

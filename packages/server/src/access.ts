@@ -6,6 +6,7 @@ import { namesDeciders, requestCard, type VoteRights, type Voter, voteRights } f
 import { PeopleNames, peopleOn } from './identity/names.ts';
 import type { Person } from './identity/person.ts';
 import type { Log } from './log.ts';
+import { withoutBytes } from './preview-files.ts';
 import type { ApiRequest, Assignee } from './schemas/request.ts';
 
 /** Identifies a run and its owner without reading the run. */
@@ -239,7 +240,9 @@ export function wholeCard(
   request: RunRequest,
   { person, assignee = null, mayDecide = false }: CardOptions,
 ): ApiRequest {
-  return { ...requestCard(request, ai.agents.get(request.agent), mayDecide, person), assignee };
+  const card = requestCard(request, ai.agents.get(request.agent), mayDecide, person);
+  const [preview, earlierPreview] = [card.preview, card.earlierPreview].map(withoutBytes);
+  return { ...card, preview: preview ?? null, earlierPreview: earlierPreview ?? null, assignee };
 }
 
 type CardOptions = { readonly person: string; readonly assignee?: Assignee | null; readonly mayDecide?: boolean };

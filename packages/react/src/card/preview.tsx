@@ -5,6 +5,7 @@ import { LongText } from '../text/long-text.tsx';
 import { ValueView } from '../text/value-view.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import { InputDiff } from './input-diff.tsx';
+import { PreviewFiles } from './preview-files.tsx';
 
 type Preview = NonNullable<RequestCard['preview']>;
 
@@ -18,7 +19,7 @@ export function CardPreview({ request }: { readonly request: RequestCard<string,
     return (
       <section {...named('preview')}>
         <p {...named('preview-caption')}>{words.preview}</p>
-        <PreviewView preview={preview} />
+        <PreviewView requestId={request.id} preview={preview} />
       </section>
     );
   return (
@@ -28,11 +29,11 @@ export function CardPreview({ request }: { readonly request: RequestCard<string,
       <div {...named('previews')}>
         <div {...named('preview-before')}>
           <p {...named('preview-caption')}>{words.previewBefore}</p>
-          <PreviewView preview={earlierPreview} other={preview} />
+          <PreviewView requestId={request.id} preview={earlierPreview} other={preview} />
         </div>
         <div {...named('preview-now')}>
           <p {...named('preview-caption')}>{words.previewNow}</p>
-          <PreviewView preview={preview} other={earlierPreview} />
+          <PreviewView requestId={request.id} preview={preview} other={earlierPreview} />
         </div>
       </div>
     </section>
@@ -48,8 +49,10 @@ function Changed({ before, after }: { readonly before: Preview; readonly after: 
 
 const isFields = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+type PreviewProps = { readonly requestId: string; readonly preview: Preview; readonly other?: Preview };
+
 /** `other`: the preview beside it, whose rows need no mark. */
-function PreviewView({ preview, other }: { readonly preview: Preview; readonly other?: Preview }) {
+function PreviewView({ requestId, preview, other }: PreviewProps) {
   const named = useNamed();
   const words = useWords();
   if ('failed' in preview)
@@ -58,7 +61,18 @@ function PreviewView({ preview, other }: { readonly preview: Preview; readonly o
         <strong>{words.previewFailed}</strong> <LongText text={preview.failed} />
       </p>
     );
-  const { value } = preview;
+  const { value, files = [] } = preview;
+  if (files.length === 0) return <PreviewValue value={value} {...(other && { other })} />;
+  const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+  return (
+    <>
+      {!isEmpty && <PreviewValue value={value} {...(other && { other })} />}
+      <PreviewFiles requestId={requestId} files={files} />
+    </>
+  );
+}
+
+function PreviewValue({ value, other }: { readonly value: unknown; readonly other?: Preview }) {
   if (typeof value === 'string' && value.includes('\n')) return <Lines text={value} />;
   const columns = columnsOf(value);
   if (!columns) return <ValueView value={value} />;

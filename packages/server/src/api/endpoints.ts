@@ -12,6 +12,7 @@ import { personEndpoints } from './people/me.ts';
 import { noticeEndpoints } from './people/notices.ts';
 import { passkeyEndpoints } from './people/passkeys.ts';
 import { pushEndpoints } from './people/push.ts';
+import { fileEndpoints } from './request-files.ts';
 import { interruptEndpoints } from './requests.ts';
 import { eventEndpoints } from './runs/events.ts';
 import { runEndpoints } from './runs/runs.ts';
@@ -28,6 +29,7 @@ export function apiEndpoints(services: Services): readonly Endpoint[] {
     ...runEndpoints(services),
     ...eventEndpoints(services),
     ...interruptEndpoints(services),
+    ...fileEndpoints(services),
     ...decideEndpoints(services),
     ...passkeyEndpoints(services),
     ...decisionsEndpoints(services),

@@ -1,5 +1,6 @@
 // What a person can do on the page of a link, and what only the inbox can show.
 import { type Form, formOf } from 'countersign/request';
+import { filesOn } from '../preview-files.ts';
 import type { ApiRequest } from '../schemas/request.ts';
 
 /** A decision that the page offers. */
@@ -21,6 +22,7 @@ const MOST_CHARACTERS = 50_000;
 export function offersOf(card: ApiRequest): Offers {
   if (sizeOf(card) > MOST_CHARACTERS) return { offers: [], elsewhere: TOO_LARGE, isShown: false };
   if (card.policies.some(({ signed }) => signed)) return { offers: [], elsewhere: SIGNED, isShown: true };
+  if (filesOn(card).length > 0) return { offers: [], elsewhere: FILES, isShown: true };
   const { allows } = card;
   const edit = allows.includes('edit') && allows.includes('approve') ? formOf(card.inputSchema, card.input) : undefined;
   const answer = allows.includes('respond') ? formOf(card.answerSchema) : undefined;
@@ -41,11 +43,13 @@ export function offersOf(card: ApiRequest): Offers {
 
 const TOO_LARGE = 'This request is too large for this page. Read all of it in the inbox and decide there.';
 const SIGNED = 'This request is decided with a passkey. Sign your decision in the inbox.';
+const FILES = 'This request has files, which the inbox shows. Look at them and decide there.';
 const MORE = 'The inbox has more ways to decide this request, which this page cannot show.';
 
 const sizeOf = ({
   title,
   tool,
+  agentReason,
   input,
   payload,
   preview,
@@ -54,4 +58,5 @@ const sizeOf = ({
   progress,
   labels,
 }: ApiRequest): number =>
-  JSON.stringify([title, tool, input, payload, preview, earlierPreview, policies, progress, labels]).length;
+  JSON.stringify([title, tool, agentReason, input, payload, preview, earlierPreview, policies, progress, labels])
+    .length;

@@ -1,5 +1,6 @@
 // The card of a request and the decision on it as plain text, whole and inert, for the person who confirms it.
 import { stripVTControlCharacters } from 'node:util';
+import { filesOn } from '../preview-files.ts';
 import type { ApiRequest } from '../schemas/request.ts';
 import { cardLines } from '../text/card-text.ts';
 import { valueLines } from '../text/value-text.ts';
@@ -22,13 +23,14 @@ const MOST_LEVELS = 8;
 /** The text that a person confirms; undefined if it is too long or too deeply nested to be shown whole. */
 export function decisionCard(card: ApiRequest, wanted: Wanted): string | undefined {
   const shown = [card.input, card.payload, card.preview, card.earlierPreview, wanted.input, wanted.answer];
-  if (shown.some((value) => levels(value) > MOST_LEVELS)) return undefined;
+  // A text cannot show files.
+  if (shown.some((value) => levels(value) > MOST_LEVELS) || filesOn(card).length > 0) return undefined;
   const text = [
     HEADLINES[wanted.decision],
     '',
     ...cardLines(card, COLUMNS, Date.now()),
     ...(wanted.decision === 'edit'
-      ? ['', 'It runs with this input instead:', ...valueLines(wanted.input, COLUMNS)]
+      ? ['', 'It runs with this input instead:', ...valueLines(wanted.input, COLUMNS, { schema: card.inputSchema })]
       : []),
     ...(wanted.decision === 'answer' ? ['', 'The answer:', ...valueLines(wanted.answer, COLUMNS)] : []),
     ...(wanted.reason === undefined ? [] : ['', `Reason: ${visibleText(wanted.reason)}`]),

@@ -13,8 +13,21 @@ export const RISKS = ['low', 'medium', 'high'] as const;
 
 export const REVERSIBILITIES = ['read-only', 'reversible', 'irreversible'] as const;
 
+const PreviewFileShape = z
+  .object({
+    name: z.string(),
+    mediaType: z.string(),
+    size: z.int().openapi({ description: 'In bytes.' }),
+    sha256: z.string().openapi({ description: 'Of the bytes, at `/requests/{requestId}/files/{sha256}`.' }),
+    data: z.string().optional().openapi({ description: 'The bytes of a small table, in base64.' }),
+  })
+  .openapi('PreviewFile');
+
 const PreviewShape = z
-  .union([z.object({ value: z.unknown() }), z.object({ failed: z.string() })])
+  .union([
+    z.object({ value: z.unknown(), files: z.array(PreviewFileShape).optional() }),
+    z.object({ failed: z.string() }),
+  ])
   .openapi('Preview', { description: 'What the tool says would happen, or why that could not be computed.' });
 
 export const AssigneeShape = z

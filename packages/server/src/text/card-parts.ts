@@ -11,11 +11,12 @@ import { ruleLines, voteLine, votesText } from './votes-text.ts';
 /** A whole value, or why it could not be computed. `schema` has the labels of its fields. */
 export type CardPart = { readonly name: PartName; readonly shown: Preview; readonly schema?: JsonSchema | null };
 
-type PartName = 'reason' | 'message' | 'input' | 'details' | 'preview' | 'previewNow' | 'previewBefore';
+type PartName = 'files' | 'reason' | 'message' | 'input' | 'details' | 'preview' | 'previewNow' | 'previewBefore';
 
 /** The names of the parts for people. */
 export const PART_NAMES: Readonly<Record<PartName, string>> = {
   reason: 'The agent says',
+  files: 'Files, which the inbox shows',
   message: 'Message',
   input: 'Input',
   details: 'Details',
@@ -42,8 +43,17 @@ export function partsOf({
     { ...part('input', input), schema: inputSchema },
     ...(details === undefined ? [] : [part('details', details)]),
     ...(preview ? [{ name: earlierPreview ? 'previewNow' : 'preview', shown: preview } as const] : []),
+    ...filesPart(preview),
     ...(preview && earlierPreview ? [{ name: 'previewBefore', shown: earlierPreview } as const] : []),
   ];
+}
+
+/** Texts cannot show a file: they say that there is one. */
+function filesPart(preview: Preview | null): readonly CardPart[] {
+  const files = preview && 'files' in preview ? (preview.files ?? []) : [];
+  if (files.length === 0) return [];
+  const about = files.map(({ name, mediaType, size }) => `${name}, ${mediaType}, ${size} bytes`);
+  return [{ name: 'files', shown: { value: about.join('\n') } }];
 }
 
 type Shown = Pick<RequestCard, 'payload' | 'agentReason' | 'input' | 'inputSchema' | 'preview' | 'earlierPreview'>;

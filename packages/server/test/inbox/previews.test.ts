@@ -88,3 +88,57 @@ test('the lines of a diff keep their signs', async () => {
   expect(await lines.allTextContents()).toEqual(['@@ shop.txt @@\n', '-soap\n', '+tea <i>\n', ' milk\n']);
   expect(await card(page).locator('[data-line]').count()).toBe(2);
 });
+
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+test('files are an image, a small table and downloads; nothing in them runs', async () => {
+  const desk = await openDesk();
+  const csv = 'account,amount\r\n"<b>ACME</b>, Inc.",950\r\n';
+  const path = await asked(desk, () => ({
+    total: 950,
+    files: [
+      { name: 'receipt.png', mediaType: 'image/png', data: PIXEL },
+      { name: 'payments.csv', mediaType: 'text/csv', data: btoa(csv) },
+      { name: 'invoice ü.pdf', mediaType: 'application/pdf', data: btoa('<script>alert(1)</script>') },
+    ],
+  }));
+  const page = await browse(desk, 'ada', path);
+  const files = card(page).getByRole('list', { name: 'Files' });
+  const image = files.getByRole('img', { name: 'receipt.png' });
+  await image.waitFor(PATIENT);
+  await expect.poll(() => image.evaluate((shown: HTMLImageElement) => shown.naturalWidth), PATIENT).toBe(1);
+  expect(await cells(page)).toEqual(['account\tamount', '<b>ACME</b>, Inc.\t950']);
+  const link = files.getByRole('link', { name: 'invoice ü.pdf' });
+  const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+  expect(download.suggestedFilename()).toBe('invoice ü.pdf');
+
+  const url = (await link.getAttribute('href')) ?? '';
+  const get = (user: string) => fetch(url, { headers: { 'x-user': user } });
+  const served = await get('ada');
+  expect(Object.fromEntries(served.headers)).toMatchObject({
+    'content-type': 'application/pdf',
+    'content-disposition': "attachment; filename*=UTF-8''invoice%20%C3%BC.pdf",
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
+  });
+  expect(await served.text()).toBe('<script>alert(1)</script>');
+  expect((await fetch(url)).status).toBe(401);
+  expect((await fetch(url.replace(/[0-9a-f]{64}$/, '0'.repeat(64)), { headers: { 'x-user': 'ada' } })).status).toBe(
+    404,
+  );
+  const { body } = await desk.as('ada')('GET', `/api/v1${path}`);
+  expect(body.preview.files.map(({ name, data }: Record<string, unknown>) => [name, typeof data])).toEqual([
+    ['receipt.png', 'undefined'],
+    ['payments.csv', 'string'],
+    ['invoice ü.pdf', 'undefined'],
+  ]);
+});
+
+test('people who cannot see a request cannot get its files', async () => {
+  const desk = await openDesk({ mayRead: (run, { id }) => run.startedBy === id });
+  const path = await asked(desk, () => ({ files: [{ name: 'a.txt', mediaType: 'text/plain', data: btoa('secret') }] }));
+  const [request] = (await desk.ai.runs.requests()).items;
+  const { files = [] } = (request?.preview ?? {}) as { readonly files?: readonly { readonly sha256: string }[] };
+  const { status, body } = await desk.as('eve')('GET', `/api/v1${path}/files/${files[0]?.sha256}`);
+  expect([status, body.code]).toEqual([404, 'unknown-request']);
+});

@@ -2,6 +2,7 @@
 
 import type { Policies, Who } from '../authority/policy.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
+import type { PreviewFile } from './file.ts';
 
 /** A request to people. Times are in milliseconds. */
 export type Request =
@@ -94,7 +95,7 @@ export type EditBound = { readonly runsWith?: Json };
 export type Reversibility = 'read-only' | 'reversible' | 'irreversible';
 
 /** What a tool says would happen; `failed` says why that could not be computed. */
-export type Preview = { readonly value: Json } | { readonly failed: string };
+export type Preview = { readonly value: Json; readonly files?: readonly PreviewFile[] } | { readonly failed: string };
 
 export type Previews = {
   /** What would happen if the call ran, as its tool computed it when it asked. */

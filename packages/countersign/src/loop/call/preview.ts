@@ -8,6 +8,7 @@ import type { Driver } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { approvalContext } from './body-context.ts';
 import { validInput } from './bound-input.ts';
+import { filesOf } from './preview-files.ts';
 
 const DEFAULT_MS = 10_000;
 
@@ -20,10 +21,11 @@ const LONGEST_PROBLEM = 500;
 export async function previewOf(driver: Driver, tool: ToolDefinition, call: Call): Promise<Preview | undefined> {
   if (!tool.preview) return undefined;
   try {
-    const made = toJson(await computed(driver, tool, call));
+    const { value, files } = await filesOf(await computed(driver, tool, call));
+    const made = toJson(value);
     if (!made.ok) return failedWith(`it is not JSON: ${made.problem}`);
     if (JSON.stringify(made.value).length > LONGEST) return failedWith(`it is longer than ${LONGEST} characters`);
-    return { value: made.value };
+    return { value: made.value, ...(files && { files }) };
   } catch (error) {
     return failedWith(messageOf(error));
   }
@@ -49,8 +51,12 @@ export function isCompared({ preview, onPreviewChange }: ToolDefinition, { appro
 /** A person who approved without a preview has accepted its absence. */
 function isSame(approved: Preview, now: Preview): boolean {
   if ('failed' in approved || 'failed' in now) return 'failed' in approved && 'failed' in now;
-  return sameJson(approved.value, now.value);
+  return sameJson(approved.value, now.value) && hashesOf(approved) === hashesOf(now);
 }
+
+/** In their order, with their names: another file under the same name is another preview. */
+const hashesOf = ({ files = [] }: Exclude<Preview, { failed: string }>): string =>
+  JSON.stringify(files.map(({ name, mediaType, sha256 }) => [name, mediaType, sha256]));
 
 function failedWith(problem: string): Preview {
   const shown = problem.length > LONGEST_PROBLEM ? `${problem.slice(0, LONGEST_PROBLEM)}…` : problem;

@@ -124,8 +124,8 @@ function partBlock({ name, shown, schema }: CardPart, { texts, reading }: Reader
   return blockOf(caption, value, isCode ? 'code' : 'table', { schema, reads: reading.reads });
 }
 
-const captionsIn = ({ agentSays, input, details, preview, previewChanged, previewBefore }: MailTexts) => ({
-  ...{ message: '', reason: agentSays, input, details, preview, previewNow: previewChanged, previewBefore },
+const captionsIn = ({ agentSays, files, input, details, preview, previewChanged, previewBefore }: MailTexts) => ({
+  ...{ message: '', reason: agentSays, files, input, details, preview, previewNow: previewChanged, previewBefore },
 });
 
 /** The deadline, who else must agree, and where the request comes from. */

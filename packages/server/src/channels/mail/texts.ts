@@ -39,6 +39,7 @@ export const ENGLISH = {
     irreversible: 'Cannot be undone',
   },
   agentSays: 'The agent says',
+  files: 'Files, which the inbox shows',
   input: 'Input',
   editedInput: 'Approved input',
   answer: 'Answer',

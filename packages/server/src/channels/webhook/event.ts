@@ -1,6 +1,7 @@
 // A notice as the event that a webhook posts.
 import type { Notice } from 'countersign';
 import { type CardDecision, requestCard } from 'countersign/ui';
+import { withoutBytes } from '../../preview-files.ts';
 import type { WebhookEvent } from '../../schemas/webhook.ts';
 
 type Data = WebhookEvent['data'];
@@ -35,7 +36,9 @@ function contentOf({ card }: Notice): Pick<Data, 'request' | 'decision'> | undef
   const shown = requestCard(card, undefined, false);
   const { mayDecide, inputSchema, answerSchema, problems, decision, ...request } = shown;
   // What is shown is read-only, and the schema makes lists that can change.
-  return { request: request as unknown as Data['request'], decision };
+  const { preview, earlierPreview } = request;
+  const light = { preview: withoutBytes(preview), earlierPreview: withoutBytes(earlierPreview) };
+  return { request: { ...request, ...light } as unknown as Data['request'], decision };
 }
 
 /** Who decided what, without what they wrote. */

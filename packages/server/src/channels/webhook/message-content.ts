@@ -2,6 +2,7 @@
 import type { Notice } from 'countersign';
 import { personText } from 'countersign/request';
 import { requestCard } from 'countersign/ui';
+import { filesOn } from '../../preview-files.ts';
 import { PART_NAMES, partsOf } from '../../text/card-parts.ts';
 import { readsAnywhere } from '../../text/format.ts';
 import { clip } from '../../text/text-width.ts';
@@ -32,7 +33,9 @@ export function fitted<Message>(
   fits: (message: Message) => boolean,
 ): Message {
   const { title, card, settlement } = notice;
-  const isHuge = JSON.stringify([title, settlement ? null : card]).length > MOST_CHARACTERS;
+  // A file cannot be shown there, so the request is not decided there.
+  const isHuge =
+    (card && filesOn(card).length > 0) || JSON.stringify([title, settlement ? null : card]).length > MOST_CHARACTERS;
   const message = isHuge ? undefined : make(contentOf(notice));
   return message !== undefined && fits(message) ? message : make(outlineOf(notice));
 }
