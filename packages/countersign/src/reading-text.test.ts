@@ -12,17 +12,22 @@ const shown = (line: Line): unknown =>
         readingText(line.reading, { locale: 'en', timeZone: 'UTC' })?.replaceAll(/[\u00a0\u202f]/g, ' ')) ??
       line.value);
 
+type JsonSchema = { readonly [key: string]: unknown };
+
 /** Label and text of each line. */
-const linesOf = (value: unknown, schema: z.ZodType | object | null): unknown =>
+const linesOf = (value: unknown, schema: z.ZodType | JsonSchema | null): unknown =>
   shown(
-    lineOf(value as never, schema instanceof z.ZodType ? (z.toJSONSchema(schema, { io: 'input' }) as object) : schema),
+    lineOf(
+      value as never,
+      schema instanceof z.ZodType ? (z.toJSONSchema(schema, { io: 'input' }) as JsonSchema) : schema,
+    ),
   );
 
 const text = (value: unknown, schema: z.ZodType): unknown => linesOf({ at: value }, z.object({ at: schema }));
 const EUR = money({ currency: 'EUR' });
 
 describe('labels', () => {
-  test.each<[string, unknown, object, unknown]>([
+  test.each<[string, unknown, JsonSchema, unknown]>([
     ['a title', { to: 1 }, { properties: { to: { title: 'Payee' } } }, [['Payee', 1]]],
     ['a short description', { to: 1 }, { properties: { to: { description: 'Who is paid.' } } }, [['Who is paid', 1]]],
     ['the name beside a long one', { to: 1 }, { properties: { to: { description: 'x '.repeat(30) } } }, [['to', 1]]],

@@ -8,6 +8,7 @@ export function card(change: Partial<RequestCard> = {}): RequestCard {
     toolCallId: `call-${id}`,
     tool: 'transferMoney',
     title: null,
+    agentReason: null,
     kind: 'approval',
     status: 'pending',
     input: { toAccount: 'DE02', amount: 950 },

@@ -15,7 +15,7 @@ async function asked(preview: () => unknown) {
   );
   const ai = countersign({ model, store: memoryStore() });
   const pay = ai.defineTool(
-    { name: 'pay', inputSchema: z.object({}), needsApproval: true, preview },
+    { name: 'pay', description: 'Pays.', inputSchema: z.object({}), needsApproval: true, preview },
     async () => void paid.push('paid'),
   );
   await ai.defineAgent({ name: 'clerk', tools: [pay] }).generate({ runId: 'run', prompt: 'Pay.' });

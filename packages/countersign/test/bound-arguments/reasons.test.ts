@@ -105,7 +105,7 @@ test('a tool that asks for no reason gives the field of that name to its body', 
 test('a schema that has the field, or is no object, is refused where the tool is defined', () => {
   const ai = countersign({ model: scriptedModel([]) });
   const define = (inputSchema: z.ZodType) =>
-    ai.defineTool({ name: 'pay', inputSchema, reason: true } as ToolConfig, () => 'paid');
+    ai.defineTool({ name: 'pay', description: 'Pays.', inputSchema, reason: true }, () => 'paid');
   expect(() => define(z.object({ reason: z.string() }))).toThrow(
     'The inputSchema of the tool pay has a field reason already. Rename it, or remove `reason: true`.',
   );

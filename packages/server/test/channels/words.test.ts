@@ -24,6 +24,7 @@ async function noticed(options: object = {}): Promise<Notice> {
   const pay = tool(
     {
       name: 'pay',
+      description: 'Pays.',
       inputSchema: z.object({
         amount: z.number().meta({ title: 'Amount', ...money({ currencyField: 'currency' }) }),
         currency: z.string(),
@@ -42,7 +43,9 @@ async function noticed(options: object = {}): Promise<Notice> {
 test('a mail has the labels, and money, dates and names as its reader knows them', async () => {
   const notice = await noticed();
   const { text, html } = mailWriter({ from: 'a@example.com' }, 'mail').about(notice);
-  const plain = text.replaceAll(/[\u2066-\u2069]/g, '').replaceAll('\u00a0', ' ');
+  const plain = String(text)
+    .replaceAll(/[\u2066-\u2069]/g, '')
+    .replaceAll('\u00a0', ' ');
   for (const line of ['Amount: 12.950,50 €', 'Pay until: Fr., 27. Nov. 2026', 'Started by: Carl Sagan (carl)'])
     expect(plain).toContain(line);
   expect(plain).toMatch(/The agent says\s+The invoice is due\./);

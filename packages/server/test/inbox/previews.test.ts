@@ -106,7 +106,9 @@ test('files are an image, a small table and downloads; nothing in them runs', as
   const files = card(page).getByRole('list', { name: 'Files' });
   const image = files.getByRole('img', { name: 'receipt.png' });
   await image.waitFor(PATIENT);
-  await expect.poll(() => image.evaluate((shown: HTMLImageElement) => shown.naturalWidth), PATIENT).toBe(1);
+  await expect
+    .poll(() => image.evaluate((shown) => (shown as unknown as { naturalWidth: number }).naturalWidth), PATIENT)
+    .toBe(1);
   expect(await cells(page)).toEqual(['account\tamount', '<b>ACME</b>, Inc.\t950']);
   const link = files.getByRole('link', { name: 'invoice ü.pdf' });
   const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);

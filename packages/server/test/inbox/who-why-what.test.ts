@@ -23,6 +23,7 @@ function defineBookkeeper(ai: Countersign, done: Desk['done']) {
   const pay = ai.defineTool(
     {
       name: 'settleInvoice',
+      description: 'Pays.',
       inputSchema: z.object({
         iban: z.string().meta({ title: 'Account of the payee' }),
         amount: z.number().meta({ title: 'Amount', ...money({ currencyField: 'currency' }) }),
