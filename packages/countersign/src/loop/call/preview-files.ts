@@ -1,33 +1,27 @@
 // The files of a preview: checked, and with the hash of their bytes.
-import { isObject } from '../../core/json.ts';
 import { FILE_TYPES, isFileType, type PreviewFile } from '../../core/request/file.ts';
 
 /** The bytes are in the record of the run, which every reader of the request loads. */
-export const MOST_BYTES = 300_000;
+const MOST_BYTES = 300_000;
 const MOST_FILES = 10;
 const LONGEST_NAME = 200;
 
 /** A file as a preview returns it. */
 type GivenFile = { readonly name?: unknown; readonly mediaType?: unknown; readonly data?: unknown };
 
+export type WithFiles = { readonly files: readonly GivenFile[]; readonly [name: string]: unknown };
+
 /** Takes the files out of what a preview returned. Throws if one of them cannot be shown. */
-export async function filesOf(
-  made: unknown,
-): Promise<{ readonly value: unknown; readonly files?: readonly PreviewFile[] }> {
-  if (!isObject(made) || !isFileList(made.files)) return { value: made };
-  const { files: given, ...value } = made;
+export async function filesOf({ files: given, ...value }: WithFiles): Promise<{
+  readonly value: unknown;
+  readonly files: readonly PreviewFile[];
+}> {
   if (given.length > MOST_FILES) throw new Error(`it has more than ${MOST_FILES} files`);
   const files = await Promise.all(given.map(readFile));
   if (files.reduce((sum, { size }) => sum + size, 0) > MOST_BYTES)
     throw new Error(`its files have more than ${MOST_BYTES} bytes together`);
   return { value, files };
 }
-
-/** Other lists named `files` are a part of the value. */
-const isFileList = (files: unknown): files is readonly GivenFile[] =>
-  Array.isArray(files) &&
-  files.length > 0 &&
-  files.every((file) => isObject(file) && 'mediaType' in file && 'data' in file);
 
 async function readFile({ name, mediaType, data }: GivenFile): Promise<PreviewFile> {
   if (typeof name !== 'string' || name === '' || name.length > LONGEST_NAME || /[\p{Cc}\p{Cs}/\\]/u.test(name))

@@ -1,14 +1,14 @@
 // The preview of a call: what would happen. Computed when a person is asked, and again before an approved call starts.
 
 import { messageOf } from '../../core/errors.ts';
-import { sameJson, toJson } from '../../core/json.ts';
+import { isObject, sameJson, toJson } from '../../core/json.ts';
 import type { Preview, Previews } from '../../core/request/request.ts';
 import type { Call } from '../../core/run/call.ts';
 import type { Driver } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { approvalContext } from './body-context.ts';
 import { validInput } from './bound-input.ts';
-import { filesOf } from './preview-files.ts';
+import type { filesOf, WithFiles } from './preview-files.ts';
 
 const DEFAULT_MS = 10_000;
 
@@ -21,7 +21,8 @@ const LONGEST_PROBLEM = 500;
 export async function previewOf(driver: Driver, tool: ToolDefinition, call: Call): Promise<Preview | undefined> {
   if (!tool.preview) return undefined;
   try {
-    const { value, files } = await filesOf(await computed(driver, tool, call));
+    const returned = await computed(driver, tool, call);
+    const { value, files } = hasFiles(returned) ? await filesIn(returned) : { value: returned, files: undefined };
     const made = toJson(value);
     if (!made.ok) return failedWith(`it is not JSON: ${made.problem}`);
     if (JSON.stringify(made.value).length > LONGEST) return failedWith(`it is longer than ${LONGEST} characters`);
@@ -29,6 +30,22 @@ export async function previewOf(driver: Driver, tool: ToolDefinition, call: Call
   } catch (error) {
     return failedWith(messageOf(error));
   }
+}
+
+/** Other lists named `files` are a part of the value. */
+function hasFiles(returned: unknown): returned is WithFiles {
+  return (
+    isObject(returned) &&
+    Array.isArray(returned.files) &&
+    returned.files.length > 0 &&
+    returned.files.every((file) => isObject(file) && 'mediaType' in file && 'data' in file)
+  );
+}
+
+/** Most previews have none. */
+async function filesIn(returned: WithFiles): ReturnType<typeof filesOf> {
+  const { filesOf } = await import('./preview-files.ts');
+  return filesOf(returned);
 }
 
 /** Both previews, if the one that was approved is no longer true; undefined if the call may start. */
