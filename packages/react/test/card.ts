@@ -37,6 +37,8 @@ export function card(change: Partial<RequestCard> = {}): RequestCard {
     },
     answerSchema: null,
     decision: null,
+    outcome: null,
+    earlierTitle: null,
     problems: [],
     ...change,
   };

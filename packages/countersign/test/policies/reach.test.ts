@@ -1,13 +1,14 @@
 // A request must not wait for votes that nobody can give: an edit that leads there is refused, and a card that waits so says it.
+import type { Approval } from 'countersign';
 import { internalsOf } from 'countersign/store';
 import { expect, test } from 'vitest';
 import { openBank, ROLES, TWO } from './bank.ts';
 
-const FOUR_EYES = { policy: { ...TWO, notRequester: true } };
+const FOUR_EYES = { policy: { ...TWO, notRequester: true as const } };
 const edit = { type: 'approve', edit: { amount: 5 } } as const;
 
 /** `finance`: who is in it, as the directory says now. */
-function bankOf(finance: string[], needsApproval: object = FOUR_EYES) {
+function bankOf(finance: string[], needsApproval: Approval = FOUR_EYES) {
   const membersOf = (role: string) => (role === 'finance' ? finance : []);
   const rolesOf = (person: string) => (finance.includes(person) ? ['finance'] : (ROLES[person] ?? []));
   return openBank({ needsApproval, people: { rolesOf, membersOf } });

@@ -112,7 +112,7 @@ test('an edit that nobody could approve is sent only after the person has confir
   const rolesOf = (person: string) => (finance.includes(person) ? ['finance'] : []);
   const desk = await openDesk({}, { people: { rolesOf, membersOf: () => finance } });
   const inputSchema = z.object({ to: z.string(), amount: z.number() });
-  const policy = { quorum: [{ of: { roles: ['finance'] }, count: 2 }], notRequester: true };
+  const policy = { quorum: [{ of: { roles: ['finance'] }, count: 2 }], notRequester: true as const };
   const transfer = desk.ai.defineTool(
     {
       name: 'transfer',
