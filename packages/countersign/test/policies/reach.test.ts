@@ -55,7 +55,7 @@ test('a person who leaves makes a pending request out of reach', async () => {
 });
 
 test('people to whom it will be escalated can still decide', async () => {
-  const escalate = [{ after: '1h', to: { people: ['boss'] } }];
+  const escalate = [{ after: '1h' as const, to: { people: ['boss'] } }];
   const { runs, ask, pending } = bankOf(['anna', 'ben', 'asker'], { policy: { ...FOUR_EYES.policy, escalate } });
   const card = await ask();
   await runs.decide(card, edit, { by: 'anna' });
