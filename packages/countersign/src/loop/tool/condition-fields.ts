@@ -1,0 +1,51 @@
+// Conditions on fields that the input of a tool does not have: nobody wants them, so they are refused where they are written.
+import { type Condition, fieldText } from '../../core/authority/condition.ts';
+import { fieldNames, unknownField } from '../../core/authority/unknown-field.ts';
+import { UsageError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import type { PolicyConfig, Rule, ToolDefinition } from './definition.ts';
+import type { Policies } from './policies.ts';
+
+/**
+ * Throws if the policy of the tool, or a rule that names the tool, has a condition on a field that its input cannot have. A schema
+ * that does not say which fields it returns accepts every condition.
+ */
+export function checkConditionFields(
+  { name, needsApproval, input }: Pick<ToolDefinition, 'name' | 'needsApproval' | 'input'>,
+  { rules, named }: Pick<Policies, 'rules' | 'named'>,
+): void {
+  const own = typeof needsApproval === 'object' ? needsApproval.policy : undefined;
+  const sources = [
+    ...policyConditions(own, named, `The policy of the tool ${name}`),
+    ...rules.filter(({ tool = [] }) => [tool].flat().includes(name)).flatMap((rule) => ruleConditions(rule, named)),
+  ];
+  if (sources.length === 0) return;
+  const schema = input.returns?.();
+  for (const { who, fields } of schema === undefined ? [] : sources) {
+    const field = unknownField(schema, fields);
+    if (field === undefined) continue;
+    const known = fieldNames(schema).join(', ') || 'none';
+    const message = `${who} has a condition on ${fieldText(field)}, which the input of ${name} does not have. Its fields are: ${known}.`;
+    throw new UsageError('invalid-options', { tool: name, field }, message);
+  }
+}
+
+type Source = { readonly who: string; readonly fields: readonly Condition['field'][] };
+
+function ruleConditions({ tool, where = [], policy }: Rule, named: Policies['named']): readonly Source[] {
+  const who = `A rule for ${[tool ?? []].flat().join(', ')}`;
+  const fields = where.map(({ field }) => field);
+  return [...(fields.length > 0 ? [{ who, fields }] : []), ...policyConditions(policy, named, `The policy of ${who}`)];
+}
+
+function policyConditions(policy: unknown, named: Policies['named'], who: string): readonly Source[] {
+  const config = typeof policy === 'string' ? named.get(policy) : policy;
+  if (!isObject(config)) return [];
+  const { quorum = [], grants } = config as PolicyConfig;
+  const fields = [
+    ...quorum.flatMap(({ when = [] }) => when.map(({ field }) => field)),
+    ...(grants && grants.field !== undefined ? [grants.field] : []),
+  ];
+  if (fields.length === 0) return [];
+  return [{ who: typeof policy === 'string' ? `The policy ${policy}` : who, fields }];
+}
