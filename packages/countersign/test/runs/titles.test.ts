@@ -146,9 +146,6 @@ describe('a title that cannot be used is left out with a warning, and the reques
       },
       'must be a text, not a promise',
     ],
-    ['a long text', () => 'x'.repeat(201), 'longer than 200 characters'],
-    ['a very long text', () => 'x '.repeat(5_000_000), 'longer than 200 characters'],
-    ['a text that is long once its hidden characters are shown', () => '\u202e'.repeat(30), 'longer than 200'],
   ])('%s', async (_what, title, problem) => {
     const { ai, asked, paid } = desk({ title });
     const request = await asked();
@@ -166,6 +163,17 @@ describe('a title that cannot be used is left out with a warning, and the reques
     expect((await desk({ title }).asked()).title).toBeNull();
     expect(warnings).toEqual([]);
   });
+});
+
+test.each([
+  ['a long text', 'x'.repeat(201), `${'x'.repeat(199)}…`],
+  ['a text of 200 characters, which fits', 'x'.repeat(200), 'x'.repeat(200)],
+  ['a very long text', 'x '.repeat(5_000_000), `${'x '.repeat(99)}x…`],
+  ['a text that is long once its hidden characters are shown', '\u202e'.repeat(30), `${'⟦U+202E⟧'.repeat(24)}…`],
+  ['a text with an emoji where it is cut', `${'x'.repeat(198)}🏦🏦`, `${'x'.repeat(198)}…`],
+])('%s is shortened to one line', async (_what, title, shown) => {
+  expect((await desk({ title: () => title }).asked()).title).toBe(shown);
+  expect(warnings).toEqual([]);
 });
 
 test('hidden characters are written as codes, spaces become one space, and emoji stay', async () => {

@@ -134,7 +134,8 @@ export type ToolConfig<
   readonly outputJsonSchema?: JsonSchema;
   /**
    * The headline of its requests: one line of at most 200 characters that says what would happen, such as `Pay €950 to ACME`.
-   * A function gets the input that would run; if it throws or returns anything else, the request has no title.
+   * A function gets the input that would run; if it returns more, the line is cut. If it throws or returns no text, the request
+   * has no title.
    */
   readonly title?: Title<InferOutput<I>>;
   /**
@@ -145,8 +146,8 @@ export type ToolConfig<
   /** `title-only`: mail, chat messages and the like show the title of its requests and a link, but no input. */
   readonly notice?: 'title-only';
   /**
-   * Asks a person before the body runs, or several, as `{ policy }` says. Only `false` lets a call run unasked; a function that
-   * throws means: ask.
+   * Asks a person before the body runs, or several, as `{ policy }` says. Options such as `{ message, risk }` always ask, and show
+   * them. Only `false` lets a call run unasked; a function that throws means: ask.
    */
   readonly needsApproval?:
     | boolean
