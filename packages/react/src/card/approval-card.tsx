@@ -8,6 +8,7 @@ import type { UseRequests } from '../use-requests.ts';
 import { CardFacts, CardInput, CardPayload, messagesOf, Reversibility, Risk } from './card-body.tsx';
 import { Decide, type Mode } from './decide.tsx';
 import { DecisionDetails, EarlierTitle, OutcomeLine } from './decision-summary.tsx';
+import { CardDoubt } from './doubt.tsx';
 import { DraftKept, useDraft } from './draft-kept.tsx';
 import { EditForm } from './edit-form.tsx';
 import { outcomeOf } from './outcome.tsx';
@@ -115,6 +116,7 @@ function Request({ request, renderInput, children }: ApprovalCardProps) {
         </summary>
         <div {...named('request-body')}>
           <Messages request={request} />
+          <CardDoubt request={request} />
           <CardInput request={request} renderInput={renderInput} />
           <CardPreview request={request} />
           <CardPayload request={request} />
@@ -144,6 +146,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
     <Unshown value={note}>
       <div {...named('body')} ref={place} data-mode={mode}>
         <Messages request={request} />
+        <CardDoubt request={request} />
         {mode === 'edit' ? (
           <EditForm request={request} actions={actions} onDraft={onDraft} onBack={() => change('decide')} />
         ) : (

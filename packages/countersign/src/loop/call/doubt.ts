@@ -8,6 +8,7 @@ import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition, Verified } from '../tool/definition.ts';
 import { runBody } from './body.ts';
 import { boundSoFar, boundTo, validInput } from './bound-input.ts';
+import { doubtAbout } from './doubt-facts.ts';
 import { changedKind, mayRunAgain } from './gate.ts';
 import { ask, keptOptions, lateResult } from './pause.ts';
 import { changedPreview } from './preview.ts';
@@ -50,14 +51,8 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   if (previews && driver.signal?.aborted) return;
   const message = `${call.name} was started, and its outcome is unknown.${finding}${lateResult(call)}`;
   const options = keptOptions(call);
-  await ask(run, driver, call, {
-    tool: known,
-    kind: 'doubt',
-    payload: { message },
-    options,
-    bound,
-    previews,
-  });
+  const doubt = await doubtAbout(run.state, known, call);
+  await ask(run, driver, call, { tool: known, kind: 'doubt', payload: { message }, options, bound, previews, doubt });
 }
 
 /** Why a person is asked, for the card. */

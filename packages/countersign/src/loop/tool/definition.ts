@@ -119,6 +119,11 @@ type MaybePromise<T> = T | Promise<T>;
 /** A title, or a function of the input; undefined stands for none. */
 export type Title<Input> = string | ((input: Input) => string | undefined);
 
+/** Where to look, or a function that says it for one call. */
+export type HowToCheck<Input> =
+  | string
+  | ((input: Input, ctx: { readonly idempotencyKey: string }) => string | undefined);
+
 /** The options of `defineTool` and `tool`. */
 export type ToolConfig<
   I extends SchemaInput = SchemaInput,
@@ -162,6 +167,11 @@ export type ToolConfig<
     input: InferOutput<I>,
     ctx: { readonly idempotencyKey: string; readonly context: C },
   ) => MaybePromise<Verified>;
+  /**
+   * Tells a person where to look whether a call with an unknown outcome took effect: a text such as `Search the bank for the key`, or a
+   * link alone. A function gets the input that ran.
+   */
+  readonly howToCheck?: HowToCheck<InferOutput<I>>;
   /** A call takes effect within so many milliseconds of its start, or never. Then a `verify` that finds nothing is believed. */
   readonly settlesWithin?: number;
   /**
@@ -186,6 +196,7 @@ export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends Schem
   | 'idempotent'
   | 'commits'
   | 'verify'
+  | 'howToCheck'
   | 'settlesWithin'
   | 'preview'
   | 'previewWithin'
@@ -245,7 +256,7 @@ export interface Tool<Input = any, Output = any> {
 /** What the loop knows about a tool. */
 export type ToolDefinition = Pick<
   ToolConfig<any, any>,
-  'verify' | 'settlesWithin' | 'preview' | 'previewWithin' | 'onPreviewChange' | 'notice' | 'outcome'
+  'verify' | 'howToCheck' | 'settlesWithin' | 'preview' | 'previewWithin' | 'onPreviewChange' | 'notice' | 'outcome'
 > & {
   readonly name: string;
   readonly input: Schema;

@@ -52,6 +52,7 @@ const ABOUT_THE_BODY = {
   idempotent: aBoolean,
   commits: aBoolean,
   verify: aFunction,
+  howToCheck: aTextOrFunction,
   settlesWithin: aDurationMs,
   preview: aFunction,
   previewWithin: aTimerMs,
@@ -75,10 +76,10 @@ export function checkToolConfig(
   if ('execute' in options)
     throw invalid(`The tool ${name} has no option execute. Pass the function after the options: tool({ … }, body).`);
   checkOptions(`the tool ${name}`, options, table);
-  if (body !== undefined && typeof body !== 'function')
   const { needsApproval: asked } = options;
   const problem = isObject(asked) ? askProblem(askOptionsOf(asked)) : undefined;
   if (problem !== undefined) throw invalid(`Invalid needsApproval of the tool ${name}: ${problem}.`);
+  if (body !== undefined && typeof body !== 'function')
     throw invalid(`The body of the tool ${name} must be a function, not ${typeof body}.`);
   const idle = body === undefined ? Object.keys(ABOUT_THE_BODY).find((option) => isSet(options[option])) : undefined;
   if (idle !== undefined)

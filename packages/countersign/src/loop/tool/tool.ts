@@ -34,7 +34,7 @@ function define<I extends SchemaInput, O extends SchemaInput>(
 ): ToolDefinition {
   checkToolConfig(config, body, table);
   const { name, description, title, needsApproval = false, verify, settlesWithin } = config;
-  const { preview, previewWithin, onPreviewChange, notice, outcome } = config;
+  const { preview, previewWithin, onPreviewChange, notice, outcome, howToCheck } = config;
   const input = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
   let spec: ToolSpec | undefined;
   return {
@@ -45,7 +45,18 @@ function define<I extends SchemaInput, O extends SchemaInput>(
       spec ??= { name, description: description ?? '', inputSchema: objectSchema(input.json()) };
       return spec;
     },
-    ...defined({ body, title, verify, settlesWithin, preview, previewWithin, onPreviewChange, notice, outcome }),
+    ...defined({
+      body,
+      title,
+      verify,
+      howToCheck,
+      settlesWithin,
+      preview,
+      previewWithin,
+      onPreviewChange,
+      notice,
+      outcome,
+    }),
     needsApproval,
     idempotent: config.idempotent === true,
     commits: config.commits === true,

@@ -102,7 +102,7 @@ function badgesOf({ risk, reversibility }: RequestCard, texts: MailTexts): Secti
 
 /** Everything that an approver sees. */
 function cardBlocks(card: RequestCard, notice: Notice, reader: Reader): readonly Block[] {
-  const parts = partsOf(card).map((part) => partBlock(part, reader.texts));
+  const parts = partsOf(card, reader.reading.time).map((part) => partBlock(part, reader.texts));
   return [...parts, ...factBlocks(card, notice, reader)];
 }
 
@@ -116,8 +116,8 @@ function partBlock({ name, shown }: CardPart, texts: MailTexts): Block {
   return blockOf(caption, value, isCode ? 'code' : 'table');
 }
 
-const captionsIn = ({ input, details, preview, previewChanged, previewBefore }: MailTexts) => ({
-  ...{ message: '', input, details, preview, previewNow: previewChanged, previewBefore },
+const captionsIn = ({ doubt, input, details, preview, previewChanged, previewBefore }: MailTexts) => ({
+  ...{ message: '', doubt, input, details, preview, previewNow: previewChanged, previewBefore },
 });
 
 /** The deadline, who else must agree, and where the request comes from. */

@@ -38,6 +38,7 @@ export const ENGLISH = {
     reversible: 'Can be undone',
     irreversible: 'Cannot be undone',
   },
+  doubt: 'Look before you decide',
   input: 'Input',
   editedInput: 'Approved input',
   answer: 'Answer',
