@@ -20,7 +20,9 @@ const manifestOf = (path: string): Manifest => JSON.parse(readFileSync(path, 'ut
 const TESTED = manifestOf(join(import.meta.dirname, '../../../../test-packages/package.json'));
 
 let root: string;
-const inProject = (template: string, ...path: readonly string[]) => join(root, template, ...path);
+/** Not named like the framework itself, which npm would mix up with it. */
+const folderOf = (template: string) => `${template}-project`;
+const inProject = (template: string, ...path: readonly string[]) => join(root, folderOf(template), ...path);
 
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), 'countersign-frameworks-'));
@@ -29,7 +31,11 @@ beforeAll(() => {
   writeFileSync(join(root, 'package.json'), JSON.stringify(manifest));
   npmInstall(root);
   for (const template of TEMPLATES)
-    run('npx', ['--no-install', 'create-countersign', template, '--template', template, '--no-install'], root);
+    run(
+      'npx',
+      ['--no-install', 'create-countersign', folderOf(template), '--template', template, '--no-install'],
+      root,
+    );
   const needed = TEMPLATES.flatMap((template) =>
     Object.keys(manifestOf(inProject(template, 'package.json')).dependencies),
   );
@@ -38,7 +44,10 @@ beforeAll(() => {
   );
   const overrides = { ...TESTED.overrides, ...published, ...pinned, typescript: '7.0.2' };
   // One installation for all: the projects are its workspaces, and our packages come from the tarballs.
-  writeFileSync(join(root, 'package.json'), JSON.stringify({ ...manifest, workspaces: TEMPLATES, overrides }));
+  writeFileSync(
+    join(root, 'package.json'),
+    JSON.stringify({ ...manifest, workspaces: TEMPLATES.map(folderOf), overrides }),
+  );
   npmInstall(root);
 });
 
