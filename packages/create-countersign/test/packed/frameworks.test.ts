@@ -70,8 +70,13 @@ test.concurrent.each(TEMPLATES)(
     await output(template, 'npm', 'run', 'typecheck');
     const asked = await output(template, process.execPath, 'agent.ts');
     expect(asked).toMatch(/^Waiting.*: Pay 950 to ACME/m);
-    const paid = asked.includes('Paid') ? asked : await output(template, process.execPath, 'agent.ts', 'approve');
-    expect(paid.match(/^Paid 950 to ACME/gm)).toHaveLength(1);
+    // Two of them decide themselves, and two pause until they are started again.
+    if (asked.includes('Paid')) expect(asked.match(/^Paid 950 to ACME/gm)).toHaveLength(1);
+    else {
+      expect(asked).not.toContain('The bank pays');
+      const paid = await output(template, process.execPath, 'agent.ts', 'approve');
+      expect(paid.match(/^The bank pays 950 to ACME/gm)).toHaveLength(1);
+    }
   },
 );
 

@@ -180,7 +180,7 @@ function AgainForm({ request, actions, busy, onBack }: FormProps & { readonly on
   const named = useNamed();
   const words = useWords();
   return (
-    <div {...named('again-form')} role="group" aria-label={words.didNotHappen}>
+    <fieldset {...named('again-form')} aria-label={words.didNotHappen}>
       <p {...named('again-risk')} role="alert">
         <VisibleText text={words.mayHappenTwice(titleOf(request))} />
         {request.reversibility === 'irreversible' && ` (${words.reversibility.irreversible})`}
@@ -198,7 +198,7 @@ function AgainForm({ request, actions, busy, onBack }: FormProps & { readonly on
           {words.runAgain}
         </button>
       </div>
-    </div>
+    </fieldset>
   );
 }
 

@@ -120,9 +120,7 @@ type MaybePromise<T> = T | Promise<T>;
 export type Title<Input> = string | ((input: Input) => string | undefined);
 
 /** Where to look, or a function that says it for one call. */
-type HowToCheck<Input> =
-  | string
-  | ((input: Input, ctx: { readonly idempotencyKey: string }) => string | undefined);
+type HowToCheck<Input> = string | ((input: Input, ctx: { readonly idempotencyKey: string }) => string | undefined);
 
 /** The options of `defineTool` and `tool`. */
 export type ToolConfig<
