@@ -2,10 +2,9 @@
 import { ruleSays } from '../../core/authority/rule.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import { checkConditionFields } from './condition-fields.ts';
 import type { PolicyConfig, Rule, ToolDefinition } from './definition.ts';
 import { checkPolicy, type Policies, refuseUnknownPolicy } from './policies.ts';
-import { checkRules } from './rules.ts';
+import { checkConditionFields, checkRules } from './rules.ts';
 
 export class PolicyBook {
   readonly named = new Map<string, PolicyConfig>();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fieldNames, unknownField } from './unknown-field.ts';
+import { fieldNames, unknownField } from './condition.ts';
 
 const order = { type: 'object', properties: { total: { type: 'number' } } };
 const schema = { type: 'object', properties: { amount: { type: 'number' }, order, tags: { type: 'array' } } };
