@@ -94,13 +94,17 @@ test('another process shows the recorded title, and does not compute it again', 
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('an edit keeps the title of the request that was decided', async () => {
+test('after an edit, the title is that of what ran, beside the earlier one', async () => {
   const { ai, asked, paid } = desk({ title: ({ amount }: { amount: number }) => `Pay €${amount}` });
   const { id, runId } = await asked();
   await ai.runs.decide(id, { type: 'approve', edit: { to: 'ACME', amount: 5 } });
   await ai.runs.wait(runId);
   expect(paid).toEqual([{ to: 'ACME', amount: 5 }]);
-  expect(await ai.runs.request(id)).toMatchObject({ title: 'Pay €950', input: { amount: 950 } });
+  expect(await ai.runs.request(id)).toMatchObject({
+    title: 'Pay €5',
+    earlierTitle: 'Pay €950',
+    input: { amount: 950 },
+  });
 });
 
 test('the timeline carries the title with the request and with its decision', async () => {
