@@ -27,7 +27,7 @@ import type {
 import { PolicyBook } from './loop/tool/policy-book.ts';
 import type { InferInput, InferOutput, SchemaInput } from './loop/tool/schema.ts';
 import { interrupt, tool } from './loop/tool/tool.ts';
-import { findTools, type InterruptOf, type ToolInput } from './loop/tool/toolbox.ts';
+import { findTools, givenTools, type InterruptOf, type ToolInput } from './loop/tool/toolbox.ts';
 import { openStore, type Stored } from './open-store.ts';
 import type { Prompt, PromptConfig } from './prompts/callable.ts';
 import type { PromptTemplate } from './prompts/definition.ts';
@@ -166,6 +166,7 @@ export class Countersign<C extends Context = Context> {
   >(config: AgentConfig<I, O, T, C>): Agent<InferOutput<O>, InterruptOf<T>, C> {
     checkAgentConfig(config);
     this.#policies.checkAgent(config.name);
+    this.#policies.checkTools(givenTools(config.tools));
     this.#isModelMissing ||= config.model === undefined && this.#settings.model === undefined;
     const settings = () => this.#settings;
     const starting = agentPort(config, settings, 'refuse');

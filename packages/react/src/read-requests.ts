@@ -83,6 +83,7 @@ const NOTHING_SAID: Partial<RequestCard> = {
   preview: null,
   earlierPreview: null,
   notice: null,
+  doubt: null,
   createdAt: null,
   expiresAt: null,
   onExpiry: null,

@@ -9,6 +9,7 @@ export function card(change: Partial<RequestCard> = {}): RequestCard {
     tool: 'transferMoney',
     title: null,
     agentReason: null,
+    doubt: null,
     kind: 'approval',
     status: 'pending',
     input: { toAccount: 'DE02', amount: 950 },

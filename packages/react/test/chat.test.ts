@@ -637,8 +637,8 @@ test('choices that do not match the answer schema are shown without buttons', as
 });
 
 test.for([
-  ['It did not happen, run it', [], { type: 'approve' }],
-  ['It happened, enter the result', ['receipt 7', 'Enter'], { type: 'respond', output: 'receipt 7' }],
+  ['It did not happen, run it again', ['Tab', 'Enter'], { type: 'approve' }],
+  ['It happened', ['receipt 7', 'Enter'], { type: 'respond', output: 'receipt 7' }],
   ['Skip it and tell the model', [], { type: 'cancel' }],
 ] as const)('a call in doubt: %s', async ([name, keys, decision]) => {
   const doubt = card({
@@ -648,11 +648,52 @@ test.for([
   });
   await chat([doubt]);
   await button(name).click();
-  for (const key of keys) await (key === 'Enter' ? page.keyboard.press(key) : page.keyboard.type(key));
+  for (const key of keys) await (key === 'receipt 7' ? page.keyboard.type(key) : page.keyboard.press(key));
   const asked = await site.asked();
   expect(asked.body.decisions[0].decision).toEqual(decision);
   asked.send(wentOn([decided(doubt)], 'Fine.'));
   await settled();
+});
+
+test('a call in doubt says where to look, since when and by whose approval, and warns before it runs again', async () => {
+  const doubt = {
+    startedAt: Date.UTC(2026, 4, 4, 12),
+    approvedBy: ['ann', 'ben'],
+    idempotencyKey: 'call-7',
+    howToCheck: 'https://bank.example/payments?key=call-7',
+  };
+  await chat([
+    card({
+      kind: 'doubt',
+      allows: ['respond', 'approve', 'cancel'],
+      title: 'Pay €950 to ACME',
+      doubt,
+      reversibility: 'irreversible',
+    }),
+  ]);
+  const facts = page.locator('[data-countersign=doubt-fact]');
+  expect(await facts.allTextContents()).toEqual([
+    'Where to lookhttps://bank.example/payments?key=call-7',
+    expect.stringMatching(/^Started.*2026/),
+    'Approved byann, ben',
+    'Idempotency keycall-7',
+  ]);
+  const link = page.getByRole('link', { name: 'https://bank.example/payments?key=call-7' });
+  expect(await link.getAttribute('rel')).toBe('noreferrer noopener');
+  await button('It did not happen, run it again').click();
+  await page.getByText('If it did happen, it happens twice: Pay €950 to ACME (Cannot be undone)').waitFor();
+  // The first thing that Enter would press.
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Back');
+  await page.keyboard.press('Enter');
+  await button('It happened').waitFor();
+});
+
+test('only a link alone can be opened, and only on the web', async () => {
+  for (const howToCheck of ['See https://bank.example', 'javascript:alert(1)', 'https://bank.example/\u202e']) {
+    await chat([card({ kind: 'doubt', allows: ['cancel'], doubt: { idempotencyKey: 'k', howToCheck } })]);
+    await page.getByText('Where to look').waitFor();
+    expect(await cards().getByRole('link').count()).toBe(0);
+  }
 });
 
 test('each kind of request offers its own buttons', async () => {

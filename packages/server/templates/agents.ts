@@ -33,6 +33,8 @@ export default ({ store, model, providers }: AgentsEnvironment): Countersign => 
   ai.defineAgent({
     name: 'clerk',
     system: 'You pay invoices. Call payInvoice; do not ask first.',
+    // What the chat offers to press.
+    suggestions: ['Pay ACME 950 euros for invoice 7', 'Pay Birch 20 euros for coffee'],
     tools: [payInvoice],
   });
   return ai;

@@ -93,7 +93,11 @@ test('requests, runs and lists carry the title of the request', async () => {
   await ai.runs.wait(run.id, { until: 'end' });
   expect(await listed()).toMatchObject({ waitsFor: null });
   const decided = await ask('GET', `/api/v1/requests/${card.id}`);
-  expect(decided.body).toMatchObject({ title: 'Pay 5 to bob', earlierTitle: 'Pay 500 to bob', decision: { edit: { amount: 5 } } });
+  expect(decided.body).toMatchObject({
+    title: 'Pay 5 to bob',
+    earlierTitle: 'Pay 500 to bob',
+    decision: { edit: { amount: 5 } },
+  });
   const asking = await begin(ask, ai, 'ask which?');
   expect(asking).toMatchObject({ requests: [{ title: null }], waitsFor: { tool: 'ask', title: null } });
 });

@@ -32,7 +32,7 @@ test('a payment waits with everything on its card, and is paid once', async () =
 
 test('several payments are rejected with a reason', async () => {
   const { ai, say, effects } = demo();
-  const { id, pending } = await say('Pay Birch 182.40 euros and Lantern 1450 euros');
+  const { id, pending } = await say('Pay Birch 182.40 euros for paper and Lantern 1450 euros for hosting');
   expect(pending).toHaveLength(2);
   for (const requestId of pending) await ai.runs.decide(requestId, { type: 'reject', reason: 'not this month' });
   const view = await ai.runs.wait(id, { until: 'end' });

@@ -145,7 +145,7 @@ function Greeting({ agent, onSay }: GreetingProps) {
             <button
               key={words}
               type="button"
-              className="button h-auto min-h-8 py-1 whitespace-normal max-md:min-h-11"
+              className="button h-auto min-h-8 max-w-full py-1 whitespace-normal max-md:h-auto max-md:min-h-11"
               onClick={() => onSay(words)}
             >
               <VisibleText text={words} />

@@ -23,6 +23,7 @@ export type AskConfig<Input = any> = Pick<
   | 'settlesWithin'
   | 'onPreviewChange'
   | 'verify'
+  | 'howToCheck'
 > & {
   readonly needsApproval?: boolean | Approval<Input> | ((input: Input, ctx: ApprovalContext) => NeedsApproval<Input>);
 };

@@ -137,6 +137,12 @@ describe('an unknown option is rejected, with the known ones', () => {
 describe('a wrong value is rejected', () => {
   test.each<readonly [string, () => unknown]>([
     ['needsApproval: undefined', () => tool(any({ ...pay, needsApproval: undefined }), () => 1)],
+    ['needsApproval: {}', () => tool(any({ ...pay, needsApproval: {} }), () => 1)],
+    [
+      'a policy that was not found',
+      () => tool(any({ ...pay, needsApproval: { policy: undefined, risk: 'low' } }), () => 1),
+    ],
+    ['a wrong option of needsApproval', () => tool(any({ ...pay, needsApproval: { risk: 'hihg' } }), () => 1)],
     ['verify: true', () => tool(any({ ...pay, verify: true }), () => 1)],
     ['idempotent: "yes"', () => tool(any({ ...pay, idempotent: 'yes' }), () => 1)],
     ['commits: 1', () => tool(any({ ...pay, commits: 1 }), () => 1)],

@@ -40,7 +40,7 @@ function office() {
 
 test('an approved, an edited and a rejected call end with a sentence about it', async () => {
   const { say, decide } = office();
-  expect(await say('Pay ACME 950')).toMatchObject({ status: 'waiting', text: 'Stand-in model: I call pay.' });
+  expect(await say('Pay ACME 950')).toMatchObject({ status: 'waiting', text: 'Stand-in model: I will pay ACME 950.' });
   expect(await decide('approve')).toBe('Stand-in model: pay was approved and returned Paid 950 to ACME.');
   await say('Pay ACME 950');
   expect(await decide({ type: 'approve', edit: { to: 'ACME', amount: 900 } })).toBe(
@@ -57,6 +57,15 @@ test('a call without a gate, a failed one and a refused input end with a sentenc
   expect((await say('Pay ACME 20')).text).toBe('Stand-in model: pay returned Paid 20 to ACME.');
   expect((await say('Pay Eve 20')).text).toMatch(/^Stand-in model: pay failed: .*Eve has no account/);
   expect((await say('Pay ACME 9000 euros')).text).toMatch(/^Stand-in model: pay failed: .*amount/s);
+});
+
+test('a call with a value that nobody named is not made: the person is asked for it', async () => {
+  const { ai, say } = office();
+  const { id } = await say('Pay ACME');
+  expect(await ai.runs.get(id)).toMatchObject({ text: 'Stand-in model: To pay, I need to know the amount.' });
+  expect((await ai.runs.requests()).items).toEqual([]);
+  await ai.agents.get('clerk')?.generate({ runId: id, prompt: '950 euros' });
+  expect((await ai.runs.requests()).items).toMatchObject([{ tool: 'pay', input: { to: 'ACME', amount: 950 } }]);
 });
 
 test('several calls wait together, and a question is answered', async () => {

@@ -42,6 +42,16 @@ function pendingId(result: GateResult): string {
   return 'id' in result ? result.id : '';
 }
 
+test('a process that only has the record knows the risk of a tool that always asks', async () => {
+  const store = memoryStore();
+  const { gate } = openProcess(store, { needsApproval: { message: 'Check the payee.', risk: 'high' } });
+  const id = pendingId(await gate.request(ACME, { key: 'invoice-7', by: 'ada' }));
+  const { runs } = countersign({ store });
+  expect(await runs.request(id)).toMatchObject({ risk: 'high', payload: { message: 'Check the payee.' } });
+  await runs.decide(id, { type: 'approve', edit: { ...ACME, amount: 900 } }, { by: 'bea' });
+  expect(await gate.read({ key: 'invoice-7' })).toMatchObject({ status: 'approved', input: { amount: 900 } });
+});
+
 test('a call is asked once per key, and runs once after it is approved', async () => {
   const { ai, gate, paid } = openProcess();
   const first = await gate.request(ACME, { key: 'invoice-7', by: 'ada', run: true });

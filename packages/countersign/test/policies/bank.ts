@@ -38,6 +38,7 @@ export type BankOptions = Partial<CountersignOptions> & {
   readonly place?: Place;
   readonly onPay?: (input: Json) => unknown;
   readonly define?: (ai: Countersign) => void;
+  readonly howToCheck?: string;
 };
 
 /** An agent that pays 10 once it is approved. */
@@ -46,6 +47,7 @@ export function openBank({
   place = 'root',
   onPay,
   define,
+  howToCheck,
   ...options
 }: BankOptions = {}) {
   const paid: Json[] = [];
@@ -53,11 +55,14 @@ export function openBank({
   const ai = countersign({ store, retry: false, people: { rolesOf }, ...options });
   define?.(ai);
   const inputSchema = z.object({ amount: z.number(), currency: z.string().default('EUR') });
-  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval }, async (input) => {
-    paid.push(input);
-    await onPay?.(input);
-    return 'paid';
-  });
+  const pay = ai.defineTool(
+    { name: 'pay', description: '', inputSchema, needsApproval, ...(howToCheck && { howToCheck }) },
+    async (input) => {
+      paid.push(input);
+      await onPay?.(input);
+      return 'paid';
+    },
+  );
   const model = calling('pay', { amount: 10 });
   const clerk: Agent = ai.defineAgent({ name: place === 'root' ? 'bank' : 'clerk', model, tools: [pay] });
   const talk = ai.defineTool(

@@ -47,6 +47,19 @@ describe('rule 9: the gate comes before the body', () => {
     expect(outputs(done.messages)).toEqual([{ paid: 5 }]);
   });
 
+  test('options always ask, and are shown', async () => {
+    const log: string[] = [];
+    const pay = payTool(log, { needsApproval: { message: 'Check the payee.', risk: 'high', expiresIn: 60_000 } });
+    const { ai } = scripted([PAY_5, 'done']);
+    const { interrupts } = await ai.generate({ prompt: 'go', tools: [pay] });
+    expect(only(interrupts).metadata).toMatchObject({
+      interrupt: { message: 'Check the payee.' },
+      risk: 'high',
+      expiresAt: expect.any(Number),
+    });
+    expect(log).toEqual([]);
+  });
+
   test('an approved body sees no resumed value: it runs as it would without a gate', async () => {
     const seen: unknown[] = [];
     const act = tool({ name: 'act', description: 'Acts.', needsApproval: true }, (_input, { resumed }) => {

@@ -94,13 +94,17 @@ test('another process shows the recorded title, and does not compute it again', 
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('an edit keeps the title of the request that was decided', async () => {
+test('after an edit, the title is that of what ran, beside the earlier one', async () => {
   const { ai, asked, paid } = desk({ title: ({ amount }: { amount: number }) => `Pay €${amount}` });
   const { id, runId } = await asked();
   await ai.runs.decide(id, { type: 'approve', edit: { to: 'ACME', amount: 5 } });
   await ai.runs.wait(runId);
   expect(paid).toEqual([{ to: 'ACME', amount: 5 }]);
-  expect(await ai.runs.request(id)).toMatchObject({ title: 'Pay €950', input: { amount: 950 } });
+  expect(await ai.runs.request(id)).toMatchObject({
+    title: 'Pay €5',
+    earlierTitle: 'Pay €950',
+    input: { amount: 950 },
+  });
 });
 
 test('the timeline carries the title with the request and with its decision', async () => {
@@ -146,9 +150,6 @@ describe('a title that cannot be used is left out with a warning, and the reques
       },
       'must be a text, not a promise',
     ],
-    ['a long text', () => 'x'.repeat(201), 'longer than 200 characters'],
-    ['a very long text', () => 'x '.repeat(5_000_000), 'longer than 200 characters'],
-    ['a text that is long once its hidden characters are shown', () => '\u202e'.repeat(30), 'longer than 200'],
   ])('%s', async (_what, title, problem) => {
     const { ai, asked, paid } = desk({ title });
     const request = await asked();
@@ -166,6 +167,17 @@ describe('a title that cannot be used is left out with a warning, and the reques
     expect((await desk({ title }).asked()).title).toBeNull();
     expect(warnings).toEqual([]);
   });
+});
+
+test.each([
+  ['a long text', 'x'.repeat(201), `${'x'.repeat(199)}…`],
+  ['a text of 200 characters, which fits', 'x'.repeat(200), 'x'.repeat(200)],
+  ['a very long text', 'x '.repeat(5_000_000), `${'x '.repeat(99)}x…`],
+  ['a text that is long once its hidden characters are shown', '\u202e'.repeat(30), `${'⟦U+202E⟧'.repeat(24)}…`],
+  ['a text with an emoji where it is cut', `${'x'.repeat(198)}🏦🏦`, `${'x'.repeat(198)}…`],
+])('%s is shortened to one line', async (_what, title, shown) => {
+  expect((await desk({ title: () => title }).asked()).title).toBe(shown);
+  expect(warnings).toEqual([]);
 });
 
 test('hidden characters are written as codes, spaces become one space, and emoji stay', async () => {

@@ -18,6 +18,7 @@ ai.defineTool({ ...pay, needsApproval: () => ({ policy: byAmount }) }, () => und
 ai.defineTool({ ...mail, needsApproval: { policy: payments } }, () => undefined);
 // @ts-expect-error the deciders of the policy read an amount, and this tool has none
 ai.defineTool({ ...mail, needsApproval: { policy: byAmount } }, () => undefined);
+ai.defineTool({ ...pay, needsApproval: { message: 'Check the payee.', risk: 'high' } }, () => undefined);
 
 // A name works too, and rules and gates take both.
 ai.defineTool({ ...pay, needsApproval: { policy: 'payments' } }, () => undefined);

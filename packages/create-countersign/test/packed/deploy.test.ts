@@ -49,7 +49,7 @@ test('the image serves and works: probes answer, a worker continues a run, and b
   const created = execFileSync('node_modules/.bin/countersign', tokens, { cwd: image.folder, env: server.env });
   const { token } = JSON.parse(created.toString()) as { readonly token: string };
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const body = JSON.stringify({ agent: 'clerk', prompt: 'Pay 950 EUR to ACME' });
+  const body = JSON.stringify({ agent: 'clerk', prompt: 'Pay 950 EUR to ACME for invoice 7' });
   const { id } = (await (await fetch(`${server.url}/api/v1/runs`, { method: 'POST', headers, body })).json()) as Run;
   const cards = async () => (await (await fetch(`${server.url}/api/v1/runs/${id}`, { headers })).json()) as Run;
   await expect.poll(async () => (await cards()).pending.length, { timeout: 60_000 }).toBe(1);

@@ -10,6 +10,7 @@ import { AskedBy, type Asked, Reason } from './asked-by.tsx';
 import { CardFacts, CardInput, CardPayload, messagesOf, Reversibility, Risk } from './card-body.tsx';
 import { Decide, type Mode } from './decide.tsx';
 import { DecisionDetails, EarlierTitle, OutcomeLine } from './decision-summary.tsx';
+import { CardDoubt } from './doubt.tsx';
 import { DraftKept, useDraft } from './draft-kept.tsx';
 import { EditForm } from './edit-form.tsx';
 import { outcomeOf } from './outcome.tsx';
@@ -128,6 +129,7 @@ function Request({ request, renderInput, children }: ApprovalCardProps) {
         <div {...named('request-body')}>
           <Messages request={request} />
           <Reason request={request} />
+          <CardDoubt request={request} />
           <CardInput request={request} renderInput={renderInput} />
           <CardPreview request={request} />
           <CardPayload request={request} />
@@ -158,6 +160,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
       <div {...named('body')} ref={place} data-mode={mode}>
         <Messages request={request} />
         <Reason request={request} />
+        <CardDoubt request={request} />
         {mode === 'edit' ? (
           <EditForm request={request} actions={actions} onDraft={onDraft} onBack={() => change('decide')} />
         ) : (

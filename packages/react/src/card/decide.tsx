@@ -6,11 +6,12 @@ import { QuestionForm } from '../form/question-form.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import type { UseRequests } from '../use-requests.ts';
 import { questionOf } from './card-body.tsx';
+import { titleOf } from './title.ts';
 
 type AnyCard = RequestCard<string, any>;
 
 /** Which form of the card is open. */
-export type Mode = 'decide' | 'edit' | 'reject' | 'respond';
+export type Mode = 'decide' | 'edit' | 'reject' | 'respond' | 'again';
 
 type DecideProps = {
   readonly request: AnyCard;
@@ -41,6 +42,7 @@ export function Decide({ request, actions, unshown, mode, onMode, onDraft }: Dec
       {mode === 'reject' && (
         <RejectForm {...{ request, actions, busy, onDraft }} onBack={() => onMode(startOf(request))} />
       )}
+      {mode === 'again' && <AgainForm {...{ request, actions, busy }} onBack={() => onMode('decide')} />}
       {!isOpenForm && problems.length > 0 && (
         <div {...named('problems')} role="alert">
           {problems.map(({ path, message }) => (
@@ -86,7 +88,9 @@ type FormProps = {
   readonly busy: boolean;
 };
 
-/** In display order: decisions that let the call run first, those that end it last. */
+type Offer = readonly [verb: Allowed, label: string, decide: () => void];
+
+/** In display order: decisions that let the call run first, those that end it last. In doubt, running it again comes second. */
 function Buttons({
   request,
   actions,
@@ -97,11 +101,14 @@ function Buttons({
   const named = useNamed();
   const words = useWords();
   const doubt = request.kind === 'doubt';
-  const offers: readonly (readonly [Allowed, string, () => void])[] = [
-    ['approve', approveLabel(request, words), () => actions.approve(request)],
+  const approve = () => (doubt ? onMode('again') : actions.approve(request));
+  const answer: Offer = ['respond', doubt ? words.happened : words.answer, () => onMode('respond')];
+  const offers: readonly Offer[] = [
+    ...(doubt ? [answer] : []),
+    ['approve', approveLabel(request, words), approve],
     ['restart', words.goOn, () => actions.restart(request)],
     ['edit', words.edit, () => onMode('edit')],
-    ['respond', doubt ? words.happened : words.answer, () => onMode('respond')],
+    ...(doubt ? [] : [answer]),
     ['reject', rejectLabel(request, words), () => onMode('reject')],
     ['cancel', doubt ? words.leaveIt : words.cancel, () => actions.cancel(request)],
   ];
@@ -152,10 +159,11 @@ type AnswerFormProps = FormProps & {
 function AnswerForm({ request, actions, busy, problems, onDraft, onBack }: AnswerFormProps) {
   const words = useWords();
   const { question, choices, allowOther } = questionOf(request);
+  const asked = request.kind === 'doubt' ? words.whatHappened : words.answer;
   return (
     <QuestionForm
       schema={request.answerSchema}
-      label={question ?? words.answer}
+      label={question ?? asked}
       choices={choices}
       allowOther={allowOther}
       problems={problems}
@@ -164,6 +172,33 @@ function AnswerForm({ request, actions, busy, problems, onDraft, onBack }: Answe
       onDraft={onDraft}
       {...(onBack && { onCancel: onBack })}
     />
+  );
+}
+
+/** Names the risk of a second run. The focus is on the way back: who presses Enter by habit runs nothing. */
+function AgainForm({ request, actions, busy, onBack }: FormProps & { readonly onBack: () => void }) {
+  const named = useNamed();
+  const words = useWords();
+  return (
+    <fieldset {...named('again-form')} aria-label={words.didNotHappen}>
+      <p {...named('again-risk')} role="alert">
+        <VisibleText text={words.mayHappenTwice(titleOf(request))} />
+        {request.reversibility === 'irreversible' && ` (${words.reversibility.irreversible})`}
+      </p>
+      <div {...named('form-buttons')}>
+        <button {...named('back')} type="button" onClick={onBack}>
+          {words.back}
+        </button>
+        <button
+          {...named('confirm-again')}
+          type="button"
+          aria-disabled={busy}
+          onClick={() => !busy && actions.approve(request)}
+        >
+          {words.runAgain}
+        </button>
+      </div>
+    </fieldset>
   );
 }
 

@@ -23,7 +23,7 @@ export function demoAgents(ai: Countersign, { onEffect }: DemoOptions = {}): Age
       }),
       title: ({ to, amount, currency }) => `Pay ${amount} ${currency} to ${to}`,
       needsApproval: () => ({
-        message: 'It cannot be undone.',
+        message: 'In this demo, no money moves.',
         risk: 'high',
         labels: ['payments'],
         expiresIn: ONE_DAY,
@@ -71,7 +71,8 @@ export function demoAgents(ai: Countersign, { onEffect }: DemoOptions = {}): Age
     name: 'assistant',
     description: 'Pays invoices, writes mails and looks up accounts; it asks before it acts.',
     suggestions: [
-      'Pay ACME 950 euros and Birch 182.40 euros',
+      'Pay ACME 950 euros for invoice 7',
+      'Pay Birch 182.40 euros for paper and Lantern 1450 euros for hosting',
       'Write to Bob that the report is ready',
       'Ask me which day suits: Tuesday or Friday',
     ],

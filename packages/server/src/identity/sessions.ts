@@ -25,7 +25,8 @@ export async function createLoginToken(notes: Notes, person: Omit<Identified, 'c
 }
 
 /** The path of the link with this token. */
-export const loginPath = (basePath: string, token: string): string => `${basePath}/login?token=${token}`;
+export const loginPath = (basePath: string, token: string, to?: string): string =>
+  `${basePath}/login?token=${token}${to === undefined ? '' : `&to=${encodeURIComponent(to)}`}`;
 
 /** Whether the token still signs someone in. */
 export async function isLoginOpen(notes: Notes, token: string): Promise<boolean> {

@@ -136,7 +136,7 @@ const POLICY =
 /** Everything that the decision is bound to, and who else decides. */
 function cardHtml({ card, format }: LinkPage, inputHeading: string = HEADINGS[card.kind]): string {
   const badges = badgesOf(card).map((badge) => `<li>${lineHtml(badge)}</li>`);
-  const parts = partsOf(card).map(({ name, shown, schema }) =>
+  const parts = partsOf(card, format.time).map(({ name, shown, schema }) =>
     section(
       name === 'input' ? inputHeading : PART_NAMES[name],
       'failed' in shown

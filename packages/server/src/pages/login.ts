@@ -33,16 +33,23 @@ export async function login(
   caller: Caller | undefined,
 ): Promise<Response> {
   const { notes, basePath } = signingIn;
-  const token = new URL(request.url).searchParams.get('token');
+  const { searchParams } = new URL(request.url);
+  const token = searchParams.get('token');
+  const to = pageIn(searchParams.get('to'));
   const person = token === null ? undefined : await personOfLogin(notes, token);
   if (token !== null && person && mustAsk(request, caller, person))
-    return answer(switchPage(basePath, token, person, caller));
+    return answer(switchPage(basePath, loginPath(basePath, token, to), person, caller));
   const secret = token === null ? undefined : await takeLogin(notes, token);
-  if (secret !== undefined) return goTo(`${basePath}/`, { 'set-cookie': setCookie(cookie, secret) });
-  if (caller) return goTo(`${basePath}/`);
+  const page = `${basePath}${to ?? '/'}`;
+  if (secret !== undefined) return goTo(page, { 'set-cookie': setCookie(cookie, secret) });
+  if (caller) return goTo(page);
   if (token === null) return answer(await signInPage(signingIn, 'Sign in to Countersign'));
   return answer(await signInPage(signingIn, 'This sign-in link no longer works'), 401);
 }
+
+/** Links lead to a chat of this app, or to the inbox. */
+const pageIn = (to: string | null): string | undefined =>
+  to !== null && /^\/chat(?:\/[\w-]{1,128})?$/.test(to) ? to : undefined;
 
 /** A browser that follows a link of another site keeps the session cookie back, so somebody else may be signed in. */
 function mustAsk({ method, headers }: Request, caller: Caller | undefined, person: Person): boolean {
@@ -51,14 +58,14 @@ function mustAsk({ method, headers }: Request, caller: Caller | undefined, perso
   return caller ? caller.person.id !== person.id : site === 'cross-site' || site === 'same-site';
 }
 
-function switchPage(basePath: string, token: string, { name, id }: Person, caller: Caller | undefined): string {
+function switchPage(basePath: string, link: string, { name, id }: Person, caller: Caller | undefined): string {
   const now = caller && `You are signed in as <bdi>${escaped(caller.person.name || caller.person.id)}</bdi>. `;
   return cardPage(
     basePath,
     'Sign in?',
     `<p>${now ?? ''}This link signs you in as <bdi>${escaped(name || id)}</bdi>.</p>
 <div class="actions">
-<form method="post" action="${loginPath(basePath, token)}"><button class="button button-primary">Sign in</button></form>
+<form method="post" action="${escaped(link)}"><button class="button button-primary">Sign in</button></form>
 <a class="button" href="${basePath}/">Cancel</a>
 </div>`,
   );

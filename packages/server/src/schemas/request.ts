@@ -90,6 +90,19 @@ const ProgressShape = z
   } satisfies Fields<CardProgress>)
   .openapi('Progress');
 
+const DoubtShape = z
+  .object({
+    startedAt: z.number().optional().openapi({ description: 'When it was started last.' }),
+    approvedBy: z.array(z.string()).optional(),
+    grantId: z.string().optional(),
+    idempotencyKey: z.string().openapi({ description: 'What the tool got to recognize a repeated call.' }),
+    howToCheck: z
+      .string()
+      .optional()
+      .openapi({ description: 'Where to look, as the tool says: a text, or a link alone.' }),
+  } satisfies Fields<NonNullable<ApiRequest['doubt']>>)
+  .openapi('Doubt');
+
 const EscalationShape = z
   .object({
     at: z.number(),
@@ -150,6 +163,7 @@ export const RequestShape = z
       description: 'The preview that was approved before, if it has changed since.',
     }),
     notice: z.enum(['title-only']).nullable().openapi({ description: '`title-only`: notices show nothing else.' }),
+    doubt: orNull(DoubtShape).openapi({ description: 'About a call whose outcome is unknown: where to look.' }),
     createdAt: z.number().nullable(),
     expiresAt: z.number().nullable(),
     onExpiry: z.enum(['reject', 'cancel', 'approve']).nullable(),

@@ -11,13 +11,23 @@ import { ruleLines, voteLine, votesText } from './votes-text.ts';
 /** A whole value, or why it could not be computed. `schema` has the labels of its fields. */
 export type CardPart = { readonly name: PartName; readonly shown: Preview; readonly schema?: JsonSchema | null };
 
-type PartName = 'files' | 'reason' | 'message' | 'input' | 'details' | 'preview' | 'previewNow' | 'previewBefore';
+type PartName =
+  | 'files'
+  | 'reason'
+  | 'message'
+  | 'doubt'
+  | 'input'
+  | 'details'
+  | 'preview'
+  | 'previewNow'
+  | 'previewBefore';
 
 /** The names of the parts for people. */
 export const PART_NAMES: Readonly<Record<PartName, string>> = {
   reason: 'The agent says',
   files: 'Files, which the inbox shows',
   message: 'Message',
+  doubt: 'Look before you decide',
   input: 'Input',
   details: 'Details',
   preview: 'What would happen',
@@ -25,21 +35,18 @@ export const PART_NAMES: Readonly<Record<PartName, string>> = {
   previewBefore: 'What was approved before',
 };
 
-/** In the order in which people read them: what the tool says, what runs, and what else the tool shows. */
-export function partsOf({
-  payload,
-  agentReason,
-  input,
-  inputSchema,
-  preview,
-  earlierPreview,
-}: Shown): readonly CardPart[] {
+/** In the order in which people read them: what the tool says, what runs, and what else the tool shows. `time` writes times. */
+export function partsOf(
+  { payload, agentReason, input, inputSchema, preview, earlierPreview, doubt }: Shown,
+  time: (at: number) => string = timeText,
+): readonly CardPart[] {
   const { message, details } = payloadOf(payload);
   const part = (name: PartName, value: Json): CardPart => ({ name, shown: { value } });
   return [
     ...(message === undefined ? [] : [part('message', message)]),
     // A server of an older version does not send it.
     ...(agentReason ? [part('reason', agentReason)] : []),
+    ...(doubt ? [part('doubt', doubtText(doubt, time))] : []),
     { ...part('input', input), schema: inputSchema },
     ...(details === undefined ? [] : [part('details', details)]),
     ...(preview ? [{ name: earlierPreview ? 'previewNow' : 'preview', shown: preview } as const] : []),
@@ -56,7 +63,25 @@ function filesPart(preview: Preview | null): readonly CardPart[] {
   return [{ name: 'files', shown: { value: about.join('\n') } }];
 }
 
-type Shown = Pick<RequestCard, 'payload' | 'agentReason' | 'input' | 'inputSchema' | 'preview' | 'earlierPreview'>;
+/** What the record knows of a call whose outcome is unknown. A server of an older version does not say it. */
+function doubtText(
+  { startedAt, approvedBy, grantId, idempotencyKey, howToCheck }: Doubt,
+  time: (at: number) => string,
+): Json {
+  return {
+    ...(howToCheck !== undefined && { check: howToCheck }),
+    ...(startedAt !== undefined && { started: time(startedAt) }),
+    ...(approvedBy && { approvers: approvedBy.join(', ') }),
+    ...(grantId !== undefined && { grant: grantId }),
+    key: idempotencyKey,
+  };
+}
+
+type Doubt = NonNullable<RequestCard['doubt']>;
+
+type Shown = Pick<RequestCard, 'payload' | 'agentReason' | 'input' | 'inputSchema' | 'preview' | 'earlierPreview'> & {
+  readonly doubt?: Doubt | null;
+};
 
 /** These are shown as badges and facts. */
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set([

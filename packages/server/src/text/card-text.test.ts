@@ -164,3 +164,21 @@ test('people are shown by name, with their id', () => {
   expect(text).toContain('  - Ann<U+202E> Lee (ann) for Ben Okri (ben): approved\n  Assigned to Ben Okri (ben)\n');
   expect(text).toContain('started by Ann<U+202E> Lee (ann)');
 });
+
+test('an unknown outcome says where to look, since when, by whose approval, and with which key', () => {
+  const doubt = {
+    startedAt: 0,
+    approvedBy: ['ann', 'ben'],
+    idempotencyKey: 'call-7',
+    howToCheck: 'Ask the bank.\u202e',
+  };
+  const card = { ...cardWith({ amount: 950 }), kind: 'doubt', doubt } as ApiRequest;
+  const lines = textOf(card, 60).split('\n');
+  const at = lines.indexOf('Look before you decide');
+  expect(lines.slice(at + 1, at + 5)).toEqual([
+    '  check      Ask the bank.<U+202E>',
+    expect.stringMatching(/^ {2}started {4}19[67]\d-/),
+    '  approvers  ann, ben',
+    '  key        call-7',
+  ]);
+});

@@ -72,7 +72,7 @@ describe('dev', { timeout: TIMEOUT }, () => {
     const opened = await fetch(link, { redirect: 'manual' });
     const cookie = opened.headers.getSetCookie()[0]?.split(';')[0] ?? '';
     const again = await fetch(link, { redirect: 'manual', headers: { cookie } });
-    expect([again.status, again.headers.get('location')]).toEqual([303, '/']);
+    expect([again.status, again.headers.get('location')]).toEqual([303, '/chat/assistant']);
     expect(dev.output().match(/login\?token=/g)).toHaveLength(1);
     for (const _time of [1, 2, 3]) expect((await fetch(link)).status).toBe(401);
     const [fresh] = await dev.says(LINK);
@@ -200,7 +200,13 @@ describe('dev', { timeout: TIMEOUT }, () => {
       const [line] = await dev.says(/\{"type":"serving".*\}/);
       const { url, agents, loginUrl } = JSON.parse(line);
       expect(agents).toEqual(['assistant']);
-      expect(loginUrl).toContain('/login?token=');
+      const opened = await fetch(loginUrl, { redirect: 'manual' });
+      expect(opened.headers.get('location')).toBe('/chat/assistant');
+      const cookie = opened.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+      const waiting = await fetch(`${url}/api/v1/requests`, { headers: { cookie } });
+      expect(((await waiting.json()) as { items: object[] }).items).toMatchObject([
+        { title: 'Pay 950 EUR to Sample Supplies', payload: { message: 'In this demo, no money moves.' } },
+      ]);
       expect(existsSync(empty.path('.countersign/runs.sqlite'))).toBe(true);
       dev.child.kill('SIGKILL');
       await dev.ended;

@@ -322,3 +322,26 @@ test('a long tool name is shown in full in the conversation', async () => {
   const box = await name.boundingBox();
   expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
 });
+
+test.each([
+  ['a desktop', { width: 1280, height: 560 }],
+  ['a phone', { width: 390, height: 640 }],
+])('in the chat on %s, nothing covers the field for the reason of a rejection', async (_what, viewport) => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada', '/chat/assistant', { viewport });
+  await page.getByRole('button', { name: 'Pay ACME 950 euros for invoice 7' }).click();
+  await page.getByRole('button', { name: 'Reject' }).click();
+  const field = page.getByLabel('Reason (optional)');
+  await field.waitFor();
+  const seen = () =>
+    field.evaluate((input) => {
+      const { left, top, bottom, width } = input.getBoundingClientRect();
+      const points = [top + 3, (top + bottom) / 2, bottom - 3];
+      // The page has the types of a browser, and this file those of Node.
+      const at = (y: number) => (globalThis as any).document.elementFromPoint(left + width / 2, y);
+      return points.map((y) => at(y) === input);
+    });
+  // The field has the focus, so the page has moved it into view.
+  await expect.poll(seen).toEqual([true, true, true]);
+  expect(await field.evaluate((input) => input === (globalThis as any).document.activeElement)).toBe(true);
+});

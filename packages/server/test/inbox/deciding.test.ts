@@ -1,6 +1,20 @@
 // Deciding in the inbox, with a mouse: each way to decide.
+import { OutcomeUnknown, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
-import { browse, card, cardPath, DESKTOP, list, openDesk, PHONE, toast, withBrowser } from './desk.ts';
+import {
+  browse,
+  card,
+  cardPath,
+  DESKTOP,
+  type Desk,
+  list,
+  openDesk,
+  PATIENT,
+  PHONE,
+  toast,
+  withBrowser,
+} from './desk.ts';
 
 withBrowser();
 
@@ -210,4 +224,69 @@ test('a double tap on the list of a phone opens a card and approves nothing', as
   await card(page)
     .getByText(/Approved by ada/)
     .waitFor();
+});
+
+/** A transfer that ben approved, and to which the bank did not answer. Returns the request about it. */
+async function transferInDoubt({ ai }: Desk): Promise<{ readonly id: string; readonly sent: readonly string[] }> {
+  const sent: string[] = [];
+  const transfer = ai.defineTool(
+    {
+      name: 'transfer',
+      description: 'Moves money.',
+      inputSchema: z.object({ to: z.string() }),
+      title: ({ to }) => `Transfer €950 to ${to}`,
+      needsApproval: true,
+      howToCheck: 'Search the statements of the bank for the key.',
+    },
+    (_input, { idempotencyKey }) => {
+      sent.push(idempotencyKey);
+      if (sent.length === 1) throw new OutcomeUnknown('The bank did not answer.');
+    },
+  );
+  const model = scriptedModel(({ messages }) =>
+    messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: 'transfer', input: { to: 'ACME' } }] },
+  );
+  const banker = ai.defineAgent({ name: 'banker', model, tools: [transfer] });
+  const { id: runId } = await banker.start('Transfer it.', { by: 'ada' });
+  const { pending: asked } = await ai.runs.wait(runId);
+  await ai.runs.decide(asked[0] ?? '', 'approve', { by: 'ben', roles: ['desk'] });
+  const { pending } = await ai.runs.wait(runId);
+  return { id: pending[0] ?? '', sent };
+}
+
+test('an unknown outcome says where to look, and a sentence tells the model what happened', async () => {
+  const desk = await openDesk();
+  const { id, sent } = await transferInDoubt(desk);
+  const page = await browse(desk, 'ada', cardPath(id));
+  const facts = card(page).locator('[data-countersign="doubt"]');
+  await facts.getByText('Search the statements of the bank for the key.').waitFor();
+  for (const fact of ['Started', 'Approved by', 'ben', sent[0] ?? ''])
+    expect(await facts.textContent()).toContain(fact);
+  await card(page).getByRole('button', { name: 'It happened' }).click();
+  await card(page)
+    .getByLabel(/^What happened\?/)
+    .fill('The statement shows it.');
+  await card(page).getByRole('button', { name: 'Send' }).click();
+  await card(page)
+    .getByText(/Answered by ada/)
+    .waitFor();
+  const { messages } = await desk.ai.runs.wait((await desk.ai.runs.request(id)).runId, { until: 'end' });
+  expect(JSON.stringify(messages)).toContain('"output":"The statement shows it."');
+  expect(sent).toHaveLength(1);
+});
+
+test('what may have happened runs again only after the risk was confirmed, on a phone, too', async () => {
+  const desk = await openDesk();
+  const { id, sent } = await transferInDoubt(desk);
+  const page = await browse(desk, 'ada', cardPath(id), { viewport: PHONE, hasTouch: true });
+  const again = card(page).getByRole('button', { name: 'It did not happen, run it again' });
+  await again.tap();
+  await card(page).getByText('If it did happen, it happens twice: Transfer €950 to ACME').waitFor();
+  await card(page).getByRole('button', { name: 'Back', exact: true }).tap();
+  await again.tap();
+  expect(sent).toHaveLength(1);
+  await card(page).getByRole('button', { name: 'Run it again', exact: true }).tap();
+  await expect.poll(() => sent, PATIENT).toHaveLength(2);
+  // The same key: a bank that knows it does nothing twice.
+  expect(new Set(sent).size).toBe(1);
 });

@@ -254,7 +254,7 @@ test('the stand-in model suggests messages to try', async () => {
   const page = await browse(desk, 'ada', '/');
   await page.getByRole('link', { name: 'Start a chat with an agent' }).click();
   await page.getByRole('link', { name: /^assistant/ }).click();
-  await page.getByRole('button', { name: 'Pay ACME 950 euros and Birch 182.40 euros' }).click();
+  await page.getByRole('button', { name: /^Pay Birch 182.40 euros for paper and Lantern/ }).click();
   await page.getByRole('article', { name: /^Pay / }).nth(1).waitFor();
 });
 

@@ -13,6 +13,7 @@ const everything = {
     risk: 'high',
     reversibility: 'irreversible',
     notice: 'title-only',
+    doubt: { idempotencyKey: 'call_1' },
   },
   authority: { policies: [{ deciders: { people: ['ann'] } }], requesters: ['ben'] },
   wait: { expiresAt: 9, onExpiry: 'cancel', reminders: [3, 5], escalate: [{ at: 4, to: 'manager' }] },

@@ -21,6 +21,7 @@ const SHOWN = {
   risk: 'shown',
   reversibility: 'shown',
   notice: 'shown',
+  doubt: 'shown',
 } satisfies Keys<Omit<Shown, 'payload'>, 'shown'>;
 
 /** The group of a request that each key belongs to; the payload and the kind are read on their own. */

@@ -48,6 +48,22 @@ export type Shown = {
   readonly reversibility?: Reversibility;
   /** Mail, chat messages and the like show only the title. */
   readonly notice?: 'title-only';
+  /** On a doubt only. */
+  readonly doubt?: Doubt;
+};
+
+/** What the record knows of a call whose outcome is unknown, and where a person can look. */
+export type Doubt = {
+  /** When its body was started last, in milliseconds. */
+  readonly startedAt?: number;
+  /** Who let it run. */
+  readonly approvedBy?: readonly string[];
+  /** The grant that let it run. */
+  readonly grantId?: string;
+  /** What its body got as `idempotencyKey`. */
+  readonly idempotencyKey: string;
+  /** How its tool says to check whether it took effect: a text, or a link alone. */
+  readonly howToCheck?: string;
 };
 
 /** Who decides. */

@@ -5,6 +5,7 @@ import type { Missing } from '../authority/tally.ts';
 import type { Json, JsonObject } from '../json.ts';
 import {
   askedAnswer,
+  type Doubt,
   type Escalation,
   type Preview,
   previewsOf,
@@ -40,6 +41,8 @@ export type RequestView<Tool extends string = string, Input = Json> = {
   readonly earlierPreview: Preview | null;
   /** `title-only` if its tool keeps the rest out of notices; null if it does not. */
   readonly notice: 'title-only' | null;
+  /** When a call whose outcome is unknown was started, by whose approval, and where to look; null for all other requests. */
+  readonly doubt: Doubt | null;
   readonly createdAt: number | null;
   readonly expiresAt: number | null;
   /** The decision that is made automatically at `expiresAt`. */
@@ -101,6 +104,7 @@ const NOTHING = {
   labels: [],
   reversibility: null,
   notice: null,
+  doubt: null,
   preview: null,
   earlierPreview: null,
   expiresAt: null,

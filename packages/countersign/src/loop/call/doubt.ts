@@ -1,11 +1,14 @@
 // Doubt: a call that was started and has no result. It runs again only if that is safe; otherwise a person is asked.
 
+import { progressOf } from '../../core/authority/ballots.ts';
+import { isFor, standingVotes } from '../../core/authority/tally.ts';
 import { messageOf } from '../../core/errors.ts';
-import { isObject } from '../../core/json.ts';
-import type { Bound, Previews } from '../../core/request/request.ts';
-import type { Call } from '../../core/run/call.ts';
+import { defined, isObject } from '../../core/json.ts';
+import type { Bound, Doubt, Previews } from '../../core/request/request.ts';
+import { type Call, requestId, type State } from '../../core/run/call.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition, Verified } from '../tool/definition.ts';
+import { warn } from '../warning.ts';
 import { runBody } from './body.ts';
 import { boundSoFar, boundTo, validInput } from './bound-input.ts';
 import { changedKind, mayRunAgain } from './gate.ts';
@@ -50,14 +53,8 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   if (previews && driver.signal?.aborted) return;
   const message = `${call.name} was started, and its outcome is unknown.${finding}${lateResult(call)}`;
   const options = keptOptions(call);
-  await ask(run, driver, call, {
-    tool: known,
-    kind: 'doubt',
-    payload: { message },
-    options,
-    bound,
-    previews,
-  });
+  const doubt = await doubtAbout(run.state, known, call);
+  await ask(run, driver, call, { tool: known, kind: 'doubt', payload: { message }, options, bound, previews, doubt });
 }
 
 /** Why a person is asked, for the card. */
@@ -106,3 +103,48 @@ async function lookUp(
   // `{ output: undefined }` is a look-up that found nothing and wrapped it: it does not prove anything.
   return isObject(verified) && verified.output !== undefined ? (verified as NonNullable<Verified>) : 'invalid';
 }
+
+/** What a person must know to find out: recorded with the request, and the same on every screen. */
+async function doubtAbout(state: State, tool: ToolDefinition | undefined, call: Call): Promise<Doubt> {
+  const { id: idempotencyKey, phase, granted } = call;
+  const approvedBy = approversOf(state, call);
+  return {
+    idempotencyKey,
+    ...defined({
+      startedAt: phase.at === 'started' ? phase.since : undefined,
+      approvedBy: approvedBy.length > 0 ? approvedBy : undefined,
+      grantId: granted?.id,
+      howToCheck: tool && (await howToCheck(tool, call)),
+    }),
+  };
+}
+
+/** Everyone whose vote or decision let the call run, the first first. */
+function approversOf(state: State, { id, pauses, decided }: Call): readonly string[] {
+  const ids = Array.from({ length: pauses }, (_, index) => requestId(id, index + 1));
+  const voters = ids.flatMap((request) => standingVotes(progressOf(state, request).votes).filter(isFor));
+  const made = decided ? [...decided.earlier, decided.decision] : [];
+  const deciders = made.filter(({ type }) => typeof type === 'string' && RUNS.has(type));
+  const people = [...voters, ...deciders].map(({ by }) => by);
+  return [...new Set(people.filter((person) => typeof person === 'string'))];
+}
+
+/** The decisions, and the notes of earlier ones, after which a body runs. */
+const RUNS: ReadonlySet<string> = new Set(['approve', 'edit', 'restart']);
+
+/** The tool's own words. What is no text is left out, with a warning: the request must be asked in any case. */
+async function howToCheck(tool: ToolDefinition, call: Call): Promise<string | undefined> {
+  const { howToCheck: given } = tool;
+  try {
+    if (typeof given !== 'function') return given?.slice(0, LONGEST);
+    const input = await validInput(tool, call);
+    const text: unknown = input.ok ? given(input.value, { idempotencyKey: call.id }) : undefined;
+    if (text === undefined || typeof text === 'string') return text?.slice(0, LONGEST) || undefined;
+    warn(`\`howToCheck\` of ${tool.name} is left out: it must return a text.`);
+  } catch (error) {
+    warn(`\`howToCheck\` of ${tool.name} is left out: its function threw: ${messageOf(error).slice(0, 200)}`);
+  }
+  return undefined;
+}
+
+const LONGEST = 2_000;

@@ -14,7 +14,14 @@ import {
 import { isToolRequest, type Message, type Metadata, type Part } from '../../core/messages/message.ts';
 import { pendingParts } from '../../core/messages/pending-parts.ts';
 import { unknownOptions } from '../../core/options.ts';
-import { type Answer, type Bound, type Previews, type RequestKind, requestOf } from '../../core/request/request.ts';
+import {
+  type Answer,
+  type Bound,
+  type Doubt,
+  type Previews,
+  type RequestKind,
+  requestOf,
+} from '../../core/request/request.ts';
 import { type Call, requestId, type State } from '../../core/run/call.ts';
 import { EVENT_VERSION, event } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
@@ -48,6 +55,7 @@ type Question = {
   readonly bound?: Bound | undefined;
   /** A later request about an approved call shows the approved preview, unless given. */
   readonly previews?: Previews | undefined;
+  readonly doubt?: Doubt;
 };
 
 /** Records the request with its title. If its options are invalid, the call fails instead. */
@@ -55,7 +63,7 @@ export async function ask(
   run: Run,
   driver: Driver,
   call: Call,
-  { tool, kind, payload, options: given = PLAIN, governed: known, bound = boundSoFar(call), previews }: Question,
+  { tool, kind, payload, options: given = PLAIN, governed: known, bound = boundSoFar(call), previews, doubt }: Question,
 ): Promise<void> {
   if (run.isSuperseded(call)) return;
   const options = given === PLAIN ? PLAIN : askOptionsOf(given);
@@ -90,9 +98,10 @@ export async function ask(
   const agentReason = (tool?.asksReason && reasonIn(call.input)) ?? call.decided?.request?.shown.agentReason;
   // What one request keeps out of notices is not in those of the next, even if the tool has changed or is missing.
   const notice = tool?.notice ?? call.decided?.request?.shown.notice;
+  const shown = defined({ payload, title, agentReason, labels, risk, reversibility, notice });
   const request = requestOf(kind, {
     id: requestId(call.id, call.pauses + 1),
-    shown: defined({ payload, title, agentReason, labels, risk, reversibility, notice }),
+    shown: doubt ? { ...shown, doubt } : shown,
     authority: { policies, requesters },
     bound: shownBound(bound, call),
     wait: times.expiresAt === undefined ? times : defined({ ...times, onExpiry: ending }),

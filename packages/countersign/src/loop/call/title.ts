@@ -5,7 +5,7 @@ import { isThenable, shown } from '../../core/options.ts';
 import type { Bound } from '../../core/request/request.ts';
 import type { Call } from '../../core/run/call.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
-import { asTitle, isTitle, LONGEST_TITLE } from '../tool/title.ts';
+import { asTitle, LONGEST_TITLE, shortTitle } from '../tool/title.ts';
 import { warn } from '../warning.ts';
 import { validInput } from './bound-input.ts';
 
@@ -42,8 +42,7 @@ function readTitle(tool: string, title: unknown): string | undefined {
   if (isThenable(title)) title.then(undefined, () => undefined);
   if (typeof title !== 'string') return without(tool, `it must be a text, not ${shown(title)}`);
   const line = asTitle(title);
-  if (line === '' || isTitle(line)) return line === '' ? undefined : line;
-  return without(tool, `it is longer than ${LONGEST_TITLE} characters`);
+  return line === '' ? undefined : shortTitle(line);
 }
 
 function without(tool: string, problem: string): undefined {

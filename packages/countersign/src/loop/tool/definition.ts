@@ -119,6 +119,9 @@ type MaybePromise<T> = T | Promise<T>;
 /** A title, or a function of the input; undefined stands for none. */
 export type Title<Input> = string | ((input: Input) => string | undefined);
 
+/** Where to look, or a function that says it for one call. */
+type HowToCheck<Input> = string | ((input: Input, ctx: { readonly idempotencyKey: string }) => string | undefined);
+
 /** The options of `defineTool` and `tool`. */
 export type ToolConfig<
   I extends SchemaInput = SchemaInput,
@@ -134,7 +137,8 @@ export type ToolConfig<
   readonly outputJsonSchema?: JsonSchema;
   /**
    * The headline of its requests: one line of at most 200 characters that says what would happen, such as `Pay €950 to ACME`.
-   * A function gets the input that would run; if it throws or returns anything else, the request has no title.
+   * A function gets the input that would run; if it returns more, the line is cut. If it throws or returns no text, the request
+   * has no title.
    */
   readonly title?: Title<InferOutput<I>>;
   /**
@@ -145,8 +149,8 @@ export type ToolConfig<
   /** `title-only`: mail, chat messages and the like show the title of its requests and a link, but no input. */
   readonly notice?: 'title-only';
   /**
-   * Asks a person before the body runs, or several, as `{ policy }` says. Only `false` lets a call run unasked; a function that
-   * throws means: ask.
+   * Asks a person before the body runs, or several, as `{ policy }` says. Options such as `{ message, risk }` always ask, and show
+   * them. Only `false` lets a call run unasked; a function that throws means: ask.
    */
   readonly needsApproval?:
     | boolean
@@ -161,6 +165,11 @@ export type ToolConfig<
     input: InferOutput<I>,
     ctx: { readonly idempotencyKey: string; readonly context: C },
   ) => MaybePromise<Verified>;
+  /**
+   * Tells a person where to look whether a call with an unknown outcome took effect: a text such as `Search the bank for the key`, or a
+   * link alone. A function gets the input that ran.
+   */
+  readonly howToCheck?: HowToCheck<InferOutput<I>>;
   /** A call takes effect within so many milliseconds of its start, or never. Then a `verify` that finds nothing is believed. */
   readonly settlesWithin?: number;
   /**
@@ -192,6 +201,7 @@ export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends Schem
   | 'idempotent'
   | 'commits'
   | 'verify'
+  | 'howToCheck'
   | 'settlesWithin'
   | 'reason'
   | 'preview'
@@ -252,7 +262,7 @@ export interface Tool<Input = any, Output = any> {
 /** What the loop knows about a tool. */
 export type ToolDefinition = Pick<
   ToolConfig<any, any>,
-  'verify' | 'settlesWithin' | 'preview' | 'previewWithin' | 'onPreviewChange' | 'notice' | 'outcome'
+  'verify' | 'howToCheck' | 'settlesWithin' | 'preview' | 'previewWithin' | 'onPreviewChange' | 'notice' | 'outcome'
 > & {
   readonly name: string;
   readonly input: Schema;

@@ -4,7 +4,7 @@ import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { PolicyConfig, Rule, ToolDefinition } from './definition.ts';
 import { checkPolicy, type Policies, refuseUnknownPolicy } from './policies.ts';
-import { checkRules } from './rules.ts';
+import { checkConditionFields, checkRules } from './rules.ts';
 
 export class PolicyBook {
   readonly named = new Map<string, PolicyConfig>();
@@ -12,6 +12,7 @@ export class PolicyBook {
   /** Who decides a request whose policies name nobody: anyone, unless a server says otherwise. */
   defaultDeciders: Policies['defaultDeciders'];
   readonly #roles: readonly string[] | undefined;
+  readonly #tools = new Map<string, ToolDefinition>();
   #isUsed = false;
 
   constructor(rules: readonly Rule[], roles: readonly string[] | undefined) {
@@ -30,6 +31,7 @@ export class PolicyBook {
     checkPolicy(name, config, this.#roles);
     if (this.named.has(name))
       throw new UsageError('invalid-options', { policy: name }, `The policy ${name} is defined already.`);
+    this.#checkFields({ rules: this.rules, named: new Map(this.named).set(name, config) });
     this.named.set(name, config);
     this.#isUsed = true;
   }
@@ -41,6 +43,7 @@ export class PolicyBook {
       refuseUnknownPolicy(policy, this.named, 'A rule');
       for (const one of [name ?? []].flat()) if (agents.has(one)) throw ruleForAgent(one);
     }
+    this.#checkFields({ rules, named: this.named });
     this.rules.push(...rules);
   }
 
@@ -57,14 +60,27 @@ export class PolicyBook {
   }
 
   /** A name of a policy is looked up when a run starts: a `countersign.config.ts` may define it after the tools. */
-  checkTool({ needsApproval }: ToolDefinition): void {
-    const { policy } = typeof needsApproval === 'object' ? needsApproval : {};
+  checkTool(tool: ToolDefinition): void {
+    const { policy } = typeof tool.needsApproval === 'object' ? tool.needsApproval : {};
     this.#isUsed ||= policy !== undefined;
     if (isObject(policy)) checkPolicy(undefined, policy, this.#roles);
+    this.checkTools([tool]);
+  }
+
+  /** Throws if a policy or a rule has a condition on a field that one of these tools does not have, now or later. */
+  checkTools(tools: Iterable<ToolDefinition>): void {
+    for (const tool of tools) {
+      checkConditionFields(tool, this);
+      this.#tools.set(tool.name, tool);
+    }
   }
 
   checkAgent(name: string): void {
     if (this.rules.some(({ tool = [] }) => [tool].flat().includes(name))) throw ruleForAgent(name);
+  }
+
+  #checkFields(policies: Pick<Policies, 'rules' | 'named'>): void {
+    for (const tool of this.#tools.values()) checkConditionFields(tool, policies);
   }
 }
 

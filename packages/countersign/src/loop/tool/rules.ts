@@ -1,8 +1,9 @@
-// The rules of the operator, as the application gives them.
+// The rules of the operator, as the application gives them, and what they and policies say about tools.
+import { type Condition, fieldNames, fieldText, unknownField } from '../../core/authority/condition.ts';
 import { authoritySchemas, shapeProblem } from '../../core/authority/schemas.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import type { Rule, ToolDefinition } from './definition.ts';
+import type { PolicyConfig, Rule, ToolDefinition } from './definition.ts';
 import { checkPolicy, type Policies, refuseUnknownPolicy } from './policies.ts';
 
 export function checkRules(rules: unknown, roles: readonly string[] | undefined): void {
@@ -26,4 +27,48 @@ export function refuseUnknownPolicies(tools: ReadonlyMap<string, ToolDefinition>
     if (typeof needsApproval === 'object') refuseUnknownPolicy(needsApproval.policy, named, `The tool ${name}`);
     if (innerTools) refuseUnknownPolicies(innerTools(), { named, rules });
   }
+}
+
+/**
+ * Throws if the policy of the tool, or a rule that names the tool, has a condition on a field that its input cannot have. A schema
+ * that does not say which fields it returns accepts every condition.
+ */
+export function checkConditionFields(
+  { name, needsApproval, input }: Pick<ToolDefinition, 'name' | 'needsApproval' | 'input'>,
+  { rules, named }: Pick<Policies, 'rules' | 'named'>,
+): void {
+  const own = typeof needsApproval === 'object' ? needsApproval.policy : undefined;
+  const sources = [
+    ...policyConditions(own, named, `The policy of the tool ${name}`),
+    ...rules.filter(({ tool = [] }) => [tool].flat().includes(name)).flatMap((rule) => ruleConditions(rule, named)),
+  ];
+  if (sources.length === 0) return;
+  const schema = input.returns?.();
+  for (const { who, fields } of schema === undefined ? [] : sources) {
+    const field = unknownField(schema, fields);
+    if (field === undefined) continue;
+    const known = fieldNames(schema).join(', ') || 'none';
+    const message = `${who} has a condition on ${fieldText(field)}, which the input of ${name} does not have. Its fields are: ${known}.`;
+    throw new UsageError('invalid-options', { tool: name, field }, message);
+  }
+}
+
+type Source = { readonly who: string; readonly fields: readonly Condition['field'][] };
+
+function ruleConditions({ tool, where = [], policy }: Rule, named: Policies['named']): readonly Source[] {
+  const who = `A rule for ${[tool ?? []].flat().join(', ')}`;
+  const fields = where.map(({ field }) => field);
+  return [...(fields.length > 0 ? [{ who, fields }] : []), ...policyConditions(policy, named, `The policy of ${who}`)];
+}
+
+function policyConditions(policy: unknown, named: Policies['named'], who: string): readonly Source[] {
+  const config = typeof policy === 'string' ? named.get(policy) : policy;
+  if (!isObject(config)) return [];
+  const { quorum = [], grants } = config as PolicyConfig;
+  const fields = [
+    ...quorum.flatMap(({ when = [] }) => when.map(({ field }) => field)),
+    ...(grants && grants.field !== undefined ? [grants.field] : []),
+  ];
+  if (fields.length === 0) return [];
+  return [{ who: typeof policy === 'string' ? `The policy ${policy}` : who, fields }];
 }

@@ -49,6 +49,8 @@ export type Schema = {
   readonly json: () => JsonSchema;
   /** Synchronous unless the schema itself is not, or is of zod 3. */
   readonly validate: (value: unknown) => Validation | Promise<Validation>;
+  /** The JSON Schema of what `validate` returns; undefined if it is not known, as where it transforms. */
+  readonly returns?: () => JsonSchema | undefined;
 };
 
 export const ANYTHING: Schema = { json: () => ({}), validate: (value) => ({ ok: true, value }) };
@@ -113,6 +115,7 @@ function standardSchema(schema: StandardSchema, where: string, json: JsonSchema 
       known ??= toJsonSchema(schema, where);
       return known;
     },
+    returns: () => returnedBy(schema),
     validate: (value) => {
       const result = zodResult(schema, value) ?? standard.validate(value);
       // A promise of another realm is not an instance of `Promise`; taken for a result, it would say that everything fits.
@@ -169,7 +172,17 @@ function misfit(found: readonly Issue[]): Validation {
   return { ok: false, problems, issues };
 }
 
-type JsonSchemaSource = { readonly jsonSchema?: { readonly input?: (options: { target: string }) => JsonSchema } };
+type Describe = (options: { target: string }) => JsonSchema;
+type JsonSchemaSource = { readonly jsonSchema?: { readonly input?: Describe; readonly output?: Describe } };
+
+function returnedBy(schema: StandardSchema): JsonSchema | undefined {
+  try {
+    return (schema['~standard'] as JsonSchemaSource).jsonSchema?.output?.({ target: 'draft-07' });
+  } catch {
+    // It transforms, or returns what JSON does not have.
+    return undefined;
+  }
+}
 
 function toJsonSchema(schema: StandardSchema, where: string): JsonSchema {
   const { vendor } = schema['~standard'];
@@ -198,6 +211,7 @@ function jsonSchema(schema: JsonSchema, where: string): Schema {
   let validator: Validator | undefined;
   return {
     json: () => schema,
+    returns: () => schema,
     validate: (value) => {
       try {
         validator ??= new Validator(schema, '2020-12', false);

@@ -21,6 +21,13 @@ export function asTitle(text: string): string {
 
 export const isTitle = (title: string): boolean => title !== '' && title.length <= LONGEST_TITLE;
 
+/** A longer line is cut, and ends with an ellipsis. No character, and no code of one, is cut in two. */
+export function shortTitle(line: string): string {
+  if (line.length <= LONGEST_TITLE) return line;
+  const cut = line.slice(0, LONGEST_TITLE - 1).replace(/[\ud800-\udbff]$|⟦[^⟧]*$/, '');
+  return `${cut.trimEnd()}…`;
+}
+
 /** More than enough to see that a text is too long. */
 const LONGEST_READ = 10_000;
 

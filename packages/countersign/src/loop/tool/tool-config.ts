@@ -11,7 +11,7 @@ import {
   type OptionTable,
   oneOf,
 } from '../../core/options.ts';
-import { ASK_OPTIONS, aDurationMs } from './ask-options.ts';
+import { ASK_OPTIONS, aDurationMs, askOptionsOf, askProblem } from './ask-options.ts';
 import type { InterruptConfig, ToolConfig } from './definition.ts';
 import { aTitleOption } from './title.ts';
 
@@ -30,13 +30,21 @@ const COMMON = {
 
 /** An undefined rule may be one that was not found: left out, it would let every call run unasked. */
 const anApprovalRule: OptionKind = {
-  is: 'true, false, options with a policy, or a function',
+  is: 'true, false, options such as { message } or { policy }, or a function',
   fits: (value) => typeof value === 'boolean' || typeof value === 'function' || isApproval(value),
   neverUndefined: true,
 };
 
-/** A request that always asks must say by which policy: an empty object may be options that were not found. */
-const isApproval = (value: unknown): boolean => isObject(value) && value.policy !== undefined;
+/** Options always ask. An empty object, or a policy that is undefined, may be one that was not found. */
+const isApproval = (value: unknown): boolean =>
+  isObject(value) &&
+  !('policy' in value && value.policy === undefined) &&
+  Object.values(value).some((option) => option !== undefined);
+
+const aTextOrFunction: OptionKind = {
+  is: 'a text, or a function that returns one',
+  fits: (value) => typeof value === 'function' || (typeof value === 'string' && value !== ''),
+};
 
 /** Options that mean nothing without a body. */
 const ABOUT_THE_BODY = {
@@ -44,6 +52,7 @@ const ABOUT_THE_BODY = {
   idempotent: aBoolean,
   commits: aBoolean,
   verify: aFunction,
+  howToCheck: aTextOrFunction,
   settlesWithin: aDurationMs,
   reason: aBoolean,
   preview: aFunction,
@@ -68,6 +77,9 @@ export function checkToolConfig(
   if ('execute' in options)
     throw invalid(`The tool ${name} has no option execute. Pass the function after the options: tool({ … }, body).`);
   checkOptions(`the tool ${name}`, options, table);
+  const { needsApproval: asked } = options;
+  const problem = isObject(asked) ? askProblem(askOptionsOf(asked)) : undefined;
+  if (problem !== undefined) throw invalid(`Invalid needsApproval of the tool ${name}: ${problem}.`);
   if (body !== undefined && typeof body !== 'function')
     throw invalid(`The body of the tool ${name} must be a function, not ${typeof body}.`);
   const idle = body === undefined ? Object.keys(ABOUT_THE_BODY).find((option) => isSet(options[option])) : undefined;

@@ -35,7 +35,7 @@ function define<I extends SchemaInput, O extends SchemaInput>(
 ): ToolDefinition {
   checkToolConfig(config, body, table);
   const { name, description, title, needsApproval = false, verify, settlesWithin } = config;
-  const { preview, previewWithin, onPreviewChange, notice, outcome } = config;
+  const { preview, previewWithin, onPreviewChange, notice, outcome, howToCheck } = config;
   const asksReason = config.reason === true;
   const given = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
   const input = asksReason ? withoutReason(name, given) : given;
@@ -48,7 +48,18 @@ function define<I extends SchemaInput, O extends SchemaInput>(
       spec ??= { name, description: description ?? '', inputSchema: modelSchema(input.json(), asksReason) };
       return spec;
     },
-    ...defined({ body, title, verify, settlesWithin, preview, previewWithin, onPreviewChange, notice, outcome }),
+    ...defined({
+      body,
+      title,
+      verify,
+      howToCheck,
+      settlesWithin,
+      preview,
+      previewWithin,
+      onPreviewChange,
+      notice,
+      outcome,
+    }),
     needsApproval,
     ...(asksReason && { asksReason }),
     idempotent: config.idempotent === true,

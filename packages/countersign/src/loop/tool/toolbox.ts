@@ -43,6 +43,15 @@ export function findTools(
   return tools;
 }
 
+/** The tools that are given as objects. What is no tool is refused where the agent runs. */
+export function givenTools(given: readonly ToolInput[] | undefined): readonly ToolDefinition[] {
+  if (!Array.isArray(given)) return [];
+  return (given as readonly ToolInput[]).flatMap((input) => {
+    const definition = typeof input === 'string' ? undefined : input?.definition;
+    return typeof definition?.name === 'string' ? [definition] : [];
+  });
+}
+
 function find(input: ToolInput, index: number, registry: Registry): ToolDefinition {
   if (typeof input === 'string') {
     const known = registry.get(input);

@@ -2,7 +2,7 @@
 import { NotPerformed } from '../../core/errors.ts';
 import { defined, isObject, type Json } from '../../core/json.ts';
 import { describedSchema } from '../../loop/tool/data-schema.ts';
-import type { PolicyConfig, Rule, ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
+import type { Approval, PolicyConfig, Rule, ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
 import { checkRules } from '../../loop/tool/rules.ts';
 import type { Schema } from '../../loop/tool/schema.ts';
 import { tool } from '../../loop/tool/tool.ts';
@@ -88,11 +88,12 @@ export function descriptionOf(definition: ToolDefinition): ToolDescription {
 }
 
 /** A process that only has the record asks the same people, or knows that it cannot know them. */
-function gateIn(needsApproval: ToolDefinition['needsApproval']): Pick<ToolDescription, 'policy' | 'gateIsCode'> {
+function gateIn(needsApproval: ToolDefinition['needsApproval']): Partial<ToolDescription> {
   if (needsApproval === false) return {};
   if (typeof needsApproval === 'function') return { gateIsCode: true };
-  const { policy = {} } = needsApproval === true ? {} : needsApproval;
-  return isObject(policy) && typeof policy.deciders === 'function' ? { gateIsCode: true } : { policy };
+  const { policy = {}, labels, risk, reversibility }: Approval = needsApproval === true ? {} : needsApproval;
+  const isCode = isObject(policy) && typeof policy.deciders === 'function';
+  return { ...defined({ labels, risk, reversibility }), ...(isCode ? { gateIsCode: true } : { policy }) };
 }
 
 /** Undefined if the schema is one of code only. */

@@ -1,5 +1,5 @@
 // Giving a grant: only with an approval that was recorded, by a person who decided it, and never wider than its policy allows.
-import { fieldOf, meets } from '../../core/authority/condition.ts';
+import { fieldOf, fieldText, meets } from '../../core/authority/condition.ts';
 import { type Grant, type GrantRequest, maximumOf } from '../../core/authority/grant.ts';
 import { isAmount } from '../../core/authority/grant-maximum.ts';
 import { grantProblem } from '../../core/authority/grant-problem.ts';
@@ -138,6 +138,9 @@ function checkLimits(
   if (length > LONGEST) throw invalid(question.id, `it has ${length} characters of JSON, and the limit is ${LONGEST}`);
   const fault = schema && dataSchemaProblem(schema);
   if (fault !== undefined) throw invalid(question.id, `its schema ${fault}`);
+  const fields = [...where, ...(budget ? [budget] : [])].map(({ field }) => field);
+  const missing = fields.find((field) => fieldOf(input, field) === undefined);
+  if (missing !== undefined) throw invalid(question.id, `the call at hand has no field ${fieldText(missing)}`);
   if (meets(where, input) !== true) throw invalid(question.id, 'its conditions do not accept the call at hand');
   if (!fits(schema, input)) throw invalid(question.id, 'its schema does not accept the call at hand');
   const amount = budget && fieldOf(input, budget.field);

@@ -1,29 +1,48 @@
 // Chooses the tools that a message asks for, by the words of their names, descriptions and properties.
 import { isObject } from '../../core/json.ts';
 import type { ToolSpec } from '../../models/model.ts';
-import { fillSchema } from './fill-schema.ts';
-import { messageValues } from './message-values.ts';
+import { type Filled, fillSchema, type Missing } from './fill-schema.ts';
+import { isThing, messageValues } from './message-values.ts';
 import { actionsOf, stemOf, topicsOf, wordsOf } from './words.ts';
 
-export type ChosenCall = { readonly tool: string; readonly input: unknown };
+export type ChosenCall = { readonly tool: ToolSpec; readonly input: unknown };
 
-/** One call for each request in the message; none if no tool fits. */
-export function chooseCalls(message: string, tools: readonly ToolSpec[]): readonly ChosenCall[] {
-  return requestsIn(message, tools).map(({ tool, text }) => callOf(tool, text));
+/** A call that the message asks for without naming these values. */
+export type LackingCall = { readonly tool: ToolSpec; readonly missing: readonly Missing[] };
+
+export type Chosen = { readonly calls: readonly ChosenCall[]; readonly lacking: readonly LackingCall[] };
+
+/** One call for each request in the message whose values it names; none if no tool fits. `known`: what else was said. */
+export function chooseCalls(message: string, tools: readonly ToolSpec[], known: string): Chosen {
+  const filled = requestsIn(message, tools, known).map((request) => ({ ...request, ...filledBy(request, known) }));
+  const calls = filled.filter(isComplete).map(({ tool, value: input }) => ({ tool, input }));
+  return {
+    calls: calls.filter((call, index) => calls.findIndex((other) => isSame(call, other)) === index),
+    lacking: filled.filter((request) => !isComplete(request)).map(({ tool, missing }) => ({ tool, missing })),
+  };
 }
 
-/** The call of the tool that fits best, or of the first one, for a model that must call one. */
-export function forceCall(message: string, tools: readonly ToolSpec[]): readonly ChosenCall[] {
-  const calls = chooseCalls(message, tools);
-  const [first] = tools;
-  return calls.length > 0 || first === undefined ? calls : [callOf(first, message)];
+/** The call of the tool that fits best, or of the first one, for a model that must call one. What is missing is made up. */
+export function forceCall(message: string, tools: readonly ToolSpec[], known: string): readonly ChosenCall[] {
+  const { calls } = chooseCalls(message, tools, known);
+  const tool = requestsIn(message, tools, known)[0]?.tool ?? tools[0];
+  if (calls.length > 0 || !tool) return calls;
+  return [{ tool, input: filledBy({ tool, text: message }, known).value }];
 }
 
-function callOf({ name, inputSchema }: ToolSpec, text: string): ChosenCall {
+/** The message asks for this tool with a verb of it: `Pay Birch` asks for `payInvoice`, and `950 euros` does not. */
+export const isAskedFor = (message: string, tool: ToolSpec): boolean =>
+  clausesOf(message).some((clause) => asksAgain(clause, tool));
+
+const isSame = (one: ChosenCall, other: ChosenCall): boolean =>
+  one.tool === other.tool && JSON.stringify(one.input) === JSON.stringify(other.input);
+
+function filledBy({ tool: { name, inputSchema }, text }: Request, known: string): Filled {
   const labels = propertyNames(inputSchema).flatMap(wordsOf);
-  const said = messageValues(fromVerb(text, name), { labels, verb: wordsOf(name) });
-  return { tool: name, input: fillSchema(inputSchema, said) };
+  return fillSchema(inputSchema, messageValues(fromVerb(text, name), { labels, verb: wordsOf(name), known }));
 }
+
+const isComplete = ({ missing }: Filled): boolean => missing.length === 0;
 
 /** `Ask the clerk to pay ACME` asks `pay` for `pay ACME`. */
 function fromVerb(text: string, name: string): string {
@@ -37,16 +56,25 @@ const propertyNames = ({ properties }: ToolSpec['inputSchema']): readonly string
 
 type Request = { readonly tool: ToolSpec; readonly text: string };
 
-/** Each clause is a request of its own if it names a tool, or new values for the tool before. */
-function requestsIn(message: string, tools: readonly ToolSpec[]): readonly Request[] {
+/**
+ * Each clause is a request of its own if it names a tool, or all values of another call of the tool before. Otherwise it adds to the
+ * request before: a verb that comes twice asks for one call.
+ */
+function requestsIn(message: string, tools: readonly ToolSpec[], known: string): readonly Request[] {
   const requests: Request[] = [];
   for (const clause of clausesOf(message)) {
     const last = requests.at(-1);
-    const named = bestTool(clause, tools, last === undefined ? ANY_WORD : A_NAME);
-    if (named && (named !== last?.tool || asksAgain(clause, named))) requests.push({ tool: named, text: clause });
-    else if (last && repeats(clause, last.tool))
-      requests.push({ tool: last.tool, text: `${firstWord(last.text)} ${clause}` });
-    else if (last) requests.splice(-1, 1, { tool: last.tool, text: `${last.text} ${clause}` });
+    const tool = bestTool(clause, tools, last === undefined ? ANY_WORD : A_NAME);
+    if (tool && tool !== last?.tool) requests.push({ tool, text: clause });
+    else if (last) {
+      const again = tool && asksAgain(clause, tool) ? clause : repetition(clause, last);
+      const next = again === undefined ? undefined : { tool: last.tool, text: again };
+      if (!next || !isComplete(filledBy(next, known)))
+        requests.splice(-1, 1, { tool: last.tool, text: `${last.text.replace(/[,;]$/, '')}, ${clause}` });
+      // A request that was only announced: `I have a payment for you. Pay ACME 950 euros.`
+      else if (!isComplete(filledBy(last, known))) requests.splice(-1, 1, next);
+      else requests.push(next);
+    }
   }
   return requests;
 }
@@ -55,9 +83,20 @@ function requestsIn(message: string, tools: readonly ToolSpec[]): readonly Reque
 function clausesOf(message: string): readonly string[] {
   const speech = message.search(/["“]|\b(?:that|saying)\s|:\s/i);
   const cut = speech < 0 ? message.length : speech;
-  const parts = message.slice(0, cut).split(/(?<=[.!?;,])\s+(?:and\s+|then\s+)*|\s+(?:and(?:\s+then)?|then)\s+/i);
+  const parts = message
+    .slice(0, cut)
+    .split(/(?<=[.!?;,])\s+(?:and\s+|then\s+)*|\s+(?:and(?:\s+then)?|then)\s+/i)
+    .reduce<readonly string[]>(joinNames, []);
   const last = `${parts.at(-1) ?? ''}${message.slice(cut)}`;
   return [...parts.slice(0, -1), last].map((part) => part.trim().replace(POLITE, '')).filter((part) => part !== '');
+}
+
+/** `Pay Smith and Sons 950` pays one company, and `Pay Smith 500 and Sons 950` two: each has an amount. */
+function joinNames(parts: readonly string[], next: string): readonly string[] {
+  const last = parts.at(-1) ?? '';
+  const isOne = !/\d/.test(last) || !/\d/.test(next);
+  const isName = isOne && /(?<=\S\s)\p{Lu}[\p{L}'&-]*$/u.test(last) && /^\p{Lu}/u.test(next);
+  return isName ? [...parts.slice(0, -1), `${last} and ${next}`] : [...parts, next];
 }
 
 const POLITE = /^(?:(?:please|kindly|can|could|would|will|you|i|want|need|like|to|hello|hi|hey|now)\b\W*)+/i;
@@ -70,11 +109,12 @@ function asksAgain(clause: string, { name }: ToolSpec): boolean {
 }
 
 /** A name and an amount, or an e-mail address: another payment, another mail. */
-function repeats(clause: string, { inputSchema }: ToolSpec): boolean {
+function repetition(clause: string, { tool: { inputSchema }, text }: Request): string | undefined {
   const { numbers, names, emails } = messageValues(`Again ${clause}`);
   const own = topicsOf(propertyNames(inputSchema).join(' '));
-  const isLabelled = numbers.some(({ beside }) => beside.some((word) => own.has(word)));
-  return emails.length > 0 || (numbers.length > 0 && names.length > 0 && !isLabelled);
+  const amounts = numbers.filter(({ isIdentifier, beside }) => !isIdentifier && !beside.some((word) => own.has(word)));
+  const isRepeated = emails.length > 0 || (amounts.length > 0 && names.some((name) => !isThing(name)));
+  return isRepeated ? `${firstWord(text)} ${clause}` : undefined;
 }
 
 const firstWord = (text: string): string => /^\s*\S+/.exec(text)?.[0].trim() ?? '';

@@ -2,16 +2,32 @@
 import { isObject } from '../../core/json.ts';
 import type { JsonSchema } from '../../models/model.ts';
 import type { FoundNumber, MessageValues } from './message-values.ts';
-import { currencies, plausibleString, saidString } from './string-value.ts';
+import { currencies, fits, hasRole, plausibleString, saidString } from './string-value.ts';
 import { stemOf, wordsOf } from './words.ts';
 
+export type Filled = {
+  readonly value: unknown;
+  /** The required properties that the message does not name. Their values are made up. */
+  readonly missing: readonly Missing[];
+};
+
+export type Missing = { readonly name: string; readonly choices: readonly unknown[] };
+
 /** The same schema and message give the same value. Each number of the message is used once. */
-export function fillSchema(schema: JsonSchema, said: MessageValues): unknown {
-  const filling: Filling = { root: schema, said, taken: new Set() };
-  return valueFor(filling, '', schema, { isRequired: true, depth: 0 });
+export function fillSchema(schema: JsonSchema, said: MessageValues): Filled {
+  const missing = new Map<string, Missing>();
+  const filling: Filling = { root: schema, said, taken: new Set(), missing };
+  const value = valueFor(filling, '', schema, { isRequired: true, depth: 0 });
+  return { value, missing: [...missing.values()] };
 }
 
-type Filling = { readonly root: JsonSchema; readonly said: MessageValues; readonly taken: Set<FoundNumber> };
+type Filling = {
+  readonly root: JsonSchema;
+  readonly said: MessageValues;
+  /** Parts of the message that are used. */
+  readonly taken: Set<FoundNumber | string>;
+  readonly missing: Map<string, Missing>;
+};
 type Place = { readonly isRequired: boolean; readonly depth: number };
 
 /** Schemas may refer to themselves: from a certain depth, lists are empty and nothing follows. */
@@ -25,10 +41,16 @@ function valueFor(filling: Filling, name: string, given: JsonSchema, { isRequire
   const said = saidValue(filling, name, schema, { isRequired, depth });
   if (said !== undefined) return said;
   if (!isRequired || depth > DEEPEST) return undefined;
-  if (Array.isArray(schema.examples) && schema.examples.length > 0) return schema.examples[0];
-  if ('example' in schema) return schema.example;
   if ('default' in schema) return schema.default;
+  if (Array.isArray(schema.examples) && schema.examples.length > 0) return madeUp(filling, name, schema.examples[0]);
+  if ('example' in schema) return madeUp(filling, name, schema.example);
   return plausibleValue(filling, name, schema, { isRequired, depth });
+}
+
+/** Notes that the message does not name the value. */
+function madeUp<T>({ missing }: Filling, name: string, value: T, choices: readonly unknown[] = []): T {
+  missing.set(name, { name, choices });
+  return value;
 }
 
 /** A value that the message contains. */
@@ -49,15 +71,16 @@ function saidValue(filling: Filling, name: string, schema: JsonSchema, place: Pl
 }
 
 function plausibleValue(filling: Filling, name: string, schema: JsonSchema, place: Place): unknown {
-  if (Array.isArray(schema.enum)) return schema.enum[0];
+  const { enum: choices } = schema;
+  if (Array.isArray(choices)) return choices.length > 1 ? madeUp(filling, name, choices[0], choices) : choices[0];
   switch (typeOf(schema)) {
     case 'string':
-      return plausibleString(name, schema, filling.said);
+      return saidObject(filling, name, schema) ?? madeUp(filling, name, plausibleString(name, schema, filling.said));
     case 'number':
     case 'integer':
-      return plausibleNumber(schema);
+      return madeUp(filling, name, plausibleNumber(schema));
     case 'boolean':
-      return false;
+      return madeUp(filling, name, false, ['yes', 'no']);
     case 'array':
       return listFor(filling, name, schema, place.depth);
     case 'object':
@@ -68,6 +91,14 @@ function plausibleValue(filling: Filling, name: string, schema: JsonSchema, plac
       // Anything goes: a nested value is the text, a whole input is an object.
       return name === '' ? {} : filling.said.text;
   }
+}
+
+/** `customers` in `Delete the database customers`, for one property whose name and format say nothing about it. */
+function saidObject({ said: { object }, taken }: Filling, name: string, schema: JsonSchema): string | undefined {
+  if (object === undefined || taken.has(object) || schema.format !== undefined) return undefined;
+  if (hasRole(name) || !fits(object, schema)) return undefined;
+  taken.add(object);
+  return object;
 }
 
 function objectFor(filling: Filling, schema: JsonSchema, depth: number): unknown {
@@ -85,13 +116,17 @@ function objectFor(filling: Filling, schema: JsonSchema, depth: number): unknown
 function listFor(filling: Filling, name: string, schema: JsonSchema, depth: number): readonly unknown[] {
   const { minItems, maxItems = Number.POSITIVE_INFINITY } = schema as { minItems?: number; maxItems?: number };
   if (minItems === undefined && depth > DEEP_ENOUGH) return [];
-  const item = (given: unknown) =>
-    valueFor(filling, singular(name), asSchema(given), { isRequired: true, depth: depth + 1 });
-  if (Array.isArray(schema.prefixItems)) return schema.prefixItems.map(item);
+  const item = (given: unknown, { missing }: Pick<Filling, 'missing'> = filling) =>
+    valueFor({ ...filling, missing }, singular(name), asSchema(given), { isRequired: true, depth: depth + 1 });
+  if (Array.isArray(schema.prefixItems)) return schema.prefixItems.map((given) => item(given));
   const items = resolved(filling.root, asSchema(schema.items));
   const named = namedItems(items, filling.said);
-  const found = named.length > 0 ? named : [item(items)].filter((value) => value !== undefined);
   const fewest = Math.min(minItems ?? 1, maxItems);
+  // Of a list of objects, their properties are missing.
+  const isPlain = typeOf(items) !== 'object';
+  if (isPlain && named.length < fewest) madeUp(filling, name, named, asChoices(items.enum));
+  const made = () => item(items, isPlain ? { missing: new Map() } : filling);
+  const found = named.length > 0 ? named : [made()].filter((value) => value !== undefined);
   const more = Array.from({ length: Math.max(0, fewest - found.length) }, (_, index) =>
     another(items, found[0], index + 2),
   );
@@ -119,8 +154,7 @@ function saidNumber({ said, taken }: Filling, name: string, schema: JsonSchema, 
   const stems = wordsOf(name).map(stemOf);
   const free = said.numbers.filter((found) => !taken.has(found));
   const labelled = free.find(({ beside }) => beside.some((word) => stems.includes(word)));
-  const isMoney = stems.some((stem) => MONEY_NAMES.has(stem));
-  const money = isMoney ? free.find((found) => found.isMoney) : undefined;
+  const money = isMoney(name) ? free.find((found) => found.isMoney) : undefined;
   const fitting = free.filter(({ value }) => fitsNumber(value, schema));
   const amounts = fitting.filter(({ isIdentifier }) => !isIdentifier);
   const guess = amounts.find((found) => !found.isMoney) ?? amounts[0];
@@ -129,6 +163,9 @@ function saidNumber({ said, taken }: Filling, name: string, schema: JsonSchema, 
   if (found) taken.add(found);
   return found?.value;
 }
+
+/** The property is an amount of money. */
+export const isMoney = (name: string): boolean => wordsOf(name).some((word) => MONEY_NAMES.has(stemOf(word)));
 
 const MONEY_NAMES: ReadonlySet<string> = new Set(
   'amount price cost total sum fee budget value salary euros dollars cents balance limit'.split(' ').map(stemOf),
@@ -176,8 +213,10 @@ function saidBoolean(name: string, { text }: MessageValues): boolean | undefined
   const found =
     spoken.length === 0
       ? null
-      : new RegExp(`(\\b(?:not|no|without|non)\\W+)?\\b${spoken.join('\\W*')}\\b`, 'iu').exec(text);
-  return found === null ? undefined : found[1] === undefined;
+      : new RegExp(`(\\b(?:not|no|without|non)\\W+)?\\b${spoken.join('\\W*')}\\b(\\W+(?:no|false)\\b)?`, 'iu').exec(
+          text,
+        );
+  return found === null ? undefined : found[1] === undefined && found[2] === undefined;
 }
 
 function saidChoice(choices: readonly unknown[], said: MessageValues): unknown {
@@ -238,6 +277,8 @@ function typeOf(schema: JsonSchema): string | undefined {
   if (typeof type === 'string') return type;
   return isObject(schema.properties) ? 'object' : undefined;
 }
+
+const asChoices = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const asSchema = (value: unknown): JsonSchema => (isObject(value) ? value : {});
 

@@ -16,6 +16,8 @@ export type MessageValues = {
   readonly text: string;
   readonly numbers: readonly FoundNumber[];
   readonly emails: readonly string[];
+  /** Addresses that the conversation names, such as the system prompt. */
+  readonly knownEmails: readonly string[];
   readonly urls: readonly string[];
   /** As `2026-05-01`. */
   readonly dates: readonly string[];
@@ -35,15 +37,25 @@ export type MessageValues = {
   labelled(name: readonly string[]): string | undefined;
 };
 
-/** Words that belong to the tool: `labels` are its properties, which end a phrase, and `verb` its name, which is not a value. */
-export type ToolWords = { readonly labels: readonly string[]; readonly verb: readonly string[] };
+/**
+ * Words that belong to the tool: `labels` are its properties, which end a phrase, and `verb` its name, which is not a value. `known`
+ * is what else was said.
+ */
+export type ToolWords = {
+  readonly labels: readonly string[];
+  readonly verb: readonly string[];
+  readonly known: string;
+};
 
-export function messageValues(text: string, { labels, verb }: ToolWords = { labels: [], verb: [] }): MessageValues {
+export function messageValues(
+  text: string,
+  { labels, verb, known }: ToolWords = { labels: [], verb: [], known: '' },
+): MessageValues {
   const end = phraseEnd(labels);
   const quotes = [...text.matchAll(/"([^"]+)"|“([^”]+)”/g)].map(([, straight, curly]) => straight ?? curly ?? '');
   const dates = datesOf(text);
   const times = text.match(/\b\d{1,2}:\d{2}\b/g) ?? [];
-  const emails = text.match(/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g) ?? [];
+  const emails = text.match(EMAIL) ?? [];
   const urls = text.match(/https?:\/\/[^\s"”)]+/g) ?? [];
   const rest = [...quotes, ...emails, ...urls].reduce((left, found) => left.replace(found, ' '), text);
   return {
@@ -52,6 +64,7 @@ export function messageValues(text: string, { labels, verb }: ToolWords = { labe
     dates,
     times,
     emails,
+    knownEmails: known.match(EMAIL) ?? [],
     urls,
     numbers: numbersOf(rest.replace(DATE, ' ').replace(/\b\d{1,2}:\d{2}\b/g, ' ')),
     codes: (rest.replace(DATE, ' ').match(/#?[\p{L}\d]+(?:[-/_][\p{L}\d]+)*/gu) ?? [])
@@ -64,6 +77,8 @@ export function messageValues(text: string, { labels, verb }: ToolWords = { labe
     labelled: (name) => labelledBy(text, name, end),
   };
 }
+
+const EMAIL = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const DATE =
@@ -99,6 +114,16 @@ const NUMBERED: ReadonlySet<string> = new Set(
   'invoice order account number no ticket room case issue version chapter page'.split(' ').map(stemOf),
 );
 
+/** A thing or a date, and no name of a person or a company: `invoice 7`, `the bill`, `May`, `it`. */
+export const isThing = (phrase: string): boolean => {
+  const [first = ''] = wordsOf(phrase);
+  return NUMBERED.has(stemOf(first)) || THINGS.has(first) || (first.length > 2 && MONTHS.includes(first.slice(0, 3)));
+};
+
+const THINGS: ReadonlySet<string> = new Set(
+  'bill payment money it them this that these those him her us me all everything something'.split(' '),
+);
+
 /** Not the digits of a code such as `INV-7`. */
 const NUMBER = /(?<![\p{L}\d.,_/-])([€$£])?\s?(-?\d[\d,]*(?:\.\d+)?)(?![\d_])(?!-?\p{L}*\d)\s?([€$£]|\p{L}+)?/gu;
 
@@ -121,8 +146,10 @@ function objectOf(text: string, end: string, verb: readonly string[]): string | 
   const object = tidy(phrase)?.split(/\s+/) ?? [];
   const own = object.findIndex((word) => !verb.includes(word.toLowerCase()));
   const left = own < 0 ? '' : object.slice(own).join(' ');
-  return left === '' || MONEY.test(left) ? undefined : left;
+  return left === '' || MONEY.test(left) || PRONOUN.test(left) ? undefined : left;
 }
+
+const PRONOUN = /^(?:it|them|this|that|these|those)\b/i;
 
 function phraseAfter(text: string, lead: string, end: string): string | undefined {
   // A text reaches to the end; a name ends with the next phrase.
@@ -150,7 +177,7 @@ function labelledBy(text: string, name: readonly string[], end: string): string 
 /** Names are capitalized, do not begin a sentence, and are not places or topics. */
 function namesOf(text: string): readonly string[] {
   const found = text.matchAll(
-    /(?<=[\p{L}\d,;:]\s)(?<!\b(?:in|on|at|about|that)\s)\p{Lu}[\p{L}'&-]*(?:\s\p{Lu}[\p{L}'&-]*)*/gu,
+    /(?<=[\p{L}\d,;:]\s)(?<!\b(?:in|on|at|about|that)\s)\p{Lu}[\p{L}'&-]*(?:\s(?:and\s)?\p{Lu}[\p{L}'&-]*)*/gu,
   );
   return [...found].map(([name]) => name).filter((name) => !MONEY.test(name) && name !== 'I');
 }

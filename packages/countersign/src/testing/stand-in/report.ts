@@ -53,13 +53,20 @@ export function helpWith(tools: readonly ToolSpec[]): string {
 
 /** A message that calls this tool. */
 function exampleFor({ name, inputSchema }: ToolSpec): string {
-  const properties = isObject(inputSchema.properties) ? Object.entries(inputSchema.properties) : [];
-  const values = properties.slice(0, 3).map(([property, schema]) => {
-    const { type } = isObject(schema) ? schema : { type: undefined };
-    return `${wordsOf(property).join(' ')} ${type === 'number' || type === 'integer' ? '950' : 'ACME'}`;
-  });
+  const { properties, required } = inputSchema;
+  const needed = Object.entries(isObject(properties) ? properties : {}).filter(
+    ([property]) => !Array.isArray(required) || required.includes(property),
+  );
+  const values = needed.map(([property, schema]) => `${wordsOf(property).join(' ')} ${exampleValue(schema)}`);
   const words = wordsOf(name).join(' ');
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}${values.length > 0 ? ` ${values.join(', ')}` : ''}`;
+}
+
+function exampleValue(schema: unknown): string {
+  const { type, format, enum: choices } = isObject(schema) ? schema : {};
+  if (Array.isArray(choices)) return String(choices[0]);
+  if (type === 'number' || type === 'integer') return '950';
+  return format === 'email' ? 'ann@example.com' : 'ACME';
 }
 
 function shown(value: unknown): string {

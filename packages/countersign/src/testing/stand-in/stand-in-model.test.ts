@@ -65,21 +65,21 @@ describe('a tool is chosen by the words of the message', () => {
       [['payInvoice', { to: 'Birch Office Supplies', amount: 1250.5, currency: 'USD', reference: 'paper' }]],
     ],
     [
-      'Pay ACME 950 euros and Birch 182.40 pounds',
+      'Pay ACME 950 euros for paper and Birch 182.40 pounds for ink',
       [
-        ['payInvoice', { to: 'ACME', amount: 950, currency: 'EUR', reference: 'As asked' }],
-        ['payInvoice', { to: 'Birch', amount: 182.4, currency: 'GBP', reference: 'As asked' }],
+        ['payInvoice', { to: 'ACME', amount: 950, currency: 'EUR', reference: 'paper' }],
+        ['payInvoice', { to: 'Birch', amount: 182.4, currency: 'GBP', reference: 'ink' }],
       ],
     ],
     ['What is on account 4711?', [['lookUpAccount', { account: '4711' }]]],
     [
-      'Write to Bob that the report is ready',
+      'Write to bob@example.com that the report is ready',
       [['sendMail', { to: 'bob@example.com', subject: 'The report is ready', body: 'The report is ready' }]],
     ],
     [
-      'Pay Lantern 20 USD, then send a mail to ann@example.org about the hosting',
+      'Pay Lantern 20 USD for hosting, then send a mail to ann@example.org about the hosting',
       [
-        ['payInvoice', { to: 'Lantern', amount: 20, currency: 'USD', reference: 'As asked' }],
+        ['payInvoice', { to: 'Lantern', amount: 20, currency: 'USD', reference: 'hosting' }],
         ['sendMail', { to: 'ann@example.org', subject: 'Hosting', body: 'Hosting' }],
       ],
     ],
@@ -97,6 +97,38 @@ describe('a tool is chosen by the words of the message', () => {
     ],
   ])('%s', async (said, calls) => {
     expect((await reply(said)).calls).toEqual(calls);
+  });
+
+  const ACME = { to: 'ACME', amount: 950, currency: 'EUR', reference: 'invoice 7' };
+  test.each([
+    'Pay ACME 950 euros for invoice 7. Please pay it today.',
+    'I have to pay an invoice: pay ACME 950 euros for invoice 7',
+    'Please make a payment. Pay ACME 950 euros for invoice 7, it must be paid by Friday.',
+    'Pay ACME 950 euros for invoice 7. Invoice 7 is from May 12, and the payment is urgent.',
+    'Pay ACME 950 euros for invoice 7. I said: pay ACME 950 euros for invoice 7',
+    'Pay ACME 950 euros for invoice 7 and pay it before noon',
+  ])('a verb that comes twice asks for one call: %s', async (said) => {
+    expect((await reply(said)).calls).toEqual([['payInvoice', ACME]]);
+  });
+
+  test.each(['Pay Smith and Sons 950 euros for ink', 'Pay 950 euros to Smith and Sons for ink'])(
+    'a name with `and` is one payee: %s',
+    async (said) => {
+      expect((await reply(said)).calls).toMatchObject([['payInvoice', { to: 'Smith and Sons', amount: 950 }]]);
+    },
+  );
+
+  test('an address of a person comes from the conversation, and is never made up', async () => {
+    const said = 'Write to Bob that the report is ready';
+    expect(await reply(said)).toMatchObject({
+      calls: [],
+      text: 'Stand-in model: To send mail, I need to know the to.',
+    });
+    const system: Message = {
+      role: 'system',
+      content: [{ text: 'Bob is bob@acme.example, Ann is ann@acme.example.' }],
+    };
+    expect((await reply([system, user(said)])).calls).toMatchObject([['sendMail', { to: 'bob@acme.example' }]]);
   });
 
   test('a tool can be named as it is written in the code', async () => {
@@ -133,7 +165,7 @@ describe('a tool is chosen by the words of the message', () => {
   });
 
   test('the tool choice of the request is kept', async () => {
-    expect((await reply('Pay ACME 950', OFFICE, { toolChoice: 'none' })).calls).toEqual([]);
+    expect((await reply('Pay ACME 950 euros for ink', OFFICE, { toolChoice: 'none' })).calls).toEqual([]);
     expect((await reply('sing!', OFFICE, { toolChoice: 'required' })).calls).toMatchObject([['payInvoice', {}]]);
     const { calls } = await reply('Pay ACME 950', OFFICE, { toolChoice: { tool: 'sendMail' } });
     expect(calls.map(([name]) => name)).toEqual(['sendMail']);
@@ -145,7 +177,77 @@ describe('a tool is chosen by the words of the message', () => {
   });
 });
 
-describe('an input is filled so that the schema accepts it', () => {
+describe('a value that the message does not name', () => {
+  const say = async (...texts: readonly string[]) => {
+    const messages: Message[] = [];
+    let last = await reply('');
+    for (const text of texts) {
+      messages.push(user(text));
+      last = await reply(messages);
+      messages.push({ role: 'model', content: [{ text: last.text }] });
+    }
+    return last;
+  };
+
+  test('is asked for, and nothing is called', async () => {
+    expect(await say('Pay ACME')).toEqual({
+      text: 'Stand-in model: To pay invoice, I need to know the amount, the currency (EUR, USD or GBP) and the reference.',
+      finishReason: 'stop',
+      calls: [],
+    });
+    expect((await say('Pay 950 euros for invoice 7')).text).toBe(
+      'Stand-in model: To pay invoice, I need to know the to.',
+    );
+    expect((await say('Pay invoice 7')).calls).toEqual([]);
+  });
+
+  test('is taken from the answer', async () => {
+    const call = ['payInvoice', { to: 'ACME', amount: 950, currency: 'EUR', reference: 'invoice 7' }];
+    expect((await say('Pay ACME', '950 euros for invoice 7')).calls).toEqual([call]);
+    expect((await say('Pay ACME 950 euros', 'invoice 7')).calls).toEqual([call]);
+    expect((await say('Pay ACME', '950 euros', 'invoice 7')).calls).toEqual([call]);
+    expect((await say('Pay 950 euros for invoice 7', 'ACME')).calls).toEqual([call]);
+  });
+
+  test('is forgotten with another request', async () => {
+    expect((await say('Pay ACME', 'What is on account 4711?')).calls).toEqual([['lookUpAccount', { account: '4711' }]]);
+    expect((await say('Pay ACME', 'Pay Birch 5 euros for ink')).calls).toMatchObject([['payInvoice', { to: 'Birch' }]]);
+    expect(await say('Pay ACME', 'Pay Birch', 'sing!')).toMatchObject({ calls: [] });
+  });
+
+  test('does not stop another call of the message', async () => {
+    expect(await say('Pay ACME 950 euros for ink, then write to ann@example.org')).toMatchObject({
+      text: 'Stand-in model: I will pay ACME €950. To send mail, I need to know the subject.',
+      calls: [['payInvoice', { to: 'ACME' }]],
+    });
+  });
+
+  test('yes and no are answers', async () => {
+    const tools = [spec('ship', 'Ships an order.', z.object({ order: z.string(), express: z.boolean() }))];
+    const asked = await reply('Ship order A7', tools);
+    expect(asked.text).toBe('Stand-in model: To ship, I need to know the express (yes or no).');
+    const messages = (answer: string): Message[] => [
+      user('Ship order A7'),
+      { role: 'model', content: [{ text: asked.text }] },
+      user(answer),
+    ];
+    for (const [answer, express] of [
+      ['yes', true],
+      ['no', false],
+    ] as const)
+      expect((await reply(messages(answer), tools)).calls).toEqual([['ship', { order: 'A7', express }]]);
+  });
+});
+
+test('the reply says what it will do, in words', async () => {
+  expect((await reply('Pay ACME 950 euros for invoice 7')).text).toBe('Stand-in model: I will pay ACME €950.');
+  expect((await reply('Pay ACME 9500 pounds for ink and Birch 5 dollars for pens')).text).toBe(
+    'Stand-in model: I will pay ACME £9,500 and pay Birch $5.',
+  );
+  expect((await reply('What is on account 4711?')).text).toBe('Stand-in model: I will look up account: 4711.');
+});
+
+describe('an input that a program forces is filled so that the schema accepts it', () => {
   const address = z.object({ street: z.string(), zip: z.string().regex(/^\d{5}$/), country: z.string().length(2) });
   const expression: z.ZodType = z.union([z.number(), z.lazy(() => expression)]);
   type Tree = { name: string; children: Tree[] };
@@ -190,7 +292,7 @@ describe('an input is filled so that the schema accepts it', () => {
     ['literals and defaults', z.object({ version: z.literal(2), mode: z.string().default('fast') })],
     ['intersections', z.object({ both: z.intersection(z.object({ a: z.int() }), z.object({ b: z.string() })) })],
   ])('%s', async (_name, schema) => {
-    const { calls } = await reply('Please process it', [spec('process', '', schema)]);
+    const { calls } = await reply('Please process it', [spec('process', '', schema)], { toolChoice: 'required' });
     expect(calls).toHaveLength(1);
     expect(schema.safeParse(calls[0]?.[1]).error?.message).toBe(undefined);
   });
@@ -243,13 +345,14 @@ describe('an input is filled so that the schema accepts it', () => {
       },
       $defs: { Four: { enum: [4, 5] } },
     };
-    expect((await reply('Work', [{ name: 'work', description: '', inputSchema }])).calls).toEqual([
+    const tools = [{ name: 'work', description: '', inputSchema }];
+    expect((await reply('Work', tools, { toolChoice: 'required' })).calls).toEqual([
       ['work', { one: 'an example', two: 'a default', three: 3, four: 4 }],
     ]);
   });
 
   test('an amount that the schema refuses is sent as it was said, so that the refusal can be seen', async () => {
-    expect((await reply('Pay ACME 99000 euros')).calls).toMatchObject([['payInvoice', { amount: 99_000 }]]);
+    expect((await reply('Pay ACME 99000 euros for ink')).calls).toMatchObject([['payInvoice', { amount: 99_000 }]]);
   });
 
   test('a reply with an output schema is JSON that fits it', async () => {
@@ -260,7 +363,12 @@ describe('an input is filled so that the schema accepts it', () => {
 });
 
 test('the same conversation gets the same reply from every model', async () => {
-  const request = { messages: [user('Pay ACME 950')], tools: OFFICE, toolChoice: 'auto', config: {} } as const;
+  const request = {
+    messages: [user('Pay ACME 950 euros for ink')],
+    tools: OFFICE,
+    toolChoice: 'auto',
+    config: {},
+  } as const;
   const one = standInModel();
   await one.reply(request);
   expect(await one.reply(request)).toEqual(await standInModel().reply(request));
@@ -268,7 +376,12 @@ test('the same conversation gets the same reply from every model', async () => {
 
 test('a streamed reply is the same as the whole one, and can be aborted', async () => {
   const chunks: string[] = [];
-  const request = { messages: [user('Pay ACME 950')], tools: OFFICE, toolChoice: 'auto', config: {} } as const;
+  const request = {
+    messages: [user('Pay ACME 950 euros for ink')],
+    tools: OFFICE,
+    toolChoice: 'auto',
+    config: {},
+  } as const;
   const { content } = await standInModel({ wordMs: 1 }).reply(request, (chunk) => {
     chunks.push(chunk.type === 'tool-input' ? chunk.delta : chunk.type === 'text' ? chunk.text : '');
   });

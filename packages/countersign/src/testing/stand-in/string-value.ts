@@ -1,6 +1,6 @@
 // A string for one property: from the message if something fits, otherwise a plausible one by its format or name.
 import type { JsonSchema } from '../../models/model.ts';
-import type { MessageValues } from './message-values.ts';
+import { isThing, type MessageValues } from './message-values.ts';
 import { sampleOf } from './sample-pattern.ts';
 import { stemOf, wordsOf } from './words.ts';
 
@@ -14,7 +14,8 @@ export function saidString(
   const words = wordsOf(name);
   const format = String(schema.format ?? '');
   // `order 7` is an `orderId`, too.
-  const named = said.labelled(words) ?? (words.length > 1 ? said.labelled(words.slice(0, -1)) : undefined);
+  const label = said.labelled(words) ?? (words.length > 1 ? said.labelled(words.slice(0, -1)) : undefined);
+  const named = wholeName(said, label);
   const candidates = FORMATS.get(format)?.said(said) ?? [
     ...(named === undefined ? [] : [named, ...named.split(/\s+/).slice(0, 1)]),
     ...(guesses ? (roleOf(words)?.said(said) ?? said.quotes) : []),
@@ -22,6 +23,12 @@ export function saidString(
   const cut = candidates.map((candidate) => candidate.slice(0, Number(schema.maxLength ?? MOST_CHARACTERS)));
   return cut.find((candidate) => fits(candidate, schema));
 }
+
+/** The name says what the value is, so that the text after the verb is not it. */
+export const hasRole = (name: string): boolean => roleOf(wordsOf(name)) !== undefined;
+
+/** The property names a person or a company. */
+export const isPerson = (name: string): boolean => roleOf(wordsOf(name))?.said === person;
 
 /** A plausible value. */
 export function plausibleString(name: string, schema: JsonSchema, said: MessageValues): string {
@@ -42,7 +49,7 @@ export function plausibleString(name: string, schema: JsonSchema, said: MessageV
 
 const MOST_CHARACTERS = 2_000;
 
-function fits(value: string, schema: JsonSchema): boolean {
+export function fits(value: string, schema: JsonSchema): boolean {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format = '' } = schema as Limits;
   if (value.length < minLength || value.length > maxLength) return false;
   if (FORMATS.get(format)?.pattern.test(value) === false) return false;
@@ -74,15 +81,10 @@ type Source = {
 const present = (...values: readonly (string | undefined)[]): readonly string[] =>
   values.filter((value) => value !== undefined);
 
-/** `bob@example.com` for `to Bob`. */
+/** The addresses in the message, and for `to Bob` one that the conversation names, such as `bob@example.com`. */
 const emailsIn = (said: MessageValues): readonly string[] => {
-  const name = said.after('to') ?? said.names[0];
-  const local =
-    name &&
-    wordsOf(name)
-      .join('.')
-      .replace(/[^a-z\d.]/g, '');
-  return [...said.emails, ...(local ? [`${local}@example.com`] : [])];
+  const [first] = wordsOf(said.after('to') ?? said.names[0] ?? '');
+  return [...said.emails, ...said.knownEmails.filter((email) => wordsOf(email)[0] === first)];
 };
 
 const FORMATS: ReadonlyMap<string, Source & { readonly pattern: RegExp }> = new Map([
@@ -121,7 +123,13 @@ const FORMATS: ReadonlyMap<string, Source & { readonly pattern: RegExp }> = new 
 ]);
 
 const person = (said: MessageValues): readonly string[] =>
-  present(said.after('to'), ...said.names, said.object, said.after('for'), ...said.emails);
+  present(wholeName(said, said.after('to')), ...said.names, said.object, ...said.emails).filter(
+    (phrase) => !isThing(phrase),
+  );
+
+/** `Smith and Sons` for `to Smith`. */
+const wholeName = ({ names }: MessageValues, start: string | undefined): string | undefined =>
+  names.find((name) => start !== undefined && name.startsWith(`${start} and `)) ?? start;
 const topic = (said: MessageValues): readonly string[] =>
   present(said.quotes[0], said.after('about'), said.after('that'), said.after('called'), said.after('for')).map(
     capital,

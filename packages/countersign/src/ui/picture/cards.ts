@@ -7,6 +7,7 @@ import type { RequestKind } from '../../core/request/request.ts';
 import { type RequestView, type VotingProgress, viewOfRequest } from '../../core/request/view.ts';
 import type { Agent } from '../../loop/agent.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
+import { ANYTHING } from '../../loop/tool/schema.ts';
 import type { JsonSchema } from '../../models/model.ts';
 import { digestOf, type PendingCard, willRun } from '../../runs/requests/card.ts';
 import type { DecisionInput, Settlement } from '../../runs/requests/decision.ts';
@@ -64,7 +65,7 @@ function asCard(view: RequestView, { toolRequest, metadata }: ToolRequestPart, t
     allows,
     mayDecide: false,
     inputSchema: kind === 'question' ? null : schemaOf(tool?.input),
-    answerSchema: answerSchema ?? (allows.includes('respond') ? schemaOf(tool?.output) : null),
+    answerSchema: answerSchema ?? (allows.includes('respond') ? resultSchema(kind, tool) : null),
     decision: null,
     outcome: null,
     problems: [],
@@ -151,6 +152,13 @@ function toolAt(tools: Tools, depth: number): Tools {
 function pathOf(path: unknown): readonly string[] {
   return Array.isArray(path) ? path.filter((ref) => typeof ref === 'string') : [];
 }
+
+/** A person who saw what happened says so in a sentence, unless the tool says what its result looks like. */
+function resultSchema(kind: RequestKind, tool: ToolDefinition | undefined): JsonSchema | null {
+  return kind === 'doubt' && tool?.output === ANYTHING ? SENTENCE : schemaOf(tool?.output);
+}
+
+const SENTENCE: JsonSchema = { type: 'string', minLength: 1, maxLength: 2_000 };
 
 /** Null without a schema: any JSON is accepted. */
 function schemaOf(schema: ToolDefinition['input'] | undefined): JsonSchema | null {

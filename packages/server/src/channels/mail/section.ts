@@ -110,7 +110,7 @@ function badgesOf({ risk, reversibility }: RequestCard, texts: MailTexts): Secti
 
 /** Everything that an approver sees. */
 function cardBlocks(card: RequestCard, notice: Notice, reader: Reader): readonly Block[] {
-  const parts = partsOf(card).map((part) => partBlock(part, reader));
+  const parts = partsOf(card, reader.reading.time).map((part) => partBlock(part, reader));
   return [...parts, ...factBlocks(card, notice, reader)];
 }
 
@@ -124,9 +124,13 @@ function partBlock({ name, shown, schema }: CardPart, { texts, reading }: Reader
   return blockOf(caption, value, isCode ? 'code' : 'table', { schema, reads: reading.reads });
 }
 
-const captionsIn = ({ agentSays, files, input, details, preview, previewChanged, previewBefore }: MailTexts) => ({
-  ...{ message: '', reason: agentSays, files, input, details, preview, previewNow: previewChanged, previewBefore },
-});
+const captionsIn = (texts: MailTexts) => {
+  const { agentSays, files, doubt, input, details, preview, previewChanged, previewBefore } = texts;
+  return {
+    ...{ message: '', reason: agentSays, files, doubt, input, details },
+    ...{ preview, previewNow: previewChanged, previewBefore },
+  };
+};
 
 /** The deadline, who else must agree, and where the request comes from. */
 function factBlocks(card: RequestCard, notice: Notice, { texts, reading }: Reader): readonly Block[] {

@@ -40,6 +40,7 @@ export const ENGLISH = {
   },
   agentSays: 'The agent says',
   files: 'Files, which the inbox shows',
+  doubt: 'Look before you decide',
   input: 'Input',
   editedInput: 'Approved input',
   answer: 'Answer',

@@ -99,7 +99,7 @@ function inputEditor(card: Card, { prompts, keyboard }: Asker): () => Promise<Ed
 }
 
 async function askAnswer(card: Card, { prompts }: Asker): Promise<DecisionInput | undefined> {
-  const label = card.kind === 'question' ? 'Your answer' : 'Result to return instead of running it';
+  const label = LABELS[card.kind] ?? 'Result to return instead of running it';
   const schema = card.answerSchema;
   let current: unknown;
   for (;;) {
@@ -111,6 +111,11 @@ async function askAnswer(card: Card, { prompts }: Asker): Promise<DecisionInput 
     log.error(`Invalid answer: ${visibleLine(problems.join('; '))}`);
   }
 }
+
+const LABELS: { readonly [kind: string]: string } = {
+  question: 'Your answer',
+  doubt: 'What happened? The model gets this as the result',
+};
 
 /** The answers that the question itself offers. */
 function offeredAnswers(card: Card): readonly string[] {

@@ -30,6 +30,27 @@ function expectSameContent(mail: Arrived): void {
 }
 
 describe('a request that waits', () => {
+  test('about an unknown outcome says where to look, since when, by whose approval, and with which key', async () => {
+    const office = await openPostOffice();
+    const notice = await openedNotice({ title: 'Pay €950 to ACME' });
+    const doubt = {
+      startedAt: Date.UTC(2026, 10, 19, 10),
+      approvedBy: ['ann', 'ben'],
+      idempotencyKey: 'call-7',
+      howToCheck: 'https://bank.example/?key=call-7',
+    };
+    const card = notice.card && { ...notice.card, kind: 'doubt' as const, doubt };
+    await office.deliver({ ...notice, ...(card && { card }), to: [ANN] });
+    const [mail] = office.mails as [Arrived];
+    expectSameContent(mail);
+    expect(mail.text.replaceAll(/[\u2068\u2069]/g, '')).toContain(`Look before you decide
+  check: https://bank.example/?key=call-7
+  started: Thu, Nov 19, 2026, 10:00 AM UTC
+  approvers: ann, ben
+  key: call-7
+`);
+  });
+
   test('has the whole card, as a table and as text', async () => {
     const office = await openPostOffice();
     const input = {

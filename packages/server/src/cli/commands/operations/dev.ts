@@ -85,10 +85,12 @@ async function serveOnce(
   const loaded = trackLoadedFiles();
   const port = process.env[DEV_PORT];
   let serving: Serving;
+  const { firstLink } = await import('../../runtime/first-page.ts');
   try {
     const { startServing } = await import('../../runtime/serving.ts');
     const address = port === undefined ? options : { ...options, port: Number(port) };
-    const onLoginUrl = (url: string) => printLink('Here is a new link to sign in.', url, output);
+    const onLoginUrl = async (url: string) =>
+      printLink('Here is a new link to sign in.', await firstLink(serving.opened.ai, url), output);
     serving = await startServing(address, file, output, { dev: true, worker: true, graceMs: 1_000, onLoginUrl });
   } catch (error) {
     if (failureOf(error).code === 'agents-file') tellParent({ type: 'unloadable' });
@@ -97,17 +99,27 @@ async function serveOnce(
     tellParent({ type: 'loaded', files: loaded() });
   }
   tellParent({ type: 'listening', port: serving.server.port });
-  await greet(serving, isFirst, output);
+  if (serving.opened.file === undefined && isFirst) {
+    const { startSample } = await import('../../../demo/sample.ts');
+    await startSample(serving.opened.ai.runs.store);
+  }
+  const { loginUrl } = serving.server;
+  await greet(serving, loginUrl && (await firstLink(serving.opened.ai, loginUrl)), isFirst, output);
   await stopping;
   await serving.stop();
   return undefined;
 }
 
-async function greet({ opened, server }: Serving, isFirst: boolean, output: Output): Promise<void> {
+async function greet(
+  { opened, server }: Serving,
+  loginUrl: string | null,
+  isFirst: boolean,
+  output: Output,
+): Promise<void> {
   const { agentsText, standInText } = await import('../../runtime/serving.ts');
   const { style } = output;
   if (output.json) {
-    const { url, port, loginUrl } = server;
+    const { url, port } = server;
     const type = isFirst ? 'serving' : 'reloaded';
     const agents = [...opened.ai.agents.keys()];
     return output.document({ type, url, port, loginUrl, agents, where: opened.where }, { follow: true });
@@ -123,7 +135,7 @@ async function greet({ opened, server }: Serving, isFirst: boolean, output: Outp
   output.line(`  Docs  ${await docsText()}`);
   output.line();
   output.line(style('dim', 'Reloads when a file changes. Press Ctrl-C to stop.'));
-  if (server.loginUrl !== null) printLink('Open this link to sign in.', server.loginUrl, output);
+  if (loginUrl !== null) printLink('Open this link to sign in.', loginUrl, output);
 }
 
 /** A clone has the documentation, an installed package its README. */
