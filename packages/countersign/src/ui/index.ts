@@ -2,6 +2,7 @@
 
 export { type VoteRights, type Voter, voteRights } from '../core/authority/may-decide.ts';
 export { namesDeciders } from '../core/authority/policy.ts';
+export { WHILE_PENDING, type WhilePending } from '../loop/options.ts';
 export { dataSchemaProblem } from '../loop/tool/data-schema.ts';
 export type { Authorize, ChatRouteOptions, Person } from './chat-options.ts';
 export type { ChatStatus } from './chats/chat-watch.ts';

@@ -72,4 +72,11 @@ export type RequestCard<Tool extends string = string, Input = Json> = Omit<Reque
   readonly names?: Names;
   /** Why the last decision of this client was refused. */
   readonly problems: readonly Problem[];
+  /**
+   * In a chat, what a message of the reader does now: it waits until this request is decided, withdraws it, or is refused.
+   * If it waits for one request, it withdraws none.
+   */
+  readonly onMessage?: 'waits' | 'withdraws' | 'refused';
+  /** In a chat: a message of the user waits until this request is decided. */
+  readonly holdsMessage?: true;
 };

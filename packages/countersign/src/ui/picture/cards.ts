@@ -19,7 +19,8 @@ import { toolCallIdAt } from './ui-message.ts';
 export type Tools = ReadonlyMap<string, ToolDefinition>;
 
 /** The card of a request in a store, and its run. */
-export type StoredCard = RequestCard & Pick<RunRequest, 'runId' | 'agent' | 'startedBy' | 'drill'>;
+export type StoredCard = Omit<RequestCard, 'onMessage' | 'holdsMessage'> &
+  Pick<RunRequest, 'runId' | 'agent' | 'startedBy' | 'drill'>;
 
 /** The card of a request that waits in this conversation. */
 export function cardOf(key: string, pending: PendingCard, at: number | undefined, tools: Tools): RequestCard {
