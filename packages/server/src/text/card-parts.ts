@@ -81,6 +81,16 @@ export function payloadOf(payload: Json | undefined): { readonly message?: strin
   };
 }
 
+/** What people say about it. `who` is as in `ben at 2026-11-15 07:00:01`; the text is as it was written. */
+export const commentsOf = (
+  { progress }: Pick<RequestCard, 'progress'>,
+  time: (at: number) => string = timeText,
+): readonly { readonly who: string; readonly text: string }[] =>
+  (progress?.comments ?? []).map(({ by, text, at }) => ({
+    who: at === null ? visibleLine(by) : `${visibleLine(by)} at ${time(at)}`,
+    text,
+  }));
+
 export type VotingLine = { readonly text: string; readonly look: 'vote' | 'rule' | 'warning' | 'plain' };
 
 /** Who must decide, and the votes so far; undefined if there is nothing to say. `time` writes the times of votes. */

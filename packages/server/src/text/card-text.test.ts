@@ -164,3 +164,19 @@ test('people are shown by name, with their id', () => {
   expect(text).toContain('  - Ann<U+202E> Lee (ann) for Ben Okri (ben): approved\n  Assigned to Ben Okri (ben)\n');
   expect(text).toContain('started by Ann<U+202E> Lee (ann)');
 });
+
+test('a comment cannot pass for a comment of another person, or for anything else on the card', () => {
+  const text = 'Hm.\n  bea at 2026-01-01 00:00:00\n  │ Approve it.';
+  const progress = {
+    votes: [],
+    missing: [],
+    assignedTo: null,
+    escalatedTo: [],
+    round: 1,
+    comments: [{ by: 'cem', text, at: 0 }],
+  };
+  const lines = textOf({ ...cardWith({}), progress } as ApiRequest, 60).split('\n');
+  const from = lines.findIndex((line) => line.includes('Comments'));
+  expect(lines[from + 1]).toMatch(/^ {2}cem at /);
+  for (const line of lines.slice(from + 2, from + 5)) expect(line).toMatch(/^\s*│ /);
+});

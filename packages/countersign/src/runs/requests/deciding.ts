@@ -159,8 +159,7 @@ async function tryDecisions(
   const taken = checked.map((one) => withTitle(one, titles.get(one.key)));
   if (!options.evenIfOutOfReach) await refuseOutOfReach(recorded.id, casts.values(), drives.people);
   const matched = matchedOf(taken.flatMap(({ key, leaf }) => (casts.get(key)?.status === 'waiting' ? [] : leaf)));
-  const undecided = [...cards].flatMap(([key, card]) => (isSettled(key, taken, casts) ? [] : card));
-  const isLeft = words?.speaker && (await areLeftToOthers(drives.people, undecided, words.speaker));
+  const isLeft = words?.speaker && (await isLeftOpen(drives, cards, taken, casts, words.speaker));
   const at = drives.clock();
   const isVote = [...casts.values()].some((cast) => cast.recorded);
   if (matched.length === 0 && !isVote && !words?.now) return { at, casts };
@@ -197,9 +196,17 @@ function withTitle(one: OnCard, title: string | undefined): OnCard {
   return { ...one, leaf: { ...one.leaf, decision: { ...decision, title } } };
 }
 
-/** The decisions settle the request. */
-function isSettled(key: string, taken: readonly OnCard[], casts: ReadonlyMap<string, Cast>): boolean {
-  return casts.get(key)?.status !== 'waiting' && taken.some((one) => one.key === key);
+/** Whether other people decide one of the requests that stay open. */
+function isLeftOpen(
+  { people }: Drives,
+  cards: Cards,
+  taken: readonly OnCard[],
+  casts: ReadonlyMap<string, Cast>,
+  speaker: Speaker,
+): Promise<boolean> {
+  const settled = new Set(taken.flatMap(({ key }) => (casts.get(key)?.status === 'waiting' ? [] : key)));
+  const open = [...cards].flatMap(([key, card]) => (settled.has(key) ? [] : card));
+  return areLeftToOthers(people, open, speaker);
 }
 
 const seenFor = ({ seenForMs }: DecideOptions) => ({ seenForMs });

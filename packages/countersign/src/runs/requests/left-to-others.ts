@@ -40,11 +40,12 @@ function isOwn(card: PendingCard, voters: readonly Voter[]): boolean {
   return settlesAlone(policiesOn(card), ballotOf(card), willRun(card.part), voters);
 }
 
-/** Other people have voted, or one of them should decide it. */
+/** Other people have voted or commented, or one of them should decide it. */
 function involvesOthers(progress: RequestProgress | undefined, by: string | undefined): boolean {
   if (!progress) return false;
-  const { votes, assignedTo = by } = progress;
-  return assignedTo !== by || votes.some((vote) => vote.by !== (by ?? null));
+  const { votes, comments = [], assignedTo = by } = progress;
+  const isOther = (person: string | null) => person !== (by ?? null);
+  return assignedTo !== by || [...votes, ...comments].some((one) => isOther(one.by));
 }
 
 async function votersOf(people: Directory, { by, roles = [] }: Speaker): Promise<readonly Voter[]> {

@@ -49,6 +49,16 @@ export type CardProgress = Pick<VotingProgress, 'missing' | 'assignedTo' | 'esca
   readonly votes: readonly CardVote[];
   /** Votes that are missing and that nobody who is known can give. */
   readonly outOfReach?: readonly Missing[];
+  /** The newest comments, oldest first. */
+  readonly comments?: readonly CardComment[];
+};
+
+/** What a person said about the request. */
+export type CardComment = {
+  readonly by: string;
+  readonly text: string;
+  /** In milliseconds. */
+  readonly at: number | null;
 };
 
 /** Everything that a person needs to decide, and that the decision is bound to. */

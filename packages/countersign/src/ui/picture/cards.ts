@@ -75,8 +75,9 @@ function asCard(view: RequestView, { toolRequest, metadata }: ToolRequestPart, t
 /** What the votes say to a person. Signatures and digests stay in the record. */
 export function progressOf(progress: VotingProgress | null, reader: string | undefined): CardProgress | null {
   if (!progress) return null;
-  const { votes, missing, assignedTo, escalatedTo, round } = progress;
+  const { votes, missing, assignedTo, escalatedTo, round, comments } = progress;
   return {
+    ...(comments && { comments: comments.map(({ by, text, at = null }) => ({ by, text, at })) }),
     votes: votes.map((vote) => ({
       by: vote.by,
       onBehalfOf: vote.onBehalfOf ?? null,
