@@ -29,7 +29,7 @@ describe.each(PLACES)('a comment (%s)', (place) => {
 });
 
 test('a request that anyone may decide takes comments too, and one decision still settles it', async () => {
-  const { runs, ask, paid } = openBank({ needsApproval: true });
+  const { runs, ask, paid } = openBank({ needsApproval: () => ({ message: 'Sure?' }) });
   const { id } = await ask();
   expect(await runs.comment(id, { by: 'ben', text: 'Is that right?' })).toMatchObject({
     progress: { missing: [], votes: [], comments: [{ by: 'ben' }] },
@@ -40,7 +40,7 @@ test('a request that anyone may decide takes comments too, and one decision stil
 });
 
 test('many comments and a decision at once: all that came in time are recorded, and the decision counts', async () => {
-  const { runs, ask } = openBank({ needsApproval: true });
+  const { runs, ask } = openBank({ needsApproval: () => ({ message: 'Sure?' }) });
   const { id } = await ask();
   const texts = Array.from({ length: 8 }, (_, index) => `No. ${index}`);
   const commenting = texts.map((text) => runs.comment(id, { by: 'ben', text }));
@@ -54,7 +54,7 @@ test('many comments and a decision at once: all that came in time are recorded, 
 });
 
 test('what is not a comment, or not on a pending request, is refused', async () => {
-  const { runs, ask } = openBank({ needsApproval: true });
+  const { runs, ask } = openBank({ needsApproval: () => ({ message: 'Sure?' }) });
   const { id } = await ask();
   const invalid = { code: 'invalid-options' };
   for (const text of ['', '  ', 'x'.repeat(2_001), 1])
@@ -66,7 +66,7 @@ test('what is not a comment, or not on a pending request, is refused', async () 
 });
 
 test('a message does not withdraw a request that another person commented on', async () => {
-  const { runs, bank, ask } = openBank({ needsApproval: true });
+  const { runs, bank, ask } = openBank({ needsApproval: () => ({ message: 'Sure?' }) });
   const { id } = await ask();
   await runs.comment(id, { by: 'ben', text: 'I look at it.' });
   await bank.generate({ runId: 'run', prompt: 'Any news?', by: 'anna' });

@@ -93,7 +93,7 @@ test('before a message withdraws a request that the person decides alone, they a
   await say(ada, '[["look", {}]]');
   const asking = ada.getByRole('alertdialog', { name: /Send and withdraw the request\?/ });
   await asking.waitFor();
-  expect(await ada.evaluate(() => document.activeElement?.textContent)).toBe('Send and withdraw');
+  expect(await ada.evaluate('document.activeElement?.textContent')).toBe('Send and withdraw');
   await ada.keyboard.press('Escape');
   await asking.waitFor({ state: 'detached' });
   expect(await desk.waiting(runId)).toHaveLength(1);

@@ -27,8 +27,8 @@ import { expireCards, fetchTimeIfExpired, isExpired, type Settling } from './exp
 import { areLeftToOthers, type Speaker } from './left-to-others.ts';
 import { type Cards, cardKey, decisionOn, findOnCards, type OnCard, onCards } from './on-cards.ts';
 import { progressOn } from './progress.ts';
-import { type Change, dryRun, type Loaded, loadRun, type Recording, record, type Stale } from './recording.ts';
 import { refuseOutOfReach } from './reach.ts';
+import { type Change, dryRun, type Loaded, loadRun, type Recording, record, type Stale } from './recording.ts';
 import { rejudge } from './rejudge.ts';
 import { type Decided, endedRun, refuseOutdated, settledAs } from './settled.ts';
 import { type Cast, castVotes, type SignVote } from './votes.ts';

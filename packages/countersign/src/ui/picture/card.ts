@@ -1,7 +1,7 @@
 // The card of a request on the wire to a browser: the data of a `data-request` part.
 
-import type { Json } from '../../core/json.ts';
 import type { Missing } from '../../core/authority/tally.ts';
+import type { Json } from '../../core/json.ts';
 import type { CallOutcome } from '../../core/request/outcome.ts';
 import type { Names } from '../../core/request/person.ts';
 import type { RequestView, VotingProgress } from '../../core/request/view.ts';
