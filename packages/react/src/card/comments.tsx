@@ -3,7 +3,7 @@ import type { CardComment, RequestCard } from 'countersign/ui';
 import { useNamed, useWords } from '../appearance.tsx';
 import { Moment } from '../text/local-text.tsx';
 import { LongText } from '../text/long-text.tsx';
-import { VisibleText } from '../text/visible-text.tsx';
+import { PersonName } from '../text/person-name.tsx';
 
 /** Nothing for a request without comments. */
 export function Comments({ request: { progress } }: { readonly request: RequestCard<string, any> }) {
@@ -32,7 +32,7 @@ function Comment({ comment: { by, text, at } }: { readonly comment: CardComment 
     <li {...named('comment')}>
       <p {...named('comment-by')}>
         <strong>
-          <VisibleText text={by} />
+          <PersonName id={by} />
         </strong>
         {at !== null && (
           <>
