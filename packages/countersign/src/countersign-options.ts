@@ -145,6 +145,7 @@ export const REQUEST_HOOKS: OptionTable<RequestHooks> = {
   reminded: aFunction,
   escalated: aFunction,
   assigned: aFunction,
+  commented: aFunction,
   decided: aFunction,
   expired: aFunction,
   withdrawn: aFunction,

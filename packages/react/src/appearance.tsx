@@ -90,6 +90,7 @@ export const ENGLISH = {
   outOfReach: (votes: string) =>
     `Nobody who is known can still give the missing votes: ${votes}. Reject the request, or ask for another policy.`,
   editedSince: 'The input was edited, so the votes given before do not count.',
+  comments: 'Comments',
   assignedTo: 'Assigned to',
   escalatedTo: 'Escalated to',
   mayNotDecide: 'You can view this request but not decide it.',

@@ -26,6 +26,7 @@ export { People, type PeopleProps, PersonName, type PersonNameProps } from './te
 export { ValueView, type ValueViewProps } from './text/value-view.tsx';
 export { VisibleText, type VisibleTextProps } from './text/visible-text.tsx';
 export {
+  type ChatRequests,
   type RequestActions,
   type UseRequests,
   type UseRequestsOptions,

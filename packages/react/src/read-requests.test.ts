@@ -31,6 +31,13 @@ test('words that failed to be sent were not heard', () => {
   expect(idsOf(messages, 'error').pending).toEqual(['1']);
 });
 
+test('a request for which a message waits stays while the message is on its way', () => {
+  const kept = { ...part('1'), data: { ...part('1').data, onMessage: 'waits' } };
+  const messages = [assistant('a0', part('2')), assistant('a1', kept), user('u2')];
+  expect(idsOf(messages, 'streaming').pending).toEqual(['1']);
+  expect(idsOf([...messages, assistant('a1', kept)]).pending).toEqual(['1']);
+});
+
 test('the latest version of a card counts', () => {
   const messages = [assistant('a1', part('1')), user('u2'), assistant('a2', part('1'))];
   expect(idsOf(messages).pending).toEqual(['1']);

@@ -28,7 +28,9 @@ export function readRequests(chat: Pick<ChatLike, 'messages' | 'status'>, before
   const latest = new Map([...kept, ...all].map((shown) => [shown.card.id, shown]));
   const cards = [...latest.values()];
   return {
-    pending: cards.filter(({ card, messageId }) => card.status === 'pending' && open.has(messageId)),
+    pending: cards.filter(
+      (shown) => shown.card.status === 'pending' && (open.has(shown.messageId) || stays(shown, status)),
+    ),
     decided: cards.filter(({ card }) => card.status === 'decided').map((shown) => toldOnce(shown, open)),
   };
 }
@@ -41,13 +43,16 @@ function toldOnce(shown: Shown, open: ReadonlySet<string>): Shown {
 export const isBusy = (status: ChatLike['status']): boolean => status === 'submitted' || status === 'streaming';
 
 /**
- * A message cancels the requests before it, so they no longer wait. A message that could not be sent cancels nothing.
+ * A message cancels the requests before it, so they no longer wait, unless the answer shows them again. A message that could not be sent cancels nothing.
  */
 function openMessages(messages: readonly ChatMessage[], status: ChatLike['status']): ReadonlySet<string> {
   const heard = status === 'error' && messages.at(-1)?.role === 'user' ? messages.slice(0, -1) : messages;
   const lastWords = heard.findLastIndex(({ role }) => role === 'user');
   return new Set(heard.slice(lastWords + 1).map(({ id }) => id));
 }
+
+/** A message that waits withdraws nothing. The answer to it shows the card again. */
+const stays = ({ card }: Shown, status: ChatLike['status']): boolean => isBusy(status) && card.onMessage === 'waits';
 
 function stillThere(shown: Shown, messages: readonly ChatMessage[]): boolean {
   return messages.some(({ id }) => id === shown.messageId);

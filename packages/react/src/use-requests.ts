@@ -1,6 +1,6 @@
 // The hook: the pending requests of a chat, and the functions that decide them.
-import type { Problem } from 'countersign/ui';
-import { useEffect, useMemo, useRef } from 'react';
+import type { Problem, RequestCard } from 'countersign/ui';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { type Decision, posted } from './card/decision.ts';
 import { isBusy, readRequests, type Shown } from './read-requests.ts';
 import type { AnswerOf, AnyTools, ChatLike, Interrupt, InterruptTools } from './request.ts';
@@ -52,7 +52,7 @@ export type UseRequests<Tools extends InterruptTools = AnyTools> = RequestAction
   readonly requests: readonly Interrupt<Tools>[];
   /** The decided requests, by this user or anyone else. */
   readonly decided: readonly Interrupt<Tools>[];
-  /** Whether any request is pending. Consider disabling the input meanwhile: a new message cancels pending requests. */
+  /** Whether any request is pending. */
   readonly isPending: boolean;
   /** The ids that this client is deciding now: sent and not answered, or about to be sent. */
   readonly deciding: ReadonlySet<string>;
@@ -62,6 +62,19 @@ export type UseRequests<Tools extends InterruptTools = AnyTools> = RequestAction
   failure(requestId: string): Error | undefined;
   /** Why the first unconfirmed decision was not confirmed. */
   readonly error: Error | undefined;
+};
+
+/** The requests of a chat, and what they mean for its messages. */
+export type ChatRequests<Tools extends InterruptTools = AnyTools> = UseRequests<Tools> & {
+  /**
+   * What a new message does now: it waits until the pending requests are decided, withdraws them, or is refused. Undefined if
+   * nothing is pending. Ask before you send a message that withdraws requests.
+   */
+  readonly onMessage: RequestCard['onMessage'];
+  /** Whether a message that the user sent waits until the pending requests are decided. */
+  readonly messageWaits: boolean;
+  /** Withdraws the pending requests, so that the message which waits is answered now. Needs a chat with a store. */
+  withdraw(): void;
 };
 
 /**
@@ -76,7 +89,7 @@ export type UseRequests<Tools extends InterruptTools = AnyTools> = RequestAction
 export function useRequests<Tools extends InterruptTools = AnyTools>(
   chat: ChatLike,
   options: UseRequestsOptions = {},
-): UseRequests<Tools> {
+): ChatRequests<Tools> {
   const { messages, status } = chat;
   const atRest = useRef<readonly Shown[]>([]);
   const reading = useMemo(() => readRequests({ messages, status }, atRest.current), [messages, status]);
@@ -111,6 +124,15 @@ export function useRequests<Tools extends InterruptTools = AnyTools>(
     };
   }, [send]);
 
+  const latestChat = useRef(chat);
+  useEffect(() => {
+    latestChat.current = chat;
+  });
+  const withdraw = useCallback(() => {
+    const { sendMessage, status } = latestChat.current;
+    if (!isBusy(status)) void sendMessage(undefined, { body: { withdraw: true } });
+  }, []);
+
   return useMemo(() => {
     const deciding = onTheirWay(outbox);
     const requests = reading.pending.map(({ card }) => card);
@@ -120,14 +142,23 @@ export function useRequests<Tools extends InterruptTools = AnyTools>(
       requests,
       decided,
       isPending: requests.length > 0,
+      onMessage: onMessageOf(requests),
+      messageWaits: requests.some(({ holdsMessage }) => holdsMessage),
+      withdraw,
       deciding,
       problems: (id: string) =>
         deciding.has(id) ? [] : ([...requests, ...decided].find((card) => card.id === id)?.problems ?? []),
       failure: (id: string) => outbox.failures.get(id),
       error: requests.map(({ id }) => outbox.failures.get(id)).find((failure) => failure !== undefined),
       // What the server sends is typed by what the app says that its tools are.
-    } as unknown as UseRequests<Tools>;
-  }, [actions, outbox, reading]);
+    } as unknown as ChatRequests<Tools>;
+  }, [actions, outbox, reading, withdraw]);
+}
+
+/** If the message waits for one request, it withdraws none. */
+function onMessageOf(requests: readonly RequestCard[]): RequestCard['onMessage'] {
+  const all = requests.map(({ onMessage = 'withdraws' }) => onMessage);
+  return (['waits', 'refused', 'withdraws'] as const).find((one) => all.includes(one));
 }
 
 const because = (reason: string | undefined) => (reason === undefined || reason === '' ? {} : { reason });

@@ -101,6 +101,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     addressOf: (request) => publicAddress ?? new URL(request.url),
     basePath,
     mcp: options.mcp ?? {},
+    whilePending: options.whilePending,
     keepAliveMs: options.keepAliveMs ?? 15_000,
     model: options.model ?? { name: 'unnamed', demo: false },
   };

@@ -1,4 +1,5 @@
 // The options of a server.
+import { WHILE_PENDING, type WhilePending } from 'countersign/ui';
 import type { Policies } from './access.ts';
 import type { ServerChannel } from './channels/server-channel.ts';
 import { aBoolean, aFunction, aNumber, aString, isStrings, option, optionsOf } from './check-options.ts';
@@ -31,6 +32,8 @@ export type AppOptions = Policies & {
   readonly mcp?: McpOptions | false;
   /** The address that browsers use, such as `https://approvals.example.com`. With https, cookies are `Secure`. */
   readonly publicUrl?: string;
+  /** What a message does to pending requests in chats. Default: what the agent says, or `auto`. See `docs/guides/chat.md`. */
+  readonly whilePending?: WhilePending;
   /** The path that the app is mounted at, such as `/approvals`; the root by default. */
   readonly basePath?: string;
   /** The host names that this server answers to besides that of `publicUrl`; any by default. */
@@ -73,6 +76,10 @@ export const AppOptionsShape = optionsOf<AppOptions>({
   linkSecret: option(areSecrets, 'must be a string of at least 32 characters, or an array of such strings'),
   mcp: option(areMcpOptions, 'must be false or { allowOwnRequests: true or false }'),
   publicUrl: aString,
+  whilePending: option(
+    (value) => WHILE_PENDING.includes(value as WhilePending),
+    `must be one of ${WHILE_PENDING.join(', ')}`,
+  ),
   basePath: option((value) => /^(\/[\w-]+)*$/.test(String(value)), 'must be a path such as /approvals'),
   hosts: option((value) => value === 'loopback' || isStrings(value), 'must be "loopback" or an array of strings'),
   allowedOrigins: option(isStrings, 'must be an array of strings'),

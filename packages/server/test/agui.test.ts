@@ -437,3 +437,29 @@ test('a vote is taken, and the request is raised again until the policy has enou
   expect(lastOf(await ben.run(undefined, [resolved(open, { approved: true })])).outcome).toEqual({ type: 'success' });
   expect(spent).toHaveLength(1);
 });
+
+test('a message while others decide waits: the request is raised again, and its decision is followed by the answer', async () => {
+  const server = await startServer({ instance: { policyFor: () => ({ deciders: { people: ['ben'] } }) } });
+  const interrupt = await paused(await client(server, 'ann'));
+  const ann = await client(server, 'ann');
+  const again = lastOf(await ann.run('Any news?', []));
+  expect(again.outcome).toMatchObject({ type: 'interrupt', interrupts: [{ id: interrupt.id }] });
+  const [id = ''] = (await server.ai.runs.requests()).items.map((request) => request.id);
+  await server.ai.runs.decide(id, 'approve', { by: 'ben' });
+  await server.ai.runs.settled();
+  expect(server.paid).toHaveLength(1);
+  const later = await client(server, 'ann');
+  expect(lastOf(await later.run()).outcome).toEqual({ type: 'success' });
+  expect(texts(later).filter((text) => text.startsWith('user:'))).toEqual(['user: pay bob 500', 'user: Any news?']);
+});
+
+test('`whilePending` of the server counts for its chats', async () => {
+  const server = await startServer({ whilePending: 'refuse' });
+  await paused(await client(server, 'ann'));
+  const ann = await client(server, 'ann');
+  await expect(ann.run('Any news?', [])).rejects.toThrow('decision-pending');
+  const { items } = await server.ai.runs.requests();
+  expect(items).toHaveLength(1);
+  const { messages } = await server.ai.runs.get(items[0]?.runId ?? '');
+  expect(messages.filter(({ role }) => role === 'user')).toHaveLength(1);
+});

@@ -189,3 +189,18 @@ test('a stream of a chat ends after its lifetime', async () => {
   });
   expect(await watched.text()).toContain('"status":"done"');
 });
+
+test('a person who may decide in a chat, and not speak in it, cannot withdraw its requests', async () => {
+  const server = await startServer({ instance: { policyFor: () => ({ deciders: { people: ['ben'] } }) } });
+  const post = async (person: string, body: object) =>
+    (await server.as(person))('POST', '/api/v1/chat/teller', { id: 'chat-1', ...body });
+  await post('ann', says('chat-1', 'pay bob 500'));
+  await post('ann', { messages: [{ id: 'm2', role: 'user', parts: [{ type: 'text', text: 'Any news?' }] }] });
+  const last = [{ id: 'x', role: 'assistant', parts: [] }];
+  for (const body of [{ withdraw: true }, { withdraw: true, messages: last }])
+    expect((await post('ben', body)).status).toBe(403);
+  expect((await server.ai.runs.get('chat-1')).pending).toHaveLength(1);
+  await post('ann', { withdraw: true, messages: last });
+  expect((await server.ai.runs.get('chat-1')).pending).toEqual([]);
+  expect(server.paid).toEqual([]);
+});

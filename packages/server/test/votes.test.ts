@@ -92,7 +92,8 @@ test('a card in the chat has the votes, and lets its reader do what the policy a
   };
   await ben('POST', `${path}/decide`, { ...approve, note: 'checked' });
   expect((await ben('POST', `${path}/assignee`, { to: 'cara' })).status).toBe(200);
-  const seen = await cardOf(ben);
+  const { onMessage, ...seen } = await cardOf(ben);
+  expect(onMessage).toBe('waits');
   expect(seen).toMatchObject({ id, status: 'pending', mayDecide: true, allows: ['approve', 'edit', 'reject'] });
   // The chat has the time of the event, the list that of the append.
   expect((await ben('GET', path)).body).toMatchObject({ ...seen, createdAt: expect.any(Number) });

@@ -12,6 +12,7 @@ import { NotedCard } from '../inbox/noted-card.tsx';
 import { Composer } from './composer.tsx';
 import { MessageView } from './message-view.tsx';
 import { patientFetch } from './patient-fetch.ts';
+import { WaitingMessage } from './waiting-message.tsx';
 
 type ChatProps = {
   readonly agent: string;
@@ -41,6 +42,12 @@ export function Chat({ agent, id, loaded, isRunning, onBegin, onAnswer }: ChatPr
     if (isAnswered) onAnswer();
   }, [isAnswered]);
 
+  // A message that waits stands before the answer that it waits for, which the stream sends again under its id.
+  const shown = useMemo(
+    () => [...new Map(messages.toReversed().map((one) => [one.id, one])).values()].toReversed(),
+    [messages],
+  );
+
   const say = (text: string) => {
     chat.clearError();
     onBegin();
@@ -57,7 +64,7 @@ export function Chat({ agent, id, loaded, isRunning, onBegin, onAnswer }: ChatPr
           <Greeting agent={agent} onSay={say} />
         ) : (
           <div role="log" aria-label="Conversation" aria-busy={isBusy} className="flex flex-col gap-5 pt-6 pb-4">
-            {messages.map((message) => (
+            {shown.map((message) => (
               <MessageView key={message.id} message={message} pending={pending} />
             ))}
             {status === 'submitted' && (
@@ -73,6 +80,7 @@ export function Chat({ agent, id, loaded, isRunning, onBegin, onAnswer }: ChatPr
           className="chat-cards"
           renderCard={(request, actions) => <NotedCard request={request} actions={actions} headingLevel={2} />}
         />
+        {requests.messageWaits && !isBusy && <WaitingMessage requests={requests} />}
         {error && !isBusy && (
           <div
             role="alert"
@@ -94,7 +102,7 @@ export function Chat({ agent, id, loaded, isRunning, onBegin, onAnswer }: ChatPr
           </div>
         )}
       </div>
-      <Composer input={input} isBusy={isBusy} isPending={requests.isPending} onSend={say} />
+      <Composer input={input} isBusy={isBusy} requests={requests} onSend={say} />
     </div>
   );
 }

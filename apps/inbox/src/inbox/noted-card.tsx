@@ -5,6 +5,7 @@ import { useEffect, useId, useRef, useState } from 'react';
 import type { Card } from '../api/wire.ts';
 import { AllowNext } from '../grants/allow-next.tsx';
 import type { GrantRequest } from '../grants/wire.ts';
+import { CommentField } from './comment-field.tsx';
 
 /** What the server takes at most. */
 const LONGEST = 10_000;
@@ -24,6 +25,7 @@ export function NotedCard({ allow, ...props }: NotedCardProps) {
   const takesNote = request.status === 'pending' && request.mayDecide;
   return (
     <ApprovalCard {...props} actions={withNote(actions, note.trim())}>
+      {request.status === 'pending' && <CommentField requestId={request.id} />}
       {takesNote && (
         <div className="flex flex-wrap items-start gap-x-5">
           <NoteField note={note} onChange={setNote} isSending={isSending} />

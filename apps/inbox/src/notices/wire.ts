@@ -11,6 +11,7 @@ export const TYPES: Readonly<Record<string, string>> = {
   reminded: 'Reminder',
   escalated: 'Escalation',
   assigned: 'Assignment',
+  commented: 'Comment',
   decided: 'Decision',
   expired: 'Expiry',
   withdrawn: 'Withdrawal',

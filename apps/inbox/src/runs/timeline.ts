@@ -168,6 +168,9 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
     case 'request-assigned':
       mark('said', entry.to === null ? 'Assigned to nobody' : `Assigned to ${entry.to}`);
       break;
+    case 'request-commented':
+      row.marks.push({ is: 'said', title: `Comment of ${entry.by}`, at, note: entry.text });
+      break;
     case 'policy-applied':
       mark('said', `Policy ${entry.policies.flatMap(({ name }) => name ?? []).join(' + ')} applied again`);
       break;

@@ -19,6 +19,7 @@ import {
   prepareDriver,
   readOptions,
   type Settings,
+  type WhilePending,
   withSystem,
 } from './options.ts';
 import { readOutput } from './output.ts';
@@ -56,9 +57,10 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   const { prompt } = options;
   const says =
     prompt === undefined ? spoken : [...spoken, { role: 'user', content: partsOf(prompt, 'prompt') } as const];
-  const { whilePending = 'cancel' } = options;
+  // Without a store nobody else can decide, so `auto` cancels.
+  const { whilePending = 'auto' } = options;
   // A user who only speaks cancels the open calls, so that none of them can run here.
-  const goesOn = decisions.length > 0 || says.length === 0 || whilePending !== 'cancel';
+  const goesOn = decisions.length > 0 || says.length === 0 || whilePending === 'queue' || whilePending === 'refuse';
   if (storedIn !== undefined && goesOn) throw goesOnInStore(storedIn);
   if (state.history.length === 0 && !state.turn && says.length === 0)
     throw new UsageError('invalid-options', {}, 'Nothing to generate from. Pass `prompt` or `messages`.');
@@ -146,11 +148,11 @@ function refuseMissingTools(state: State, tools: ReadonlyMap<string, ToolDefinit
   throw new UsageError('unknown-tool', details, message);
 }
 
-/** Records what the user says. Pending calls are cancelled, except those in `kept`. `by` identifies the user. */
+/** Records what the user says. `cancel` and `auto` cancel the pending calls, except those in `kept`. `by` identifies the user. */
 export function hear(
   run: Run,
   says: readonly Message[],
-  whilePending: 'cancel' | 'queue' | 'refuse',
+  whilePending: WhilePending,
   kept: ReadonlySet<string>,
   by?: string,
 ): void {
@@ -162,7 +164,7 @@ export function hear(
     const message = `Decide ${names} before the user speaks again.`;
     throw new UsageError('decision-pending', { pending: undecided.map((call) => call.ref) }, message);
   }
-  if (whilePending === 'cancel') cancelOpenCalls(run, kept, by);
+  if (whilePending === 'cancel' || whilePending === 'auto') cancelOpenCalls(run, kept, by);
   run.record(event({ type: 'user-spoke', messages: says, ...defined({ by }) }));
 }
 

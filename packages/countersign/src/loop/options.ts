@@ -77,9 +77,18 @@ export type GenerateOptions<
   readonly returnToolRequests?: boolean;
   /** `tell` (default): the model gets a tool's error as its result. `throw`: the error ends the call. */
   readonly onToolError?: 'tell' | 'throw';
-  /** What happens to pending calls when the user speaks: cancel them (default), queue the message, or refuse it. */
-  readonly whilePending?: 'cancel' | 'queue' | 'refuse';
+  /** What happens to pending calls when the user speaks. Default: `auto`. */
+  readonly whilePending?: WhilePending;
 };
+
+/**
+ * What a message of the user does while requests are pending. `auto`: it cancels them if the user can decide each of them alone;
+ * if other people decide one of them, or take part in it, all stay and the message waits. `cancel`: it cancels them. `queue`: it waits
+ * until they are decided. `refuse`: it is refused. Without a store nobody else can decide, and `auto` cancels.
+ */
+export type WhilePending = (typeof WHILE_PENDING)[number];
+
+export const WHILE_PENDING = ['auto', 'cancel', 'queue', 'refuse'] as const;
 
 /** The settings of an instance that each `generate` uses. */
 export type Settings = {
@@ -123,7 +132,7 @@ export const GENERATE_OPTIONS: OptionTable<GenerateOptions> = {
   onEvent: anything,
   returnToolRequests: anything,
   onToolError: oneOf('tell', 'throw'),
-  whilePending: oneOf('cancel', 'queue', 'refuse'),
+  whilePending: oneOf(...WHILE_PENDING),
 };
 
 /** Refuses messages beside a `runId`: a stored run has its own, and these would be lost. */

@@ -30,6 +30,7 @@ import type { LoadedRun, Page, RequestQuery, Store } from './port/store.ts';
 import { runIdOf } from './requests/card.ts';
 import { type DecideResult, decideOne, decideSeveral, type Say } from './requests/deciding.ts';
 import { type DecisionInput, decisionFrom } from './requests/decision.ts';
+import type { Speaker } from './requests/left-to-others.ts';
 import { requestOutOfReach } from './requests/reach.ts';
 import { RunQueue } from './requests/serialize-decisions.ts';
 import { type RunRequest, type SettledFacts, settledFacts, viewOf } from './requests/view.ts';
@@ -124,14 +125,14 @@ export class LiveRuns {
   async resume(
     runId: string,
     resume: Resume,
-    options: Omit<DecideOptions, 'grant'> & { readonly say?: Say } = {},
+    options: Omit<DecideOptions, 'grant'> & { readonly say?: Say; readonly speaker?: Speaker | undefined } = {},
   ): Promise<boolean> {
-    const { say, ...decides } = options;
+    const { say, speaker, ...decides } = options;
     checkOptions('`resume`', decides, without(DECIDE_OPTIONS, 'grant'));
     const id = checkId('runId', runId);
     const decisions = decisionsOf({ resume });
     return this.decisions.run(id, () =>
-      decideSeveral(this.#drives, id, decisions, { ...decides, ...(say && { say }) }),
+      decideSeveral(this.#drives, id, decisions, { ...decides, ...(say && { say, speaker }) }),
     );
   }
 

@@ -23,6 +23,7 @@ import { type Stats, type StatsOptions, statsQuery } from './port/stats.ts';
 import type { LoadedRun, Page, Store, StoredEvent } from './port/store.ts';
 import { ASSIGN_OPTIONS, type AssignOptions, assign } from './requests/assigning.ts';
 import { runIdOf } from './requests/card.ts';
+import { COMMENT_OPTIONS, type CommentOptions, comment } from './requests/commenting.ts';
 import type { DecideResult } from './requests/deciding.ts';
 import type { DecisionInput } from './requests/decision.ts';
 import { type ReapplyOptions, reapplyPolicy } from './requests/reapplying.ts';
@@ -147,6 +148,16 @@ export class Runs<C extends Context = Context> {
   async assign(requestId: string, options: AssignOptions): Promise<RunRequest> {
     checkOptions('`assign`', options, ASSIGN_OPTIONS);
     await assign(this.#drives, checkId('requestId', requestId), options);
+    return this.request(requestId);
+  }
+
+  /**
+   * Records a comment on a pending request. It decides nothing, and the model does not see it. Check first that the person may
+   * read the request. People whom it names with `@`, and those who take part, are told.
+   */
+  async comment(requestId: string, options: CommentOptions): Promise<RunRequest> {
+    checkOptions('`comment`', options, COMMENT_OPTIONS);
+    await comment(this.#drives, checkId('requestId', requestId), options);
     return this.request(requestId);
   }
 

@@ -1,5 +1,5 @@
 // Adds a message of the user to a stored conversation. It waits until the run pauses: a reply in progress does not answer
-// it, and approved calls are not taken back.
+// it, and approved calls are not taken back. It also waits for requests that other people decide.
 import type { Run } from '../loop/run.ts';
 import { untilAborted } from '../models/abort.ts';
 import { changesOf } from './driving/changes.ts';
@@ -12,9 +12,10 @@ import { unknownRun } from './port/run-id.ts';
 import { refuseLarge } from './port/run-limit.ts';
 import type { LoadedRun } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
-import { newlyInDoubt } from './requests/card.ts';
+import { newlyInDoubt, openCallIds, pendingCards } from './requests/card.ts';
 import type { Say } from './requests/deciding.ts';
 import { expireCards, fetchTimeIfExpired, type Settling } from './requests/expiry.ts';
+import { areLeftToOthers, type Speaker } from './requests/left-to-others.ts';
 import { dryRun } from './requests/recording.ts';
 import { stateOf, stateOfRun } from './requests/view.ts';
 import { withdrawing } from './requests/withdrawing.ts';
@@ -28,6 +29,8 @@ export type SpeakOptions = DriveOptions & {
   readonly seen?: number;
   /** The person who sends the message. */
   readonly by?: string;
+  /** If others than this person decide a pending request, the message withdraws nothing and waits. */
+  readonly speaker?: Speaker | undefined;
   /** The run as the caller has just read it, for the first attempt. */
   readonly read?: LoadedRun | undefined;
 };
@@ -65,18 +68,19 @@ async function says(
   drives: Drives,
   loaded: LoadedRun & { readonly size: number },
   say: Say,
-  { seen, by, ...options }: SpeakOptions,
+  { seen, by, speaker, ...options }: SpeakOptions,
 ) {
   const { run: record, events, size } = loaded;
   const state = await stateOfRun(loaded);
   const agent = drives.agent(record.agent, state);
   await untilAborted(fetchTimeIfExpired(record.id, state, drives.time), options.signal);
+  const isLeft = speaker && (await areLeftToOthers(drives.people, pendingCards(record.id, state).values(), speaker));
   const open = drives.open(record, state, agent, { ...options, claim: 'enter' });
   const { run, journal } = open;
   const at = drives.clock();
   const expireAndSay = (run: Run, settling: Settling): void => {
     expireCards(run, settling, at);
-    const kept = newlyInDoubt(run.state, () => stateOf(events.slice(0, seen)));
+    const kept = isLeft ? openCallIds(run.state) : newlyInDoubt(run.state, () => stateOf(events.slice(0, seen)));
     withdrawing(run, settling, { by: by ?? null, at }, () => say(run, kept));
   };
   // If the message is refused, nothing is recorded and the run does not continue.

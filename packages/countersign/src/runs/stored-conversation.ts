@@ -48,7 +48,7 @@ export async function converse(
   options: GenerateOptions & { readonly runId: string },
 ): Promise<GenerateResponse> {
   readOptions(options);
-  const { runId, prompt, context, by, onChunk, whilePending = 'cancel', abortSignal } = options;
+  const { runId, prompt, context, by, onChunk, whilePending = 'auto', abortSignal } = options;
   const driving = { ...(context && { context }), ...(onChunk && { onChunk }), ...(by !== undefined && { by }) };
   const signal = abortSignal && { signal: abortSignal };
   const decisions = decisionsOf(options);
@@ -69,9 +69,10 @@ export async function converse(
     ((run: Run, kept: ReadonlySet<string>) => hear(run, says, run.state.ended ? 'cancel' : whilePending, kept, by));
   // A message with a decision is as old as the decision: a doubt about the call may have been raised since.
   const seen = decides ? 0 : (found?.run.version ?? 0);
+  const speaker = whilePending === 'auto' ? { by } : undefined;
   let said = begun;
   if (!begun && decides) {
-    const decide = () => orLeft(runs.resume(runId, decisions, { ...driving, ...(say && { say }) }));
+    const decide = () => orLeft(runs.resume(runId, decisions, { ...driving, ...(say && { say, speaker }) }));
     said = await decide().catch(async (error: unknown) => {
       if (!(error instanceof UsageError) || error.code !== 'invalid-resume') throw error;
       // The request may be about to be asked.
@@ -79,7 +80,7 @@ export async function converse(
       return decide();
     });
   }
-  const speaking = { ...driving, ...signal, seen };
+  const speaking = { ...driving, ...signal, seen, speaker };
   const saidAt = say && !said ? await orLeft(runs.speak(runId, say, speaking)) : begun ? 0 : undefined;
   // Reading is useless while this process drives the run.
   await orLeft(runs.left(runId));

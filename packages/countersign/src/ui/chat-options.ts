@@ -1,5 +1,6 @@
 // The options of a chat route: authentication, policies, and the format for the browser.
 import { aFunction, anything, type OptionKind, type OptionTable, oneOf, someStrings } from '../core/options.ts';
+import { WHILE_PENDING, type WhilePending } from '../loop/options.ts';
 import type { Context } from '../loop/tool/definition.ts';
 import type { RunRecord } from '../runs/port/store.ts';
 import type { WriterOptions } from './picture/writer.ts';
@@ -40,8 +41,8 @@ export type ChatRouteOptions = {
   readonly client?: WriterOptions['client'];
   /** `native`: approvals are `approval-requested` parts. `output`: calls without a result, decided with `addToolOutput`. */
   readonly approvals?: WriterOptions['approvals'];
-  /** Whether a new message cancels pending requests (default) or is refused. */
-  readonly whilePending?: 'cancel' | 'refuse';
+  /** What happens to pending requests when the user writes. Default: that of the agent, or `auto`. `queue` needs a store. */
+  readonly whilePending?: WhilePending;
   /** Other origins that may post to this route. */
   readonly allowedOrigins?: readonly string[];
   /** Default: 1 MB. */
@@ -72,7 +73,7 @@ export const CHAT_ROUTE_OPTIONS: OptionTable<ChatRouteOptions> = {
   sealExpiresInMs: aPositiveMs,
   client: anything,
   approvals: anything,
-  whilePending: oneOf('cancel', 'refuse'),
+  whilePending: oneOf(...WHILE_PENDING),
   allowedOrigins: someStrings,
   maxBodyBytes: anything,
   bodyTimeoutMs: anything,

@@ -2,6 +2,7 @@
 
 export { type VoteRights, type Voter, voteRights } from '../core/authority/may-decide.ts';
 export { namesDeciders } from '../core/authority/policy.ts';
+export { WHILE_PENDING, type WhilePending } from '../loop/options.ts';
 export { dataSchemaProblem } from '../loop/tool/data-schema.ts';
 export type { Authorize, ChatRouteOptions, Person } from './chat-options.ts';
 export type { ChatStatus } from './chats/chat-watch.ts';
@@ -12,7 +13,15 @@ export { type HttpProblem, problemOf, problemResponse } from './http/problem.ts'
 export { APPROVAL } from './http/recipe.ts';
 export { SSE_HEADERS, type SseEvent, type SseOptions, sseBytes, sseResponse, untilLeft } from './http/sse.ts';
 export { nodeHandler } from './node.ts';
-export type { Allowed, CardDecision, CardProgress, CardVote, Problem, RequestCard } from './picture/card.ts';
+export type {
+  Allowed,
+  CardComment,
+  CardDecision,
+  CardProgress,
+  CardVote,
+  Problem,
+  RequestCard,
+} from './picture/card.ts';
 export { misfitOf, requestCard, type StoredCard } from './picture/cards.ts';
 export type { ChatChunk, ChatDataParts, ChatMessage, ChatPart, InferTools } from './picture/ui-message.ts';
 export type { ClientVersion } from './picture/writer.ts';

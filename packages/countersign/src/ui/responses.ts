@@ -93,7 +93,7 @@ export async function runResponse(
       tools: () => port.tools(),
       writer: { client, approvals },
       mayRead: async () => true,
-      whilePending: 'cancel',
+      whilePending: 'auto',
       errorText: textBy(onError),
     },
     runId,

@@ -126,10 +126,16 @@ function openChats(agent: Agent, options: ChatRouteOptions): Chats {
       client: options.client ?? 6,
       approvals: options.approvals ?? (options.client === 5 ? 'output' : 'native'),
     },
-    whilePending: options.whilePending ?? 'cancel',
+    whilePending: options.whilePending ?? port.whilePending ?? 'auto',
     errorText: textBy(options.onError),
   } as const;
   if (runs) return { type: 'stored', options: { ...shared, runs } };
+  if (shared.whilePending === 'queue')
+    throw new UsageError(
+      'invalid-options',
+      { agent: agent.name },
+      `The agent ${agent.name} has no store, so no message can wait. Pass \`store\` to countersign(), or another \`whilePending\`.`,
+    );
   if (options.secret === undefined)
     throw new UsageError(
       'invalid-options',

@@ -320,3 +320,27 @@ test('a person is told once that someone may decide for them, even if the absenc
   expect(news).toEqual([line, line]);
   await worker.stop();
 });
+
+test('a comment is told to the people whom it names and to those who take part, and not to its author', async () => {
+  const { mail, runs, ask, work } = mailing(policy({ people: ['cem', 'dan'] }));
+  const worker = work();
+  const id = await ask('run');
+  await pass(3 * SECOND);
+  const opened = mail.notices.length;
+  await runs.comment(id, { by: 'cem', text: '@eva is this their account?' });
+  await pass(3 * SECOND);
+  expect(told(mail.notices.slice(opened)).filter((line) => !line.includes('clara'))).toEqual([
+    'eva commented mentioned',
+  ]);
+  expect(mail.notices.at(-1)?.card?.progress?.comments).toMatchObject([{ by: 'cem' }]);
+  const first = mail.notices.length;
+  await runs.comment(id, { by: 'eva', text: 'Yes.' });
+  await pass(3 * SECOND);
+  expect(told(mail.notices.slice(first)).filter((line) => !line.includes('clara'))).toEqual(['cem commented involved']);
+  await runs.decide(id, 'approve', { by: 'dan' });
+  await pass(3 * SECOND);
+  expect(told(mail.notices.slice(first + 1)).filter((line) => line.includes('decided'))).toContain(
+    'eva decided told-before',
+  );
+  await worker.stop();
+});

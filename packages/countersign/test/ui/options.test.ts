@@ -12,7 +12,7 @@ test.each([
   [{ mayDecide: () => false }, '`chatRoute` has no option mayDecide (it takes '],
   [{ origins: [] }, '`chatRoute` has no option origins (it takes '],
   [{ mayRead: true }, '`mayRead` of `chatRoute` must be a function'],
-  [{ whilePending: 'refused' }, '`whilePending` of `chatRoute` must be one of cancel, refuse'],
+  [{ whilePending: 'refused' }, '`whilePending` of `chatRoute` must be one of auto, cancel, queue, refuse'],
   [{ sealExpiresInMs: '60000' }, '`sealExpiresInMs` of `chatRoute` must be a number of milliseconds above 0'],
   [{ sealExpiresInMs: Number.NaN }, '`sealExpiresInMs` of `chatRoute` must be a number'],
   [{ sealExpiresInMs: 0 }, '`sealExpiresInMs` of `chatRoute` must be a number'],

@@ -8,6 +8,7 @@ import { VisibleText } from '../text/visible-text.tsx';
 import type { UseRequests } from '../use-requests.ts';
 import { AskedBy, type Asked, Reason } from './asked-by.tsx';
 import { CardFacts, CardInput, CardPayload, messagesOf, Reversibility, Risk } from './card-body.tsx';
+import { Comments } from './comments.tsx';
 import { Decide, type Mode } from './decide.tsx';
 import { DecisionDetails, EarlierTitle, OutcomeLine } from './decision-summary.tsx';
 import { CardDoubt } from './doubt.tsx';
@@ -90,6 +91,7 @@ function Card(props: ApprovalCardProps) {
           {draft && <DraftKept draft={draft} onDismiss={dropDraft} />}
           <DecisionDetails request={request} />
           <DecidedVotes request={request} />
+          <Comments request={request} />
           <Request {...props} />
         </>
       ) : (
@@ -170,6 +172,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
         <CardPayload request={request} />
         <CardFacts request={request} />
         <Voting request={request} />
+        <Comments request={request} />
         {children}
         {request.mayDecide ? (
           <Decide {...{ request, actions, unshown, mode, onDraft }} onMode={change} />

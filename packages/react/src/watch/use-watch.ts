@@ -170,6 +170,8 @@ function judgeFetched(known: Knowledge, { chat, shown }: Showing): void {
   const { fetched, missed } = known;
   if (!fetched) return;
   known.fetched = undefined;
+  // What was fetched is known up to this event. A later one, such as another vote or comment, is fetched as well.
+  known.ownActivity = false;
   const { event, failed } = fetched;
   const failures = (missed?.failures ?? 0) + 1;
   const isAway = failed || (chat.status === 'error' && event.status !== 'failed');

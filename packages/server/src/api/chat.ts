@@ -18,6 +18,9 @@ const PostShape = z
         z.looseObject({ id: z.string().optional(), role: z.string(), parts: z.array(z.looseObject({})).optional() }),
       )
       .optional(),
+    withdraw: z.boolean().optional().openapi({
+      description: 'Withdraws the pending requests, so that the messages that wait for them are answered now.',
+    }),
     decisions: z.array(z.looseObject({ requestId: z.string() })).optional(),
   })
   .openapi('ChatPost', { description: 'The body `useChat` posts. See `docs/reference/wire-format.md`.' });

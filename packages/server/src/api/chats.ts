@@ -11,6 +11,7 @@ import type { Services } from './services.ts';
 export type ChatPost = {
   readonly id: string;
   readonly trigger?: 'submit-message' | 'regenerate-message' | undefined;
+  readonly withdraw?: boolean | undefined;
   readonly messages?: readonly { readonly role: string; readonly [name: string]: unknown }[] | undefined;
   readonly decisions?: readonly { readonly requestId: string; readonly [name: string]: unknown }[] | undefined;
 };
@@ -59,6 +60,7 @@ export function createChats(services: Services): Chats {
         if (run.id !== chatId || (isNew && run.startedBy !== person.id)) return false;
         return sees || access.mayRead(run, person);
       },
+      ...(services.whilePending && { whilePending: services.whilePending }),
       keepAliveMs: services.keepAliveMs,
       onFault: (error, request) => faults.set(request, error),
     });
@@ -131,9 +133,10 @@ function lastRole({ messages = [] }: ChatPost): string | undefined {
 
 /** Refuses a post of a person with only the right to decide, if it speaks for the owner of the chat or retries a failed run. */
 async function refuseSpeaking(ai: Countersign, run: RunReference | undefined, body: ChatPost): Promise<void> {
-  const { id, trigger, decisions = [] } = body;
+  const { id, trigger, withdraw = false, decisions = [] } = body;
   const last = lastRole(body);
-  const decides = trigger !== 'regenerate-message' && (last === 'assistant' || (!last && decisions.length > 0));
+  const decides =
+    !withdraw && trigger !== 'regenerate-message' && (last === 'assistant' || (!last && decisions.length > 0));
   if (run && decides && (await ai.runs.get(run.id)).status !== 'failed') return;
   throw new UsageError('not-allowed', { status: 403, runId: id }, 'You can decide in this chat but not send messages.');
 }

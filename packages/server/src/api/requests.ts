@@ -4,9 +4,9 @@ import { type RunRequest, UsageError } from 'countersign';
 import type { Page, RequestListOptions } from 'countersign/store';
 import { assigneesOf, forgetReviewer, releaseRequest, takeRequest } from '../assignees.ts';
 import { defined } from '../defined.ts';
-import { endpoint, json } from '../http/endpoint.ts';
+import { endpoint, json, requireScope } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
-import { AssignShape } from '../schemas/decision.ts';
+import { AssignShape, CommentBodyShape } from '../schemas/decision.ts';
 import { pageOf } from '../schemas/page.ts';
 import {
   type ApiRequest,
@@ -109,6 +109,24 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
         const assignee = await takeRequest(runs.notes, seen, person.id, body.forMs);
         watch.look();
         return json({ ...seen, assignee });
+      },
+    }),
+    endpoint({
+      route: 'POST /requests/{requestId}/comments',
+      operationId: 'commentOnRequest',
+      summary: 'Comment on a pending request',
+      description:
+        'For everyone who can read the request, with the scope `start` or `decide`. It decides nothing, and the model does not see it. `@ann` in the text names a person, who is told, as are those who take part.',
+      ...ofRequest,
+      scope: 'read',
+      body: CommentBodyShape,
+      problems: [409],
+      handle: async ({ params: { requestId }, body: { text }, person }) => {
+        // A token that only reads must not write.
+        if (!person.scopes.includes('start')) requireScope(person, 'decide');
+        await access.request(requestId, person);
+        await runs.comment(requestId, { text, by: person.id });
+        return json(await read(requestId, person));
       },
     }),
     endpoint({

@@ -1,5 +1,6 @@
 // The services that endpoints share.
 import type { Countersign } from 'countersign';
+import type { WhilePending } from 'countersign/ui';
 import type { Access } from '../access.ts';
 import type { OpenStreams } from '../http/open-streams.ts';
 import type { AssigneeWatch } from '../live/assignee-watch.ts';
@@ -22,6 +23,8 @@ export type Services = {
   readonly basePath: string;
   /** Who may decide through MCP; false for nobody. */
   readonly mcp: McpOptions | false;
+  /** What a message does to pending requests in chats, if the options of the server say it. */
+  readonly whilePending: WhilePending | undefined;
   /** How often an idle stream sends a comment. */
   readonly keepAliveMs: number;
   /** The model in use, which `/me` shows. */

@@ -92,6 +92,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     approve: async () => (await import('./commands/decide-many.ts')).addApprove,
     reject: async () => (await import('./commands/decide-many.ts')).addReject,
     assign: async () => (await import('./commands/assign.ts')).addAssign,
+    comment: async () => (await import('./commands/comment.ts')).addComment,
     away: async () => (await import('./commands/away.ts')).addAway,
     grants: async () => (await import('./commands/grants.ts')).addGrants,
   },

@@ -226,6 +226,9 @@ export function createClient(url: string, options: ClientOptions = {}) {
       /** Assigns the request to a person; null removes the assignment. Others can still decide. */
       assign: (requestId: string, to: string | null, ask?: Waiting) =>
         post<ApiRequest>(`${request(requestId)}/assignee`, { to }, ask),
+      /** Comments on a pending request. It decides nothing. `@ann` in the text names a person, who is told. */
+      comment: (requestId: string, text: string, ask?: Waiting) =>
+        post<ApiRequest>(`${request(requestId)}/comments`, { text }, ask),
       /** Assigns it to the caller while they review it, for five minutes by default. Send it again to renew it. */
       take: (requestId: string, { forMs = 300_000, signal }: Waiting & { readonly forMs?: number } = {}) =>
         post<ApiRequest>(`${request(requestId)}/assignee`, { forMs }, { signal }),

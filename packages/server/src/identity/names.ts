@@ -62,6 +62,7 @@ export function peopleOn({
     decision?.by,
     assignee?.person,
     progress?.assignedTo,
+    ...(progress?.comments ?? []).map(({ by }) => by),
     ...(progress?.votes ?? []).flatMap(({ by, onBehalfOf }) => [by, onBehalfOf]),
     ...[...named, ...(progress?.escalatedTo ?? [])].flatMap((who) => who?.people ?? []),
   ];

@@ -5,7 +5,7 @@ import type { Person } from '../identity/person.ts';
 import { cardPage } from '../pages/card-page.ts';
 import { escaped, htmlResponse } from '../pages/html.ts';
 import type { ApiRequest } from '../schemas/request.ts';
-import { badgesOf, HEADINGS, PART_NAMES, partsOf, votingOf } from '../text/card-parts.ts';
+import { badgesOf, commentsOf, HEADINGS, PART_NAMES, partsOf, votingOf } from '../text/card-parts.ts';
 import type { Format } from '../text/format.ts';
 import { jsonText } from '../text/value-text.ts';
 import { visibleLine } from '../text/visible-text.ts';
@@ -147,6 +147,7 @@ function cardHtml({ card, format }: LinkPage, inputHeading: string = HEADINGS[ca
   return `<ul class="badges${card.risk === 'high' ? ' high' : ''}">${badges.join('')}</ul>
 ${parts.join('\n')}
 ${votingHtml(card, format)}
+${commentsHtml(card, format)}
 ${section('Request', factsHtml(card, format))}`;
 }
 
@@ -168,6 +169,11 @@ function votingHtml(card: ApiRequest, format: Format): string {
     voting?.heading ?? 'Who decides',
     `<ul>${lines.map((line) => `<li>${escaped(line)}</li>`).join('')}</ul>`,
   );
+}
+
+function commentsHtml(card: ApiRequest, format: Format): string {
+  const lines = commentsOf(card, format.time).map(({ who, text }) => `<li>${escaped(who)}: ${lineHtml(text)}</li>`);
+  return lines.length === 0 ? '' : section('Comments', `<ul>${lines.join('')}</ul>`);
 }
 
 const EXPIRY = { reject: 'rejected', cancel: 'cancelled', approve: 'approved' } as const;

@@ -105,3 +105,9 @@ export const AssignShape = z
     }),
   ])
   .openapi('Assign');
+
+export const CommentBodyShape = z
+  .strictObject({
+    text: z.string().max(2_000).regex(/\S/, 'must not be empty').openapi({ description: '`@ann` names a person.' }),
+  })
+  .openapi('CommentBody');

@@ -9,6 +9,7 @@ export const NOTICE_TYPES = [
   'reminded',
   'escalated',
   'assigned',
+  'commented',
   'decided',
   'expired',
   'withdrawn',

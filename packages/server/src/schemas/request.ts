@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
 import { PolicySchema, WhoSchema } from 'countersign/store';
-import type { CardDecision, CardProgress, CardVote, StoredCard } from 'countersign/ui';
+import type { CardComment, CardDecision, CardProgress, CardVote, StoredCard } from 'countersign/ui';
 import { MessageShape } from './message.ts';
 import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
 
@@ -76,6 +76,10 @@ const CardVoteShape = z
   } satisfies Fields<CardVote>)
   .openapi('CardVote');
 
+const CommentShape = z
+  .object({ by: z.string(), text: z.string(), at: z.number().nullable() } satisfies Fields<CardComment>)
+  .openapi('Comment');
+
 const ProgressShape = z
   .object({
     votes: z.array(CardVoteShape).openapi({ description: 'The votes that count now.' }),
@@ -87,6 +91,10 @@ const ProgressShape = z
       .array(z.object({ of: WhoShape, count: z.int() }))
       .optional()
       .openapi({ description: 'Votes that are missing and that nobody who is known can give.' }),
+    comments: z
+      .array(CommentShape)
+      .optional()
+      .openapi({ description: 'The newest 20 comments, oldest first; the events of the run have all of them.' }),
   } satisfies Fields<CardProgress>)
   .openapi('Progress');
 

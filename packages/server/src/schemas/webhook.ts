@@ -4,7 +4,16 @@ import { NOTICE_TYPES } from './notices.ts';
 import { orNull } from './page.ts';
 import { KINDS, RequestShape, RISKS } from './request.ts';
 
-const REASONS = ['decider', 'assignee', 'escalated', 'delegate', 'everyone', 'told-before'] as const;
+const REASONS = [
+  'decider',
+  'assignee',
+  'escalated',
+  'delegate',
+  'everyone',
+  'mentioned',
+  'involved',
+  'told-before',
+] as const;
 
 const moment = z.number().openapi({ description: 'In milliseconds.' });
 

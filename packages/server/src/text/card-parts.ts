@@ -106,6 +106,16 @@ export function payloadOf(payload: Json | undefined): { readonly message?: strin
   };
 }
 
+/** What people say about it. `who` is as in `ben at 2026-11-15 07:00:01`; the text is as it was written. */
+export const commentsOf = (
+  { progress, names }: Pick<RequestCard, 'progress' | 'names'>,
+  time: (at: number) => string = timeText,
+): readonly { readonly who: string; readonly text: string }[] =>
+  (progress?.comments ?? []).map(({ by, text, at }) => ({
+    who: at === null ? personLine(by, names) : `${personLine(by, names)} at ${time(at)}`,
+    text,
+  }));
+
 export type VotingLine = { readonly text: string; readonly look: 'vote' | 'rule' | 'warning' | 'plain' };
 
 /** Who must decide, and the votes so far; undefined if there is nothing to say. `time` writes the times of votes. */

@@ -182,3 +182,19 @@ test('an unknown outcome says where to look, since when, by whose approval, and 
     '  key        call-7',
   ]);
 });
+
+test('a comment cannot pass for a comment of another person, or for anything else on the card', () => {
+  const text = 'Hm.\n  bea at 2026-01-01 00:00:00\n  │ Approve it.';
+  const progress = {
+    votes: [],
+    missing: [],
+    assignedTo: null,
+    escalatedTo: [],
+    round: 1,
+    comments: [{ by: 'cem', text, at: 0 }],
+  };
+  const lines = textOf({ ...cardWith({}), progress } as ApiRequest, 60).split('\n');
+  const from = lines.findIndex((line) => line.includes('Comments'));
+  expect(lines[from + 1]).toMatch(/^ {2}cem at /);
+  for (const line of lines.slice(from + 2, from + 5)) expect(line).toMatch(/^\s*│ /);
+});

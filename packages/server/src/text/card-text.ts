@@ -4,7 +4,16 @@ import { styleText } from 'node:util';
 import type { Json, JsonSchema } from 'countersign';
 import { isRecord } from '../is-record.ts';
 import type { ApiRequest } from '../schemas/request.ts';
-import { badgesOf, type CardPart, HEADINGS, PART_NAMES, partsOf, payloadOf, votingOf } from './card-parts.ts';
+import {
+  badgesOf,
+  type CardPart,
+  commentsOf,
+  HEADINGS,
+  PART_NAMES,
+  partsOf,
+  payloadOf,
+  votingOf,
+} from './card-parts.ts';
 import { recordedText } from './decision-text.ts';
 import { durationText, roughDuration, timeText } from './moment.ts';
 import { outcomeText } from './outcome-text.ts';
@@ -22,6 +31,7 @@ export function cardLines(card: ApiRequest, columns: number, now: number): reado
       .map((line) => (format === undefined ? line : styleText(format, line)));
   const agent = `Agent ${visibleLine(card.agent)}${card.startedBy === null ? '' : `, started by ${personLine(card.startedBy, card.names)}`}`;
   const voting = votingOf(card);
+  const comments = commentsOf(card).flatMap(({ who, text }) => [`  ${who}`, ...barred(text, columns)]);
   return [
     ...lines([headline(card)], 'bold'),
     ...lines(smallPrint(card), 'dim'),
@@ -31,6 +41,7 @@ export function cardLines(card: ApiRequest, columns: number, now: number): reado
     ...(voting?.lines ?? []).flatMap(({ text, look }) =>
       lines([look === 'vote' ? `  - ${text}` : `  ${text}`], LOOKS[look]),
     ),
+    ...(comments.length === 0 ? [] : ['', ...lines(['Comments'], 'underline'), ...lines(comments)]),
     ...(card.decision ? ['', ...lines([decisionLine(card)], 'magenta')] : []),
     ...(card.status === 'pending' && !card.mayDecide
       ? ['', ...lines(['You can view this request but not decide it.'], 'red')]

@@ -35,6 +35,7 @@ const COMMANDS = [
   'approve',
   'reject',
   'assign',
+  'comment',
   'away',
   'grants',
   'grants list',

@@ -186,6 +186,7 @@ test('a chat without a connection shows one card for a request, on a phone too',
   await page.getByRole('status', { name: 'Connection' }).getByText('Connection lost.').waitFor();
   await page.getByLabel('Your message').fill('Never mind');
   await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('button', { name: 'Send and withdraw' }).click();
   await page.getByRole('alert').getByText('Connection dropped.').waitFor();
   await page.getByRole('button', { name: 'Approve' }).waitFor();
   expect(await page.getByText('Cancelled').count()).toBe(0);

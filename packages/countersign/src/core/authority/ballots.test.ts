@@ -1,6 +1,7 @@
 // Ballots: events about a request in, its progress out.
 import { expect, test } from 'vitest';
 import { newState } from '../messages/load-messages.ts';
+import { mentionsIn } from '../request/comment.ts';
 import { type BallotEvent, event, type RunEvent } from '../run/event.ts';
 import { fold } from '../run/state.ts';
 import { progressOf, roundId } from './ballots.ts';
@@ -41,6 +42,32 @@ test('escalation, assignment and a policy that is applied again', () => {
   expect(progressOf(freed, 'q')).not.toHaveProperty('assignedTo');
   const again = { ...event({ type: 'request-assigned', requestId: 'q', to: 'anna', by: 'ben' }), at: 7 };
   expect(progressOf(fold(freed, again), 'q')).toMatchObject({ assignedTo: 'anna', assignments: 2, assignedAt: 7 });
+});
+
+test('the newest comments are kept with their numbers; they change nothing else', () => {
+  const said = (number: number): RunEvent => ({
+    ...event({ type: 'request-commented', requestId: 'q', by: 'ben', text: `No. ${number}` }),
+    at: number,
+  });
+  const many = Array.from({ length: 25 }, (_, index) => said(index + 1));
+  const { comments = [], ...rest } = progressOf(after(cast(anna), ...many), 'q');
+  expect(rest).toEqual(progressOf(after(cast(anna)), 'q'));
+  expect(comments).toHaveLength(20);
+  expect(comments.at(-1)).toEqual({ number: 25, by: 'ben', text: 'No. 25', mentions: [], at: 25 });
+  // An edit begins a new round of the same request.
+  expect(progressOf(after(...many.slice(0, 1), cast(ben, { input: 5 })), 'q')).toMatchObject({
+    round: 2,
+    comments: [{ by: 'ben' }],
+  });
+});
+
+test.each([
+  ['@ann please look, @ben: and you?', ['ann', 'ben']],
+  ['Ask (@ann@example.com).', ['ann@example.com']],
+  ['@ann @ann', ['ann']],
+  ['mail ann@example.com, or @', []],
+])('the people whom %s names', (text, people) => {
+  expect(mentionsIn(text)).toEqual(people);
 });
 
 test('a policy of a later release is not known here', () => {

@@ -1,7 +1,8 @@
-// What a pending request has collected: votes, edits, escalations and its assignment. The run keeps it by the question's id,
+// What a pending request has collected: votes, edits, escalations, its assignment and comments. The run keeps it by the question's id,
 // so that a request of a sub-agent needs nothing special.
 
 import { defined, type Json } from '../json.ts';
+import { type Comment, NEWEST_COMMENTS } from '../request/comment.ts';
 import type { EditBound, Escalation, Reasked, Request } from '../request/request.ts';
 import type { BallotEvent } from '../run/event.ts';
 import type { Escalated, Policies, Vote } from './policy.ts';
@@ -23,6 +24,8 @@ export type RequestProgress = {
   /** How often it was assigned to a person, and when it was last. */
   readonly assignments?: number;
   readonly assignedAt?: number;
+  /** The newest comments, oldest first; absent if there are none. */
+  readonly comments?: readonly Comment[];
   /** Policies that were applied after the request was made. They count instead of those on the card. */
   readonly policies?: Policies;
 };
@@ -83,6 +86,13 @@ function progressAfter(before: RequestProgress, event: BallotEvent): RequestProg
       if (event.to === null) return rest;
       const assignments = (before.assignments ?? 0) + 1;
       return { ...rest, assignedTo: event.to, assignments, ...defined({ assignedAt: event.at }) };
+    }
+    case 'request-commented': {
+      const { comments = [] } = before;
+      const { by, text, mentions = [], at } = event;
+      const number = (comments.at(-1)?.number ?? 0) + 1;
+      const comment = { number, by, text, mentions, ...defined({ at }) };
+      return { ...before, comments: [...comments, comment].slice(-NEWEST_COMMENTS) };
     }
     case 'policy-applied':
       return { ...before, policies: event.policies, escalate: event.escalate, escalatedTo: [] };

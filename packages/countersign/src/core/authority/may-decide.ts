@@ -1,4 +1,5 @@
 // May this person make this decision on this request? Every door asks this, and so does the check of evidence.
+import type { Json } from '../json.ts';
 import {
   admitsDelegates,
   type Ballot,
@@ -10,7 +11,7 @@ import {
   type Vote,
   whoText,
 } from './policy.ts';
-import { isAdmitted, isEdit, isExcluded, isFor, isValid } from './tally.ts';
+import { isAdmitted, isEdit, isExcluded, isFor, isValid, tally } from './tally.ts';
 
 /** `signature-required`: the vote would count if it were signed. */
 export type MayDecide =
@@ -73,4 +74,13 @@ export function voteRights(policies: Policies, ballot: Ballot, voters: readonly 
   const may = (type: string) =>
     voters.some((voter) => mayDecide(policies, ballot, { ...voter, decision: { type }, signature: true }).ok);
   return { mayVote: may('reject'), mayApprove: may('approve') };
+}
+
+/** Whether the approval of one of these voters would settle the request now. Signatures are not checked here. */
+export function settlesAlone(policies: Policies, ballot: Ballot, input: Json, voters: readonly Voter[]): boolean {
+  return voters.some((voter) => {
+    const vote: Vote = { ...voter, decision: { type: 'approve' }, signature: true };
+    const votes = [...ballot.votes, vote];
+    return mayDecide(policies, ballot, vote).ok && tally(policies, { ...ballot, votes }, input).status === 'settled';
+  });
 }

@@ -6,7 +6,7 @@ import type { RequestView, VotingProgress } from './view.ts';
 
 /**
  * What people are told about a request. `opened`: it waits for them. `doubt`: it asks about a call whose outcome is unknown.
- * `escalated` and `assigned`: it waits for other people now. `decided`, `expired` and `withdrawn`: it is over.
+ * `escalated` and `assigned`: it waits for other people now. `commented`: someone said something about it. `decided`, `expired` and `withdrawn`: it is over.
  */
 export type NoticeType =
   | 'opened'
@@ -14,6 +14,7 @@ export type NoticeType =
   | 'reminded'
   | 'escalated'
   | 'assigned'
+  | 'commented'
   | 'decided'
   | 'expired'
   | 'withdrawn';
@@ -22,7 +23,7 @@ export type NoticeType =
 export type RequestNotice = {
   readonly key: string;
   readonly type: NoticeType;
-  /** Which reminder or escalation it is, from 1; 0 for other notices. */
+  /** Which reminder, escalation or comment it is, from 1; 0 for other notices. */
   readonly number: number;
   readonly at: number;
 };
@@ -43,7 +44,12 @@ export type NoticedRequest = Pick<RequestView, 'kind' | 'expiresAt' | 'reminders
 export function noticesOf(question: NoticedRequest, now: number): readonly RequestNotice[] {
   const { kind, createdAt, settledAt } = question;
   const opened: RequestNotice = notice(kind === 'doubt' ? 'doubt' : 'opened', createdAt, 'opened');
-  const meanwhile = [...escalations(question), ...assignment(question), ...reminders(question, now)];
+  const meanwhile = [
+    ...escalations(question),
+    ...assignment(question),
+    ...comments(question),
+    ...reminders(question, now),
+  ];
   meanwhile.sort((a, b) => a.at - b.at);
   if (settledAt === null) return [opened, ...meanwhile];
   return [opened, ...meanwhile, notice(endOf(question), settledAt, 'settled')];
@@ -66,6 +72,12 @@ function assignment({ progress, createdAt }: NoticedRequest): readonly RequestNo
   const { assignedTo = null, assignments = 1, assignedAt = createdAt } = progress ?? {};
   if (assignedTo === null) return [];
   return [notice('assigned', assignedAt, `assigned-${assignedTo}-${assignments}`)];
+}
+
+function comments({ progress, createdAt }: NoticedRequest): readonly RequestNotice[] {
+  return (progress?.comments ?? []).map(({ number, at = createdAt }) =>
+    notice('commented', at, `commented-${number}`, number),
+  );
 }
 
 function reminders(question: NoticedRequest, now: number): readonly RequestNotice[] {

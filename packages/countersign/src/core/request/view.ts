@@ -3,6 +3,7 @@
 import type { Escalated, Policies, Vote } from '../authority/policy.ts';
 import type { Missing } from '../authority/tally.ts';
 import type { Json, JsonObject } from '../json.ts';
+import type { Comment } from './comment.ts';
 import {
   askedAnswer,
   type Doubt,
@@ -72,6 +73,8 @@ export type VotingProgress = {
   readonly assignedAt?: number;
   /** 1, and one more for each edit that others had to agree to. */
   readonly round: number;
+  /** The newest comments, oldest first; absent if there are none. */
+  readonly comments?: readonly Comment[];
   /** The policies that were applied after the request was made. */
   readonly policies?: Policies;
   /** The escalations of the policies that count now, if those on the card do not count any more. */

@@ -221,6 +221,14 @@ type BallotFact =
       readonly to: string | null;
       readonly by: string | null;
     }
+  /** A person said something about the request. `mentions`: the people whom it names. */
+  | {
+      readonly type: 'request-commented';
+      readonly requestId: string;
+      readonly by: string;
+      readonly text: string;
+      readonly mentions?: readonly string[];
+    }
   /** The policies of a pending request were replaced. */
   | {
       readonly type: 'policy-applied';
@@ -260,6 +268,7 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'vote-cast': true,
   'request-escalated': true,
   'request-assigned': true,
+  'request-commented': true,
   'policy-applied': true,
   'run-failed': true,
   'run-went-on': true,

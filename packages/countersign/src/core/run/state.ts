@@ -90,6 +90,7 @@ export function fold(state: State, event: RunEvent): State {
     case 'vote-cast':
     case 'request-escalated':
     case 'request-assigned':
+    case 'request-commented':
     case 'policy-applied':
       return { ...state, ballots: foldBallot(state.ballots, event) };
     case 'run-failed':

@@ -70,6 +70,7 @@ export type TimelineEntry = {
       readonly to: string | null;
       readonly by: string | null;
     }
+  | { readonly type: 'request-commented'; readonly call: TimelineCall; readonly by: string; readonly text: string }
   | {
       readonly type: 'policy-applied';
       readonly call: TimelineCall;
@@ -190,6 +191,7 @@ class Conversation {
       case 'vote-cast':
       case 'request-escalated':
       case 'request-assigned':
+      case 'request-commented':
       case 'policy-applied':
         return [this.#ballotEntry(event) ?? ballotEntry(event, UNKNOWN_CALL)];
       case 'run-failed':
@@ -251,6 +253,8 @@ function ballotEntry(event: BallotEvent, call: TimelineCall): NewEntry {
       return { type: event.type, call, to: event.to };
     case 'request-assigned':
       return { type: event.type, call, to: event.to, by: event.by };
+    case 'request-commented':
+      return { type: event.type, call, by: event.by, text: event.text };
     case 'policy-applied':
       return { type: event.type, call, policies: event.policies, by: event.by };
   }

@@ -85,6 +85,7 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
     case 'vote-cast':
     case 'request-escalated':
     case 'request-assigned':
+    case 'request-commented':
     case 'policy-applied':
     case 'run-failed':
     case 'run-went-on':

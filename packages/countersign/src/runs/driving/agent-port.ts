@@ -11,6 +11,7 @@ export function agentPort(config: AgentConfig, settings: () => Settings, unknown
   return {
     name: config.name,
     limits: { maxTurns: config.maxTurns ?? settings().maxTurns },
+    whilePending: config.whilePending,
     onEvent: config.onEvent,
     driver: (context) => {
       const schema = config.output && asSchema(config.output.schema, 'output.schema');

@@ -2,6 +2,7 @@
 import type { RunEvent } from '../../core/run/event.ts';
 import type { Limits } from '../../core/run/next.ts';
 import type { State } from '../../core/run/state.ts';
+import type { WhilePending } from '../../loop/options.ts';
 import type { Caller, Driver, Run } from '../../loop/run.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
@@ -17,6 +18,8 @@ import type { StoreTime } from '../port/store-time.ts';
 export type AgentPort = {
   readonly name: string;
   readonly limits: Limits;
+  /** For messages of users, if the agent says it. */
+  readonly whilePending?: WhilePending | undefined;
   /** Called with each event that this process records. */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
   driver(context: Context | undefined): Driver;

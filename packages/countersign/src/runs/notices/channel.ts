@@ -4,8 +4,19 @@ import type { NoticeType } from '../../core/request/notice.ts';
 import type { Names } from '../../core/request/person.ts';
 import type { RunRequest } from '../requests/view.ts';
 
-/** Why a person gets a notice: their vote counts, the request is theirs, they stand in for someone, or everyone is asked. */
-export type Reason = 'decider' | 'assignee' | 'escalated' | 'delegate' | 'everyone' | 'told-before';
+/**
+ * Why a person gets a notice: their vote counts, the request is theirs, they stand in for someone, everyone is asked, a comment
+ * names them, or they take part in the discussion.
+ */
+export type Reason =
+  | 'decider'
+  | 'assignee'
+  | 'escalated'
+  | 'delegate'
+  | 'everyone'
+  | 'mentioned'
+  | 'involved'
+  | 'told-before';
 
 /** Where a person can be reached, and how they read dates and numbers. */
 export type Contact = {
@@ -44,7 +55,7 @@ export type Notice = Pick<RunRequest, 'runId' | 'agent' | 'tool' | 'kind' | 'ris
   readonly type: NoticeType;
   /** When it happened, in milliseconds by the store's clock. */
   readonly at: number;
-  /** Which reminder or escalation it is, from 1; 0 for other notices. */
+  /** Which reminder, escalation or comment it is, from 1; 0 for other notices. */
   readonly number: number;
   readonly requestId: string;
   /** The headline of the request; the name of its tool if that gives none. */

@@ -33,8 +33,13 @@ export function planFor(notices: readonly RequestNotice[], entry: Entry, all: bo
   return { send, skip: missing.filter((notice) => !send.includes(notice)) };
 }
 
-/** A reminder says nothing new beside another notice that is due, and an assignment says that the request is open. */
+/**
+ * A reminder says nothing new beside another notice that is due, and an assignment says that the request is open. The last comment
+ * says that there are comments.
+ */
 function isOutdated(notice: RequestNotice, due: readonly RequestNotice[]): boolean {
+  if (notice.type === 'commented')
+    return due.some(({ type, number }) => type === 'commented' && number > notice.number);
   if (notice.type === 'reminded') return due.some((other) => other.type !== 'reminded' || other.number > notice.number);
   return notice.type !== 'assigned' && due.some(({ type }) => type === 'assigned');
 }
@@ -46,7 +51,7 @@ export function stillConcerns(
   person: string,
   onBehalfOf: string | undefined,
 ): boolean {
-  if (isOver({ type })) return true;
+  if (isOver({ type }) || type === 'commented') return true;
   const { assignedTo = null, votes = [] } = progress ?? {};
   const isSame = (id: string | null | undefined) =>
     id === person || (id !== undefined && id !== null && id === onBehalfOf);

@@ -1,4 +1,4 @@
-// The recipients of a notice: the people whose vote is missing, the assignee, those whom a request was escalated to, and delegates of absent people.
+// The recipients of a notice: the people whose vote is missing, those who take part in a discussion, the assignee, those whom a request was escalated to, and delegates of absent people.
 
 import { admitsDelegates, type Who } from '../../core/authority/policy.ts';
 import type { RequestNotice } from '../../core/request/notice.ts';
@@ -28,6 +28,7 @@ export async function recipientsOf(
   card: RunRequest,
   { people, everyone, host }: Asked,
 ): Promise<readonly Told[]> {
+  if (notice.type === 'commented') return toldOfComment(notice, card);
   const named = new Map<string, Reason>();
   const isOpen = namesSomeone(everyone) && host?.isForEveryone?.(card) === true;
   for (const { who, why } of circlesOf(notice, card, everyone, isOpen))
@@ -49,6 +50,19 @@ export async function recipientsOf(
   for (const one of present.toSorted((a, b) => Number(a.why === 'delegate') - Number(b.why === 'delegate')))
     if (!told.has(one.person) && stillConcerns(notice, card, one.person, one.onBehalfOf)) told.set(one.person, one);
   return [...told.values()];
+}
+
+/** The people whom a comment names, and those who asked, voted, commented or should decide; not its author. */
+function toldOfComment({ key, number }: RequestNotice, { requesters, progress }: RunRequest): readonly Told[] {
+  const { votes = [], comments = [], assignedTo = null } = progress ?? {};
+  const comment = comments.find((one) => one.number === number);
+  if (!comment) return [];
+  const involved = [...requesters, assignedTo, ...votes.map(({ by }) => by), ...comments.map(({ by }) => by)];
+  const all = new Map<string, Reason>();
+  for (const person of involved) if (person !== null) all.set(person, 'involved');
+  for (const person of comment.mentions) all.set(person, 'mentioned');
+  all.delete(comment.by);
+  return [...all].slice(0, MOST).map(([person, why]) => ({ person, key, why }));
 }
 
 function circlesOf(notice: RequestNotice, card: RunRequest, everyone: Who, isOpen: boolean): readonly Circle[] {

@@ -1,17 +1,13 @@
 // Assigns a request to a person, who should decide it. Others still may.
 import { circlesOf, isPlain } from '../../core/authority/policy.ts';
-import { ConflictError, UsageError } from '../../core/errors.ts';
+import { UsageError } from '../../core/errors.ts';
 import { aStringOrNull, type OptionTable } from '../../core/options.ts';
 import { event } from '../../core/run/event.ts';
 import type { Drives } from '../driving/driving.ts';
-import { stayFailed } from '../journal/outcome.ts';
 import { voterOf } from '../people.ts';
-import { readRun } from '../port/read-run.ts';
-import { unknownRequest } from '../port/run-id.ts';
-import { refusalOf } from '../port/store-errors.ts';
-import { type PendingCard, pendingCards, runIdOf } from './card.ts';
+import type { PendingCard } from './card.ts';
 import { policiesOn } from './progress.ts';
-import { trustedState } from './view.ts';
+import { recordOn } from './recording.ts';
 import { electorateOf } from './votes.ts';
 
 /** Options of `runs.assign`. */
@@ -30,23 +26,11 @@ export const ASSIGN_OPTIONS: OptionTable<AssignOptions> = {
 /** Resolves once it is recorded. Records nothing if the request is assigned to this person already. */
 export async function assign(drives: Drives, requestId: string, options: AssignOptions): Promise<void> {
   const { to, by = null } = options;
-  const runId = runIdOf(requestId);
-  await drives.time.tell();
-  for (;;) {
-    const loaded = await readRun(drives.store, runId);
-    if (!loaded) throw unknownRequest(requestId);
-    const { run: record } = loaded;
-    const state = await trustedState(loaded);
-    const card = pendingCards(runId, state).get(requestId);
-    if (!card) throw await notPending(drives, requestId);
-    if ((card.progress?.assignedTo ?? null) === to) return;
+  await recordOn(drives, requestId, 'decision', async (card) => {
+    if ((card.progress?.assignedTo ?? null) === to) return undefined;
     if (to !== null) await refuseUnable(drives, card, requestId, to);
-    const agent = drives.agent(record.agent, state, { drive: false });
-    const { run, journal } = drives.open(record, state, agent, { claim: 'none' });
-    run.record(event({ type: 'request-assigned', requestId: card.id, to, by }));
-    stayFailed(run, record);
-    if (!(await refusalOf(journal.recorded()))) return;
-  }
+    return event({ type: 'request-assigned', requestId: card.id, to, by });
+  });
 }
 
 /** Throws if a vote of this person would be refused. If the engine cannot know their roles, the vote will tell. */
@@ -60,12 +44,4 @@ async function refuseUnable({ people }: Drives, card: PendingCard, requestId: st
   if (isUnknown || electorate.mayVote({ by: to, ...voter })) return;
   const message = `${requestId} cannot be assigned to ${to}, because ${to} is not allowed to decide it. Name one of its deciders.`;
   throw new UsageError('not-allowed', { status: 403, requestId, to }, message);
-}
-
-async function notPending({ store }: Drives, requestId: string): Promise<Error> {
-  const record = await store.request(requestId);
-  if (!record) return unknownRequest(requestId);
-  const { runId, settlement } = record;
-  const message = `Interrupt ${requestId} is no longer pending. Reload the run.`;
-  return new ConflictError('already-decided', { requestId, runId, settlement }, message);
 }

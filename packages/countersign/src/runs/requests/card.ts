@@ -89,6 +89,11 @@ function openCalls(state: State, callId?: string): readonly Call[] {
   return call ? [call] : [];
 }
 
+/** The ids of all calls of the open turn. */
+export function openCallIds(state: State): ReadonlySet<string> {
+  return new Set(openCalls(state).map(({ id }) => id));
+}
+
 const NO_CALLS: ReadonlySet<string> = new Set();
 
 const NO_CARDS: ReadonlyMap<string, PendingCard> = new Map();

@@ -20,14 +20,15 @@ import { unknownRequest, unknownRun } from '../port/run-id.ts';
 import { refuseLarge } from '../port/run-limit.ts';
 import type { LoadedRun, RunRecord, Store } from '../port/store.ts';
 import type { DecideOptions } from '../run-options.ts';
-import { newlyInDoubt, type PendingCard, pendingCards, requestKey, runIdOf } from './card.ts';
+import { newlyInDoubt, openCallIds, type PendingCard, pendingCards, requestKey, runIdOf } from './card.ts';
 import { saidIn, settlementOf, signatureOf } from './decision.ts';
 import { dueEscalations, waitingOn } from './escalation.ts';
 import { expireCards, fetchTimeIfExpired, isExpired, type Settling } from './expiry.ts';
+import { areLeftToOthers, type Speaker } from './left-to-others.ts';
 import { type Cards, cardKey, decisionOn, findOnCards, type OnCard, onCards } from './on-cards.ts';
 import { progressOn } from './progress.ts';
-import { type Change, dryRun, type Loaded, loadRun, type Recording, record, type Stale } from './recording.ts';
 import { refuseOutOfReach } from './reach.ts';
+import { type Change, dryRun, type Loaded, loadRun, type Recording, record, type Stale } from './recording.ts';
 import { rejudge } from './rejudge.ts';
 import { type Decided, endedRun, refuseOutdated, settledAs } from './settled.ts';
 import { type Cast, castVotes, type SignVote } from './votes.ts';
@@ -51,8 +52,8 @@ export type DecideResult =
       readonly missing: readonly Missing[];
     };
 
-/** A message that is sent with decisions. `now`: it is recorded with them. */
-type Words = { readonly say: Say; readonly now: boolean };
+/** A message that is sent with decisions. `now`: it is recorded with them. `speaker`: as for `speak`. */
+type Words = { readonly say: Say; readonly now: boolean; readonly speaker: Speaker | undefined };
 
 /** Decides one request. `read` is the run as the caller has just read it, for the first attempt. */
 export async function decideOne(
@@ -95,7 +96,7 @@ export async function decideSeveral(
   drives: Drives,
   runId: string,
   given: Decisions,
-  { say, ...options }: DecideOptions & { readonly say?: Say },
+  { say, speaker, ...options }: DecideOptions & { readonly say?: Say; readonly speaker?: Speaker | undefined },
 ): Promise<boolean> {
   await drives.time.tell();
   const signature = signatureOf(options);
@@ -110,7 +111,7 @@ export async function decideSeveral(
     const found = { leaves: all.leaves.filter(isNew), faults: all.faults.filter(isNew) };
     if (same.size > 0 && found.leaves.length + found.faults.length === 0) return false;
     if (loaded.state.ended) throw endedRun(runId);
-    const words = say && { say, now: mayBegin && loaded.run.status !== 'running' };
+    const words = say && { say, speaker, now: mayBegin && loaded.run.status !== 'running' };
     const answers = { found, cards, metadata: decisions.metadata };
     const attempt = await tryDecisions(drives, loaded, answers, options, mayBegin, words);
     if (typeof attempt === 'object') return words?.now === true;
@@ -158,6 +159,7 @@ async function tryDecisions(
   const taken = checked.map((one) => withTitle(one, titles.get(one.key)));
   if (!options.evenIfOutOfReach) await refuseOutOfReach(recorded.id, casts.values(), drives.people);
   const matched = matchedOf(taken.flatMap(({ key, leaf }) => (casts.get(key)?.status === 'waiting' ? [] : leaf)));
+  const isLeft = words?.speaker && (await isLeftOpen(drives, cards, taken, casts, words.speaker));
   const at = drives.clock();
   const isVote = [...casts.values()].some((cast) => cast.recorded);
   if (matched.length === 0 && !isVote && !words?.now) return { at, casts };
@@ -172,7 +174,10 @@ async function tryDecisions(
       for (const { recorded } of casts.values()) if (recorded) run.record(recorded);
       applyDecisions(run, matched, metadata);
       // The message does not answer a doubt that the person has not seen.
-      if (say) withdrawing(run, settling, { by: options.by ?? null, at }, () => say(run, newlyInDoubt(run.state)));
+      if (say)
+        withdrawing(run, settling, { by: options.by ?? null, at }, () =>
+          say(run, isLeft ? openCallIds(run.state) : newlyInDoubt(run.state)),
+        );
     };
   // If the message will be refused, even later, nothing is decided either.
   const added = dryRun(recorded.id, state, change(words?.say));
@@ -189,6 +194,19 @@ function withTitle(one: OnCard, title: string | undefined): OnCard {
   const { decision } = one.leaf;
   if (title === undefined || !mayRun(decision) || decision.input === undefined) return one;
   return { ...one, leaf: { ...one.leaf, decision: { ...decision, title } } };
+}
+
+/** Whether other people decide one of the requests that stay open. */
+function isLeftOpen(
+  { people }: Drives,
+  cards: Cards,
+  taken: readonly OnCard[],
+  casts: ReadonlyMap<string, Cast>,
+  speaker: Speaker,
+): Promise<boolean> {
+  const settled = new Set(taken.flatMap(({ key }) => (casts.get(key)?.status === 'waiting' ? [] : key)));
+  const open = [...cards].flatMap(([key, card]) => (settled.has(key) ? [] : card));
+  return areLeftToOthers(people, open, speaker);
 }
 
 const seenFor = ({ seenForMs }: DecideOptions) => ({ seenForMs });

@@ -30,7 +30,7 @@ export function progressOn(card: PendingCard): VotingProgress | null {
     assignedTo: progress.assignedTo ?? null,
     ...defined({ assignments: progress.assignments, assignedAt: progress.assignedAt }),
     round: progress.round,
-    ...defined({ policies: progress.policies, escalate: progress.escalate }),
+    ...defined({ comments: progress.comments, policies: progress.policies, escalate: progress.escalate }),
   };
 }
 

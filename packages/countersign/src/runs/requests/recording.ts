@@ -1,5 +1,6 @@
 // Tries and records a change of a run, and drives the run on.
-import type { RunEvent } from '../../core/run/event.ts';
+import { ConflictError } from '../../core/errors.ts';
+import type { BallotEvent, RunEvent } from '../../core/run/event.ts';
 import type { State } from '../../core/run/state.ts';
 import type { Run } from '../../loop/run.ts';
 import type { Sink } from '../../loop/sink.ts';
@@ -8,9 +9,12 @@ import type { Drives } from '../driving/driving.ts';
 import { stayFailed } from '../journal/outcome.ts';
 import { checkChain } from '../port/chain.ts';
 import { readRun } from '../port/read-run.ts';
+import { unknownRequest } from '../port/run-id.ts';
+import { refuseLarge } from '../port/run-limit.ts';
 import type { LoadedRun, RunRecord } from '../port/store.ts';
 import { refusalOf } from '../port/store-errors.ts';
 import type { DecideOptions } from '../run-options.ts';
+import { type PendingCard, pendingCards, runIdOf } from './card.ts';
 import type { Settling } from './expiry.ts';
 import { stateOfRun } from './view.ts';
 
@@ -75,4 +79,33 @@ export async function record(
   if (options.drive === false) await journal.finish();
   else await drives.driveOrLeave(open);
   return undefined;
+}
+
+/** Records an event about a pending request that lets nothing run. `make` returns undefined if nothing changes. `what`: its limit. */
+export async function recordOn(
+  drives: Drives,
+  requestId: string,
+  what: 'message' | 'decision',
+  make: (card: PendingCard) => Promise<BallotEvent | undefined>,
+): Promise<void> {
+  const runId = runIdOf(requestId);
+  await drives.time.tell();
+  for (;;) {
+    const loaded = await loadRun(drives, runId, () => unknownRequest(requestId));
+    const card = pendingCards(runId, loaded.state).get(requestId);
+    if (!card) throw await notPending(drives, requestId);
+    const made = await make(card);
+    if (!made) return;
+    const change: Change = (run) => run.record(made);
+    refuseLarge(drives.runLimit, loaded, dryRun(runId, loaded.state, change), what);
+    if (!(await record(drives, loaded, change, { drive: false }, 'no'))) return;
+  }
+}
+
+async function notPending({ store }: Drives, requestId: string): Promise<Error> {
+  const found = await store.request(requestId);
+  if (!found) return unknownRequest(requestId);
+  const { runId, settlement } = found;
+  const message = `Interrupt ${requestId} is no longer pending. Reload the run.`;
+  return new ConflictError('already-decided', { requestId, runId, settlement }, message);
 }

@@ -3,6 +3,7 @@
 import { UsageError } from '../../core/errors.ts';
 import { internalsOf } from '../../core/internals.ts';
 import type { Agent } from '../../loop/agent.ts';
+import type { WhilePending } from '../../loop/options.ts';
 import type { LoadedRun, RunRecord } from '../../runs/port/store.ts';
 import type { Runs } from '../../runs/runs.ts';
 import type { Person } from '../chat-options.ts';
@@ -14,7 +15,7 @@ export type ChatOptions = {
   readonly agent: Agent;
   readonly tools: () => Tools;
   readonly writer: WriterOptions;
-  readonly whilePending: 'cancel' | 'refuse';
+  readonly whilePending: WhilePending;
   readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
 };
 

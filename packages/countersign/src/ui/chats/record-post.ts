@@ -5,6 +5,7 @@ import { ConflictError, CountersignError, UsageError } from '../../core/errors.t
 import { internalsOf } from '../../core/internals.ts';
 import type { State } from '../../core/run/state.ts';
 import { hear } from '../../loop/generate.ts';
+import { cancelOpenCalls } from '../../loop/resume.ts';
 import type { LoadedRun } from '../../runs/port/store.ts';
 import { pendingCards, runIdOf } from '../../runs/requests/card.ts';
 import { stateOfRun } from '../../runs/requests/view.ts';
@@ -67,15 +68,17 @@ async function recordIn(
     if (found) refused.set(decision.requestId, found);
     isNew ||= found !== undefined || pending.has(decision.requestId);
   }
-  const { userMessage: message, regenerate } = post;
-  const retries = run.status === 'failed' && (message ? regenerate || isLastRecorded(state, message) : !isNew);
+  const { userMessage: message, regenerate, withdraw } = post;
+  if (withdraw) refuseWithdrawing(chat);
+  const retries =
+    run.status === 'failed' && !withdraw && (message ? regenerate || isLastRecorded(state, message) : !isNew);
   const { context } = chat.person;
   if (retries) await chat.runs.drive(chat.chatId, context ? { context } : {});
-  else if (message) {
+  else if (message || withdraw) {
     // A page that edits a message, or asks for another reply, does not post the messages after it.
-    const isCut = lastWithId(state, message.id) !== undefined;
+    const isCut = message !== undefined && lastWithId(state, message.id) !== undefined;
     const seen = decisions.length === 0 && !isCut && canHaveSeen(post, pending) ? run.version : 0;
-    await speak(chat, message, { regenerate, seen, signal, read: unchanged });
+    await speak(chat, message, { regenerate, withdraw, seen, signal, read: unchanged });
   }
   return refused;
 }
@@ -132,29 +135,40 @@ async function mayVote(runs: PersonalChat['runs'], requestId: string, { id, role
   return voteRights(policies, ballot, await internalsOf(runs).votersFor(id, roles)).mayVote;
 }
 
+/** The option of the route says that messages wait for decisions, so the browser cannot change that. */
+function refuseWithdrawing({ whilePending, chatId }: PersonalChat): void {
+  if (whilePending === 'auto' || whilePending === 'cancel') return;
+  const message = 'In this chat, a message withdraws no pending requests. Decide them first.';
+  throw new UsageError('decision-pending', { status: 409, runId: chatId }, message);
+}
+
 type SpokenOptions = {
   readonly regenerate: boolean;
+  readonly withdraw: boolean;
   /** How many events the user can have seen. */
   readonly seen: number;
   readonly signal: AbortSignal;
   readonly read: LoadedRun | undefined;
 };
 
+/** Adds the message. With `withdraw`, the pending requests are withdrawn for it, or for the messages that wait. */
 async function speak(
   { runs, chatId, person, whilePending }: PersonalChat,
-  posted: PostedMessage,
-  { regenerate, ...options }: SpokenOptions,
+  posted: PostedMessage | undefined,
+  { regenerate, withdraw, ...options }: SpokenOptions,
 ): Promise<void> {
-  const { id: by, context } = person;
-  const message = userMessage(posted, regenerate);
+  const { id: by, roles, mayDecide, context } = person;
+  const speaker = whilePending === 'auto' && !withdraw ? { by, roles, mayDecide } : undefined;
   await internalsOf(runs).speak(
     chatId,
     (run, kept) => {
       // A message that is posted again is recorded once.
-      if (!regenerate && isRecorded(run.state, posted)) return;
+      const isNew = posted && (regenerate || !isRecorded(run.state, posted));
+      const does = withdraw || run.state.ended ? 'cancel' : whilePending;
       // Nothing is pending in a run that has ended.
-      hear(run, [message], run.state.ended ? 'cancel' : whilePending, kept, by);
+      if (isNew) hear(run, [userMessage(posted, regenerate)], does, kept, by);
+      else if (withdraw && run.state.queued.length > 0) cancelOpenCalls(run, kept, by);
     },
-    { ...options, by, ...(context && { context }) },
+    { ...options, speaker, by, ...(context && { context }) },
   );
 }

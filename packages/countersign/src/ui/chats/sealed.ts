@@ -115,6 +115,8 @@ async function* streamSealed(
     state: loadMessages(messages).state,
     messageId,
     tools,
+    // Nobody else can decide in a sealed chat.
+    whilePending: whilePending === 'auto' ? 'cancel' : whilePending,
     reader:
       person.mayDecide === false
         ? 'watcher'

@@ -80,9 +80,9 @@ export class StoredChat {
   }
 
   async #picture(loaded: LoadedRun | undefined): Promise<Picture> {
-    const { chatId, tools } = this.#chat;
+    const { chatId, tools, whilePending } = this.#chat;
     const reader = this.#chat.person.mayDecide === false ? 'watcher' : this.#reader();
-    const picture = new Picture({ chatId, tools, reader });
+    const picture = new Picture({ chatId, tools, reader, whilePending });
     if (loaded) await applyEvents(loaded, (event) => picture.apply(event));
     return picture;
   }

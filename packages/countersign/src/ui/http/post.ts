@@ -30,6 +30,8 @@ export type PostedMessage = { readonly id: string; readonly content: readonly Pa
 export type Post = {
   readonly chatId: string;
   readonly regenerate: boolean;
+  /** Withdraws the pending requests, so that the messages which wait for them are answered now. */
+  readonly withdraw: boolean;
   readonly userMessage?: PostedMessage;
   readonly decisions: readonly PostedDecision[];
   readonly parts: readonly PostedPart[];
@@ -52,6 +54,7 @@ export function readPost(body: unknown): Post {
   return {
     chatId,
     regenerate: body.trigger === 'regenerate-message',
+    withdraw: body.withdraw === true,
     ...(last?.role === 'user' && { userMessage: { id: last.id, content: contentOf(last) } }),
     decisions,
     parts: postedParts(messages),

@@ -1,7 +1,7 @@
 // The card of a request on the wire to a browser: the data of a `data-request` part.
 
-import type { Json } from '../../core/json.ts';
 import type { Missing } from '../../core/authority/tally.ts';
+import type { Json } from '../../core/json.ts';
 import type { CallOutcome } from '../../core/request/outcome.ts';
 import type { Names } from '../../core/request/person.ts';
 import type { RequestView, VotingProgress } from '../../core/request/view.ts';
@@ -49,6 +49,16 @@ export type CardProgress = Pick<VotingProgress, 'missing' | 'assignedTo' | 'esca
   readonly votes: readonly CardVote[];
   /** Votes that are missing and that nobody who is known can give. */
   readonly outOfReach?: readonly Missing[];
+  /** The newest comments, oldest first. */
+  readonly comments?: readonly CardComment[];
+};
+
+/** What a person said about the request. */
+export type CardComment = {
+  readonly by: string;
+  readonly text: string;
+  /** In milliseconds. */
+  readonly at: number | null;
 };
 
 /** Everything that a person needs to decide, and that the decision is bound to. */
@@ -72,4 +82,11 @@ export type RequestCard<Tool extends string = string, Input = Json> = Omit<Reque
   readonly names?: Names;
   /** Why the last decision of this client was refused. */
   readonly problems: readonly Problem[];
+  /**
+   * In a chat, what a message of the reader does now: it waits until this request is decided, withdraws it, or is refused.
+   * If it waits for one request, it withdraws none.
+   */
+  readonly onMessage?: 'waits' | 'withdraws' | 'refused';
+  /** In a chat: a message of the user waits until this request is decided. */
+  readonly holdsMessage?: true;
 };

@@ -20,7 +20,8 @@ import { toolCallIdAt } from './ui-message.ts';
 export type Tools = ReadonlyMap<string, ToolDefinition>;
 
 /** The card of a request in a store, and its run. */
-export type StoredCard = RequestCard & Pick<RunRequest, 'runId' | 'agent' | 'startedBy' | 'drill'>;
+export type StoredCard = Omit<RequestCard, 'onMessage' | 'holdsMessage'> &
+  Pick<RunRequest, 'runId' | 'agent' | 'startedBy' | 'drill'>;
 
 /** The card of a request that waits in this conversation. */
 export function cardOf(key: string, pending: PendingCard, at: number | undefined, tools: Tools): RequestCard {
@@ -75,8 +76,9 @@ function asCard(view: RequestView, { toolRequest, metadata }: ToolRequestPart, t
 /** What the votes say to a person. Signatures and digests stay in the record. */
 export function progressOf(progress: VotingProgress | null, reader: string | undefined): CardProgress | null {
   if (!progress) return null;
-  const { votes, missing, assignedTo, escalatedTo, round } = progress;
+  const { votes, missing, assignedTo, escalatedTo, round, comments } = progress;
   return {
+    ...(comments && { comments: comments.map(({ by, text, at = null }) => ({ by, text, at })) }),
     votes: votes.map((vote) => ({
       by: vote.by,
       onBehalfOf: vote.onBehalfOf ?? null,

@@ -11,8 +11,10 @@ import type { Result, RunEvent } from '../../core/run/event.ts';
 import { requestIdOf } from '../../core/run/made.ts';
 import { fold, type State } from '../../core/run/state.ts';
 import { subAgentEvents, subAgentState } from '../../core/run/sub-agents.ts';
+import type { WhilePending } from '../../loop/options.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import { type PendingCard, pendingCards, requestKey } from '../../runs/requests/card.ts';
+import { isLeftToOthers } from '../../runs/requests/left-to-others.ts';
 import { outcomesOf } from '../../runs/requests/outcomes.ts';
 import { ballotOf, policiesOn, progressOn } from '../../runs/requests/progress.ts';
 import type { CardDecision, Problem, RequestCard } from './card.ts';
@@ -40,6 +42,8 @@ export type PictureOptions = {
   readonly tools: () => Tools;
   /** Who looks at the picture: `watcher` decides nothing. Without it, cards show no votes. */
   readonly reader?: Reader | 'watcher';
+  /** What a message of the reader does to pending requests. Without it, cards do not say. */
+  readonly whilePending?: WhilePending;
 };
 
 export type Reader = {
@@ -167,12 +171,15 @@ export class Picture {
     const pending = pendingCards(this.#options.chatId, this.#state);
     await Promise.all(
       unchecked.map(async ([key, call]) => {
+        const asked = pending.get(key);
+        if (call.cards.get(key)?.status !== 'pending') return;
+        const onMessage = await this.#onMessage(asked);
+        const { mayVote, mayApprove } = await this.#rightsOn(asked);
         const card = call.cards.get(key);
-        if (card?.status !== 'pending' || this.#options.reader === 'watcher') return;
-        const { mayVote, mayApprove } = await this.#rightsOn(pending.get(key));
-        if (!mayVote) return;
+        if (card?.status !== 'pending') return;
         const allows = mayApprove ? card.allows : card.allows.filter((verb) => verb !== 'approve');
-        this.#setCard(call, { ...card, allows, mayDecide: true });
+        if (mayVote) this.#setCard(call, { ...card, ...onMessage, allows, mayDecide: true });
+        else if (card.onMessage !== onMessage.onMessage) this.#setCard(call, { ...card, ...onMessage });
       }),
     );
   }
@@ -180,11 +187,22 @@ export class Picture {
   /** What the policy of a request lets the reader do. */
   async #rightsOn(pending: PendingCard | undefined): Promise<VoteRights> {
     const { reader } = this.#options;
-    if (!pending || !reader || reader === 'watcher') return { mayVote: true, mayApprove: true };
+    if (reader === 'watcher') return { mayVote: false, mayApprove: false };
+    if (!pending || !reader) return { mayVote: true, mayApprove: true };
     const policies = policiesOn(pending);
     // The directory of people is asked only where it matters who the reader is.
     if (isPlain(policies)) return { mayVote: true, mayApprove: true };
     return voteRights(policies, ballotOf(pending), await reader.voters());
+  }
+
+  /** What a message of the reader does while this request is pending. */
+  async #onMessage(pending: PendingCard | undefined): Promise<Pick<RequestCard, 'onMessage'>> {
+    const { reader, whilePending } = this.#options;
+    if (!pending || !reader || whilePending === undefined) return {};
+    if (whilePending !== 'auto') return { onMessage: ON_MESSAGE[whilePending] };
+    if (reader === 'watcher') return { onMessage: 'waits' };
+    const voters = isPlain(policiesOn(pending)) ? [{ by: reader.id }] : await reader.voters();
+    return { onMessage: isLeftToOthers(pending, reader.id, voters) ? 'waits' : 'withdraws' };
   }
 
   refuse(problems: ReadonlyMap<string, readonly Problem[]>): void {
@@ -203,12 +221,22 @@ export class Picture {
     // Said during a turn: it is heard when the turn closes, and the model's message continues with the reply to it.
     if (this.#state.turn) {
       if (!regenerates) shown.splice(shown.length - (current ? 1 : 0), 0, ...this.#shownMessages(spoken));
+      this.#markHeld();
       return;
     }
     this.#transcript.endMessage();
     this.#spokenAt = this.#seq;
     if (regenerates && shown.at(-1)?.role === 'assistant') shown.pop();
     else shown.push(...this.#shownMessages(spoken));
+  }
+
+  /** The pending requests have a message of the user wait. */
+  #markHeld(): void {
+    for (const key of pendingCards(this.#options.chatId, this.#state).keys()) {
+      const call = this.#callOf.get(key);
+      const card = call?.cards.get(key);
+      if (call && card && !card.holdsMessage) this.#setCard(call, { ...card, holdsMessage: true });
+    }
   }
 
   #shownMessages(messages: readonly Message[]): readonly ShownMessage[] {
@@ -222,7 +250,8 @@ export class Picture {
   }
 
   #ask(key: string, pending: PendingCard, at: number | undefined): void {
-    const card = { ...cardOf(key, pending, at, this.#options.tools()), ...this.#votesOn(pending) };
+    const holds = this.#state.queued.length > 0 && { holdsMessage: true as const };
+    const card = { ...cardOf(key, pending, at, this.#options.tools()), ...this.#votesOn(pending), ...holds };
     // The call shows the input on the card: a page may show the call alone and let the user approve it.
     const { toolCallId, tool, input } = card;
     const call = this.#transcript.ensureCall(toolCallId, tool, input);
@@ -326,6 +355,8 @@ export class Picture {
     this.#transcript.markChanged(call);
   }
 }
+
+const ON_MESSAGE = { cancel: 'withdraws', queue: 'waits', refuse: 'refused' } as const;
 
 export function sinceUserSpoke(messages: readonly Message[]): readonly Message[] {
   return messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);

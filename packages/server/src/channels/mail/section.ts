@@ -3,7 +3,7 @@
 import type { Json, Notice } from 'countersign';
 import { type Names, shownPolicy } from 'countersign/request';
 import type { Recipient } from 'countersign/store';
-import { type CardVote, type RequestCard, requestCard } from 'countersign/ui';
+import { type CardComment, type CardVote, type RequestCard, requestCard } from 'countersign/ui';
 import { type CardPart, partsOf } from '../../text/card-parts.ts';
 import type { Format } from '../../text/format.ts';
 import { personLine } from '../../text/person-text.ts';
@@ -148,7 +148,11 @@ function factBlocks(card: RequestCard, notice: Notice, { texts, reading }: Reade
     ...(startedBy === null ? [] : [factRow(texts.startedBy, personLine(startedBy, names))]),
     ...(labels.length === 0 ? [] : [factRow(texts.labels, labels.map(oneLine).join(', '))]),
   ];
-  return rows.length === 0 ? [] : [{ caption: texts.about, rows, look: 'table' }];
+  const comments = (progress?.comments ?? []).map((comment) => commentRow(comment, reading));
+  return [
+    ...(rows.length === 0 ? [] : [{ caption: texts.about, rows, look: 'table' } as const]),
+    ...(comments.length === 0 ? [] : [{ caption: texts.comments, rows: comments, look: 'table' } as const]),
+  ];
 }
 
 function voteRow(
@@ -161,6 +165,10 @@ function voteRow(
   const when = at === null ? '' : reading.time(at);
   const absent = onBehalfOf === null ? '' : personLine(onBehalfOf, names);
   return { depth: 1, name: personLine(by ?? '?', names), text: texts.vote(did, when, absent) };
+}
+
+function commentRow({ by, text, at }: CardComment, reading: Format): Row {
+  return { depth: 0, name: at === null ? oneLine(by) : `${oneLine(by)}, ${reading.time(at)}`, text: oneLine(text) };
 }
 
 /** The decision. The request itself is in the first mail of the thread. */

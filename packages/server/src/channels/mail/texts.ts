@@ -14,6 +14,7 @@ export const ENGLISH = {
     reminded: 'Reminder: waiting for your decision',
     escalated: 'Escalated: waiting for your decision',
     assigned: 'Assigned to you',
+    commented: 'New comment',
   } satisfies Record<Waiting, string>,
   waitingForAnswer: 'Waiting for your answer',
   decided: {
@@ -65,6 +66,7 @@ export const ENGLISH = {
   vote: (did: string, when: string, onBehalfOf: string) =>
     `${did}${onBehalfOf === '' ? '' : ` for ${onBehalfOf}`}${when === '' ? '' : `, ${when}`}`,
   assignedTo: 'Assigned to',
+  comments: 'Comments',
   labels: 'Labels',
   startedBy: 'Started by',
   tooLarge: 'This is too large for a mail. Open the request to see all of it.',
@@ -84,6 +86,8 @@ export const ENGLISH = {
     escalated: 'You get this mail because this request was escalated to you.',
     delegate: 'You get this mail because you stand in for someone who is away.',
     everyone: 'You get this mail because anyone can decide this request.',
+    mentioned: 'You get this mail because a comment names you.',
+    involved: 'You get this mail because you take part in this request.',
     'told-before': 'You get this mail because you were told about this request before.',
   } satisfies Record<Reason, string>,
   onBehalfOf: (absent: string) => `You get this mail because you stand in for ${absent}.`,

@@ -101,6 +101,7 @@ const BODIES: Readonly<Record<Notice['type'], string>> = {
   reminded: 'Still waits for your decision.',
   escalated: 'Escalated: waits for your decision.',
   assigned: 'Assigned to you.',
+  commented: 'New comment.',
   decided: 'Decided.',
   expired: 'Expired.',
   withdrawn: 'Withdrawn.',

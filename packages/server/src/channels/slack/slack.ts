@@ -101,7 +101,7 @@ export function slack(options: SlackOptions): ServerChannel {
 type Receipt = { readonly channel: string; readonly ts: string };
 
 /** They say nothing about the request that its message does not say. */
-const REPLIES: ReadonlySet<NoticeType> = new Set(['reminded', 'escalated', 'assigned']);
+const REPLIES: ReadonlySet<NoticeType> = new Set(['reminded', 'escalated', 'assigned', 'commented']);
 
 /** Pages and pictures behind links are not shown. */
 const QUIET = { unfurl_links: false, unfurl_media: false } as const;

@@ -67,6 +67,7 @@ const WAITING = {
   doubt: 'Outcome unknown, please check',
   reminded: 'Reminder: still waiting',
   escalated: 'Escalated: still waiting',
+  commented: 'New comment',
 } as const;
 
 const PAST: Readonly<Record<string, string>> = {
@@ -84,6 +85,7 @@ function statusOf({ type, kind, settlement, to, names }: Notice): Pick<MessageCo
     case 'doubt':
     case 'reminded':
     case 'escalated':
+    case 'commented':
       return { status: WAITING[type], tone: 'waiting' };
     case 'assigned': {
       const { person } = to.find(({ why }) => why === 'assignee') ?? {};

@@ -31,6 +31,7 @@ const ACTIONS = {
   reminded: 'trigger',
   escalated: 'trigger',
   assigned: 'acknowledge',
+  commented: 'acknowledge',
   decided: 'resolve',
   expired: 'resolve',
   withdrawn: 'resolve',

@@ -65,6 +65,7 @@ export interface Backend {
   revokeGrant(grantId: string, reason: string | undefined): Promise<Omit<Grant, 'mayRevoke'>>;
   /** Assigns the request to a person; null removes the assignment. */
   assign(requestId: string, to: string | null): Promise<void>;
+  comment(requestId: string, text: string): Promise<void>;
   /** The absences of people. `person` is the caller unless given. */
   readonly absences: {
     list(): Promise<readonly Absence[]>;

@@ -65,6 +65,7 @@ export async function serverBackend(url: string, token: string | undefined, chan
     grant: (grantId) => call(client.grants.get(grantId)),
     revokeGrant: (grantId, reason) => call(client.grants.revoke(grantId, reason === undefined ? {} : { reason })),
     assign: async (requestId, to) => void (await call(client.requests.assign(requestId, to))),
+    comment: async (requestId, text) => void (await call(client.requests.comment(requestId, text))),
     absences: {
       list: () => call(client.absences.list()),
       set: async (absent) => (await call(client.absences.set(absent))).absence,

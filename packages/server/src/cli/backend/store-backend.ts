@@ -100,6 +100,7 @@ export function storeBackend(options: StoreBackendOptions): Backend {
       await runs.assign(requestId, { to, by: person });
       await forgetReviewer(runs.notes, requestId);
     },
+    comment: async (requestId, text) => void (await runs.comment(requestId, { text, by: person })),
     absences: {
       list: () => ai.people.absences(),
       set: ({ person: absent = person, delegate, from, until }) =>

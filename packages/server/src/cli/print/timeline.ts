@@ -85,6 +85,14 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
           tone: 'quiet',
         },
       ];
+    case 'request-commented':
+      return [
+        {
+          who: visibleLine(entry.by),
+          what: `comments on ${visibleLine(entry.call.name)}: ${visibleLine(entry.text)}`,
+          tone: 'quiet',
+        },
+      ];
     case 'policy-applied': {
       const by = entry.by === null ? '' : ` by ${visibleLine(entry.by)}`;
       return [
