@@ -2,9 +2,18 @@
 import { z } from '@hono/zod-openapi';
 import { NOTICE_TYPES } from './notices.ts';
 import { orNull } from './page.ts';
-import { KINDS, RequestShape, RISKS } from './request.ts';
+import { CallOutcomeShape, KINDS, RequestShape, RISKS } from './request.ts';
 
-const REASONS = ['decider', 'assignee', 'escalated', 'delegate', 'everyone', 'told-before'] as const;
+const REASONS = [
+  'decider',
+  'assignee',
+  'escalated',
+  'delegate',
+  'everyone',
+  'told-before',
+  'requester',
+  'approver',
+] as const;
 
 const moment = z.number().openapi({ description: 'In milliseconds.' });
 
@@ -53,6 +62,9 @@ const DataShape = z
       description: 'Why `request` is null: its tool keeps it out of notices, or it does not fit. Get it from the API.',
     }),
     decision: orNull(DecisionShape).openapi({ description: 'Null while the request is pending.' }),
+    outcome: orNull(CallOutcomeShape).openapi({
+      description: 'Null while the request is pending. Without its text if the tool withholds the request.',
+    }),
   })
   .openapi('WebhookData');
 
