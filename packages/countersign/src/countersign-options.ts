@@ -149,6 +149,10 @@ export const REQUEST_HOOKS: OptionTable<RequestHooks> = {
   decided: aFunction,
   expired: aFunction,
   withdrawn: aFunction,
+  done: aFunction,
+  failed: aFunction,
+  unknown: aFunction,
+  'not-run': aFunction,
 };
 
 const RETRY_OPTIONS: OptionTable<RetryPolicy> = {

@@ -94,6 +94,7 @@ export class Countersign<C extends Context = Context> {
       policies: this.#policies,
       callGate: (name) => this.#needed(this.#gates, 'A gate needs').named(name),
       onAppend: (listener) => this.#needed(this.#stored, 'Runs live in').appends.listen(listener),
+      peopleCalled: (name) => this.notices.peopleCalled(name),
       useDefaultModel: (model) => {
         if (this.#settings.model !== undefined) return false;
         this.#settings = { ...this.#settings, model };

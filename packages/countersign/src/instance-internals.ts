@@ -3,6 +3,7 @@ import type { PolicyBook } from './loop/tool/policy-book.ts';
 import type { ModelInput } from './models/resolve.ts';
 import type { Appends } from './runs/driving/appends.ts';
 import type { Gates } from './runs/gates/gates.ts';
+import type { KnownPerson } from './runs/people.ts';
 
 export type InstanceInternals = {
   readonly policies: PolicyBook;
@@ -13,6 +14,8 @@ export type InstanceInternals = {
    * unknown outcome, because the store disconnected, may be left out. Returns a function that stops it.
    */
   readonly onAppend: Appends['listen'];
+  /** The people whom this id or mail address may mean. */
+  readonly peopleCalled: (name: string) => Promise<readonly KnownPerson[]>;
   /** Sets the model of agents and calls that have none, if `countersign()` was given none. Returns whether an agent uses it. */
   readonly useDefaultModel: (model: ModelInput) => boolean;
 };

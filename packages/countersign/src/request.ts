@@ -25,7 +25,7 @@ export {
   readForm,
 } from './core/request/form.ts';
 export { type Line, labelOf, labelsTo, lineAt, lineOf } from './core/request/line.ts';
-export type { NoticeType } from './core/request/notice.ts';
+export { mayHaveRun, type NoticeType } from './core/request/notice.ts';
 export type { CallOutcome, NotRun } from './core/request/outcome.ts';
 export { type Names, nameIn, personText } from './core/request/person.ts';
 export type { Reading } from './core/request/reading.ts';

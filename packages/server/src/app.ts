@@ -21,6 +21,7 @@ import { addSecurityHeaders } from './http/security-headers.ts';
 import { type Caller, callerOf, type Origin } from './identity/identify.ts';
 import { signInMemory } from './identity/known-people.ts';
 import type { RenewLink } from './identity/link-renewal.ts';
+import { mailSignIn } from './identity/mail-sign-in.ts';
 import type { Identified } from './identity/person.ts';
 import { createLoginToken, loginPath, type SessionCookie, sessionCookie } from './identity/sessions.ts';
 import { decisionLinks } from './links/decision-links.ts';
@@ -36,6 +37,7 @@ import { type ApiDocument, DOCS_STYLE, docsPage } from './pages/docs.ts';
 import { htmlResponse } from './pages/html.ts';
 import { createInbox } from './pages/inbox.ts';
 import { login, logout, logoutPage, type SigningIn } from './pages/login.ts';
+import { mountMailSignIn } from './pages/mail-sign-in.ts';
 import { mountHealth } from './telemetry/health.ts';
 import { documentHealth } from './telemetry/health-document.ts';
 import { Measures } from './telemetry/measures.ts';
@@ -108,7 +110,8 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
   const stopRecords = watchRecords(ai, { measures, log: options.log && log, logInputs: options.logInputs ?? false });
   const { notes } = ai.runs;
   const cookieFor = (context: Context): SessionCookie => sessionCookie(publicAddress ?? new URL(context.req.url));
-  const signingIn: SigningIn = { notes, basePath, renewLink };
+  const byMail = mailSignIn(ai, { ...options, basePath, log });
+  const signingIn: SigningIn = { notes, basePath, renewLink, byMail };
   const remember = signInMemory(ai);
   let isRetired = false;
 
@@ -185,6 +188,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     return signIn(context);
   });
   hono.post('/login', signIn);
+  if (byMail) mountMailSignIn(hono, signingIn, byMail, { findCaller, cookieFor });
   hono.get('/logout', async (context) => logoutPage(signingIn, await findCaller(context)));
   hono.post('/logout', async (context) => {
     const signedIn = await findCaller(context);

@@ -28,6 +28,11 @@ export type AppOptions = Policies & {
    * kept in the store.
    */
   readonly linkSecret?: string | readonly string[];
+  /**
+   * People whose mail address is known can ask on the sign-in page for a link, where a channel such as `mail` and `publicUrl` are set
+   * up. By default they can, unless `identify` signs people in.
+   */
+  readonly mailSignIn?: boolean;
   /** The inbox as an MCP server at `/mcp`, for clients that people use. False for none. */
   readonly mcp?: McpOptions | false;
   /** The address that browsers use, such as `https://approvals.example.com`. With https, cookies are `Secure`. */
@@ -74,6 +79,7 @@ export const AppOptionsShape = optionsOf<AppOptions>({
   channels: option(areChannels, 'must be an array of channels with different names: letters, digits and dashes'),
   links: option(areLinkOptions, 'must be false or { lifetimeMs, requireSignIn }, with a lifetime above 0'),
   linkSecret: option(areSecrets, 'must be a string of at least 32 characters, or an array of such strings'),
+  mailSignIn: aBoolean,
   mcp: option(areMcpOptions, 'must be false or { allowOwnRequests: true or false }'),
   publicUrl: aString,
   whilePending: option(

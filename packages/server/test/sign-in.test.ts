@@ -145,7 +145,7 @@ test('without dev, the page says how to get a link or a token', async () => {
   await go('/logout', { method: 'POST' });
   const page = await go(link);
   expect(page).toMatchObject({ status: 401, text: expect.stringContaining(EXPIRED) });
-  expect(page.text).toContain('countersign link &lt;your name&gt;');
+  expect(page.text).toContain('countersign link &lt;name&gt;');
   expect(page.text).toContain('countersign tokens create');
   expect(page.headers.get('cache-control')).toBe('no-store');
   expect(printed).toEqual([]);

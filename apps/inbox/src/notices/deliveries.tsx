@@ -13,6 +13,7 @@ const OUTCOMES: Readonly<Record<Delivery['outcome'], { readonly text: string; re
   'given-up': { text: 'Failed', isBad: true },
   refused: { text: 'Not sent: they cannot read the request' },
   off: { text: 'Not sent: they turned it off' },
+  unreachable: { text: 'Not sent: they have no address here' },
 };
 
 export function Deliveries() {

@@ -21,9 +21,10 @@ export function Preferences() {
 }
 
 const DIGESTS = [
-  { value: 'off', label: 'Each request by itself' },
+  { value: 'burst', label: 'At once; several within two minutes together' },
   { value: 'low-risk', label: 'Requests of low risk together, once an hour' },
   { value: 'all', label: 'All requests together, once an hour' },
+  { value: 'off', label: 'Each request by itself' },
 ] as const;
 
 const NIGHT = { from: '20:00', until: '07:00' };
@@ -38,7 +39,7 @@ function PreferencesForm({ mine: { preferences, channels } }: { readonly mine: M
       showToast('done', 'Saved.');
     },
   });
-  const { quiet, digest = 'off' } = draft;
+  const { quiet, digest = 'burst' } = draft;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!save.isPending) save.mutate(draft);

@@ -15,4 +15,8 @@ export const TYPES: Readonly<Record<string, string>> = {
   decided: 'Decision',
   expired: 'Expiry',
   withdrawn: 'Withdrawal',
+  done: 'Done',
+  failed: 'Failure',
+  unknown: 'Unknown outcome',
+  'not-run': 'Not run',
 };

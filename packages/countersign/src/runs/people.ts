@@ -1,10 +1,11 @@
-// The directory of people. The engine asks it when a person votes, and records its answer with the vote.
+// The directory of people. The engine asks it when a person votes, and records its answer with the vote. A server asks it who signs in.
 
 import type { Voter as CandidateVoter } from '../core/authority/may-decide.ts';
-import type { Delegation } from '../core/authority/policy.ts';
+import type { Delegation, Who } from '../core/authority/policy.ts';
 import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
 import type { Contact } from './notices/channel.ts';
+import type { Notes } from './port/notes.ts';
 import type { Electorate, Voter } from './requests/votes.ts';
 import type { DecideOptions } from './run-options.ts';
 
@@ -112,4 +113,57 @@ async function delegateVoter(people: Directory, by: string | null, absent: strin
   }
   const message = `${by ?? 'This person'} does not stand in for ${absent} now. Nothing was recorded.`;
   throw new UsageError('not-allowed', { status: 403, onBehalfOf: absent }, message);
+}
+
+/** A person whom this installation knows, and where they can be reached. */
+export type KnownPerson = { readonly person: string; readonly contact: Contact };
+
+type Sources = {
+  readonly people: Directory;
+  readonly notes: Notes;
+  /** The people whom the application tells about requests that name nobody. */
+  readonly everyone: Who;
+};
+
+/** The collection of people who have signed in. */
+export const SIGNED_IN = 'signed-in';
+
+/** More are not searched for an address. */
+const MOST = 2_000;
+const PAGE = 500;
+
+/** The people with this id or mail address, whatever its capital letters. People whom nothing knows are not among them. */
+export async function peopleCalled(name: string, sources: Sources): Promise<readonly KnownPerson[]> {
+  const own = await knownPerson(name, sources);
+  if (own) return [own];
+  if (!name.includes('@')) return [];
+  const found: KnownPerson[] = [];
+  for (const person of await everyKnownId(sources)) {
+    const contact = (await sources.people.contactOf?.(person)) ?? {};
+    if ((contact.mail ?? person).toLowerCase() === name.toLowerCase()) found.push({ person, contact });
+  }
+  return found;
+}
+
+async function knownPerson(person: string, sources: Sources): Promise<KnownPerson | undefined> {
+  const { people, notes, everyone } = sources;
+  const contact = await people.contactOf?.(person);
+  if (contact) return { person, contact };
+  const isKnown =
+    (everyone.people ?? []).includes(person) ||
+    ((await people.rolesOf?.(person)) ?? []).length > 0 ||
+    (await notes.get(SIGNED_IN, person)) !== undefined;
+  return isKnown ? { person, contact: {} } : undefined;
+}
+
+async function everyKnownId({ people, notes, everyone }: Sources): Promise<readonly string[]> {
+  const roles = new Set([...(people.roles ?? []), ...(everyone.roles ?? [])]);
+  const members = await Promise.all([...roles].map(async (role) => (await people.membersOf?.(role)) ?? []));
+  const signedIn: string[] = [];
+  for (let after: string | null | undefined; after !== null && signedIn.length < MOST; ) {
+    const page = await notes.list(SIGNED_IN, { limit: PAGE, ...(after !== undefined && { after }) });
+    signedIn.push(...page.items.map(({ key }) => key));
+    after = page.cursor;
+  }
+  return [...new Set([...(everyone.people ?? []), ...members.flat(), ...signedIn])].slice(0, MOST);
 }

@@ -62,7 +62,7 @@ test('a request that was over long ago is not announced again, even if the store
   const { runs, ask, work } = desk({ channels: [channel], store });
   const worker = work();
   const id = await ask('run');
-  await runs.decide(id, 'approve', { by: 'ann' });
+  await runs.decide(id, 'reject', { by: 'ann' });
   await pass(2 * SECOND);
   expect(told()).toEqual(['opened', 'decided']);
   // The process says every ten minutes that it has the channel.
@@ -122,7 +122,7 @@ test('while a delivery waits for its next attempt, what happens later waits too,
   const worker = work();
   const id = await ask('run');
   await pass(2 * SECOND);
-  await runs.decide(id, 'approve');
+  await runs.decide(id, 'reject');
   await pass(2 * SECOND);
   expect((await ai.notices.channels())[0]).toMatchObject({ waiting: 1, lastError: 'away' });
   isAway = false;
@@ -330,7 +330,7 @@ test('a channel that is new announces pending requests, and none that were settl
   const store = memoryStore();
   const before = desk({ store, channels: [old.channel] });
   const earlier = before.work();
-  await before.runs.decide(await before.ask('settled'), 'approve');
+  await before.runs.decide(await before.ask('settled'), 'reject');
   const pending = await before.ask('pending');
   await pass(2 * SECOND);
   await earlier.stop();

@@ -121,12 +121,13 @@ async function everyRequest(runs: ReturnType<typeof openDesk>['runs']): Promise<
   return all;
 }
 
-/** The shared channel gets everything. A person who learned of a pending request learns how it ended. */
+/** The shared channel gets everything. A person who learned of a pending request learns how it ended, unless they ended it. */
 function missingIn(receipts: readonly Receipt[], questions: readonly RunRequest[]): readonly string[] {
   const seen = new Set(receipts.map(nameOf));
-  return questions.flatMap(({ id, settledAt }) => {
+  return questions.flatMap(({ id, settledAt, settlement }) => {
     const isOver = settledAt !== null;
-    const told = PEOPLE.filter((person) => !isOver || seen.has(`people ${id} ${person} opened`));
+    const hears = (person: string) => seen.has(`people ${id} ${person} opened`) && settlement?.by !== person;
+    const told = PEOPLE.filter((person) => !isOver || hears(person));
     const expected = [
       `events ${id} null opened`,
       ...(isOver ? [`events ${id} null decided`] : []),

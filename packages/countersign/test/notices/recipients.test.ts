@@ -21,7 +21,7 @@ const told = (notices: readonly Notice[]) =>
     .map(({ type, to: [to] }) => `${to?.person} ${type} ${to?.why}${to?.onBehalfOf ? ` for ${to.onBehalfOf}` : ''}`)
     .sort();
 
-test('the people and roles that the policy names are told, each with their address, and only they hear the end', async () => {
+test('the people and roles that the policy names are told, each with their address, and they and who asked hear the end', async () => {
   const { mail, runs, ask, work, store } = mailing(policy({ people: ['cem'], roles: ['finance'] }));
   const worker = work();
   const id = await ask('run');
@@ -33,7 +33,11 @@ test('the people and roles that the policy names are told, each with their addre
   expect(new Set(mail.notices.map(({ key }) => key)).size).toBe(3);
   await runs.decide(id, 'approve', { by: 'ann' });
   await pass(3 * SECOND);
-  expect(told(mail.notices.slice(3))).toEqual(['ann', 'ben', 'cem'].map((person) => `${person} decided told-before`));
+  expect(told(mail.notices.slice(3))).toEqual([
+    'ben decided told-before',
+    'cem decided told-before',
+    'clara done requester',
+  ]);
   expect(await notesIn(store, 'outbox-mail')).toBe(0);
   await worker.stop();
 });
@@ -128,7 +132,7 @@ test('a person who may not read the request is not told, and the log says so', a
   await pass(3 * SECOND);
   await runs.decide(id, 'approve', { by: 'ann' });
   await pass(3 * SECOND);
-  expect(told(mail.notices)).toEqual(['ben decided told-before', 'ben opened decider']);
+  expect(told(mail.notices)).toEqual(['ben decided told-before', 'ben opened decider', 'clara done requester']);
   expect(mail.notices[0]?.links).toEqual({ request: `https://inbox/${id}`, decide: 'mail/ben' });
   const { items } = await ai.notices.log();
   expect(items.map(({ person, type, outcome }) => `${person} ${type} ${outcome}`)).toContain('ann opened refused');
@@ -171,6 +175,7 @@ test('a tool keeps its input out of notices, and what was decided about it', asy
   expect(log.notices).toMatchObject([
     { type: 'opened', title: 'Pay an invoice', card: null },
     { type: 'decided', title: 'Pay an invoice', card: null, settlement: { by: 'ann', decision: { type: 'approve' } } },
+    { type: 'done', title: 'Pay an invoice', card: null, outcome: { state: 'done', text: null } },
   ]);
   expect(JSON.stringify(log.notices)).not.toMatch(/950|4711|secret/);
   await worker.stop();
@@ -181,7 +186,9 @@ describe('preferences', () => {
   async function preferring(preferences: NoticePreferences, config: object = {}) {
     const kit = mailing({ ...policy({ people: ['ann', 'ben'] }), ...config });
     const digests: (readonly string[])[] = [];
-    kit.mail.channel.digest = async (notices) => void digests.push(notices.map(({ requestId }) => requestId));
+    kit.mail.channel.digest = async (notices) => {
+      if (notices[0]?.to[0]?.person === 'ann') digests.push(notices.map(({ requestId }) => requestId));
+    };
     await kit.ai.notices.setPreferences('ann', preferences);
     return { ...kit, digests, ann: () => told(kit.mail.notices).filter((line) => line.startsWith('ann')) };
   }

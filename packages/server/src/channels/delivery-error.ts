@@ -5,6 +5,8 @@ export class DeliveryError extends Error {
   override readonly name = 'DeliveryError';
   /** False if another attempt cannot help. */
   readonly retryable: boolean;
+  /** True if the person has no address on this channel. */
+  readonly unreachable: boolean;
   /** How long the receiver asks to wait. */
   readonly retryAfterMs?: number;
 
@@ -12,12 +14,14 @@ export class DeliveryError extends Error {
     message: string,
     {
       retryable = true,
+      unreachable = false,
       retryAfterMs,
       cause,
-    }: { retryable?: boolean; retryAfterMs?: number | undefined; cause?: unknown } = {},
+    }: { retryable?: boolean; unreachable?: boolean; retryAfterMs?: number | undefined; cause?: unknown } = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.retryable = retryable;
+    this.unreachable = unreachable;
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
   }
 }

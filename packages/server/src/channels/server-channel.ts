@@ -1,6 +1,6 @@
 // A channel that people also answer through: the server passes it what arrives at its address.
 import type { Channel, DecideResult, DecisionInput } from 'countersign';
-import type { Notes } from 'countersign/store';
+import type { Contact, Notes } from 'countersign/store';
 import type { Person } from '../identity/person.ts';
 import type { ApiRequest } from '../schemas/request.ts';
 
@@ -21,12 +21,17 @@ export type ChannelHost = {
   log(level: 'info' | 'warn' | 'error', message: string, details?: Record<string, unknown>): void;
 };
 
+/** A person who asked for a link to sign in. */
+export type SignInMail = { readonly person: string; readonly contact: Contact; readonly link: string };
+
 /** A channel of a server. */
 export interface ServerChannel extends Channel {
   /** Gets the notes of the store before anything is delivered, for a channel that keeps records. */
   connect?(notes: Notes): void;
   /** Answers a request to `/channels/NAME/…`. It must check by itself who sent it. */
   receive?(request: Request, host: ChannelHost): Promise<Response>;
+  /** Sends a person the link that signs them in, which they asked for. */
+  signIn?(mail: SignInMail, delivering: { readonly signal: AbortSignal }): Promise<void>;
   /** Sends a sample to one address, for `countersign channels test`. Resolves with a sentence that says what was sent where. */
   sample?(to: string): Promise<string>;
 }

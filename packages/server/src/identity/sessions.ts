@@ -6,21 +6,27 @@ import { serialize } from 'hono/utils/cookie';
 import { defined } from '../defined.ts';
 import { checkIdentified, type Identified, isPersonId, type Person, personOf } from './person.ts';
 
-const LINKS = 'login-links';
+/** Links that people pass on by hand work when they are opened; links in mails only through the page with a button. */
+type LinkKind = 'login-links' | 'login-links-mailed';
+
 const SESSIONS = 'sessions';
 const LINK_MS = 10 * 60_000;
 const SESSION_MS = 7 * 24 * 3_600_000;
 const SECRET = /^[\w-]{43}$/;
 
 /** Makes the token of a sign-in link, valid once and for ten minutes. */
-export async function createLoginToken(notes: Notes, person: Omit<Identified, 'context'>): Promise<string> {
+export async function createLoginToken(
+  notes: Notes,
+  person: Omit<Identified, 'context'>,
+  kind: LinkKind = 'login-links',
+): Promise<string> {
   checkIdentified('loginPath', person);
   if (!isPersonId(person.id))
     throw new UsageError('invalid-options', {}, '`id` of loginPath must be a string of 1 to 200 characters.');
   const { id, name, scopes, reach, roles } = person;
   const kept = defined({ id, name, scopes, reach, roles }) as Json;
   const token = randomBytes(32).toString('base64url');
-  await notes.put(LINKS, hashOf(token), kept, { version: 0, expiresAt: Date.now() + LINK_MS });
+  await notes.put(kind, hashOf(token), kept, { version: 0, expiresAt: Date.now() + LINK_MS });
   return token;
 }
 
@@ -30,22 +36,30 @@ export const loginPath = (basePath: string, token: string, to?: string): string 
 
 /** Whether the token still signs someone in. */
 export async function isLoginOpen(notes: Notes, token: string): Promise<boolean> {
-  return (await notes.get(LINKS, hashOf(token))) !== undefined;
+  return (await notes.get('login-links', hashOf(token))) !== undefined;
 }
 
 /** The person whom the token signs in; undefined if it is invalid or expired. */
-export async function personOfLogin(notes: Notes, token: string): Promise<Person | undefined> {
-  const note = SECRET.test(token) ? await notes.get(LINKS, hashOf(token)) : undefined;
+export async function personOfLogin(
+  notes: Notes,
+  token: string,
+  kind: LinkKind = 'login-links',
+): Promise<Person | undefined> {
+  const note = SECRET.test(token) ? await notes.get(kind, hashOf(token)) : undefined;
   return note && personOf(note.value as Identified);
 }
 
 /** Uses up a sign-in token and returns the secret of a new session; undefined if the token is invalid or expired. */
-export async function takeLogin(notes: Notes, token: string): Promise<string | undefined> {
+export async function takeLogin(
+  notes: Notes,
+  token: string,
+  kind: LinkKind = 'login-links',
+): Promise<string | undefined> {
   if (!SECRET.test(token)) return undefined;
   const key = hashOf(token);
-  const note = await notes.get(LINKS, key);
+  const note = await notes.get(kind, key);
   // Of several requests with one link, only the one that removes it signs in.
-  if (!note || !(await notes.remove(LINKS, key))) return undefined;
+  if (!note || !(await notes.remove(kind, key))) return undefined;
   const secret = randomBytes(32).toString('base64url');
   await notes.put(SESSIONS, hashOf(secret), note.value, { version: 0, expiresAt: Date.now() + SESSION_MS });
   return secret;

@@ -19,7 +19,8 @@ import type { ApiRequest } from '../schemas/request.ts';
 import { formatFor } from '../text/format.ts';
 import type { LinkOptions } from './link-options.ts';
 import { type Offer, offersOf } from './offers.ts';
-import { confirmPage, donePage, type LinkPage, nothingPage, reviewPage, signInPage } from './page.ts';
+import { confirmPage, type Draft, type LinkPage, nothingPage, reviewPage, signInPage } from './page.ts';
+import { resultPage } from './result-page.ts';
 import { createLinkTokens, type DecisionLink, type LinkTokens } from './token.ts';
 
 /** A request to the page of a link, and the signed-in person. */
@@ -61,6 +62,7 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
     return voters.some(({ onBehalfOf }) => onBehalfOf === assignedTo) ? card : undefined;
   }
 
+  /** What the link opens: the request, or what became of it. */
   async function open(token: string, person: Person | undefined): Promise<Opened | undefined> {
     const link = await tokens.read(token);
     if (!link || link.expiresAt <= Date.now()) return undefined;
@@ -68,7 +70,8 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
     if (decider?.id !== link.person) return undefined;
     const found = await access.find(link.requestId, decider);
     const card = await openFor(found, decider);
-    return card?.digest === link.digest ? { link, card, person: decider } : undefined;
+    if (card?.digest === link.digest) return { link, card, person: decider, isUsed: false };
+    return found && isOver(found, decider) ? { link, card: found, person: decider, isUsed: true } : undefined;
   }
 
   /** Answers as `answer` says if the link is open. Every other link gets the same answer, after the same time. */
@@ -116,11 +119,12 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
       return `${new URL(publicUrl).origin}${basePath}/decide/${token}`;
     },
 
-    show: (token, visit) => visited(token, visit, (page) => reviewPage(page)),
+    show: (token, visit) => visited(token, visit, (page, { isUsed }) => (isUsed ? resultPage(page) : reviewPage(page))),
 
     decide: (token, visit) =>
       visited(token, visit, async (page, opened) => {
         const posted = new URLSearchParams(await visit.request.text());
+        if (opened.isUsed) return resultPage(page, true);
         // Of two values of a field, readers may take either.
         if (new Set(posted.keys()).size < posted.size) return reviewPage(page, { problem: NOT_OFFERED, status: 422 });
         if (posted.get('digest') !== opened.card.digest) return reviewPage(page, { problem: OUTDATED, status: 409 });
@@ -128,21 +132,46 @@ export function decisionLinks(services: Needed, options: Options): DecisionLinks
         if (!offer) return reviewPage(page, { problem: NOT_OFFERED, status: 422 });
         const read = readDecision(offer, posted, opened.card);
         const draft = { offer, posted };
-        if ('problems' in read) return reviewPage(page, { ...draft, problems: read.problems, status: 422 });
+        if ('problems' in read) return refusedPage(page, draft, read.problems);
         if (posted.get('confirmed') !== 'yes') return confirmPage(page, draft, read.decision);
         try {
-          return donePage(page, offer, await record(opened, read.decision, visit.request));
+          await record(opened, read.decision, visit.request);
+          // A page of its own, which can be loaded again.
+          return new Response(null, { status: 303, headers: { location: new URL(visit.request.url).pathname } });
         } catch (error) {
           // Someone else was first, the request changed, or the person may no longer decide it.
-          if (error instanceof ConflictError || (error instanceof UsageError && OVER.has(error.code))) return undefined;
+          if (error instanceof ConflictError || (error instanceof UsageError && OVER.has(error.code))) {
+            const now = await open(token, opened.person);
+            return now?.isUsed ? resultPage(pageOf(now, visit.request), true) : undefined;
+          }
           if (!(error instanceof UsageError) || error.code !== 'invalid-decision') throw error;
-          return reviewPage(page, { ...draft, problems: refusedFields(error), status: 422 });
+          return refusedPage(page, draft, refusedFields(error));
         }
       }),
   };
 }
 
-type Opened = { readonly link: DecisionLink; readonly card: ApiRequest; readonly person: Person };
+/** `isUsed`: the request is decided, or the person has voted. */
+type Opened = {
+  readonly link: DecisionLink;
+  readonly card: ApiRequest;
+  readonly person: Person;
+  readonly isUsed: boolean;
+};
+
+function isOver({ status, progress }: ApiRequest, { id, scopes }: Person): boolean {
+  if (!scopes.includes('read')) return false;
+  return (
+    status === 'decided' || (progress?.votes ?? []).some(({ isYours, onBehalfOf }) => isYours || onBehalfOf === id)
+  );
+}
+
+/** A reason is entered where the decision is confirmed. */
+function refusedPage(page: LinkPage, draft: Draft, problems: readonly FormProblem[]): Response {
+  const { verb } = draft.offer;
+  if (verb === 'reject' || verb === 'cancel') return confirmPage(page, draft, verb, problems[0]?.message);
+  return reviewPage(page, { ...draft, problems, status: 422 });
+}
 
 const OUTDATED = 'This page was out of date, so nothing was recorded. Check the request below and decide again.';
 const NOT_OFFERED = 'This decision is not possible here, so nothing was recorded.';

@@ -4,6 +4,7 @@ import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { Caller } from '../identity/identify.ts';
 import type { DecisionLinks } from './decision-links.ts';
+import { DECIDE_SCRIPT, DECIDE_SCRIPT_TEXT } from './script.ts';
 import { DECIDE_STYLE, DECIDE_STYLESHEET } from './style.ts';
 
 type Mounting = {
@@ -21,6 +22,10 @@ export function mountDecisionLinks(
   hono.get(
     DECIDE_STYLESHEET,
     () => new Response(DECIDE_STYLE, { headers: { 'content-type': 'text/css; charset=utf-8' } }),
+  );
+  hono.get(
+    DECIDE_SCRIPT,
+    () => new Response(DECIDE_SCRIPT_TEXT, { headers: { 'content-type': 'text/javascript; charset=utf-8' } }),
   );
   hono.get('/decide/:token', (context) => links.show(context.req.param('token'), visit(context)));
   hono.post('/decide/:token', limited, (context) => links.decide(context.req.param('token'), visit(context)));

@@ -1,17 +1,16 @@
-// The pages of a decision link: look, confirm, done. They need no JavaScript and show everything that the decision is about.
-import type { DecideResult, DecisionInput } from 'countersign';
-import { type FormProblem, personText, shownPolicy } from 'countersign/request';
+// The pages of a decision link: look, and confirm. They need no JavaScript and show everything that the decision is about.
+import type { DecisionInput } from 'countersign';
+import type { Form, FormProblem } from 'countersign/request';
 import type { Person } from '../identity/person.ts';
 import { cardPage } from '../pages/card-page.ts';
 import { escaped, htmlResponse } from '../pages/html.ts';
 import type { ApiRequest } from '../schemas/request.ts';
-import { badgesOf, commentsOf, HEADINGS, PART_NAMES, partsOf, votingOf } from '../text/card-parts.ts';
 import type { Format } from '../text/format.ts';
-import { jsonText } from '../text/value-text.ts';
 import { visibleLine } from '../text/visible-text.ts';
-import { whoText } from '../text/votes-text.ts';
+import { detailsHtml, section, summaryHtml } from './card-html.ts';
 import { fieldsHtml } from './fields.ts';
 import type { Offer, Offers } from './offers.ts';
+import { DECIDE_SCRIPT } from './script.ts';
 import { DECIDE_STYLESHEET } from './style.ts';
 import { lineHtml, valueHtml } from './value-html.ts';
 
@@ -38,49 +37,45 @@ type Refused = Partial<Draft> & {
 
 /** The request with a form for each decision; with `refused`, the entered values and their problems. */
 export function reviewPage(page: LinkPage, refused?: Refused): Response {
-  const { card, offers, elsewhere, isShown } = page;
+  const { card, format, offers, elsewhere, isShown } = page;
+  const forms = offers.filter((offer): offer is FormOffer => 'form' in offer);
   const body = [
     ...(refused?.problem === undefined ? [] : [`<p class="problem" role="alert">${escaped(refused.problem)}</p>`]),
-    ...(isShown ? [cardHtml(page)] : []),
-    ...offers.map((offer) => offerHtml(page, offer, refused?.offer?.verb === offer.verb ? refused : undefined)),
+    ...(isShown ? [summaryHtml(card, format)] : []),
+    ...forms.map((offer) => offerHtml(page, offer, refused?.offer?.verb === offer.verb ? refused : undefined)),
+    ...(isShown ? [detailsHtml(card, format)] : []),
     ...(elsewhere === undefined ? [] : [`<p class="elsewhere">${escaped(elsewhere)}</p>`]),
-    `<div class="actions"><a class="button" href="${requestPath(page)}">Open in the inbox</a></div>`,
+    ...(offers.length === 0 ? [] : [`<div class="actions">${inboxLink(page)}</div>`]),
     footer(page),
+    barHtml(page),
   ];
   return answer(page, visibleLine(card.title ?? card.tool), body.join('\n'), refused?.status);
 }
 
 /** Everything again, with one button that records exactly this. */
-export function confirmPage(page: LinkPage, { offer, posted }: Draft, decision: DecisionInput): Response {
+export function confirmPage(
+  page: LinkPage,
+  { offer, posted }: Draft,
+  decision: DecisionInput,
+  problem?: string,
+): Response {
   const { card, format } = page;
-  const kept = [...posted].filter(([name]) => name !== 'confirmed').map(([name, value]) => hidden(name, value));
+  const isAsked = offer.verb === 'reject' || offer.verb === 'cancel';
+  const kept = [...posted].filter(([name]) => name !== 'confirmed' && !(isAsked && name === 'reason'));
   const body = `${asked(offer, card)}
 ${chosenHtml(decision, card, format)}
 ${consequence(offer, card)}
-<form method="post" class="actions">
-${kept.join('\n')}
+<form method="post" class="decide">
+${kept.map(([name, value]) => hidden(name, value)).join('\n')}
 ${hidden('confirmed', 'yes')}
-<button class="button ${lookOf(offer)}">${wordsOf(offer, card).confirm}</button>
-<a class="button" href="?">Go back</a>
+${isAsked ? reasonHtml(posted, problem) : ''}
+<div class="actions"><button class="button ${lookOf(offer)}">${wordsOf(offer, card).confirm}</button>
+<a class="button" href="?">Go back</a></div>
 </form>
-${offer.verb === 'edit' ? cardHtml(page, 'Input before the change') : cardHtml(page)}
+${summaryHtml(card, format, offer.verb === 'edit' ? 'Input before the change' : undefined)}
+${detailsHtml(card, format)}
 ${footer(page)}`;
-  return answer(page, wordsOf(offer, card).question, body);
-}
-
-export function donePage(page: LinkPage, offer: Offer, result: DecideResult): Response {
-  const { card, format, person, channel } = page;
-  const isSettled = result.status === 'settled';
-  const at = isSettled ? result.at : result.votes.findLast(({ by }) => by === person.id)?.at;
-  const when = at === undefined ? '' : ` on ${escaped(format.time(at))}`;
-  const missing = isSettled ? [] : result.missing.map(({ of, count }) => `${count} of ${whoText(of, card.names)}`);
-  const body = `${asked(offer, card)}
-<p>Recorded${when} as the decision of ${lineHtml(person.name || person.id)}, through ${lineHtml(channel)}.</p>
-${missing.length === 0 ? '' : `<p>Waiting for more votes: ${escaped(missing.join('; '))}.</p>`}
-${isSettled && result.drill ? '<p>It was a drill, a request to reject: nothing was run.</p>' : ''}
-<p>This link no longer works. You can close this page.</p>
-<div class="actions"><a class="button" href="${requestPath(page)}">Open in the inbox</a></div>`;
-  return answer(page, isSettled ? wordsOf(offer, card).done : 'Your vote is recorded', body);
+  return answer(page, wordsOf(offer, card).question, body, problem === undefined ? 200 : 422);
 }
 
 /** The title names the proposed call. After an edit, another call runs. */
@@ -113,17 +108,18 @@ export function signInPage(basePath: string, { searchParams }: URL): Response {
   return response;
 }
 
-const answer = (page: LinkPage, heading: string, body: string, status = 200): Response =>
+export const answer = (page: LinkPage, heading: string, body: string, status = 200): Response =>
   pageResponse(page, heading, body, status);
 
-/** Without scripts, and never kept. Forms of people who are signed in send their origin, which is checked; others send nothing. */
+/** Works without its script, and is never kept. Forms of people who are signed in send their origin, which is checked; others send nothing. */
 function pageResponse(
   { basePath, requireSignIn }: Pick<LinkPage, 'basePath' | 'requireSignIn'>,
   heading: string,
   body: string,
   status: number,
 ): Response {
-  const look = { stylesheet: DECIDE_STYLESHEET, referrer: requireSignIn ? 'strict-origin' : 'no-referrer' };
+  const referrer = requireSignIn ? 'strict-origin' : 'no-referrer';
+  const look = { stylesheet: DECIDE_STYLESHEET, script: DECIDE_SCRIPT, referrer };
   const response = htmlResponse(cardPage(basePath, heading, body, look), status, 'no-store');
   response.headers.set('content-security-policy', POLICY);
   response.headers.set('x-robots-tag', 'noindex, nofollow');
@@ -131,97 +127,54 @@ function pageResponse(
 }
 
 const POLICY =
-  "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/** Everything that the decision is bound to, and who else decides. */
-function cardHtml({ card, format }: LinkPage, inputHeading: string = HEADINGS[card.kind]): string {
-  const badges = badgesOf(card).map((badge) => `<li>${lineHtml(badge)}</li>`);
-  const parts = partsOf(card, format.time).map(({ name, shown, schema }) =>
-    section(
-      name === 'input' ? inputHeading : PART_NAMES[name],
-      'failed' in shown
-        ? `<p class="problem">Preview failed: ${lineHtml(shown.failed)}</p>`
-        : valueHtml(shown.value, format, schema),
-    ),
-  );
-  return `<ul class="badges${card.risk === 'high' ? ' high' : ''}">${badges.join('')}</ul>
-${parts.join('\n')}
-${votingHtml(card, format)}
-${commentsHtml(card, format)}
-${section('Request', factsHtml(card, format))}`;
-}
+type FormOffer = Extract<Offer, { readonly form: Form }>;
 
-const section = (heading: string, body: string): string => `<section><h2>${escaped(heading)}</h2>${body}</section>`;
-
-function votingHtml(card: ApiRequest, format: Format): string {
-  const { deciders, quorum = [] } = shownPolicy(card.policies) ?? {};
-  const voting = votingOf(card, format.time);
-  const lines = [
-    ...(deciders ? [`${whoText(deciders, card.names)} can decide.`] : []),
-    ...quorum.map(
-      ({ of, count, when }) =>
-        `${count} of ${whoText(of, card.names)} must agree${when ? ` if ${jsonText(when)}` : ''}.`,
-    ),
-    ...(voting?.lines ?? []).map(({ text }) => text),
-  ];
-  if (lines.length === 0) return '';
-  return section(
-    voting?.heading ?? 'Who decides',
-    `<ul>${lines.map((line) => `<li>${escaped(line)}</li>`).join('')}</ul>`,
-  );
-}
-
-function commentsHtml(card: ApiRequest, format: Format): string {
-  const lines = commentsOf(card, format.time).map(({ who, text }) => `<li>${escaped(who)}: ${lineHtml(text)}</li>`);
-  return lines.length === 0 ? '' : section('Comments', `<ul>${lines.join('')}</ul>`);
-}
-
-const EXPIRY = { reject: 'rejected', cancel: 'cancelled', approve: 'approved' } as const;
-
-function factsHtml(
-  { tool, agent, startedBy, names, runId, createdAt, expiresAt, onExpiry }: ApiRequest,
-  format: Format,
-): string {
-  const facts: readonly (readonly [string, string])[] = [
-    ['Tool', tool],
-    ['Agent', agent],
-    ...(startedBy === null ? [] : [['Started by', personText(startedBy, names)] as const]),
-    ...(createdAt === null ? [] : [['Asked', format.time(createdAt)] as const]),
-    ...(expiresAt === null
-      ? []
-      : [['Expires', `${format.time(expiresAt)}, then it is ${EXPIRY[onExpiry ?? 'reject']}`] as const]),
-    ['Run', runId],
-  ];
-  return `<dl class="value">${facts.map(([name, text]) => `<div><dt>${name}</dt><dd>${lineHtml(text)}</dd></div>`).join('')}</dl>`;
-}
-
-function offerHtml(page: LinkPage, offer: Offer, refused: Refused | undefined): string {
+/** Its id is inside what is folded, so that a link to it unfolds it. */
+function offerHtml(page: LinkPage, offer: FormOffer, refused: Refused | undefined): string {
   const { card } = page;
   const { verb } = offer;
   const words = wordsOf(offer, card);
-  const problems = refused?.problems ?? [];
-  const start = `<form method="post">${hidden('digest', card.digest)}${hidden('decision', verb)}`;
-  const button = `<button class="button ${lookOf(offer)}">${words.offer}</button>`;
-  if (verb === 'approve') return `<div class="offer" id="${verb}">${start}${button}</form></div>`;
-  const inner =
-    'form' in offer
-      ? fieldsHtml(offer.form, {
-          posted: refused?.posted,
-          problems,
-          suggested: verb === 'respond' ? suggestionsOf(card) : [],
-        })
-      : reasonHtml(verb, refused);
+  const filled = {
+    posted: refused?.posted,
+    problems: refused?.problems ?? [],
+    suggested: verb === 'respond' ? suggestionsOf(card) : [],
+  };
   const isOpen = refused !== undefined || (verb === 'respond' && card.kind === 'question');
-  return `<details class="offer" id="${verb}"${isOpen ? ' open' : ''}><summary>${words.open}</summary>
-${start}${inner}${button}</form></details>`;
+  return `<details class="offer"${isOpen ? ' open' : ''}><summary>${words.open}</summary>
+<form method="post" id="${verb}">${hidden('digest', card.digest)}${hidden('decision', verb)}
+${fieldsHtml(offer.form, filled)}<button class="button button-primary">${words.offer}</button></form></details>`;
 }
 
-function reasonHtml(verb: string, refused: Refused | undefined): string {
-  const [problem] = refused?.problems ?? [];
+/** Stays on the screen, however long the request is. */
+function barHtml(page: LinkPage): string {
+  const { card, offers } = page;
+  const buttons = offers.flatMap((offer) => {
+    const words = wordsOf(offer, card);
+    if ('form' in offer)
+      return offer.verb === 'edit' ? ['<a class="button" href="#edit">Edit</a>'] : [answerButton(offer, card)];
+    return [
+      `<form method="post" id="${offer.verb}">${hidden('digest', card.digest)}${hidden('decision', offer.verb)}
+<button class="button ${lookOf(offer)}">${words.offer}</button></form>`,
+    ];
+  });
+  return `<div class="bar">${buttons.length === 0 ? inboxLink(page) : buttons.join('\n')}</div>`;
+}
+
+const inboxLink = (page: LinkPage): string => `<a class="button" href="${requestPath(page)}">Open in the inbox</a>`;
+
+/** The form of a question is open; that of a result is not, so a link opens it. */
+const answerButton = (offer: Offer, card: ApiRequest): string =>
+  card.kind === 'question'
+    ? `<button class="button button-primary" form="respond">${wordsOf(offer, card).offer}</button>`
+    : `<a class="button" href="#respond">${wordsOf(offer, card).open}</a>`;
+
+function reasonHtml(posted: URLSearchParams, problem: string | undefined): string {
   return `<label class="field"><span>Reason (optional, the model sees it)</span>
-${problem ? `<span class="problem">${escaped(problem.message)}</span>` : ''}
-<textarea name="reason" rows="3" id="${verb}-reason">
-${escaped(refused?.posted?.get('reason') ?? '')}</textarea></label>`;
+${problem === undefined ? '' : `<span class="problem" role="alert">${escaped(problem)}</span>`}
+<textarea name="reason" rows="3">
+${escaped(posted.get('reason') ?? '')}</textarea></label>`;
 }
 
 /** The answers that the question itself offers. */
@@ -236,8 +189,6 @@ function chosenHtml(decision: DecisionInput, { inputSchema }: ApiRequest, format
   if ('edit' in decision && decision.edit !== undefined)
     return section('New input, which would run', valueHtml(decision.edit, format, inputSchema));
   if ('output' in decision) return section('Answer', valueHtml(decision.output, format));
-  if ('reason' in decision && decision.reason !== undefined)
-    return section('Reason', valueHtml(decision.reason, format));
   return '';
 }
 
@@ -276,9 +227,21 @@ function wordsOf({ verb }: Offer, card: ApiRequest): Words {
       return { offer, open, question: 'Send this answer?', confirm: 'Yes, send', done: 'Answered' };
     }
     case 'reject':
-      return { offer: 'Reject', open: 'Reject …', question: 'Reject this?', confirm: 'Yes, reject', done: 'Rejected' };
+      return {
+        offer: 'Reject …',
+        open: 'Reject …',
+        question: 'Reject this?',
+        confirm: 'Yes, reject',
+        done: 'Rejected',
+      };
     case 'cancel':
-      return { offer: 'Skip it', open: 'Skip it …', question: 'Skip this?', confirm: 'Yes, skip it', done: 'Skipped' };
+      return {
+        offer: 'Skip it …',
+        open: 'Skip it …',
+        question: 'Skip this?',
+        confirm: 'Yes, skip it',
+        done: 'Skipped',
+      };
   }
 }
 
@@ -294,7 +257,7 @@ const lookOf = ({ verb }: Offer): string =>
 const hidden = (name: string, value: string): string =>
   `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`;
 
-const requestPath = ({ basePath, card }: LinkPage): string =>
+export const requestPath = ({ basePath, card }: LinkPage): string =>
   escaped(`${basePath}/requests/${encodeURIComponent(card.id)}`);
 
 const footer = ({ person }: LinkPage): string =>

@@ -5,6 +5,7 @@ export const DECIDE_STYLESHEET = '/decide.css';
 
 export const DECIDE_STYLE = `${CARD_STYLE}
 :root { --danger: light-dark(#b42318, #f97066); --on-danger: light-dark(#ffffff, #2a0b08); }
+html { scroll-padding-bottom: 5rem; }
 body { place-items: start center; }
 main { max-width: 42rem; }
 h2 { margin: 0 0 0.5rem; font-size: 0.8125rem; color: var(--muted); font-weight: 600; }
@@ -28,6 +29,19 @@ details.offer { border: 1px solid var(--line); border-radius: 0.5rem; padding: 0
 details[open].offer { padding-bottom: 0.875rem; }
 summary { padding: 0.625rem 0; font-weight: 500; cursor: pointer; }
 .offer .button { width: 100%; height: 2.75rem; }
+.asks { margin: 0; }
+.message { margin-top: 1rem; color: var(--ink); font-size: 1rem; white-space: pre-wrap; }
+.came { padding: 0.625rem 0.875rem; border-radius: 0.5rem; background: var(--sunken); color: var(--ink); font-weight: 500; }
+.came.failed, .came.unknown { color: var(--danger); }
+.more { font-size: 0.8125rem; }
+.decide { margin: 1.25rem 0; }
+.decide .button { height: 2.75rem; }
+.bar { position: sticky; bottom: 0; z-index: 1; display: flex; flex-wrap: wrap; gap: 0.5rem; margin: 1rem -1.5rem -1.5rem;
+  padding: 0.75rem 1.5rem max(0.75rem, env(safe-area-inset-bottom)); border-top: 1px solid var(--line);
+  border-radius: 0 0 0.75rem 0.75rem; background: var(--surface); }
+.bar form { display: contents; }
+.bar .button { height: 2.75rem; }
+:target { scroll-margin: 4rem; }
 .field { display: grid; gap: 0.25rem; margin: 0 0 0.875rem; font-weight: 500; }
 .field .small { font-weight: 400; }
 input, select, textarea { width: 100%; padding: 0.5rem 0.625rem; border: 1px solid var(--line); border-radius: 0.5rem;
@@ -40,6 +54,8 @@ span.problem { font-weight: 400; }
 .button-danger:hover { background: var(--danger); filter: brightness(1.1); }
 @media (max-width: 30rem) {
   main { padding: 1rem; }
+  .bar { margin: 1rem -1rem -1rem; padding-inline: 1rem; }
+  .bar .button { flex: 1 1 30%; padding: 0 0.5rem; }
   .value div { grid-template-columns: minmax(0, 1fr); }
 }
 `;

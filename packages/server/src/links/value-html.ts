@@ -10,6 +10,21 @@ import { visibleLine } from '../text/visible-text.ts';
 /** Untrusted text on one line, whatever the direction of its script. */
 export const lineHtml = (text: string): string => `<bdi>${escaped(visibleLine(text))}</bdi>`;
 
+/** A time with its zone. A script writes it in the zone of the browser. */
+export const timeHtml = (at: number, format: Format): string =>
+  `<time datetime="${new Date(at).toISOString()}">${escaped(format.time(at))}</time>`;
+
+/** Stands around a time in a text. Texts of others have no such character: it is shown as a code. */
+const MARK = '\u0000';
+
+/** Marks a time in a text, which `html` writes as one. */
+export const withTimes = Object.assign((at: number): string => `${MARK}${at}${MARK}`, {
+  html: (text: string, format: Format): string => {
+    const parts = text.split(MARK);
+    return parts.map((part, index) => (index % 2 === 1 ? timeHtml(Number(part), format) : escaped(part))).join('');
+  },
+});
+
 /** Labels and values of an object, one below the other; anything else as one value. */
 export function valueHtml(value: unknown, format: Format, schema?: JsonSchema | null): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return innerHtml(value, format);

@@ -3,14 +3,14 @@ import { COLOURS, escaped, page } from './html.ts';
 
 export const CARD_STYLESHEET = '/pages.css';
 
-type Look = { readonly stylesheet?: string; readonly referrer?: string };
+type Look = { readonly stylesheet?: string; readonly referrer?: string; readonly script?: string };
 
 /** `body` is HTML; pass untrusted text through `escaped`. */
 export function cardPage(
   basePath: string,
   heading: string,
   body: string,
-  { stylesheet = CARD_STYLESHEET, referrer }: Look = {},
+  { stylesheet = CARD_STYLESHEET, referrer, script }: Look = {},
 ): string {
   return page(
     `${heading} · Countersign`,
@@ -21,6 +21,7 @@ ${body}
 </main>`,
     `${basePath}${stylesheet}`,
     referrer,
+    script === undefined ? undefined : `${basePath}${script}`,
   );
 }
 
@@ -68,6 +69,22 @@ code {
 }
 .actions { display: flex; flex-wrap: wrap; gap: 0.5rem; margin-top: 1.25rem; }
 .actions form { display: contents; }
+.ask { display: grid; gap: 0.5rem; margin-top: 1.25rem; }
+.ask label { font-weight: 500; }
+.ask .button { margin-top: 0.25rem; height: 2.75rem; }
+input {
+  width: 100%;
+  height: 2.75rem;
+  padding: 0.5rem 0.75rem;
+  border: 1px solid var(--line);
+  border-radius: 0.5rem;
+  background: var(--canvas);
+  color: var(--ink);
+  font: inherit;
+  font-size: 1rem;
+}
+details { margin-top: 1.25rem; padding-top: 0.75rem; border-top: 1px solid var(--line); color: var(--muted); }
+summary { cursor: pointer; }
 .button {
   display: inline-flex;
   align-items: center;

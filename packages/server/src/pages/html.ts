@@ -21,10 +21,16 @@ ${body}
  * `body` is HTML; pass untrusted text through `escaped`. Without a referrer policy that sends the origin, browsers send the
  * origin of a form as `null`, and the origin check refuses it.
  */
-export function page(title: string, body: string, stylesheet: string, referrer = 'strict-origin'): string {
+export function page(
+  title: string,
+  body: string,
+  stylesheet: string,
+  referrer = 'strict-origin',
+  script?: string,
+): string {
   const head = `<meta name="referrer" content="${escaped(referrer)}">
 <link rel="icon" href="${ICON}">
-<link rel="stylesheet" href="${escaped(stylesheet)}">`;
+<link rel="stylesheet" href="${escaped(stylesheet)}">${script === undefined ? '' : `\n<script type="module" src="${escaped(script)}"></script>`}`;
   return htmlDocument(escaped(title), head, body);
 }
 

@@ -2,6 +2,7 @@
 import type { Notes } from 'countersign/store';
 import type { Caller } from '../identity/identify.ts';
 import type { RenewLink } from '../identity/link-renewal.ts';
+import type { MailSignIn } from '../identity/mail-sign-in.ts';
 import type { Person } from '../identity/person.ts';
 import {
   endSession,
@@ -20,6 +21,8 @@ export type SigningIn = {
   readonly basePath: string;
   /** Prints a fresh link in the terminal; undefined if this is not a development server. */
   readonly renewLink: RenewLink | undefined;
+  /** Mails links; undefined if it cannot. */
+  readonly byMail: MailSignIn | undefined;
 };
 
 /**
@@ -87,7 +90,9 @@ export async function logoutPage(signingIn: SigningIn, caller: Caller | undefine
     );
   const after = signingIn.renewLink
     ? 'To sign in again, use the new link that the terminal will show.'
-    : 'To sign in again, you need a new sign-in link.';
+    : signingIn.byMail
+      ? 'To sign in again, have a link mailed to you.'
+      : 'To sign in again, you need a new sign-in link.';
   return answer(
     cardPage(
       basePath,
@@ -116,28 +121,45 @@ export async function logout(
   return new Response(null, { status: 204, headers });
 }
 
-async function signInPage({ basePath, renewLink }: SigningIn, heading: string): Promise<string> {
-  const how = renewLink === undefined ? IN_A_TEAM : (await renewLink()) ? IN_THE_TERMINAL : TOO_MANY;
-  return cardPage(basePath, heading, `${how}\n${backToApp(basePath, 'Open the inbox')}`);
+export async function signInPage({ basePath, renewLink, byMail }: SigningIn, heading: string): Promise<string> {
+  if (renewLink !== undefined)
+    return cardPage(basePath, heading, `${(await renewLink()) ? IN_THE_TERMINAL : TOO_MANY}\n${openInbox(basePath)}`);
+  const how = byMail ? askForMail(basePath) : `${ASK_SOMEONE}\n${openInbox(basePath)}`;
+  return cardPage(basePath, heading, `${ABOUT}\n${how}\n${FOR_OPERATORS}`);
 }
+
+const ABOUT = `<p>Programs ask people here before they do something important, such as a payment. Sign in to see what waits for your
+decision.</p>`;
+
+const askForMail = (basePath: string): string => `<form method="post" action="${basePath}/login/mail" class="ask">
+<label for="name">Your mail address or user name</label>
+<input id="name" name="name" required maxlength="200" autocomplete="username" autocapitalize="none" spellcheck="false">
+<button class="button button-primary">Mail me a link</button>
+</form>`;
+
+const ASK_SOMEONE = `<p><strong>Ask the person who gave you this address for a sign-in link.</strong> It works once, within ten minutes. If your
+organisation has its own sign-in, use that.</p>
+<p>A link in a mail about one request works without signing in.</p>`;
+
+const FOR_OPERATORS = `<details><summary>I run this server</summary>
+<ul>
+<li><code>countersign link &lt;name&gt;</code> creates a link that signs a person in.</li>
+<li>People mail themselves a link where the channel <code>mail</code> and <code>publicUrl</code> are set up and their address is known.</li>
+<li>A program uses an API token, from <code>countersign tokens create</code>.</li>
+</ul></details>`;
 
 const IN_THE_TERMINAL = `<p><strong>The terminal that runs this server shows a new sign-in link.</strong> Open it there.</p>
 <p>A link works once, within ten minutes.</p>`;
 
 const TOO_MANY = '<p>The terminal has shown too many sign-in links. Wait ten minutes, then load this page again.</p>';
 
-const IN_A_TEAM = `<p>A sign-in link works once, within ten minutes. To get a new one:</p>
-<ul>
-<li>Ask the person who runs this server. They create a link with <code>countersign link &lt;your name&gt;</code>.</li>
-<li>If your organisation signs you in, sign in there and open the inbox.</li>
-<li>A program needs no link. It uses an API token, from <code>countersign tokens create</code>.</li>
-</ul>`;
+const openInbox = (basePath: string): string => backToApp(basePath, 'Open the inbox');
 
 const backToApp = (basePath: string, text: string): string =>
   `<div class="actions"><a class="button" href="${basePath}/">${text}</a></div>`;
 
-const goTo = (location: string, headers: Record<string, string> = {}): Response =>
+export const goTo = (location: string, headers: Record<string, string> = {}): Response =>
   new Response(null, { status: 303, headers: { location, ...headers } });
 
 /** The pages depend on the person, so browsers must not keep them. */
-const answer = (text: string, status = 200): Response => htmlResponse(text, status, 'no-store');
+export const answer = (text: string, status = 200): Response => htmlResponse(text, status, 'no-store');

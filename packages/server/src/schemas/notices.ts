@@ -13,6 +13,10 @@ export const NOTICE_TYPES = [
   'decided',
   'expired',
   'withdrawn',
+  'done',
+  'failed',
+  'unknown',
+  'not-run',
 ] as const;
 
 export const ChannelStatusShape = z
@@ -59,8 +63,9 @@ const DeliveryShape = z
     number: z.int().openapi({ description: 'Which reminder or escalation it is, from 1; 0 for other notices.' }),
     requestId: z.string(),
     person: z.string().nullable().openapi({ description: 'Null on a shared channel.' }),
-    outcome: z.enum(['delivered', 'failed', 'given-up', 'refused', 'off']).openapi({
-      description: '`refused`: the person may not read the request. `off`: they do not want it.',
+    outcome: z.enum(['delivered', 'failed', 'given-up', 'refused', 'off', 'unreachable']).openapi({
+      description:
+        '`refused`: the person may not read the request. `off`: they do not want it. `unreachable`: the person who asked has no address.',
     }),
     attempt: z.int(),
     error: z.string().nullable(),
@@ -98,10 +103,10 @@ export const NoticePreferencesShape = z
       .strictObject({ from: timeOfDay, until: timeOfDay, timeZone: nameShape })
       .optional()
       .openapi({ description: 'Notices wait until these hours are over, unless the risk is high.' }),
-    digest: z
-      .enum(['low-risk', 'all', 'off'])
-      .optional()
-      .openapi({ description: 'Notices of requests with low risk, or all, come together at the full hour.' }),
+    digest: z.enum(['burst', 'low-risk', 'all', 'off']).optional().openapi({
+      description:
+        'Which notices come together: those within two minutes (`burst`, the default), also those of low risk at the full hour, all at the full hour, or none.',
+    }),
   })
   .openapi('NoticePreferences');
 

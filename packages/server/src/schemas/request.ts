@@ -119,7 +119,7 @@ const EscalationShape = z
   })
   .openapi('Escalation');
 
-const CallOutcomeShape = z
+export const CallOutcomeShape = z
   .object({
     state: z.enum(['running', 'done', 'failed', 'unknown', 'not-run']),
     at: z.number().nullable().optional(),

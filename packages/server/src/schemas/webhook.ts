@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { NOTICE_TYPES } from './notices.ts';
 import { orNull } from './page.ts';
-import { KINDS, RequestShape, RISKS } from './request.ts';
+import { CallOutcomeShape, KINDS, RequestShape, RISKS } from './request.ts';
 
 const REASONS = [
   'decider',
@@ -13,6 +13,8 @@ const REASONS = [
   'mentioned',
   'involved',
   'told-before',
+  'requester',
+  'approver',
 ] as const;
 
 const moment = z.number().openapi({ description: 'In milliseconds.' });
@@ -62,6 +64,9 @@ const DataShape = z
       description: 'Why `request` is null: its tool keeps it out of notices, or it does not fit. Get it from the API.',
     }),
     decision: orNull(DecisionShape).openapi({ description: 'Null while the request is pending.' }),
+    outcome: orNull(CallOutcomeShape).openapi({
+      description: 'Null while the request is pending. Without its text if the tool withholds the request.',
+    }),
   })
   .openapi('WebhookData');
 

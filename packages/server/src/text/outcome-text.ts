@@ -25,3 +25,23 @@ const NOT_RUN: Readonly<Partial<Record<NotRun, string>>> = {
   edited: 'not run: it was asked again, with the changes',
   stopped: 'not run: its run was stopped first',
 };
+
+/** The state of a call as a headline. */
+export const OUTCOME_WORDS = {
+  running: 'Running',
+  done: 'Done',
+  failed: 'Failed',
+  unknown: 'Outcome unknown',
+  'not-run': 'Not run',
+} as const satisfies Record<CallOutcome['state'], string>;
+
+/** Why a call did not run, beside the headline. */
+export const WHY_NOT_RUN = {
+  changed: 'What would happen has changed, so it was asked again.',
+  edited: 'It was asked again, with the changes.',
+  stopped: 'Its run was stopped first.',
+} as const;
+
+export const MAY_HAVE_ACTED = 'It may have taken effect before it failed. Check before you ask for it again.';
+export const UNKNOWN_NEXT =
+  'It was started, and nobody knows yet whether it took effect. A person is asked to check. It does not run again before that.';

@@ -46,6 +46,7 @@ export function noticeOn(card: RunRequest, type: NoticeType): Notice {
     expiresAt: card.expiresAt,
     card,
     settlement: card.settlement,
+    outcome: card.outcome ?? null,
     to: [{ person: 'ann', why: 'decider', contact: { name: 'Ann', mail: 'ann@example.com', slack: 'U1' } }],
     links: { request: `https://approvals.example.com/requests/${encodeURIComponent(card.id)}` },
     attempt: 1,

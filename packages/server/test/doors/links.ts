@@ -40,7 +40,6 @@ export const linkDoor = (
           method: 'POST',
           body: form,
           headers: { 'content-type': 'application/x-www-form-urlencoded' },
-          redirect: 'manual',
         }),
         (text) => /<h1>(Approved|Rejected)<\/h1>|vote is recorded/.test(text),
       );

@@ -225,7 +225,7 @@ test('a signed-out visitor sees the sign-in page on every path', async () => {
   const desk = await openDesk();
   const page = await browse(desk, '', '/runs/run_1');
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
-  await page.getByRole('link', { name: 'Get a new one' }).click();
+  await page.getByRole('link', { name: 'Sign in', exact: true }).click();
   await page.waitForURL(`${desk.url}/login`);
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
   await page.getByRole('link', { name: 'Open the inbox' }).click();

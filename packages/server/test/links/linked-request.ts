@@ -12,6 +12,8 @@ export type LinkedOptions = Parameters<typeof startServer>[0] & {
   readonly policy?: PolicyConfig;
   readonly title?: string;
   readonly message?: string;
+  /** What the tool waits for. */
+  readonly onPay?: () => unknown;
   /** Asks a question instead: the schema of its answer. */
   readonly asks?: z.ZodType;
 };
@@ -21,7 +23,14 @@ const SCHEMA = z.object({ to: z.string(), amount: z.number().max(5000) });
 
 /** The run of carl waits for ann, or for the people of `policy`. `ran` are the inputs that the tool ran with. */
 export async function linkedRequest(options: LinkedOptions = {}) {
-  const { input = INPUT, inputSchema = SCHEMA, policy = { deciders: { people: ['ann'] } }, asks, ...rest } = options;
+  const {
+    input = INPUT,
+    inputSchema = SCHEMA,
+    policy = { deciders: { people: ['ann'] } },
+    asks,
+    onPay,
+    ...rest
+  } = options;
   const { title, message, instance, ...serving } = rest;
   const model = scriptedModel(({ messages }) =>
     messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: asks ? 'askPerson' : 'pay', input }] },
@@ -37,8 +46,9 @@ export async function linkedRequest(options: LinkedOptions = {}) {
       ...(title !== undefined && { title }),
       needsApproval: () => ({ policy, ...(message !== undefined && { message }) }),
     },
-    (given) => {
+    async (given) => {
       ran.push(given);
+      await onPay?.();
       return 'paid';
     },
   );
@@ -94,9 +104,11 @@ export async function send(
   fields: Record<string, string>,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
-  return answerOf(
-    await fetch(String(link), { method: 'POST', headers, body: new URLSearchParams(fields), redirect: 'manual' }),
-  );
+  const body = new URLSearchParams(fields);
+  const response = await fetch(String(link), { method: 'POST', headers, body, redirect: 'manual' });
+  // As a browser does: the page after a decision is a page of its own.
+  if (response.status === 303) return open(new URL(response.headers.get('location') ?? '', link).href, headers);
+  return answerOf(response);
 }
 
 /** Decides as a person would: opens the page, sends its form, and confirms it. */

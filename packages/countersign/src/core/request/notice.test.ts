@@ -67,6 +67,33 @@ test.each<[string, NoticedRequest, number, readonly string[]]>([
     ['opened 0 10 opened', 'decided 0 60 settled'],
   ],
   [
+    'an approved call that runs',
+    question({}, { settledAt: 25, settlement: approved, outcome: { state: 'running' } }),
+    99,
+    ['opened 0 10 opened', 'decided 0 25 settled'],
+  ],
+  [
+    'an approved call that failed',
+    question(
+      {},
+      { settledAt: 25, settlement: approved, outcome: { state: 'failed', at: 30, text: 'No.', mayHaveActed: true } },
+    ),
+    99,
+    ['opened 0 10 opened', 'decided 0 25 settled', 'failed 0 30 outcome-failed'],
+  ],
+  [
+    'a rejected call, which did not run',
+    question({}, { settledAt: 25, settlement: approved, outcome: { state: 'not-run', at: 25, why: 'rejected' } }),
+    99,
+    ['opened 0 10 opened', 'decided 0 25 settled'],
+  ],
+  [
+    'an approved call that asks again, because what it would do has changed',
+    question({}, { settledAt: 25, settlement: approved, outcome: { state: 'not-run', at: null, why: 'changed' } }),
+    99,
+    ['opened 0 10 opened', 'decided 0 25 settled', 'not-run 0 25 outcome-not-run'],
+  ],
+  [
     'a withdrawn question',
     question({}, { settledAt: 60, settlement: {} }),
     99,

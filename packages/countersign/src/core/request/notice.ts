@@ -2,11 +2,13 @@
 
 import type { Json } from '../json.ts';
 import { DEADLINE } from '../run/event.ts';
+import type { CallOutcome, NotRun } from './outcome.ts';
 import type { RequestView, VotingProgress } from './view.ts';
 
 /**
  * What people are told about a request. `opened`: it waits for them. `doubt`: it asks about a call whose outcome is unknown.
- * `escalated` and `assigned`: it waits for other people now. `commented`: someone said something about it. `decided`, `expired` and `withdrawn`: it is over.
+ * `escalated` and `assigned`: it waits for other people now. `commented`: someone said something about it. `decided`, `expired` and
+ * `withdrawn`: it is over. `done`, `failed`, `unknown` and `not-run`: what came of the call after it was approved.
  */
 export type NoticeType =
   | 'opened'
@@ -17,7 +19,11 @@ export type NoticeType =
   | 'commented'
   | 'decided'
   | 'expired'
-  | 'withdrawn';
+  | 'withdrawn'
+  | 'done'
+  | 'failed'
+  | 'unknown'
+  | 'not-run';
 
 /** `key`: unique among the notices of the request, and always the same for the same notice. */
 export type RequestNotice = {
@@ -38,9 +44,14 @@ export type NoticedRequest = Pick<RequestView, 'kind' | 'expiresAt' | 'reminders
     readonly by?: string | null;
     readonly channel?: string | null | undefined;
   } | null;
+  /** What came of the call after the decision. */
+  readonly outcome?: CallOutcome | null;
 };
 
-/** The notices up to this time, in order. A later call returns the same ones and perhaps more, except for earlier assignments. */
+/**
+ * The notices up to this time, in order. A later call returns the same ones and perhaps more, except for earlier assignments and
+ * an outcome that was unknown.
+ */
 export function noticesOf(question: NoticedRequest, now: number): readonly RequestNotice[] {
   const { kind, createdAt, settledAt } = question;
   const opened: RequestNotice = notice(kind === 'doubt' ? 'doubt' : 'opened', createdAt, 'opened');
@@ -52,7 +63,19 @@ export function noticesOf(question: NoticedRequest, now: number): readonly Reque
   ];
   meanwhile.sort((a, b) => a.at - b.at);
   if (settledAt === null) return [opened, ...meanwhile];
-  return [opened, ...meanwhile, notice(endOf(question), settledAt, 'settled')];
+  return [opened, ...meanwhile, notice(endOf(question), settledAt, 'settled'), ...outcomes(question, settledAt)];
+}
+
+/** These outcomes say no more than the decision. */
+const SAID_BY_DECISION: ReadonlySet<NotRun> = new Set(['rejected', 'cancelled', 'expired', 'withdrawn', 'edited']);
+
+/** Whether the decision let the call run, so that what came of it is news. */
+export const mayHaveRun = (outcome: CallOutcome | null | undefined): outcome is CallOutcome =>
+  !!outcome && !(outcome.state === 'not-run' && SAID_BY_DECISION.has(outcome.why));
+
+function outcomes({ outcome }: NoticedRequest, settledAt: number): readonly RequestNotice[] {
+  if (!mayHaveRun(outcome) || outcome.state === 'running') return [];
+  return [notice(outcome.state, outcome.at ?? settledAt, `outcome-${outcome.state}`)];
 }
 
 function notice(type: NoticeType, at: number, key: string, number = 0): RequestNotice {

@@ -7,8 +7,10 @@ import type { Deliverer } from './delivering.ts';
 import { type Hint, Hints } from './hints.ts';
 import { Repeating } from './repeating.ts';
 
-/** How many hints are read at once; also the most notices of one digest. */
+/** How many hints are read at once. */
 const PAGE = 100;
+/** The most notices of one digest. */
+const MOST_TOGETHER = 250;
 const CONCURRENCY = 4;
 /** How long a process that stops waits for deliveries. */
 const STOP_MS = 5_000;
@@ -56,17 +58,22 @@ export class ChannelLoop {
   /** Goes once through all hints that are due. */
   async #pass(): Promise<void> {
     const turn = new Turn();
+    let unfinished: readonly Hint[] = [];
     for (let after: string | null | undefined; after !== null; ) {
       const { hints, cursor } = await this.#hints.page(after, PAGE);
       const now = this.#options.now();
       const due = hints.filter(({ dueAt }) => dueAt <= now);
-      for (const group of groupsOf(due.filter(({ key }) => !this.#taken.has(key)))) {
+      const isLast = due.length < hints.length || cursor === null;
+      const groups = groupsOf([...unfinished, ...due.filter(({ key }) => !this.#taken.has(key))]);
+      // A digest may continue on the next page.
+      unfinished = isLast ? [] : (groups.pop() ?? []);
+      for (const group of groups) {
         while (this.#running.size >= this.#concurrency) await Promise.race(this.#running);
         if (turn.isLong) await turn.pass();
         if (this.#isStopping) return;
         this.#begin(group);
       }
-      after = due.length < hints.length ? null : cursor;
+      after = isLast ? null : cursor;
     }
   }
 
@@ -84,13 +91,13 @@ export class ChannelLoop {
 }
 
 /** The hints of a digest, which are next to each other, belong together. */
-function groupsOf(hints: readonly Hint[]): readonly (readonly Hint[])[] {
+function groupsOf(hints: readonly Hint[]): (readonly Hint[])[] {
   const groups: Hint[][] = [];
   for (const hint of hints) {
     const group = groups.at(-1);
     const [first] = group ?? [];
     const isSame = hint.digest && first?.digest && hint.person === first.person && hint.dueAt === first.dueAt;
-    if (isSame) group?.push(hint);
+    if (isSame && group && group.length < MOST_TOGETHER) group.push(hint);
     else groups.push([hint]);
   }
   return groups;

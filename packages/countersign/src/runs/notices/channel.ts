@@ -6,7 +6,7 @@ import type { RunRequest } from '../requests/view.ts';
 
 /**
  * Why a person gets a notice: their vote counts, the request is theirs, they stand in for someone, everyone is asked, a comment
- * names them, or they take part in the discussion.
+ * names them, they take part in the discussion, they asked for the call, or they approved it.
  */
 export type Reason =
   | 'decider'
@@ -16,7 +16,9 @@ export type Reason =
   | 'everyone'
   | 'mentioned'
   | 'involved'
-  | 'told-before';
+  | 'told-before'
+  | 'requester'
+  | 'approver';
 
 /** Where a person can be reached, and how they read dates and numbers. */
 export type Contact = {
@@ -68,6 +70,8 @@ export type Notice = Pick<RunRequest, 'runId' | 'agent' | 'tool' | 'kind' | 'ris
   readonly names?: Names;
   /** How the request was settled; null while it is pending. */
   readonly settlement: RunRequest['settlement'];
+  /** What came of the call after the decision; null while the request is pending. */
+  readonly outcome: RunRequest['outcome'];
   /** One person on a channel for each person; all people concerned on a shared channel, which may be an empty list. */
   readonly to: readonly Recipient[];
   /** Null if no server with a public address sends the notice. */
@@ -102,7 +106,8 @@ export type Delivering = {
 
 /**
  * A way to tell people about requests. Notices of one request reach a recipient in order. A delivery that throws is retried with
- * growing pauses, unless the error has `retryable: false`; `retryAfterMs` on the error says when at the earliest. A delivery may
+ * growing pauses, unless the error has `retryable: false`; `retryAfterMs` on the error says when at the earliest; `unreachable: true`
+ * says that the person has no address here, which is no failure for somebody who only asked for the call. A delivery may
  * happen more than once, after a crash between the delivery and its record: pass `notice.key` on as the idempotency key.
  */
 export interface Channel {
@@ -118,9 +123,9 @@ export interface Channel {
   readonly timeoutMs?: number;
   /** What it returns is kept, and passed to later updates: the id of a message, for example. */
   deliver(notice: Notice, delivering: Delivering): Promise<Json | undefined> | Promise<void>;
-  /** Changes what `deliver` sent about the request when it is over. Without it, `deliver` gets that notice too. */
+  /** Changes what `deliver` sent about the request when it is over, and when its outcome is known. Without it, `deliver` gets these too. */
   update?(notice: Notice, sent: Json, delivering: Delivering): Promise<Json | undefined> | Promise<void>;
-  /** Several notices to one person at once. Without it, each is delivered alone. */
+  /** Several notices to one person at once, as many as came in a burst. Without it, each is delivered alone. */
   digest?(notices: readonly Notice[], delivering: Delivering): Promise<void>;
   /** Tells one person that someone may decide for them. At least once; an error is retried. */
   inform?(news: PersonNews, delivering: Pick<Delivering, 'signal'>): Promise<void>;

@@ -43,7 +43,7 @@ export async function noticeFor(
   attempt: number,
   { channel, people, host }: Composing,
 ): Promise<Notice> {
-  const { id: requestId, runId, agent, tool, title, kind, risk, expiresAt, settlement } = card;
+  const { id: requestId, runId, agent, tool, title, kind, risk, expiresAt, settlement, outcome } = card;
   const isTitleOnly = card.notice === 'title-only';
   const naming = to.slice(0, MOST_NAMED).map(async ({ person, why, onBehalfOf }): Promise<Recipient> => {
     const contact = (await people.contactOf?.(person)) ?? {};
@@ -68,10 +68,17 @@ export async function noticeFor(
     card: isTitleOnly ? null : card,
     ...described,
     settlement: isTitleOnly ? withoutContent(settlement) : settlement,
+    outcome: isTitleOnly ? withoutText(outcome) : outcome,
     to: recipients,
     links: (await host.links?.(card, { channel, recipient })) ?? null,
     attempt,
   };
+}
+
+/** What came of the call, without its result and its error. */
+function withoutText(outcome: RunRequest['outcome']): RunRequest['outcome'] {
+  if (outcome?.state === 'done') return { ...outcome, text: null };
+  return outcome?.state === 'failed' ? { ...outcome, text: '' } : outcome;
 }
 
 /** Who decided what, without edits, answers, reasons and notes. */

@@ -4,19 +4,19 @@
 // - The entry is the truth about delivered notices. It is changed only with its lease, and each notice is recorded on its own.
 // - A hint is removed only after the request was looked at, and after every hint that replaces it was put.
 // - Every step can be repeated: a notice that was delivered but not recorded is delivered again, with the same key.
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json.ts';
 import { noticesOf, type RequestNotice } from '../../core/request/notice.ts';
 import { untilAborted } from '../../models/abort.ts';
 import type { Store } from '../port/store.ts';
 import { type RunRequest, requestView } from '../requests/view.ts';
 import type { Channel, Notice } from './channel.ts';
 import { type Composing, noticeFor } from './compose.ts';
-import type { Entry, Kept, Told } from './entries.ts';
+import { afterSending, type Kept, type Told } from './entries.ts';
 import { type Hint, REMINDER } from './hints.ts';
 import { type Leased, Outcomes, type OutcomesOptions, Stopped, Unanswered } from './outcomes.ts';
-import { isOver, nextReminderOf, type Plan, planFor, stillConcerns, undelivered } from './plan.ts';
-import { Preferences, wantedAt } from './preferences.ts';
-import { type Asked, recipientsOf } from './recipients.ts';
+import { concerns, hearsOf, isOver, nextReminderOf, type Plan, planFor, undelivered } from './plan.ts';
+import { type Asked, reasonFor, recipientsOf, toldOfEnd } from './recipients.ts';
+import { isUpdate, Timing } from './timing.ts';
 
 export type DelivererOptions = Asked & Omit<Composing, 'channel'> & OutcomesOptions & { readonly store: Store };
 
@@ -24,6 +24,8 @@ export type DelivererOptions = Asked & Omit<Composing, 'channel'> & OutcomesOpti
 const TIMEOUT_MS = 10_000;
 /** How much longer an entry is leased, for reading and recording. */
 const LEASE_MARGIN_MS = 20_000;
+/** In a digest, so much more for each of its notices. */
+const READING_MS = 100;
 
 type Ready = Leased & {
   readonly card: RunRequest;
@@ -37,7 +39,7 @@ export class Deliverer {
   readonly #channel: Channel;
   readonly #options: DelivererOptions;
   readonly #outcomes: Outcomes;
-  readonly #preferences: Preferences;
+  readonly #timing: Timing;
   readonly #timeoutMs: number;
 
   constructor(channel: Channel, options: DelivererOptions) {
@@ -45,26 +47,30 @@ export class Deliverer {
     this.#channel = channel;
     this.#options = options;
     this.#outcomes = new Outcomes(notes, channel.name, options);
-    this.#preferences = new Preferences(notes);
+    this.#timing = new Timing(channel, notes, options.now);
     this.#timeoutMs = channel.timeoutMs ?? TIMEOUT_MS;
   }
 
   /** Delivers what these hints are about; several hints are a digest for one person. Rejects if the store fails. */
   async deliver(hints: readonly Hint[], stopping: AbortSignal): Promise<void> {
     const ready: Ready[] = [];
+    const leaseMs = this.#timeoutMs + LEASE_MARGIN_MS + hints.length * READING_MS;
     for (const hint of hints) {
-      const one = await this.#prepare(hint, stopping);
+      const one = await this.#prepare(hint, leaseMs, stopping);
       if (one) ready.push(one);
     }
     const digest = this.#channel.digest?.bind(this.#channel);
+    const [first] = ready;
+    // What comes soon after a digest waits for the next one.
+    if (first?.hint.digest && first.hint.person !== null) await this.#timing.beginBurst(first.hint.person);
     if (digest && ready.length > 1) return this.#sendTogether(ready, digest, stopping);
     for (const one of ready) await this.#send(one, stopping);
   }
 
   /** Leases the entry and returns the due notices. Undefined if none is due, or if another process works on it. */
-  async #prepare(hint: Hint, stopping: AbortSignal): Promise<Ready | undefined> {
+  async #prepare(hint: Hint, leaseMs: number, stopping: AbortSignal): Promise<Ready | undefined> {
     const { hints } = this.#outcomes;
-    const held = await this.#hold(hint);
+    const held = await this.#hold(hint, leaseMs);
     if (!held) return undefined;
     const record = await this.#options.store.request(hint.requestId);
     if (!record) {
@@ -86,13 +92,13 @@ export class Deliverer {
     return undefined;
   }
 
-  async #hold(hint: Hint): Promise<Kept | undefined> {
+  async #hold(hint: Hint, leaseMs: number): Promise<Kept | undefined> {
     const { hints, entries } = this.#outcomes;
     const kept = await entries.find(hint.requestId, hint.person);
     const now = this.#options.now();
     const { nextAt } = kept.entry;
     if (nextAt === undefined || now >= nextAt)
-      return (await hints.exists(hint)) ? entries.hold(kept, now, this.#timeoutMs + LEASE_MARGIN_MS) : undefined;
+      return (await hints.exists(hint)) ? entries.hold(kept, now, leaseMs) : undefined;
     // The hint of the next attempt looks at everything.
     if (hint.dueAt < nextAt) await hints.remove(hint);
     return undefined;
@@ -106,9 +112,11 @@ export class Deliverer {
     const missing = undelivered(notices, entry);
     const over = notices.some(isOver);
     // While it is open, people may join: by a role, a policy that was applied again, or because it is no longer assigned.
-    const asked = over ? missing.filter(() => this.#channel.all) : [...new Set([...notices.slice(0, 1), ...missing])];
+    const asked = over ? missing : [...new Set([...notices.slice(0, 1), ...missing])];
     const known = entry.recipients ?? [];
-    const recipients = () => Promise.all(asked.map((notice) => recipientsOf(notice, card, this.#options)));
+    const hear = async (notice: RequestNotice) =>
+      over && !this.#channel.all ? toldOfEnd(notice, card) : recipientsOf(notice, card, this.#options);
+    const recipients = () => Promise.all(asked.map(hear));
     const found = (await this.#inTime(stopping, recipients)).flat();
     const added = found.filter(({ person, key }) => !known.some((told) => told.person === person && told.key === key));
     const all = [...known, ...added];
@@ -128,12 +136,12 @@ export class Deliverer {
     const told = person === null ? [] : await this.#toldTo(entry.requestId, person);
     const notices = noticesOf(card, this.#options.now());
     const concerning = notices.filter((notice) => concerns(notice, card, person, told));
-    const plan = planFor(concerning, entry, this.#channel.all ?? false);
+    const hears = (notice: RequestNotice) => hearsOf(notice, card, person, told);
+    const plan = planFor(concerning, entry, this.#channel.all ?? false, hears);
     const ready: Ready = { hint, held, card, plan, told };
     const [next] = plan.send;
     const isDead = [...plan.send, ...plan.skip].every(({ key }) => entry.dead?.includes(key));
-    if (next && !isDead)
-      return person === null || (await this.#wants(ready, next, person, stopping)) ? ready : undefined;
+    if (next && !isDead) return (await this.#isDueNow(ready, next, stopping)) ? ready : undefined;
     await this.#outcomes.finish({ ...ready, plan: { ...plan, send: [] } }, card.settledAt !== null);
     return undefined;
   }
@@ -143,26 +151,25 @@ export class Deliverer {
     return (entry.recipients ?? []).filter((told) => told.person === person);
   }
 
-  /** Whether the person gets the notice now. If they may not read it or do not want it, a later notice asks again. */
-  async #wants(ready: Ready, next: RequestNotice, person: string, stopping: AbortSignal): Promise<boolean> {
+  /** Whether the notice is told now. If the person may not read the request or does not want it, a later notice asks again. */
+  async #isDueNow(ready: Ready, notice: RequestNotice, stopping: AbortSignal): Promise<boolean> {
     const { hint, held, card } = ready;
-    const { now, host } = this.#options;
-    const mayRead = await this.#inTime(stopping, async () => (host.mayRead ? host.mayRead(card, person) : true));
-    const preferences = await this.#preferences.of(person);
-    const wanted = await wantedAt(preferences, this.#channel.name, card, now(), hint.digest === true);
-    if (mayRead !== true || wanted.when === 'never') {
+    const { entry } = held;
+    const { person } = entry;
+    const mayRead = person === null || (await this.#inTime(stopping, async () => this.#mayRead(card, person)));
+    const wanted = await this.#timing.wantedAt({ notice, card, entry, hint });
+    if (mayRead && wanted.when === 'now') return true;
+    if (mayRead && wanted.when === 'later') await this.#outcomes.postpone(ready, wanted.at, wanted.digest);
+    else {
       await this.#outcomes.finish({ ...ready, plan: NOTHING }, card.settledAt !== null);
-      await this.#outcomes.log(next, held.entry, mayRead === true ? 'off' : 'refused', 0);
-      return false;
+      await this.#outcomes.log(notice, entry, mayRead ? 'off' : 'refused', 0);
     }
-    // An update changes a message that is there already, and disturbs nobody.
-    if (wanted.when === 'now' || held.entry.again || this.#updates(next, held.entry)) return true;
-    await this.#outcomes.postpone(ready, wanted.at, wanted.digest);
     return false;
   }
 
-  #updates(notice: RequestNotice, { receipt }: Entry): boolean {
-    return this.#channel.update !== undefined && receipt !== undefined && isOver(notice);
+  async #mayRead(card: RunRequest, person: string): Promise<boolean> {
+    const { mayRead } = this.#options.host;
+    return mayRead === undefined || (await mayRead(card, person)) === true;
   }
 
   /** Sends the notices one after the other, and records each. */
@@ -176,7 +183,7 @@ export class Deliverer {
       try {
         receipt = await this.#tell(notice, current, stopping);
       } catch (error) {
-        return this.#outcomes.fail([{ ...current, notice }], error, performance.now() - started);
+        return this.#fail([{ ...current, notice }], error, performance.now() - started);
       }
       const ms = performance.now() - started;
       current = await this.#record({ ...current, plan: { ...current.plan, send } }, notice, receipt);
@@ -213,7 +220,7 @@ export class Deliverer {
         return digest(notices, { signal });
       });
     } catch (error) {
-      return this.#outcomes.fail(last, error, performance.now() - started);
+      return this.#fail(last, error, performance.now() - started);
     }
     const ms = performance.now() - started;
     for (const ready of last) {
@@ -224,13 +231,25 @@ export class Deliverer {
     }
   }
 
+  /** Somebody who only asked for a call need not have an address: it may be a program. */
+  async #fail(all: readonly (Ready & { readonly notice: RequestNotice })[], error: unknown, ms: number): Promise<void> {
+    const isAsker = ({ told, notice }: (typeof all)[number]) =>
+      told.some(({ key, why }) => key === notice.key && why === 'requester');
+    if (!isObject(error) || error.unreachable !== true || !all.every(isAsker))
+      return this.#outcomes.fail(all, error, ms);
+    for (const { plan, notice, card, ...ready } of all) {
+      await this.#outcomes.finish({ ...ready, plan: { send: [], skip: [...plan.skip, ...plan.send] } }, true);
+      await this.#outcomes.log(notice, ready.held.entry, 'unreachable', ms);
+    }
+  }
+
   async #tell(notice: RequestNotice, ready: Ready, stopping: AbortSignal): Promise<Json | undefined> {
     const { receipt } = ready.held.entry;
-    const isUpdate = this.#updates(notice, ready.held.entry);
+    const changes = isUpdate(this.#channel, notice, ready.held.entry);
     const sent = await this.#inTime(stopping, async (signal): Promise<unknown> => {
       const composed = await this.#compose(notice, ready);
       const delivering = { signal, ...(receipt !== undefined && { sent: receipt }) };
-      if (isUpdate && this.#channel.update) return this.#channel.update(composed, receipt as Json, delivering);
+      if (changes && this.#channel.update) return this.#channel.update(composed, receipt as Json, delivering);
       return this.#channel.deliver(composed, delivering);
     });
     return (sent === undefined ? receipt : sent) as Json | undefined;
@@ -257,21 +276,4 @@ export class Deliverer {
       stopping.removeEventListener('abort', stop);
     }
   }
-}
-
-function afterSending(before: Entry, { key }: RequestNotice, receipt: Json | undefined, at: number): Entry {
-  const { lastError: _error, nextAt: _nextAt, dead: _dead, again: _again, ...entry } = before;
-  const delivered = [...before.delivered.filter((other) => other.key !== key), { key, at }];
-  return { ...entry, delivered, sent: true, attempts: 0, ...(receipt !== undefined && { receipt }) };
-}
-
-function concerns(notice: RequestNotice, card: RunRequest, person: string | null, told: readonly Told[]): boolean {
-  if (person === null || isOver(notice)) return true;
-  const mine = told.find(({ key }) => key === notice.key);
-  return mine !== undefined && stillConcerns(notice, card, person, mine.onBehalfOf);
-}
-
-/** A recipient of an earlier notice learns that the request is over. */
-function reasonFor({ key }: RequestNotice, person: string, told: readonly Told[]): Told {
-  return told.find((one) => one.key === key) ?? { person, key, why: 'told-before' };
 }

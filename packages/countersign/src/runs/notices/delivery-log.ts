@@ -21,8 +21,11 @@ export type Attempted = {
   readonly requestId: string;
   /** Null on a shared channel. */
   readonly person: string | null;
-  /** `given-up`: it failed, and is not tried again. `refused`: the person may not read the request. `off`: they do not want it. */
-  readonly outcome: 'delivered' | 'failed' | 'given-up' | 'refused' | 'off';
+  /**
+   * `given-up`: it failed, and is not tried again. `refused`: the person may not read the request. `off`: they do not want it.
+   * `unreachable`: the person who asked for the call has no address on this channel.
+   */
+  readonly outcome: 'delivered' | 'failed' | 'given-up' | 'refused' | 'off' | 'unreachable';
   readonly attempt: number;
   readonly error: string | null;
   /** How long it took. */

@@ -1,5 +1,6 @@
 // Entries: the notices about a request that a channel has delivered, to all or to one person. One process at a time works on an entry.
 import { isObject, type Json } from '../../core/json.ts';
+import type { RequestNotice } from '../../core/request/notice.ts';
 import type { Notes } from '../port/notes.ts';
 import type { Reason } from './channel.ts';
 import { keyPart } from './key-part.ts';
@@ -106,4 +107,11 @@ export class Entries {
     const key = entryKey(entry.requestId, entry.person);
     return this.#notes.put(this.#collection, key, entry as unknown as Json, { version, expiresAt });
   }
+}
+
+/** The entry after a notice was delivered. */
+export function afterSending(before: Entry, { key }: RequestNotice, receipt: Json | undefined, at: number): Entry {
+  const { lastError: _error, nextAt: _nextAt, dead: _dead, again: _again, ...entry } = before;
+  const delivered = [...before.delivered.filter((other) => other.key !== key), { key, at }];
+  return { ...entry, delivered, sent: true, attempts: 0, ...(receipt !== undefined && { receipt }) };
 }

@@ -5,6 +5,7 @@ import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { aFunction, aString, aWholeNumber, checkOptions, checkValue, type OptionTable } from '../../core/options.ts';
 import type { Drives } from '../driving/driving.ts';
+import { type KnownPerson, peopleCalled } from '../people.ts';
 import type { Page } from '../port/page.ts';
 import { unknownRequest } from '../port/run-id.ts';
 import type { Store } from '../port/store.ts';
@@ -146,6 +147,15 @@ export class Notices {
     const again = ({ dead: _dead, nextAt: _nextAt, ...rest }: Entry): Entry => ({ ...rest, attempts: 0, again: true });
     const people = entry.recipients && [...new Set(entry.recipients.map(({ person }) => person))];
     for (const person of people ?? [null]) await this.#lookAgain(channel, requestId, person, again);
+  }
+
+  /**
+   * The people whom this id or mail address may mean, for a sign-in.
+   * @internal
+   */
+  peopleCalled(name: string): Promise<readonly KnownPerson[]> {
+    const { people } = this.#drives;
+    return peopleCalled(name, { people, notes: this.#notes, everyone: this.#everyone });
   }
 
   /** The notices that a person wants. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { NoticeType, RequestNotice } from '../../core/request/notice.ts';
 import type { Entry } from './entries.ts';
 import { MOST_ATTEMPTS, pauseAfter } from './outcomes.ts';
-import { planFor } from './plan.ts';
+import { type Hears, planFor } from './plan.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -32,11 +32,24 @@ test.each([
   ['an assignment', 'opened assigned reminded-1', '', 'assigned', 'opened reminded-1'],
   ['the end, where it was announced', 'opened reminded-1 decided', 'opened', 'decided', 'reminded-1'],
   ['the end, where it was not', 'opened reminded-1 decided', '', '', 'opened reminded-1'],
+  ['a decision whose outcome is known', 'opened decided done', 'opened', 'decided', 'done'],
+  ['an outcome after the decision', 'opened decided failed', 'opened decided', 'failed', ''],
 ])('%s', (_, happened, delivered, send, skip) => {
   const words = (text: string) => text.split(' ').filter((word) => word !== '');
   const plan = planFor(words(happened).map(notice), entryWith(words(delivered)), false);
   expect(plan.send.map(({ key }) => key)).toEqual(words(send));
   expect(plan.skip.map(({ key }) => key)).toEqual(words(skip));
+});
+
+test('an end is told to those who hear of it in any case, and not to the person who decided', () => {
+  const happened = ['opened', 'decided', 'failed'].map(notice);
+  const sent = (delivered: readonly string[], hears: (key: string) => Hears) =>
+    planFor(happened, entryWith(delivered), false, ({ key }) => hears(key)).send.map(({ key }) => key);
+  const requester = (key: string) => (key === 'failed' ? 'always' : 'told-before');
+  expect(sent([], requester)).toEqual(['failed']);
+  expect(sent(['opened'], requester)).toEqual(['failed']);
+  expect(sent(['opened'], () => 'never')).toEqual([]);
+  expect(sent([], () => 'never')).toEqual([]);
 });
 
 test('a channel that wants everything gets everything, and a repeated delivery the last notice', () => {

@@ -1,4 +1,4 @@
-// What people want to be told, and when: channels that are off, quiet hours, and a digest once an hour. Kept as notes.
+// What people want to be told, and when: channels that are off, quiet hours, and which notices come together. Kept as notes.
 
 import { UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
@@ -12,9 +12,15 @@ export type NoticePreferences = {
   readonly channels?: { readonly [name: string]: boolean };
   /** Notices wait until these hours are over, unless the risk of the request is high. Times such as `22:00`. */
   readonly quiet?: { readonly from: string; readonly until: string; readonly timeZone: string };
-  /** Notices of requests with low risk, or all notices, come together at the full hour; `off` by default. */
-  readonly digest?: 'low-risk' | 'all' | 'off';
+  /**
+   * Which notices come together. `burst`, the default: the first comes at once, and what follows within two minutes comes together.
+   * `low-risk`: so do notices of requests with low risk, at the full hour. `all`: all notices, at the full hour. `off`: each by itself.
+   */
+  readonly digest?: 'burst' | 'low-risk' | 'all' | 'off';
 };
+
+/** Whether notices that follow each other come together. */
+export const gathersBursts = ({ digest }: NoticePreferences): boolean => digest !== 'off';
 
 /** When a person wants a notice. */
 export type Wanted =
@@ -45,7 +51,7 @@ export class Preferences {
 
 /** `digest`: the notice has waited for its digest. */
 export async function wantedAt(
-  { channels = {}, quiet, digest = 'off' }: NoticePreferences,
+  { channels = {}, quiet, digest = 'burst' }: NoticePreferences,
   channel: string,
   { risk, expiresAt }: Pick<RunRequest, 'risk' | 'expiresAt'>,
   now: number,
@@ -54,7 +60,7 @@ export async function wantedAt(
   if (Object.hasOwn(channels, channel) && channels[channel] === false) return { when: 'never' };
   const quietEnd = quiet && risk !== 'high' ? await endOfQuiet(quiet, now) : undefined;
   const inDigest = digest === 'all' || (digest === 'low-risk' && risk === 'low');
-  if (quietEnd !== undefined) return { when: 'later', at: quietEnd, digest: inDigest };
+  if (quietEnd !== undefined) return { when: 'later', at: quietEnd, digest: digest !== 'off' };
   if (!inDigest || hasWaited) return { when: 'now' };
   const at = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;
   // In the digest it would come too late.
@@ -82,7 +88,7 @@ const PREFERENCES: OptionTable<NoticePreferences> = {
     fits: (value) => isObject(value) && Object.values(value).every((wants) => typeof wants === 'boolean'),
   },
   quiet: { is: 'an object with from, until and timeZone', fits: isObject },
-  digest: oneOf('low-risk', 'all', 'off'),
+  digest: oneOf('burst', 'low-risk', 'all', 'off'),
 };
 
 const aClockTime = {

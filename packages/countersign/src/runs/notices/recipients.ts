@@ -1,13 +1,16 @@
-// The recipients of a notice: the people whose vote is missing, those who take part in a discussion, the assignee, those whom a request was escalated to, and delegates of absent people.
+// The recipients of a notice: the people whose vote is missing, those who take part in a discussion, the assignee, those whom a request
+// was escalated to, and delegates of absent people. Of the end: those who asked for the call, and those who approved it.
 
 import { admitsDelegates, type Who } from '../../core/authority/policy.ts';
-import type { RequestNotice } from '../../core/request/notice.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import { mayHaveRun, type RequestNotice } from '../../core/request/notice.ts';
+import { DEADLINE } from '../../core/run/event.ts';
 import type { Directory } from '../people.ts';
 import type { RunRequest } from '../requests/view.ts';
 import type { Reason } from './channel.ts';
 import type { NoticeHost } from './compose.ts';
 import type { Told } from './entries.ts';
-import { isOver, stillConcerns } from './plan.ts';
+import { isEdited, isOutcome, isOver, isOwnDecision, stillConcerns } from './plan.ts';
 
 /** Requests about people. */
 export type Asked = {
@@ -29,6 +32,8 @@ export async function recipientsOf(
   { people, everyone, host }: Asked,
 ): Promise<readonly Told[]> {
   if (notice.type === 'commented') return toldOfComment(notice, card);
+  const ended = toldOfEnd(notice, card);
+  if (isOutcome(notice)) return ended;
   const named = new Map<string, Reason>();
   const isOpen = namesSomeone(everyone) && host?.isForEveryone?.(card) === true;
   for (const { who, why } of circlesOf(notice, card, everyone, isOpen))
@@ -49,7 +54,7 @@ export async function recipientsOf(
   const told = new Map<string, Told>();
   for (const one of present.toSorted((a, b) => Number(a.why === 'delegate') - Number(b.why === 'delegate')))
     if (!told.has(one.person) && stillConcerns(notice, card, one.person, one.onBehalfOf)) told.set(one.person, one);
-  return [...told.values()];
+  return [...told.values(), ...ended.filter(({ person }) => !told.has(person))];
 }
 
 /** The people whom a comment names, and those who asked, voted, commented or should decide; not its author. */
@@ -64,6 +69,57 @@ function toldOfComment({ key, number }: RequestNotice, { requesters, progress }:
   all.delete(comment.by);
   return [...all].slice(0, MOST).map(([person, why]) => ({ person, key, why }));
 }
+
+/** Those who hear of the end without having been asked: who asked for the call, and, if something went wrong, who approved it. */
+export function toldOfEnd({ type, key }: RequestNotice, card: RunRequest): readonly Told[] {
+  // Of a call in doubt, the request that let it run tells the outcome.
+  if (card.kind === 'doubt') return [];
+  const told = (people: readonly string[], why: Reason) => people.map((person): Told => ({ person, key, why }));
+  const askers = told(requestersOf(card), 'requester');
+  const others = askers.filter(({ person }) => !isOwnDecision(card, person));
+  const all = () => once([...askers, ...told(approversOf(card), 'approver')]);
+  switch (type) {
+    case 'decided':
+    case 'expired':
+    case 'withdrawn':
+      // Of a call that may run, they hear what came of it.
+      return mayHaveRun(card.outcome) || isEdited(card) ? [] : others;
+    case 'done':
+      return others;
+    case 'failed':
+    case 'unknown':
+      return all();
+    case 'not-run':
+      // A changed call is asked again, and that request has its own end.
+      return card.outcome?.state === 'not-run' && card.outcome.why === 'changed' ? [] : all();
+    case 'opened':
+    case 'doubt':
+    case 'reminded':
+    case 'escalated':
+    case 'assigned':
+    case 'commented':
+      return [];
+  }
+}
+
+const requestersOf = ({ startedBy, requesters }: RunRequest): readonly string[] => [
+  ...new Set([...(startedBy === null ? [] : [startedBy]), ...requesters]),
+];
+
+function approversOf({ settlement }: RunRequest): readonly string[] {
+  if (settlement?.decision === undefined) return [];
+  const { decision, by, channel, votes = [] } = settlement;
+  const isPerson = by !== DEADLINE || channel !== null;
+  const given = [...votes, ...(isPerson ? [{ by, decision }] : [])];
+  return [...new Set(given.flatMap((vote) => (lets(vote.decision) && vote.by !== null ? [vote.by] : [])))];
+}
+
+const lets = (decision: Json): boolean =>
+  isObject(decision) && (decision.type === 'approve' || decision.type === 'restart');
+
+/** A person has one reason, the first. */
+const once = (all: readonly Told[]): readonly Told[] =>
+  all.filter(({ person }, index) => all.findIndex((other) => other.person === person) === index);
 
 function circlesOf(notice: RequestNotice, card: RunRequest, everyone: Who, isOpen: boolean): readonly Circle[] {
   const { escalatedTo = [], assignedTo = null } = card.progress ?? {};
@@ -93,4 +149,9 @@ const namesSomeone = ({ people = [], roles = [] }: Who): boolean => people.lengt
 async function peopleIn({ people = [], roles = [] }: Who, { membersOf }: Asked['people']): Promise<readonly string[]> {
   const members = await Promise.all(roles.map(async (role) => (await membersOf?.(role)) ?? []));
   return [...new Set([...people, ...members.flat()])];
+}
+
+/** A recipient of an earlier notice learns that the request is over. */
+export function reasonFor({ key }: RequestNotice, person: string, told: readonly Told[]): Told {
+  return told.find((one) => one.key === key) ?? { person, key, why: 'told-before' };
 }

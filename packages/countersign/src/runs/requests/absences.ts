@@ -10,7 +10,7 @@ import { asName } from '../../core/request/person.ts';
 import { putNews } from '../notices/person-news.ts';
 import { checkSignedAbsence } from '../passkeys/check-signature.ts';
 import { Passkeys } from '../passkeys/passkeys.ts';
-import type { NamedDelegate, People } from '../people.ts';
+import { type NamedDelegate, type People, SIGNED_IN } from '../people.ts';
 import type { Note } from '../port/notes.ts';
 import type { Store } from '../port/store.ts';
 
@@ -53,7 +53,6 @@ const ABSENT_OPTIONS: OptionTable<AbsentOptions> = {
 };
 
 const COLLECTION = 'absences';
-const SIGNED_IN = 'signed-in';
 const PAGE = 500;
 const DAY_MS = 24 * 3_600_000;
 const LONGEST_DAYS = 90;

@@ -83,7 +83,7 @@ function sectionHtml(section: Section, tooLarge: string): string {
   const [colour] = COLOURS[tone];
   return `<tr><td style="padding:0 0 16px">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0"><tr><td class="card surface" style="padding:24px;background:#ffffff;border:1px solid #e6e6e9;border-radius:12px">
-<p class="${tone}" style="margin:0;color:${colour};font-size:14px;line-height:20px;font-weight:600">${lineHtml(lead)}</p>
+${lead === '' ? '' : `<p class="${tone}" style="margin:0;color:${colour};font-size:14px;line-height:20px;font-weight:600">${lineHtml(lead)}</p>`}
 <h1 class="ink" dir="${directionOf(title)}" style="margin:6px 0 0;color:#18181b;font-size:21px;line-height:28px;font-weight:600;${WRAP}">${lineHtml(title)}</h1>
 ${source === '' ? '' : `<p class="muted" style="margin:4px 0 0;color:#5d5d66;font-size:13px;line-height:20px;${WRAP}">${lineHtml(source)}</p>`}
 ${badges.length === 0 ? '' : `<p style="margin:12px 0 0;line-height:28px">${badges.map(badgeHtml).join(' ')}</p>`}

@@ -1,6 +1,6 @@
 // The channel `mail`: tells people about requests by mail. Its links open a page; a mail decides nothing.
 import { z } from '@hono/zod-openapi';
-import { type Notice, UsageError } from 'countersign';
+import { UsageError } from 'countersign';
 import type { SMTPPoolOptions } from 'nodemailer';
 import { aString, checkOptions, option, optionsOf } from '../../check-options.ts';
 import type { ServerChannel } from '../server-channel.ts';
@@ -31,19 +31,15 @@ export function mail(options: MailOptions): ServerChannel {
   return {
     name,
     audience: 'person',
-    deliver: async (notice, { signal }) => {
-      const written = write.about(notice);
+    // Later mails answer the first one.
+    deliver: async (notice, { signal, sent }) => {
+      const written = write.about(notice, sent);
       await server.send(written, signal);
-      return { messageId: written.messageId };
+      return sent ?? { messageId: written.messageId };
     },
-    update: async (notice, sent, { signal }) => {
-      await server.send(write.about(notice, sent), signal);
-      return sent;
-    },
-    digest: async (notices, { signal }) => {
-      for (const part of partsOf(notices)) await server.send(write.digest(part), signal);
-    },
+    digest: async (notices, { signal }) => server.send(write.digest(notices), signal),
     inform: (news, { signal }) => server.send(write.news(news), signal),
+    signIn: (asked, { signal }) => server.send(write.signIn(asked), signal),
     check: () => server.verify(),
     close: () => server.close(),
     sample: async (to) => {
@@ -76,11 +72,3 @@ const MailShape = optionsOf<MailOptions>({
   locale: aString,
   timeZone: aString,
 });
-
-/** One mail has this many requests at most. */
-const MOST_IN_DIGEST = 25;
-
-const partsOf = (notices: readonly Notice[]): readonly (readonly Notice[])[] =>
-  Array.from({ length: Math.ceil(notices.length / MOST_IN_DIGEST) }, (_, part) =>
-    notices.slice(part * MOST_IN_DIGEST, (part + 1) * MOST_IN_DIGEST),
-  );

@@ -1,7 +1,7 @@
 // What a mail says about one request, as data. The HTML and the text are made from it, so they say the same.
 
 import type { Json, Notice } from 'countersign';
-import { type Names, shownPolicy } from 'countersign/request';
+import { mayHaveRun, type Names, shownPolicy } from 'countersign/request';
 import type { Recipient } from 'countersign/store';
 import { type CardComment, type CardVote, type RequestCard, requestCard } from 'countersign/ui';
 import { type CardPart, partsOf } from '../../text/card-parts.ts';
@@ -54,11 +54,14 @@ export function sectionOf(notice: Notice, reader: Reader): Section {
   const isOver = notice.settlement !== null;
   const { links } = notice;
   return {
-    ...(isOver ? outcomeOf(notice, reader) : { lead: leadOf(notice, texts), tone: 'accent' }),
+    ...(isOver ? endOf(notice, reader) : { lead: leadOf(notice, texts), tone: 'accent' }),
     title: oneLine(notice.title),
     source: card ? `${oneLine(notice.agent)} · ${oneLine(notice.tool)}` : '',
     badges: card && !isOver ? badgesOf(card, texts) : [],
-    blocks: card ? (isOver ? decisionBlocks(card, reader) : cardBlocks(card, notice, reader)) : [],
+    blocks: [
+      ...(isOver ? outcomeBlocks(notice, reader) : []),
+      ...(card ? (isOver ? decisionBlocks(card, reader) : cardBlocks(card, notice, reader)) : []),
+    ],
     links: linksOf(notice, card, texts),
     hint: isOver ? '' : links ? texts.confirm : texts.noLink,
   };
@@ -69,28 +72,77 @@ export const linksIn = ({ links, blocks }: Section): readonly Link[] =>
   blocks.every(({ rows }) => rows !== undefined) ? links.whole : links.partial;
 
 function leadOf({ type, kind }: Notice, texts: MailTexts): string {
-  if (type === 'decided' || type === 'expired' || type === 'withdrawn') return texts.waiting.opened;
-  return type === 'opened' && kind === 'question' ? texts.waitingForAnswer : texts.waiting[type];
+  if (type === 'opened' && kind === 'question') return texts.waitingForAnswer;
+  return Object.hasOwn(texts.waiting, type) ? texts.waiting[type as keyof MailTexts['waiting']] : texts.waiting.opened;
+}
+
+const TONES = { running: 'accent', done: 'good', failed: 'bad', unknown: 'warning', 'not-run': 'warning' } as const;
+
+/** What came of the call. A call that was approved and did not run, or failed, is not announced as approved. */
+function endOf(notice: Notice, reader: Reader): Pick<Section, 'lead' | 'tone'> {
+  const { type, outcome } = notice;
+  if (!mayHaveRun(outcome) || (type === 'decided' && (outcome.state === 'running' || outcome.state === 'done')))
+    return decisionOf(notice, reader);
+  return { lead: reader.texts.came[outcome.state], tone: TONES[outcome.state] };
+}
+
+/** The result or the error, what to know about it, and the decision if it is not the headline. */
+function outcomeBlocks(notice: Notice, reader: Reader): readonly Block[] {
+  const { type, outcome } = notice;
+  const { texts } = reader;
+  if (!mayHaveRun(outcome)) return [];
+  const advice = { running: texts.stillRuns, unknown: texts.unknownNext, done: '', failed: '', 'not-run': '' }[
+    outcome.state
+  ];
+  const remark = outcome.state === 'failed' && outcome.mayHaveActed ? texts.mayHaveActed : advice;
+  const detail =
+    outcome.state === 'not-run'
+      ? (texts.notRun[outcome.why as keyof MailTexts['notRun']] ?? '')
+      : 'text' in outcome
+        ? (outcome.text ?? '')
+        : '';
+  const name = { failed: texts.problem, 'not-run': texts.whyNotRun }[outcome.state as string] ?? texts.result;
+  const isHeadline = type === 'decided' && (outcome.state === 'running' || outcome.state === 'done');
+  const rows = [
+    ...(detail === '' ? [] : [labelled(name, detail)]),
+    ...(isHeadline || outcome.state === 'not-run' ? [] : [[factRow(texts.decision, decisionOf(notice, reader).lead)]]),
+  ];
+  return [
+    ...(remark === '' ? [] : [blockOf('', remark, 'message')]),
+    ...(rows.length === 0 ? [] : [{ caption: '', rows: together(rows), look: 'table' } as const]),
+  ];
+}
+
+/** The end in a few words, for a subject: `Failed`, or `Rejected by ben`. */
+export function headlineOf(notice: Notice, { texts }: Reader): string {
+  const { type, settlement, outcome, names } = notice;
+  if (mayHaveRun(outcome) && outcome.state !== 'running') return texts.came[outcome.state];
+  const by = personLine(settlement?.by ?? '', names);
+  return type === 'decided' && by !== '' ? `${didText(notice, texts)} by ${by}` : didText(notice, texts);
 }
 
 /** As in `Approved by ben at Thu, 19 Nov 2026, 10:00 CET`. */
-function outcomeOf(
-  { type, settlement, at, names }: Notice,
-  { texts, reading }: Reader,
-): Pick<Section, 'lead' | 'tone'> {
-  const when = reading.time(settlement?.at ?? at);
-  const by = personLine(settlement?.by ?? '', names);
-  const decision = (settlement?.decision ?? {}) as { readonly [key: string]: Json };
-  const did = (decision.type ?? 'cancel') as keyof MailTexts['decided'];
-  if (type === 'withdrawn') return { lead: texts.outcome(texts.withdrawn, by, when), tone: 'muted' };
-  if (type === 'expired') {
-    const outcome = texts.expired[did as keyof MailTexts['expired']] ?? texts.expired.cancel;
-    return { lead: texts.outcome(outcome, '', when), tone: 'warning' };
-  }
-  const isEdited = decision.edit !== undefined || decision.replaceInput !== undefined;
-  const outcome = isEdited ? texts.approvedWithChanges : texts.decided[did];
-  const tone = did === 'reject' ? 'bad' : did === 'cancel' ? 'muted' : 'good';
-  return { lead: texts.outcome(outcome, by, when), tone };
+function decisionOf(notice: Notice, { texts, reading }: Reader): Pick<Section, 'lead' | 'tone'> {
+  const { type, settlement, at, names } = notice;
+  const by = type === 'expired' ? '' : personLine(settlement?.by ?? '', names);
+  const lead = texts.outcome(didText(notice, texts), by, reading.time(settlement?.at ?? at));
+  const did = verbOf(notice);
+  if (type === 'expired') return { lead, tone: 'warning' };
+  return { lead, tone: did === 'reject' ? 'bad' : did === 'cancel' ? 'muted' : 'good' };
+}
+
+function didText(notice: Notice, texts: MailTexts): string {
+  const { type, settlement } = notice;
+  const did = verbOf(notice);
+  if (type === 'withdrawn' || settlement?.decision === undefined) return texts.withdrawn;
+  if (type === 'expired') return texts.expired[did as keyof MailTexts['expired']] ?? texts.expired.cancel;
+  const { edit, replaceInput } = settlement.decision as { readonly [key: string]: Json };
+  return edit !== undefined || replaceInput !== undefined ? texts.approvedWithChanges : texts.decided[did];
+}
+
+function verbOf({ settlement }: Notice): keyof MailTexts['decided'] {
+  const { type } = (settlement?.decision ?? {}) as { readonly type?: keyof MailTexts['decided'] };
+  return type ?? 'cancel';
 }
 
 function badgesOf({ risk, reversibility }: RequestCard, texts: MailTexts): Section['badges'] {

@@ -13,7 +13,7 @@ export function textOf({ heading, sections, footer, tooLarge }: Letter): string 
 function sectionText(section: Section, tooLarge: string): string {
   const { lead, title, source, badges, blocks, hint } = section;
   return [
-    lead,
+    ...(lead === '' ? [] : [lead]),
     [isolated(title), ...(source === '' ? [] : [source])].join('\n'),
     ...(badges.length === 0 ? [] : [badges.map(({ text }) => text).join(' · ')]),
     ...blocks.map((block) => blockText(block, tooLarge)),

@@ -1,9 +1,11 @@
 // Every text of a mail, in English. The option `texts` replaces them.
 import type { NoticeType } from 'countersign/request';
 import type { Reason } from 'countersign/store';
+import { MAY_HAVE_ACTED, OUTCOME_WORDS, UNKNOWN_NEXT, WHY_NOT_RUN } from '../../text/outcome-text.ts';
 import { ruleLines, votesText } from '../../text/votes-text.ts';
 
-type Waiting = Exclude<NoticeType, 'decided' | 'expired' | 'withdrawn'>;
+type Ended = 'decided' | 'expired' | 'withdrawn' | 'done' | 'failed' | 'unknown' | 'not-run';
+type Waiting = Exclude<NoticeType, Ended>;
 
 export const ENGLISH = {
   /** The language of the texts, for screen readers and translation programs. */
@@ -31,6 +33,16 @@ export const ENGLISH = {
     cancel: 'Expired, cancelled automatically',
   },
   withdrawn: 'Withdrawn',
+  /** What came of the call after its decision. */
+  came: OUTCOME_WORDS,
+  notRun: WHY_NOT_RUN,
+  result: 'Result',
+  problem: 'What went wrong',
+  whyNotRun: 'Reason',
+  mayHaveActed: MAY_HAVE_ACTED,
+  unknownNext: UNKNOWN_NEXT,
+  stillRuns: 'It is running. You can see in the inbox what comes of it.',
+  decision: 'Decision',
   /** `by` is empty if no person is recorded. */
   outcome: (outcome: string, by: string, when: string) => `${outcome}${by === '' ? '' : ` by ${by}`} at ${when}`,
   risk: { low: 'Low risk', medium: 'Medium risk', high: 'High risk' },
@@ -80,6 +92,10 @@ export const ENGLISH = {
   noLink: 'Open your inbox to decide.',
   digest: (count: number) => `${count} requests`,
   digestLead: (count: number) => `News about ${count} requests`,
+  digestWaiting: (count: number) => `${count} requests wait for your decision`,
+  digestSame: (count: number, lead: string) => `${lead}: ${count} requests`,
+  digestMore: (count: number) => `And ${count} more`,
+  openInbox: 'Open the inbox',
   why: {
     decider: 'You get this mail because you can decide this request.',
     assignee: 'You get this mail because this request is assigned to you.',
@@ -89,9 +105,17 @@ export const ENGLISH = {
     mentioned: 'You get this mail because a comment names you.',
     involved: 'You get this mail because you take part in this request.',
     'told-before': 'You get this mail because you were told about this request before.',
+    requester: 'You get this mail because you asked for this.',
+    approver: 'You get this mail because you approved this.',
   } satisfies Record<Reason, string>,
   onBehalfOf: (absent: string) => `You get this mail because you stand in for ${absent}.`,
-  whyDigest: 'You get this mail because you asked for a summary instead of single mails.',
+  whyDigest:
+    'These requests are in one mail because they came within a short time. The page Notices of the inbox changes that.',
+  signIn: 'Sign in to Countersign',
+  signInLead: (name: string) => `Hello ${name}, you asked for a link to sign in.`,
+  signInLink: 'Sign in',
+  signInHint: 'The link works once, for ten minutes. It opens a page with a button.',
+  signInWarning: 'If you did not ask for it, ignore this mail: nobody is signed in. Do not forward it.',
   delegateNamed: (delegate: string) => `${delegate} may decide for you`,
   delegation: (delegate: string, from: string, until: string, by: string) =>
     `${by} named ${delegate} as your delegate. From ${from} until ${until}, ${delegate} may decide requests for you.`,

@@ -6,11 +6,13 @@ import type { Contact, PersonNews, Recipient } from 'countersign/store';
 import { defined } from '../../defined.ts';
 import { formatFor } from '../../text/format.ts';
 import { DeliveryError } from '../delivery-error.ts';
+import type { SignInMail } from '../server-channel.ts';
+import { digestHeading, digestSections } from './digest.ts';
 import { addressIn, automaticHeaders, headerText, isAddress, messageIdOf, noticeHeaders, threadOf } from './headers.ts';
 import { htmlOf } from './html.ts';
 import { fitting, type Letter } from './letter.ts';
 import { sampleMail } from './sample.ts';
-import { type Reader, type Section, sectionOf } from './section.ts';
+import { headlineOf, type Reader, type Section, sectionOf } from './section.ts';
 import type { Mail } from './smtp.ts';
 import { textOf } from './text.ts';
 import { ENGLISH, type MailTexts } from './texts.ts';
@@ -55,9 +57,12 @@ export function mailWriter(options: WritingOptions, channel: string) {
       headers: automaticHeaders(channel, domain),
     };
   };
-  /** Later mails keep the subject, because Gmail groups mails by it too. */
-  const subjectOf = ({ type, title, settlement }: Notice): string =>
-    headerText(`${type === 'reminded' || settlement ? 'Re:' : ''} ${subjectPrefix} ${title}`);
+  /** Later mails of a thread keep the subject, because Gmail groups mails by it too. A first mail about an end says which. */
+  const subjectOf = ({ type, title, settlement }: Notice, lead: string, sent?: Json): string => {
+    const isReply = type === 'reminded' || (settlement !== null && messageIdIn(sent) !== undefined);
+    const shown = settlement && !isReply ? `${lead}: ${title}` : title;
+    return headerText(`${isReply ? 'Re:' : ''} ${subjectPrefix} ${shown}`);
+  };
   return {
     /** `sent`: what the first mail about the request left behind. */
     about: (notice: Notice, sent?: Json): Mail & { readonly messageId: string } => {
@@ -65,7 +70,8 @@ export function mailWriter(options: WritingOptions, channel: string) {
       const reader = readerOf(recipient);
       const section = sectionOf(notice, reader);
       const footer = [whyText(recipient, reader.texts), reader.texts.replies];
-      const mail = written(letterOf(reader.texts, [section], footer), recipient, subjectOf(notice));
+      const subject = subjectOf(notice, headlineOf(notice, reader), sent);
+      const mail = written(letterOf(reader.texts, [section], footer), recipient, subject);
       return {
         ...mail,
         messageId: messageIdOf(notice.key, domain),
@@ -84,22 +90,38 @@ export function mailWriter(options: WritingOptions, channel: string) {
       const subject = headerText(`${subjectPrefix} ${heading}`);
       return { ...written(letter, recipient, subject), messageId: messageIdOf(key, domain) };
     },
+    signIn: ({ person, contact, link }: SignInMail): Mail => {
+      const recipient: Recipient = { person, why: 'told-before', contact };
+      const { texts } = readerOf(recipient);
+      const links = [{ label: texts.signInLink, url: link, look: 'main' }] as const;
+      const section: Section = {
+        lead: texts.signInLead(headerText(contact.name ?? person)),
+        tone: 'accent',
+        title: texts.signIn,
+        ...{ source: '', badges: [], blocks: [], hint: texts.signInHint },
+        links: { whole: links, partial: links },
+      };
+      const mail = written(letterOf(texts, [section], [texts.signInWarning]), recipient, texts.signIn);
+      return { ...mail, messageId: messageIdOf(`sign-in-${randomUUID()}`, domain) };
+    },
     sample: (to: string): Mail => {
       const texts = textsFor({});
       const notice = sampleMail(to, `sample-${randomUUID()}`, texts);
       const recipient = recipientOf(notice);
       const section = { ...sectionOf(notice, readerOf(recipient)), hint: '' };
-      const mail = written(letterOf(texts, [section], [texts.sampleMessage]), recipient, subjectOf(notice));
+      const mail = written(letterOf(texts, [section], [texts.sampleMessage]), recipient, subjectOf(notice, ''));
       return { ...mail, messageId: messageIdOf(notice.key, domain) };
     },
     digest: (notices: readonly Notice[]): Mail => {
       const recipient = recipientOf(notices[0]);
       const reader = readerOf(recipient);
       const { texts } = reader;
-      const sections = notices.map((notice) => sectionOf(notice, reader));
-      const letter = letterOf(texts, sections, [texts.whyDigest, texts.replies], texts.digestLead(notices.length));
+      const heading = digestHeading(notices, reader);
+      const sections = digestSections(notices, reader);
+      const footer = [texts.whyDigest, texts.replies];
+      const letter = letterOf(texts, sections, footer, heading ?? texts.digestLead(notices.length));
       const key = JSON.stringify(notices.map(({ key }) => key));
-      const subject = headerText(`${subjectPrefix} ${texts.digest(notices.length)}`);
+      const subject = headerText(`${subjectPrefix} ${heading ?? texts.digest(notices.length)}`);
       return { ...written(letter, recipient, subject), messageId: messageIdOf(key, domain) };
     },
   };
@@ -126,7 +148,7 @@ function addressOf({ person, contact }: Recipient): string {
       ? 'has no mail address'
       : `has the mail address ${headerText(contact.mail)}, which is invalid`;
   const advice = 'Return one as `mail` from `contactOf` of the directory (`people`).';
-  throw new DeliveryError(`${headerText(person)} ${problem}. ${advice}`, { retryable: false });
+  throw new DeliveryError(`${headerText(person)} ${problem}. ${advice}`, { retryable: false, unreachable: true });
 }
 
 function whyText({ why, onBehalfOf }: Recipient, texts: MailTexts): string {

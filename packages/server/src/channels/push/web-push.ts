@@ -69,6 +69,20 @@ export function webPush(options: WebPushOptions): PushChannel {
     return true;
   }
 
+  /** To each browser of the person in which it works. */
+  async function sendAll(notice: Notice, signal: AbortSignal): Promise<void> {
+    const person = notice.to[0]?.person ?? '';
+    const devices = await subscriptions().of(person);
+    const sent = await Promise.allSettled(
+      devices.map(async (device) => {
+        if (!(await send(device, notice, signal))) await subscriptions().remove(person, device.endpoint);
+      }),
+    );
+    // A browser that got the notification does not get it again because another one failed.
+    const failed = sent.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+    if (failed && !sent.some(({ status }) => status === 'fulfilled')) throw failed.reason;
+  }
+
   return {
     name,
     audience: 'person',
@@ -78,17 +92,13 @@ export function webPush(options: WebPushOptions): PushChannel {
       connected = new Subscriptions(notes);
     },
     checkEndpoint: (endpoint) => checkEndpoint(endpoint, route),
-    async deliver(notice, { signal }) {
-      const person = notice.to[0]?.person ?? '';
-      const devices = await subscriptions().of(person);
-      const sent = await Promise.allSettled(
-        devices.map(async (device) => {
-          if (!(await send(device, notice, signal))) await subscriptions().remove(person, device.endpoint);
-        }),
-      );
-      // A browser that got the notification does not get it again because another one failed.
-      const failed = sent.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
-      if (failed && !sent.some(({ status }) => status === 'fulfilled')) throw failed.reason;
+    deliver: (notice, { signal }) => sendAll(notice, signal),
+    // One notification, which opens the inbox.
+    digest: async (notices, { signal }) => {
+      const [first] = notices;
+      const links = first?.links && { request: new URL('../', first.links.request).href };
+      if (first)
+        await sendAll({ ...first, title: `${notices.length} requests: ${first.title}`, links: links ?? null }, signal);
     },
   };
 }
@@ -105,6 +115,10 @@ const BODIES: Readonly<Record<Notice['type'], string>> = {
   decided: 'Decided.',
   expired: 'Expired.',
   withdrawn: 'Withdrawn.',
+  done: 'Done.',
+  failed: 'Failed.',
+  unknown: 'Nobody knows whether it took effect.',
+  'not-run': 'Did not run.',
 };
 
 /** What the service worker shows. Push services take about 4,000 bytes. */

@@ -5,7 +5,7 @@ import { personText, shownPolicy } from 'countersign/request';
 import { type Allowed, requestCard } from 'countersign/ui';
 import { visibleLine } from '../../text/visible-text.ts';
 import { ruleLines, votesText } from '../../text/votes-text.ts';
-import { fitted, type MessageContent } from '../webhook/message-content.ts';
+import { fitted, type MessageContent, outlineContent } from '../webhook/message-content.ts';
 import {
   type Block,
   button,
@@ -41,6 +41,27 @@ export const outlineOf = (notice: Notice): Message =>
 export function replyOf(notice: Notice): Message {
   const { text } = messageOf(notice);
   return { text, blocks: [section({ ...plain(''), text })] };
+}
+
+/** The titles of several requests, with links. They are decided one by one, or in the inbox. */
+export function digestOf(notices: readonly Notice[]): Message {
+  const listed = notices.slice(0, MOST_LISTED);
+  const more = notices.length - listed.length;
+  const text = escaped(`News about ${notices.length} requests`);
+  const lines = listed.map((notice) => section(markup(digestLine(notice))));
+  return {
+    text,
+    blocks: [heading(text), ...lines, ...(more > 0 ? [section(plain(`And ${more} more, in the inbox.`))] : [])],
+  };
+}
+
+const MOST_LISTED = 20;
+
+function digestLine(notice: Notice): string {
+  const { status, title } = outlineContent(notice);
+  const link = notice.links?.request;
+  const name = escaped(title);
+  return `${escaped(status)}: ${link === undefined ? name : `<${escaped(link)}|${name}>`}`;
 }
 
 /** Slack takes 50 blocks, and refuses messages with more than about 13,000 characters in them. */

@@ -9,7 +9,7 @@ import type { ServerChannel } from '../server-channel.ts';
 import { sampleNotice } from '../webhook/sample-notice.ts';
 import { escaped } from './blocks.ts';
 import { interactions, type People } from './interactions.ts';
-import { type Message, messageOf, outlineOf, replyOf } from './message.ts';
+import { digestOf, type Message, messageOf, outlineOf, replyOf } from './message.ts';
 import { requestCheck } from './signature.ts';
 import { SlackError, webApi } from './web-api.ts';
 
@@ -68,6 +68,10 @@ export function slack(options: SlackOptions): ServerChannel {
         'message_not_found',
         whole(notice, (message) => api('chat.update', { ...first, ...QUIET, ...message }, signal)),
       );
+    },
+    async digest(notices, { signal }) {
+      const [first] = notices;
+      if (first) await post(channel ?? addressOf(first), digestOf(notices), signal);
     },
     async inform({ contact, delegate, from, until, by }, { signal }) {
       // A direct message: it is nobody else's business.
@@ -136,6 +140,7 @@ function addressOf({ to: [recipient] }: Notice): string {
   if (address !== undefined && address !== '') return address;
   throw new DeliveryError(`${recipient?.person ?? 'The recipient'} has no Slack id in the directory (contact.slack).`, {
     retryable: false,
+    unreachable: true,
   });
 }
 

@@ -1,5 +1,6 @@
 // A notice as a message in Discord.
 import type { Json, Notice } from 'countersign';
+import { clip } from '../../text/text-width.ts';
 import { fitted, type MessageContent } from './message-content.ts';
 
 /**
@@ -23,6 +24,9 @@ type Embed = {
   readonly timestamp: string;
 };
 
+/** Discord takes 256. */
+const MOST_IN_NAME = 250;
+
 /** The limits of Discord for an embed. */
 function fits({ author, title, description = '', footer }: Embed): boolean {
   const total = author.name.length + title.length + description.length + footer.text.length;
@@ -35,7 +39,7 @@ function embedOf(content: MessageContent, { at, expiresAt, links, settlement }: 
   const parts = sections.map(({ heading, lines }) => [`**${heading}**`, ...lines.map(escaped)].join('\n'));
   const shown = [...deadline, ...parts];
   return {
-    author: { name: status },
+    author: { name: clip(status, MOST_IN_NAME) },
     title: escaped(title),
     ...(shown.length > 0 && { description: shown.join('\n\n') }),
     footer: { text: source },

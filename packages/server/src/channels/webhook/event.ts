@@ -8,7 +8,8 @@ type Data = WebhookEvent['data'];
 
 /** The same for every attempt. Decision links stay out: they are for one person, and a program decides through the API. */
 export function webhookEvent(notice: Notice): WebhookEvent {
-  const { key, type, at, number, requestId, runId, agent, tool, title, kind, risk, expiresAt, to, links } = notice;
+  const { key, type, at, number, requestId, runId, agent, tool, title, kind, risk, expiresAt, to, links, outcome } =
+    notice;
   const event = (content: Pick<Data, 'request' | 'withheld' | 'decision'>): WebhookEvent => ({
     type: `request.${type}`,
     version: 1,
@@ -17,6 +18,7 @@ export function webhookEvent(notice: Notice): WebhookEvent {
       ...{ key, requestId, runId, agent, tool, title, kind, risk, number, expiresAt },
       to: to.map(({ person, why, onBehalfOf = null }) => ({ person, why, onBehalfOf })),
       links: links && { request: links.request },
+      outcome,
       ...content,
     },
   });

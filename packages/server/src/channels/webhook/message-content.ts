@@ -1,10 +1,11 @@
 // What a message about a request says, for chats and alerts that have no separate channel.
 import type { Notice } from 'countersign';
-import { personText } from 'countersign/request';
+import { type CallOutcome, mayHaveRun, personText } from 'countersign/request';
 import { requestCard } from 'countersign/ui';
 import { filesOn } from '../../preview-files.ts';
 import { PART_NAMES, partsOf } from '../../text/card-parts.ts';
 import { readsAnywhere } from '../../text/format.ts';
+import { outcomeText } from '../../text/outcome-text.ts';
 import { clip } from '../../text/text-width.ts';
 import { valueLines } from '../../text/value-text.ts';
 import { visibleLine } from '../../text/visible-text.ts';
@@ -39,6 +40,12 @@ export function fitted<Message>(
   const message = isHuge ? undefined : make(contentOf(notice));
   return message !== undefined && fits(message) ? message : make(outlineOf(notice));
 }
+
+/** What the request is about and how it is, on two lines. */
+export const outlineContent = (notice: Notice): Pick<MessageContent, 'status' | 'title'> => ({
+  status: statusOf(notice).status,
+  title: clip(visibleLine(notice.title), 200),
+});
 
 /** More does not fit any of the messages. */
 const MOST_CHARACTERS = 100_000;
@@ -78,7 +85,8 @@ const PAST: Readonly<Record<string, string>> = {
   cancel: 'Cancelled',
 };
 
-function statusOf({ type, kind, settlement, to, names }: Notice): Pick<MessageContent, 'status' | 'tone'> {
+function statusOf(notice: Notice): Pick<MessageContent, 'status' | 'tone'> {
+  const { type, kind, settlement, to, outcome, names } = notice;
   switch (type) {
     case 'opened':
       return { status: kind === 'question' ? 'Waiting for an answer' : WAITING[type], tone: 'waiting' };
@@ -96,16 +104,44 @@ function statusOf({ type, kind, settlement, to, names }: Notice): Pick<MessageCo
     }
     case 'decided': {
       const by = settlement?.by ?? null;
-      const { done, verb } = decisionOf(settlement);
+      const isProposal = outcome?.state === 'not-run' && outcome.why === 'edited';
+      const { done, verb } = isProposal ? PROPOSAL : decisionOf(settlement);
       const tone = verb === 'reject' ? 'bad' : verb === 'cancel' ? 'over' : 'good';
-      return { status: by === null ? done : `${done} by ${nameOf(personText(by, names))}`, tone };
+      const decided = { status: by === null ? done : `${done} by ${nameOf(personText(by, names))}`, tone } as const;
+      return mayHaveRun(outcome) ? withOutcome(decided, outcome) : decided;
     }
+    case 'done':
+    case 'failed':
+    case 'unknown':
+    case 'not-run':
+      return statusOf({ ...notice, type: 'decided' });
     case 'expired':
       return { status: `Expired: ${decisionOf(settlement).done.toLowerCase()} automatically`, tone: 'over' };
     case 'withdrawn':
       return { status: 'Withdrawn', tone: 'over' };
   }
 }
+
+const TONES = { running: 'good', done: 'good', failed: 'bad', unknown: 'bad', 'not-run': 'over' } as const;
+
+/** A call that was approved and did not run, or failed, is not announced as approved. */
+function withOutcome(
+  { status }: Pick<MessageContent, 'status'>,
+  outcome: CallOutcome,
+): Pick<MessageContent, 'status' | 'tone'> {
+  const { state } = outcome;
+  const text = outcomeText(outcome);
+  const said = clip(`${text.slice(0, 1).toUpperCase()}${text.slice(1)}`, 300);
+  if (state === 'not-run') return { status: said, tone: TONES[state] };
+  const isGood = state === 'running' || state === 'done';
+  return {
+    status: isGood ? `${status}. ${said}` : `${said}${said.endsWith('.') ? '' : '.'} ${status}`,
+    tone: TONES[state],
+  };
+}
+
+/** Others are asked about the edited input instead. */
+const PROPOSAL = { done: 'Changes proposed', verb: 'cancel' } as const;
 
 function decisionOf(settlement: Notice['settlement']): { readonly verb: string; readonly done: string } {
   const { type: verb = 'cancel', edit } = (settlement?.decision ?? {}) as {

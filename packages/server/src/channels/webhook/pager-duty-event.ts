@@ -35,6 +35,10 @@ const ACTIONS = {
   decided: 'resolve',
   expired: 'resolve',
   withdrawn: 'resolve',
+  done: 'resolve',
+  failed: 'trigger',
+  unknown: 'trigger',
+  'not-run': 'resolve',
 } as const;
 
 /** One alert for each request. PagerDuty takes keys of at most 255 characters. */
@@ -66,6 +70,6 @@ function payloadOf({ status, title, source, sections }: MessageContent, notice: 
 
 function severityOf({ type, risk }: Notice): 'critical' | 'error' | 'warning' | 'info' {
   if (risk === 'high') return 'critical';
-  if (type === 'doubt') return 'error';
+  if (type === 'doubt' || type === 'failed' || type === 'unknown') return 'error';
   return risk === 'low' ? 'info' : 'warning';
 }

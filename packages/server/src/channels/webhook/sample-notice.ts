@@ -18,6 +18,7 @@ export function sampleNotice(type: 'opened' | 'withdrawn'): Notice {
     expiresAt: null,
     card: null,
     settlement: type === 'withdrawn' ? { withdrawn: true, at } : null,
+    outcome: null,
     to: [],
     links: null,
     attempt: 1,

@@ -254,7 +254,7 @@ Replies to this mail decide nothing.
     await request.ai.runs.decide((await request.card()).id, decision, { by: 'ben', note: 'secret' });
     await office.deliver(await request.notice('decided', { card: null, to: [ANN], links: LINKS }));
     const [mail] = office.mails as [Arrived];
-    expect(mail.text).toMatch(/^Approved with changes by ben at .* UTC\n\nChange a salary\n\nView request:/);
+    expect(mail.text).toMatch(/^Approved with changes by ben at .* UTC\n\nChange a salary\n[\s\S]*\n\nView request:/);
     expect(`${mail.html}${mail.text}`).not.toMatch(/92345|secret/);
   });
 });
@@ -351,22 +351,13 @@ describe('several requests at once', () => {
     await office.channel.digest(notices, NEVER);
     await office.channel.digest(notices, NEVER);
     const [mail, again] = office.mails as [Arrived, Arrived];
-    expect(mail.subject).toBe('4 requests');
+    expect(mail.subject).toBe('4 requests wait for your decision');
     expect(Buffer.byteLength(mail.html)).toBeLessThan(100_001);
     for (const number of [0, 1, 2, 3]) expect(mail.text).toContain(`https://approvals.example.com/decide/${number}\n`);
     expect(mail.text.match(/too large for a mail/g)).toHaveLength(1);
-    expect(mail.text).toContain('You get this mail because you asked for a summary instead of single mails.');
+    expect(mail.text).toContain('These requests are in one mail because they came within a short time.');
     expectSameContent(mail);
     expect(again.messageId).toBe(mail.messageId);
-  });
-
-  test('a hundred requests become four mails', async () => {
-    const office = await openPostOffice();
-    const notice = await openedNotice({}, { to: [ANN] });
-    const notices = Array.from({ length: 100 }, (_, index) => ({ ...notice, key: `key-${index}` }));
-    await office.channel.digest(notices, NEVER);
-    expect(office.mails.map(({ subject }) => subject)).toEqual(Array.from({ length: 4 }, () => '25 requests'));
-    expect(new Set(office.mails.map(({ messageId }) => messageId)).size).toBe(4);
   });
 });
 

@@ -10,7 +10,7 @@ const ANN = { person: 'ann', why: 'decider', contact: { name: 'Ann', mail: 'ann@
 /** An answer of the SMTP server. */
 const answer = (responseCode: number, message: string) => Object.assign(new Error(message), { responseCode });
 
-test('mails of a run are one thread, and an update answers the first mail', async () => {
+test('mails of a run are one thread, and later ones answer the first mail', async () => {
   const office = await openPostOffice({ subjectPrefix: '[Test]' });
   const request = await asked({ title: 'Pay ACME' });
   const sent = await office.deliver(await request.notice('opened', { to: [ANN], links: LINKS }));
@@ -21,7 +21,7 @@ test('mails of a run are one thread, and an update answers the first mail', asyn
     { by: 'ben', note: 'Ask me.' },
   );
   const decided = await request.notice('decided', { to: [ANN], links: LINKS });
-  expect(await office.channel.update(decided, sent ?? null, NEVER)).toEqual(sent);
+  expect(await office.channel.deliver(decided, { ...NEVER, sent: sent ?? null })).toEqual(sent);
   const [opened, reminded, update] = office.mails as [Arrived, Arrived, Arrived];
   expect([opened.subject, reminded.subject, update.subject]).toEqual([
     '[Test] Pay ACME',
@@ -60,6 +60,69 @@ test('an update says what was approved instead, answered, or that nobody decided
   expect(changed).toContain('Approved input\n  to: ACME\n  amount: 900');
   expect(withdrawn).toMatch(/^Withdrawn/);
   expect(late).toMatch(/^Expired, rejected automatically at Wed, Nov 18, 2026/);
+});
+
+test('a mail about an outcome says what came of it, and nothing that did not run is called approved', async () => {
+  const office = await openPostOffice();
+  const request = await asked({ title: 'Pay ACME' });
+  await request.ai.runs.decide((await request.card()).id, 'approve', { by: 'ben' });
+  const at = Date.UTC(2026, 10, 18);
+  const failed = { state: 'failed', at, text: 'No funds.', mayHaveActed: true } as const;
+  for (const [type, outcome] of [
+    ['done', { state: 'done', at, text: 'receipt 12' }],
+    ['failed', failed],
+    ['unknown', { state: 'unknown', at }],
+    ['decided', { state: 'not-run', at, why: 'changed' }],
+    ['decided', { state: 'running' }],
+    ['decided', failed],
+  ] as const)
+    await office.deliver(await request.notice(type, { to: [ANN], links: LINKS, outcome }));
+  expect(office.mails.map(({ subject }) => subject)).toEqual([
+    'Done: Pay ACME',
+    'Failed: Pay ACME',
+    'Outcome unknown: Pay ACME',
+    'Not run: Pay ACME',
+    'Approved by ben: Pay ACME',
+    'Failed: Pay ACME',
+  ]);
+  const [done, failure, unknown, changed, running, late] = office.mails.map(({ text }) => text);
+  expect(done).toMatch(/^Done\n\nPay ACME\n/);
+  expect(done).toContain('Result: receipt 12\n  Decision: Approved by ben at ');
+  expect(failure).toContain('It may have taken effect before it failed.');
+  expect(failure).toContain('What went wrong: No funds.');
+  expect(unknown).toContain('A person is asked to check.');
+  expect(changed).toMatch(/^Not run\n/);
+  expect(changed).toContain('What would happen has changed, so it was asked again.');
+  expect(changed).not.toContain('Approved');
+  expect(running).toMatch(/^Approved by ben at .*\n\nPay ACME\n[\s\S]*It is running\./);
+  expect(late).toMatch(/^Failed\n/);
+});
+
+test('a digest has its first requests whole and lists the others, and says what they have in common', async () => {
+  const office = await openPostOffice();
+  const request = await asked({ title: 'Pay ACME' });
+  const opened = await request.notice('opened', { to: [ANN], links: LINKS });
+  const many = Array.from({ length: 200 }, (_, index) => ({
+    ...opened,
+    key: `n${index}`,
+    title: `Pay invoice ${index}`,
+  }));
+  await office.channel.digest(many, NEVER);
+  await request.ai.runs.decide((await request.card()).id, 'reject', { by: 'ben' });
+  const decided = await request.notice('decided', { to: [ANN], links: LINKS });
+  await office.channel.digest([decided, { ...decided, key: 'b' }], NEVER);
+  await office.channel.digest([opened, decided], NEVER);
+  expect(office.mails.map(({ subject }) => subject)).toEqual([
+    '200 requests wait for your decision',
+    'Rejected by ben: 2 requests',
+    '2 requests',
+  ]);
+  const [first] = office.mails;
+  expect(first?.text).toContain('And 190 more');
+  expect(first?.text).toContain('Pay invoice 199');
+  expect(first?.text).toContain('Open the inbox:\nhttps://approvals.example.com/\n');
+  expect(first?.html.match(/>Approve</g)).toHaveLength(10);
+  expect(Buffer.byteLength(first?.html ?? '')).toBeLessThan(102_000);
 });
 
 test('the same notice has the same id, and other notices and people have others', async () => {

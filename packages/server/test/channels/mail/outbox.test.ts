@@ -22,8 +22,7 @@ test('people named by mail address get the request and its outcome, once each', 
   const first = ['ann@example.com Pay 950 to bob', 'ben@example.com Pay 950 to bob'];
   await expect.poll(arrived).toEqual(first);
   await ai.runs.decide(id, 'approve', { by: 'ann@example.com' });
-  const second = ['ann@example.com Re: Pay 950 to bob', 'ben@example.com Re: Pay 950 to bob'];
-  await expect.poll(arrived).toEqual([...first, ...second].sort());
+  await expect.poll(arrived).toEqual([...first, 'ben@example.com Re: Pay 950 to bob'].sort());
   const updates = office.mails.filter(({ subject }) => subject?.startsWith('Re:'));
   for (const update of updates) {
     const opened = office.mails.find(({ messageId }) => messageId === update.inReplyTo);

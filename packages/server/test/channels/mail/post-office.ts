@@ -13,7 +13,7 @@ export type PostOffice = {
   readonly port: number;
   /** What arrived, in order. */
   readonly mails: readonly Arrived[];
-  readonly channel: ServerChannel & Required<Pick<ServerChannel, 'update' | 'digest' | 'check' | 'close' | 'sample'>>;
+  readonly channel: ServerChannel & Required<Pick<ServerChannel, 'digest' | 'check' | 'close' | 'sample'>>;
   deliver(notice: Notice): Promise<Json | undefined | void>;
   close(): Promise<void>;
 };

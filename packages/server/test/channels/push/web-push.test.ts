@@ -112,6 +112,20 @@ test('a browser that subscribed gets the title and a link, encrypted and signed,
   });
 });
 
+test('several requests are one notification, which opens the inbox', async () => {
+  const { channel, notice, ask } = await pushing();
+  const service = await pushService();
+  const { subscription, read } = browser(`${service.url}/ann`);
+  await ask('POST', { body: subscription });
+  const first = await notice();
+  await channel.digest?.([first, first, first], { signal });
+  expect(service.pushes).toHaveLength(1);
+  expect(read(service.pushes[0]?.body ?? Buffer.alloc(0))).toMatchObject({
+    title: `3 requests: ${first.title}`,
+    link: 'https://approvals.example.com/',
+  });
+});
+
 test('a browser that is gone is forgotten, and so is one that unsubscribed or changed hands', async () => {
   const { channel, notice, ask } = await pushing();
   const service = await pushService();

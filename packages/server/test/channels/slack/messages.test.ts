@@ -125,6 +125,19 @@ test('a request that is decided anywhere loses its buttons', async () => {
   await channel.update?.(await notice('decided'), { channel: 'C1', ts: 'gone' }, NEVER);
 });
 
+test('several requests are one message with a link to each, and later changes of one are not lost', async () => {
+  const { local, channel, notice } = await shownRequest('pay bob 950');
+  const first = await notice('opened', { title: 'Pay <b>ob</b> | me' });
+  await channel.digest?.([first, ...Array.from({ length: 30 }, () => first)], NEVER);
+  const { body } = local.calls.at(-1) as { body: any };
+  expect(body.text).toBe('News about 31 requests');
+  expect(body.blocks).toHaveLength(22);
+  expect(body.blocks[1].text.text).toBe(
+    `Waiting for approval: <${first.links?.request}|Pay &lt;b&gt;ob&lt;/b&gt; | me>`,
+  );
+  expect(body.blocks[21].text.text).toBe('And 11 more, in the inbox.');
+});
+
 test('reminders are replies to the message, which keeps the buttons', async () => {
   const { local, channel, receipt, notice } = await shownRequest('pay bob 950');
   const kept = await channel.deliver(await notice('reminded'), { ...NEVER, sent: receipt as never });

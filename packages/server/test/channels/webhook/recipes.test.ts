@@ -90,9 +90,29 @@ describe('the status', () => {
     ['escalated', {}, 'Escalated: still waiting'],
     ['assigned', { to: [{ person: 'ben', why: 'assignee', contact: {} }] }, 'Assigned to ben'],
     ['assigned', { to: [] }, 'Assigned'],
-    ['decided', {}, 'Approved with changes by ann'],
-    ['decided', { settlement: { decision: { type: 'reject' }, by: null, at: 1 } }, 'Rejected'],
-    ['decided', { settlement: { decision: { type: 'respond', output: 1 }, by: 'ann', at: 1 } }, 'Answered by ann'],
+    ['decided', {}, 'Approved with changes by ann. Running'],
+    [
+      'done',
+      { outcome: { state: 'done', at: 1, text: 'receipt 12' } },
+      'Approved with changes by ann. Done: receipt 12',
+    ],
+    [
+      'failed',
+      { outcome: { state: 'failed', at: 1, text: 'No funds.', mayHaveActed: true } },
+      'Failed: No funds. It may have taken effect. Approved with changes by ann',
+    ],
+    [
+      'decided',
+      { outcome: { state: 'not-run', at: 1, why: 'changed' } },
+      'Not run: what would happen has changed, so it was asked again',
+    ],
+    ['decided', { settlement: { decision: { type: 'reject' }, by: null, at: 1 }, outcome: null }, 'Rejected'],
+    ['decided', { outcome: { state: 'not-run', at: 1, why: 'edited' } }, 'Changes proposed by ann'],
+    [
+      'decided',
+      { settlement: { decision: { type: 'respond', output: 1 }, by: 'ann', at: 1 }, outcome: null },
+      'Answered by ann',
+    ],
     [
       'expired',
       { settlement: { decision: { type: 'reject' }, by: 'deadline', at: 1 } },
@@ -100,7 +120,7 @@ describe('the status', () => {
     ],
     ['withdrawn', { settlement: { withdrawn: true, at: 1 } }, 'Withdrawn'],
   ])('of %s %o is %s', (type, changes, status) => {
-    const base = type === 'decided' ? decided : opened;
+    const base = ['decided', 'done', 'failed'].includes(type) ? decided : opened;
     const { embeds } = discordMessage({ ...base, type, ...changes } as Notice) as any;
     expect(embeds[0].author.name).toBe(status);
   });

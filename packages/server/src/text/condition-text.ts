@@ -1,0 +1,30 @@
+// Conditions on an input as sentences.
+import type { Condition } from 'countersign/request';
+import { jsonText, nameText } from './value-text.ts';
+import { visibleLine } from './visible-text.ts';
+
+const LIMITS = { above: 'above', atLeast: 'at least', below: 'below', atMost: 'at most' } as const;
+
+/** As in `amount is above 1000 and country is one of CH, DE`. `labels`: other words for the fields. */
+export const conditionsText = (
+  conditions: readonly Condition[],
+  labels: ReadonlyMap<string, string> = new Map(),
+): string => conditions.map((condition) => conditionText(condition, labels)).join(' and ');
+
+function conditionText({ field, equals, oneOf, ...limits }: Condition, labels: ReadonlyMap<string, string>): string {
+  const path = [field].flat();
+  const label = path.length === 1 ? labels.get(path[0] ?? '') : undefined;
+  const name = label === undefined || label === path[0] ? path.map(nameText).join('.') : visibleLine(label);
+  const ranges = Object.entries(LIMITS).flatMap(([limit, words]) => {
+    const value = limits[limit as keyof typeof LIMITS];
+    return value === undefined ? [] : [`${words} ${value}`];
+  });
+  const verdicts = [
+    ...(equals === undefined ? [] : [shown(equals)]),
+    ...(oneOf === undefined ? [] : [`one of ${oneOf.map(shown).join(', ')}`]),
+    ...ranges,
+  ];
+  return `${name} is ${verdicts.join(' and ')}`;
+}
+
+const shown = (value: unknown): string => (typeof value === 'string' ? visibleLine(value) : jsonText(value));
