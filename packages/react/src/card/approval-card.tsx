@@ -149,6 +149,8 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
     request.kind === 'question' && request.allows.includes('respond') ? 'respond' : 'decide',
   );
   const place = useFocusMoved(mode);
+  // Going back, as by Escape, closes the form and keeps what was typed.
+  const edited = useRef<unknown>(undefined);
   const change = (next: Mode) => {
     onDraft(undefined);
     setMode(next);
@@ -159,7 +161,13 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
         <Messages request={request} />
         <Reason request={request} />
         {mode === 'edit' ? (
-          <EditForm request={request} actions={actions} onDraft={onDraft} onBack={() => change('decide')} />
+          <EditForm
+            request={request}
+            actions={actions}
+            onDraft={onDraft}
+            onBack={() => change('decide')}
+            kept={edited}
+          />
         ) : (
           <CardInput request={request} renderInput={renderInput} />
         )}
