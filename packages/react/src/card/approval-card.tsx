@@ -6,7 +6,7 @@ import { LongText, Unshown, useUnshown } from '../text/long-text.tsx';
 import { People } from '../text/person-name.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import type { UseRequests } from '../use-requests.ts';
-import { AskedBy, type Asked, Reason } from './asked-by.tsx';
+import { type Asked, AskedBy, Reason } from './asked-by.tsx';
 import { CardFacts, CardInput, CardPayload, messagesOf, Reversibility, Risk } from './card-body.tsx';
 import { Decide, type Mode } from './decide.tsx';
 import { DecisionDetails, EarlierTitle, OutcomeLine } from './decision-summary.tsx';

@@ -94,9 +94,7 @@ export function DecisionDetails({ request }: { readonly request: AnyCard }) {
           <span {...named('caption')}>{words.note}:</span> <VisibleText text={decision.note} />
         </p>
       )}
-      {'edit' in decision && (
-        <InputDiff before={request.input} after={decision.edit} schema={request.inputSchema} />
-      )}
+      {'edit' in decision && <InputDiff before={request.input} after={decision.edit} schema={request.inputSchema} />}
       {'output' in decision && (
         <div {...named('output')}>
           <ValueView value={decision.output} />
