@@ -82,6 +82,7 @@ export const ENGLISH = {
   votedFor: 'for',
   yourVote: 'your vote',
   youVoted: (did: string) => `You voted: ${did}. You can change your vote as long as the request is open.`,
+  changeVote: 'Change vote',
   proposedChanges: 'proposed changes',
   notRequester: 'The person who started the run and people who edited the input cannot approve it.',
   oneRejection: 'One rejection is enough to reject it.',

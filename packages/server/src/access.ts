@@ -1,7 +1,7 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
 import { type Countersign, type RunRequest, UsageError } from 'countersign';
 import { EVERYTHING, type Missing, type Who } from 'countersign/request';
-import { internalsOf, type RequestListOptions, type RunRecord, shownAgent } from 'countersign/store';
+import { type Deciders, internalsOf, type RequestListOptions, type RunRecord, shownAgent } from 'countersign/store';
 import { namesDeciders, requestCard, type VoteRights, type Voter, voteRights } from 'countersign/ui';
 import { PeopleNames, peopleOn } from './identity/names.ts';
 import type { Person } from './identity/person.ts';
@@ -59,10 +59,15 @@ export class Access {
    */
   async mine(person: Person): Promise<RequestListOptions['deciders']> {
     if (person.reach === 'all' || this.#policies.mayRead) return undefined;
+    return { ...(await this.named(person)), startedBy: person.id };
+  }
+
+  /** The names by which a request asks this person: their id, those of the people whom they stand in for, and their roles. */
+  async named(person: Person): Promise<Deciders> {
     const voters = person.scopes.includes('decide') ? await this.#votersFor(person) : [];
     const people = voters.flatMap(({ by, onBehalfOf }) => [by, onBehalfOf]).filter((id) => typeof id === 'string');
     const roles = voters.flatMap((voter) => voter.roles ?? []);
-    return { people: [...new Set(people)], roles: [...new Set(roles)], startedBy: person.id };
+    return { people: [...new Set(people)], roles: [...new Set(roles)] };
   }
 
   /** The person, with the roles of their sign-in and of the directory, and those whom they stand in for. Asked once per request. */

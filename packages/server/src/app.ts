@@ -24,6 +24,7 @@ import type { RenewLink } from './identity/link-renewal.ts';
 import { mailSignIn } from './identity/mail-sign-in.ts';
 import type { Identified } from './identity/person.ts';
 import { createLoginToken, loginPath, type SessionCookie, sessionCookie } from './identity/sessions.ts';
+import { createRemarks } from './insights/remarks.ts';
 import { decisionLinks } from './links/decision-links.ts';
 import { mountDecisionLinks } from './links/mount.ts';
 import { AssigneeWatch } from './live/assignee-watch.ts';
@@ -91,9 +92,11 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     closed: hub.closed,
   });
   internalsOf(ai).policies.defaultDeciders = defaultDeciders;
+  const access = new Access(ai, options, log);
   const services: Services = {
     ai,
-    access: new Access(ai, options, log),
+    access,
+    remarks: createRemarks(ai, access, log),
     hub,
     // The id of a request starts with the id of its run.
     assignees: new AssigneeWatch(ai.runs.notes, (id) => hub.changed(id.slice(0, id.indexOf(':')))),

@@ -65,6 +65,7 @@ const PAGES = [
   '/api/v1/requests?search=nothing',
   '/api/v1/requests?tool=pay&risk=high',
   '/api/v1/requests?mine=1',
+  '/api/v1/requests?for=me',
   '/api/v1/runs?status=waiting',
 ];
 

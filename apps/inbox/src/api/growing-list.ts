@@ -14,6 +14,8 @@ export type GrowingList<Item> = {
 };
 
 const AT_ONCE = 50;
+/** How many empty pages are passed over. */
+const MOST_EMPTY = 10;
 
 /** `query` holds the filters; `kind` is the cache key. */
 export function useGrowingList<Item extends Identified>(
@@ -29,7 +31,10 @@ export function useGrowingList<Item extends Identified>(
   const list = useQuery({
     queryKey,
     queryFn: async ({ signal }) => {
-      const first = await load(undefined, signal);
+      let first = await load(undefined, signal);
+      // The server looks at many requests for one page. It may find none that fit, and say where to go on.
+      for (let more = 0; first.items.length === 0 && first.cursor !== null && more < MOST_EMPTY; more++)
+        first = await load(first.cursor, signal);
       return refreshed(client.getQueryData<Page<Item>>(queryKey), first);
     },
   });

@@ -25,6 +25,9 @@ export type RunStatus = Run['status'];
 export type Message = Run['messages'][number];
 export type Part = Message['content'][number];
 
+/** How many requests a list has; at least so many if it is not complete. */
+export type RequestCount = { readonly count: number; readonly isComplete: boolean };
+
 /** How requests ended, and how long they took. */
 export type Figures = Insights['total'];
 export type NamedFigures = Insights['tools'][number];

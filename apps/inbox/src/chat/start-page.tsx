@@ -2,7 +2,7 @@
 import { VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { Bot, MessageSquarePlus } from 'lucide-react';
-import { Link } from 'wouter';
+import { Link, Redirect } from 'wouter';
 import { useGrowingList } from '../api/growing-list.ts';
 import { agentsQuery, meQuery } from '../api/queries.ts';
 import type { AgentInfo, RunSummary } from '../api/wire.ts';
@@ -15,14 +15,29 @@ import { chatPath, newChatPath } from './chat-path.ts';
 export default function StartPage() {
   const agents = useQuery(agentsQuery);
   const { data: me } = useQuery(meQuery);
+  const recent = useGrowingList<RunSummary>('runs', 'runs', {
+    order: 'newest',
+    ...(me && { startedBy: me.id }),
+  });
+  const [only, ...others] = agents.data?.items ?? [];
+  const isOnly = only !== undefined && others.length === 0;
+  // With one agent and nothing to continue, there is nothing to choose.
+  if (isOnly && me && recent.items?.length === 0) return <Redirect to={newChatPath(only.name)} replace />;
   return (
     <>
-      <PageHeader title="Chat" />
+      <PageHeader title="Chat">
+        {isOnly && (
+          <Link href={newChatPath(only.name)} className="button-primary">
+            <MessageSquarePlus aria-hidden="true" className="size-4" />
+            New chat
+          </Link>
+        )}
+      </PageHeader>
       <div className="flex min-h-0 flex-1 flex-col overflow-y-auto">
         {agents.data ? (
           <div className="mx-auto flex w-full max-w-3xl flex-col gap-8 px-4 py-6 md:px-6">
-            <Agents agents={agents.data.items} />
-            {me && <Recent person={me.id} />}
+            {!isOnly && <Agents agents={agents.data.items} />}
+            {me && <Recent items={recent.items ?? []} />}
           </div>
         ) : agents.error ? (
           <Trouble error={agents.error} what="The agents" onRetry={() => void agents.refetch()} />
@@ -77,8 +92,7 @@ function asking(tools: AgentInfo['tools']): string {
   return asks.length === 0 ? 'Runs without asking' : `Asks before: ${asks.join(', ')}`;
 }
 
-function Recent({ person }: { readonly person: string }) {
-  const { items = [] } = useGrowingList<RunSummary>('runs', 'runs', { order: 'newest', startedBy: person });
+function Recent({ items }: { readonly items: readonly RunSummary[] }) {
   if (items.length === 0) return null;
   return (
     <section aria-labelledby="recent">

@@ -80,7 +80,7 @@ function Numbers({ stats, insights, selection, isOwn }: NumbersProps) {
   const { quick, drills, grants, isComplete } = insights;
   const isEmpty = insights.total.requests === 0;
   const group = GROUPS[by];
-  if (stats.waiting === 0 && isEmpty && !isFiltered && drills.people.length === 0) return <NoData />;
+  if (stats.waiting === 0 && isEmpty && !isFiltered && drills.people.length === 0) return <NoData isOwn={isOwn} />;
   const groups = insights[group.of];
   const waiting = new Map(stats.tools.map(({ tool, waiting }) => [tool, waiting]));
   return (
@@ -144,10 +144,12 @@ function Numbers({ stats, insights, selection, isOwn }: NumbersProps) {
   );
 }
 
-function NoData() {
+function NoData({ isOwn }: { readonly isOwn: boolean }) {
   return (
-    <Empty icon={ChartColumn} title="No data yet">
-      Numbers appear here after the first decisions.
+    <Empty icon={ChartColumn} title={isOwn ? 'No numbers for you' : 'No data yet'}>
+      {isOwn
+        ? 'Only runs that you started are counted, and none of them had a request in this period. Numbers of all runs need the right to see them.'
+        : 'Numbers appear here after the first decisions.'}
       <div className="mt-4">
         <Link href="/" className="button">
           Open the inbox

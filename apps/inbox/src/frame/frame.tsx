@@ -9,7 +9,7 @@ import { mount } from '../api/mount.ts';
 import { meQuery } from '../api/queries.ts';
 import { Refusal } from '../api/request.ts';
 import type { Me } from '../api/wire.ts';
-import { usePendingCount } from '../inbox/pending-count.ts';
+import { useMyCount } from '../filters/request-count.ts';
 import { type Connection, useChanges } from '../live/changes.ts';
 import { useAppBadge } from '../notify/use-app-badge.ts';
 import { useNotifications } from '../notify/use-notifications.ts';
@@ -41,12 +41,13 @@ export function Frame({ children }: { readonly children: ReactNode }) {
 function SignedIn({ me, children }: { readonly me: Me | undefined; readonly children: ReactNode }) {
   const live = useChanges();
   const [location, navigate] = useLocation();
-  const waiting = usePendingCount();
+  const mine = useMyCount();
+  const waiting = mine && mine.count > 0 ? `${mine.count.toLocaleString('en')}${mine.isComplete ? '' : '+'}` : '';
   const page = PAGES.find(({ at }) => at.test(location));
   const [overlay, setOverlay] = useState<Overlay>();
   const close = () => setOverlay(undefined);
 
-  useAppBadge(waiting);
+  useAppBadge(mine?.count ?? 0);
   useNotifications(me);
   useWorker(navigate);
   useEffect(() => onOpen(setOverlay), []);
@@ -159,7 +160,7 @@ function Count({ waiting }: { readonly waiting: string }) {
   return (
     <span className="ml-auto hidden text-xs text-muted tabular-nums lg:inline">
       {waiting}
-      <span className="sr-only"> waiting</span>
+      <span className="sr-only"> for you</span>
     </span>
   );
 }

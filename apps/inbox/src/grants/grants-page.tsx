@@ -1,8 +1,10 @@
 // The grants: the calls that run without a request, the remaining uses and budget, and how to end them.
 import { inWords, VisibleText } from '@countersign/react';
+import { useQuery } from '@tanstack/react-query';
 import { FastForward } from 'lucide-react';
 import { Link, useSearchParams } from 'wouter';
 import { useGrowingList } from '../api/growing-list.ts';
+import { meQuery } from '../api/queries.ts';
 import { PageHeader } from '../frame/page-header.tsx';
 import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { Ago } from '../live/time.tsx';
@@ -36,10 +38,7 @@ export default function GrantsPage() {
             <Loading what="the grants" rows={6} />
           </div>
         ) : found.length === 0 ? (
-          <Empty icon={FastForward} title={status === '' ? 'No grants yet' : 'No matches'}>
-            {status === '' &&
-              'Choose “Allow the next ones too…” on a request. Later calls within your limits then run without one.'}
-          </Empty>
+          <NoGrants isFiltered={status !== ''} />
         ) : (
           <ul>
             {found.map((grant) => (
@@ -50,6 +49,20 @@ export default function GrantsPage() {
         <LoadMore list={list} className="m-3 shrink-0 self-center" />
       </div>
     </>
+  );
+}
+
+/** Says what the reader could see here, and what they may do. */
+function NoGrants({ isFiltered }: { readonly isFiltered: boolean }) {
+  const { data: me } = useQuery(meQuery);
+  if (isFiltered) return <Empty icon={FastForward} title="No matches" />;
+  return (
+    <Empty icon={FastForward} title={me?.reach === 'own' ? 'No grants that you can see' : 'No grants yet'}>
+      {me?.reach === 'own' && 'You see grants that you gave, and those of requests that you can see. '}
+      {me?.scopes.includes('decide')
+        ? 'Choose “Allow the next ones too…” on a request. Later calls within your limits then run without one.'
+        : 'Grants are given with an approval, and your sign-in has no right to decide.'}
+    </Empty>
   );
 }
 

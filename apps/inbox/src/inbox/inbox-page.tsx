@@ -1,25 +1,30 @@
 // The inbox and the history: a list, and the request that is open beside it, or in its place on a phone.
-import { History, Inbox } from 'lucide-react';
-import { useEffect, useMemo, useRef, useState } from 'react';
-import { Link, useLocation } from 'wouter';
-import { useGrowingList } from '../api/growing-list.ts';
+import { Download } from 'lucide-react';
+import { useMemo, useRef, useState } from 'react';
+import { useLocation } from 'wouter';
+import { type GrowingList, useGrowingList } from '../api/growing-list.ts';
+import { apiUrl, queryOf } from '../api/request.ts';
 import type { ApiRequest } from '../api/wire.ts';
+import { FilterBar } from '../filters/filter-bar.tsx';
+import { addressOf, type ListStatus, type Query, queryFor, useFilters } from '../filters/filters.ts';
+import { useRequestCount } from '../filters/request-count.ts';
+import { TurnTabs } from '../filters/turn-tabs.tsx';
 import { PageHeader } from '../frame/page-header.tsx';
-import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
+import { Loading, Trouble } from '../frame/placeholders.tsx';
 import { useShortcuts } from '../frame/shortcuts.ts';
 import { useStable } from '../frame/stable.ts';
 import { useNow } from '../live/now.ts';
-import { type ListGroup, listGroups, ungrouped, wholeGroup } from '../many/groups.ts';
+import { type ListGroup, wholeGroup } from '../many/groups.ts';
 import { SelectionBar } from '../many/selection-bar.tsx';
 import { Together } from '../many/together.tsx';
 import { isWide } from '../many/use-is-wide.ts';
 import { canSelect, useSelection } from '../many/use-selection.ts';
 import { LoadMore } from '../primitives/load-more.tsx';
 import { press } from './card-keys.ts';
-import { FilterBar } from './filter-bar.tsx';
-import { addressOf, type ListStatus, queryFor, useFilters } from './filters.ts';
+import { NothingListed } from './nothing-listed.tsx';
 import { RequestDetail } from './request-detail.tsx';
 import { RequestList, type RequestListHandle } from './request-list.tsx';
+import { useFirstOpened, useGroups, useStep } from './use-steps.ts';
 
 type OpenProps = { readonly openId: string | undefined };
 
@@ -45,6 +50,7 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   const query = useMemo(() => queryFor(status, filters, minute), [status, filters, minute]);
   const list = useGrowingList<ApiRequest>('requests', 'requests', query);
   const loaded = list.items ?? [];
+  const counts = useCounts(status, query, list);
   const { groups, items, toggleGroup } = useGroups(status, loaded);
   const selection = useSelection(items);
   const [isReviewing, setReviewing] = useState(false);
@@ -58,7 +64,14 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   const hrefOf = (id: string) => `${card}/${encodeURIComponent(id)}${address}`;
   const close = () => navigate(`${listPath}${address}`);
   // Nothing to list, to filter or to open: the page says so, in one piece.
-  const isBare = list.items?.length === 0 && !isFiltered && openId === undefined && !showsTogether;
+  const isBare =
+    list.items?.length === 0 &&
+    !list.hasMore &&
+    !isFiltered &&
+    filters.view === '' &&
+    (counts.other?.count ?? 0) === 0 &&
+    openId === undefined &&
+    !showsTogether;
   const goTo = (id: string) => {
     navigate(hrefOf(id));
     rows.current?.focus(id);
@@ -98,8 +111,8 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
       const field = document.activeElement?.matches('input, textarea, select') ? document.activeElement : null;
       const leave = () => field instanceof HTMLElement && field.blur();
       if (field && !field.closest('form')) leave();
-      else if (showsTogether) setReviewing(false);
       else if (press('back')) return;
+      else if (showsTogether) setReviewing(false);
       else if (field) leave();
       // Beside the list there is nowhere to go back to.
       else if (openId !== undefined && !isWide()) close();
@@ -114,8 +127,23 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
         className={`min-h-0 w-full flex-col border-line md:flex ${isBare ? '' : 'md:w-80 md:shrink-0 md:border-r lg:w-100'} ${openId === undefined && !showsTogether ? 'flex' : 'hidden'}`}
       >
         <PageHeader title={title} isHeading={false}>
-          <Summary count={loaded.length} hasMore={list.hasMore} status={status} />
+          {status === 'settled' && loaded.length > 0 && (
+            <>
+              <p className="text-xs text-muted tabular-nums">
+                {loaded.length} {list.hasMore ? 'shown' : 'decided'}
+              </p>
+              <Export query={query} />
+            </>
+          )}
         </PageHeader>
+        {status === 'pending' && !isBare && (
+          <TurnTabs
+            view={filters.view}
+            mine={filters.view === 'others' ? counts.other : counts.own}
+            others={filters.view === 'others' ? counts.own : counts.other}
+            onChange={(view) => navigate(`${listPath}${addressOf({ ...filters, view })}`)}
+          />
+        )}
         {!isBare && <FilterBar status={status} use={use} search={search} items={loaded} />}
         <div ref={scroller} className="flex min-h-0 flex-1 flex-col overflow-y-auto" data-scroll="list">
           {list.error && list.items === undefined ? (
@@ -125,7 +153,15 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
               <Loading what="the list" rows={8} />
             </div>
           ) : loaded.length === 0 ? (
-            <NothingListed status={status} isFiltered={isFiltered} onClear={use.clear} />
+            <NothingListed
+              status={status}
+              view={filters.view}
+              isFiltered={isFiltered}
+              inOther={counts.other?.count ?? 0}
+              search={list.hasMore ? list : undefined}
+              onClear={use.clear}
+              onView={(view) => use.change({ view })}
+            />
           ) : (
             <>
               <RequestList
@@ -174,117 +210,20 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
 
 const NO_GROUP: ListGroup = { key: '', items: [], isClosed: false };
 
-type Groups = {
-  readonly groups: readonly ListGroup[];
-  /** The visible requests, in their order. */
-  readonly items: readonly ApiRequest[];
-  readonly toggleGroup: (key: string) => void;
-};
-
-/** Decided requests are in the order of their decisions, and are not grouped. */
-function useGroups(status: ListStatus, loaded: readonly ApiRequest[]): Groups {
-  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const groups = useMemo(
-    () => (status === 'pending' ? listGroups(loaded, closed) : ungrouped(loaded)),
-    [status, loaded, closed],
-  );
-  return {
-    groups,
-    items: useMemo(() => groups.flatMap(({ items, isClosed }) => (isClosed ? [] : items)), [groups]),
-    toggleGroup: (key) =>
-      setClosed((known) =>
-        known.has(key) ? new Set([...known].filter((one) => one !== key)) : new Set([...known, key]),
-      ),
-  };
+/** How many requests this list has, and the other of the two lists of pending ones, with the same filters. */
+function useCounts(status: ListStatus, query: Query, list: GrowingList<ApiRequest>) {
+  const isPending = status === 'pending';
+  const own = useRequestCount(query, isPending ? list : undefined, isPending);
+  const other = useRequestCount({ ...query, for: query.for === 'others' ? 'me' : 'others' }, undefined, isPending);
+  return { own, other };
 }
 
-/** Opens the first entry where the list and a card fit beside each other. From then on it stays, whatever comes before it. */
-function useFirstOpened(items: readonly ApiRequest[], openId: string | undefined, open: (id: string) => void): void {
-  const first = openId === undefined ? items[0]?.id : undefined;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each list that is not open anywhere.
-  useEffect(() => {
-    if (first !== undefined && isWide()) open(first);
-  }, [first]);
-}
-
-/**
- * `step` goes to the next or the previous entry. When the open one has left the list, as it does once it is decided, the
- * entry that took its place is the next. `advance` goes to the entry that follows the open one, which is about to leave.
- */
-function useStep(
-  items: readonly ApiRequest[],
-  openId: string | undefined,
-  open: (id: string) => void,
-  loadMore: () => void,
-): { readonly step: (by: 1 | -1) => void; readonly advance: () => void } {
-  const place = items.findIndex(({ id }) => id === openId);
-  const lastPlace = useRef(-1);
-  useEffect(() => {
-    if (place >= 0) lastPlace.current = place;
-  }, [place]);
-  function goTo(next: ApiRequest | undefined) {
-    if (next) open(next.id);
-  }
-  return {
-    step: (by) => {
-      const gone = place < 0 && openId !== undefined;
-      const from = place >= 0 ? place : gone && by === 1 ? lastPlace.current - 1 : lastPlace.current;
-      if (from + by >= items.length - 1) loadMore();
-      goTo(items[Math.min(Math.max(from + by, 0), items.length - 1)]);
-    },
-    advance: () => {
-      const others = items.filter(({ id }) => id !== openId);
-      goTo(others[Math.min(Math.max(lastPlace.current, 0), others.length - 1)]);
-    },
-  };
-}
-
-function Summary({
-  count,
-  hasMore,
-  status,
-}: {
-  readonly count: number;
-  readonly hasMore: boolean;
-  readonly status: ListStatus;
-}) {
-  if (count === 0) return null;
+/** All that the filters select, also what is not loaded. */
+function Export({ query }: { readonly query: Query }) {
   return (
-    <p className="text-xs text-muted tabular-nums">
-      {count}
-      {hasMore && '+'} {status === 'pending' ? 'waiting' : 'decided'}
-    </p>
-  );
-}
-
-type NothingListedProps = { readonly status: ListStatus; readonly isFiltered: boolean; readonly onClear: () => void };
-
-function NothingListed({ status, isFiltered, onClear }: NothingListedProps) {
-  if (isFiltered)
-    return (
-      <Empty icon={status === 'pending' ? Inbox : History} title="No matches">
-        <button type="button" className="button mt-2" onClick={onClear}>
-          Clear filters
-        </button>
-      </Empty>
-    );
-  return status === 'pending' ? (
-    <Empty icon={Inbox} title="You're all caught up">
-      New requests appear here as soon as an agent asks.
-      <div className="mt-4">
-        <Link href="/chat" className="button">
-          Start a chat with an agent
-        </Link>
-      </div>
-    </Empty>
-  ) : (
-    <Empty icon={History} title="No decisions yet">
-      Past decisions appear here, with who decided and when.
-      <div className="mt-4">
-        <Link href="/" className="button">
-          Open the inbox
-        </Link>
-      </div>
-    </Empty>
+    <a className="button px-2" href={apiUrl(`requests.csv${queryOf(query)}`)} download="countersign-requests.csv">
+      <Download aria-hidden="true" className="size-4" />
+      <span className="max-lg:sr-only">Export CSV</span>
+    </a>
   );
 }

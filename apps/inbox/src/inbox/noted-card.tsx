@@ -1,7 +1,7 @@
 // A card with an optional note for the team, sent with the decision.
 import { ApprovalCard, type ApprovalCardProps, type UseRequests } from '@countersign/react';
 import { NotebookPen } from 'lucide-react';
-import { useEffect, useId, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import type { Card } from '../api/wire.ts';
 import { AllowNext } from '../grants/allow-next.tsx';
 import type { GrantRequest } from '../grants/wire.ts';
@@ -11,6 +11,8 @@ import { CommentField } from './comment-field.tsx';
 const LONGEST = 10_000;
 
 type NotedCardProps = Omit<ApprovalCardProps, 'children'> & {
+  /** What stands out in it. */
+  readonly remarks?: ReactNode;
   /** Approves it, and allows the next calls of this agent. */
   readonly allow?: {
     readonly agent: string;
@@ -18,13 +20,14 @@ type NotedCardProps = Omit<ApprovalCardProps, 'children'> & {
   };
 };
 
-export function NotedCard({ allow, ...props }: NotedCardProps) {
+export function NotedCard({ allow, remarks, ...props }: NotedCardProps) {
   const { request, actions } = props;
   const [note, setNote] = useState('');
   const isSending = actions.deciding.has(request.id);
   const takesNote = request.status === 'pending' && request.mayDecide;
   return (
     <ApprovalCard {...props} actions={withNote(actions, note.trim())}>
+      {request.status === 'pending' && remarks}
       {request.status === 'pending' && <CommentField requestId={request.id} />}
       {takesNote && (
         <div className="flex flex-wrap items-start gap-x-5">

@@ -15,6 +15,7 @@ import { Hint } from '../primitives/hint.tsx';
 import { AssignMenu } from './assign.tsx';
 import { HoldButton, HoldNotice } from './hold.tsx';
 import { NotedCard } from './noted-card.tsx';
+import { RemarkNotes } from './remark-notes.tsx';
 import { useDecidedRow } from './use-decided-row.ts';
 import { useDecisions } from './use-decisions.ts';
 
@@ -109,6 +110,7 @@ function Detail({ request, onBack, onNext, onDecided, onAskedAgain }: DetailProp
             request={request}
             actions={actions}
             allow={{ agent: request.agent, onAllow: allow }}
+            remarks={<RemarkNotes {...request} />}
             headingLevel={2}
           />
           <Disclosure title={request.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>

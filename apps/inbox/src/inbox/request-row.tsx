@@ -18,6 +18,7 @@ import type { ApiRequest } from '../api/wire.ts';
 import { Ago, Left } from '../live/time.tsx';
 import { OUTCOME_TONES, OUTCOME_WORDS } from '../look/words.ts';
 import { canSelect } from '../many/use-selection.ts';
+import { RemarkMarks } from './remark-notes.tsx';
 import { RiskMark } from './risk-mark.tsx';
 import { summaryOf } from './summary.ts';
 
@@ -99,6 +100,7 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
               <VisibleText text={agent} />
             </span>
             {!outcome && expiresAt !== null && <Left until={expiresAt} />}
+            {!outcome && <RemarkMarks {...request} />}
             {!outcome && <Votes request={request} />}
             {!outcome && <Assignee request={request} />}
             {labels.slice(0, 3).map((label) => (

@@ -98,9 +98,8 @@ export function useDecisions(
       onDecided();
       removeRow(client, request.id);
     },
-    onError: (error) => {
+    onError: () => {
       isSent.current = false;
-      if (isConflict(error) && !isOutOfReach(error)) showToast('trouble', conflictText(error));
     },
     // Recorded or refused: show the server's state.
     onSettled: async () => {
@@ -114,10 +113,10 @@ export function useDecisions(
   function waitOn(waiting: Waiting) {
     isSent.current = false;
     showToast('done', `Your vote is recorded. ${missingText(waiting.missing)}`);
-    // An edit that others must agree to is a new request.
-    if (waiting.requestId === request.id) return;
+    // From now on it waits for others.
     removeRow(client, request.id);
-    onAskedAgain(waiting.requestId);
+    // An edit that others must agree to is a new request.
+    if (waiting.requestId !== request.id) onAskedAgain(waiting.requestId);
   }
 
   // A second click may come before the page has shown what the first one did.

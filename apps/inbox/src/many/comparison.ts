@@ -1,8 +1,8 @@
 // Selected requests side by side: by tool, with what all have in common, and what differs.
-import { compareInputs, type InputComparison } from 'countersign/request';
+import { compareInputs, type InputComparison, type InputTotals, totalsOf } from 'countersign/request';
 import type { ApiRequest } from '../api/wire.ts';
 
-type Json = Parameters<typeof compareInputs>[0][number];
+export type Json = Parameters<typeof compareInputs>[0][number];
 
 export type ToolSection = {
   readonly key: string;
@@ -11,6 +11,10 @@ export type ToolSection = {
   readonly items: readonly ApiRequest[];
   readonly comparison: InputComparison;
 };
+
+/** What the inputs of these requests come to. */
+export const totalsOfRequests = (items: readonly ApiRequest[]): InputTotals =>
+  totalsOf(items.map(({ input }) => input as Json));
 
 /** One section for each tool of each agent: the fields of different tools mean different things. */
 export function sectionsOf(items: readonly ApiRequest[]): readonly ToolSection[] {
@@ -34,13 +38,14 @@ function compared(items: readonly ApiRequest[]): InputComparison {
 }
 
 function factsOf({ payload, preview, risk, startedBy, policies, progress }: ApiRequest): Json {
+  const names = policies.flatMap(({ name }) => name ?? []);
   return {
     ...(preview && ('value' in preview ? { preview: preview.value as Json } : { 'failed preview': preview.failed })),
     // `true`: the asker gave nothing to show.
     ...(payload !== null && payload !== undefined && payload !== true && { message: messageOf(payload) }),
     ...(risk !== null && { risk }),
     ...(startedBy !== null && { 'started by': startedBy }),
-    policies: policies.flatMap(({ name }) => name ?? []),
+    ...(names.length > 0 && { policies: names }),
     ...(progress && progress.votes.length > 0 && { votes: progress.votes.map(({ by, type }) => `${by}: ${type}`) }),
   };
 }

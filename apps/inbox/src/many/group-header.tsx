@@ -5,7 +5,7 @@ import type { ApiRequest } from '../api/wire.ts';
 
 type GroupHeaderProps = {
   readonly items: readonly ApiRequest[];
-  /** The list has more, and some of it may belong here. */
+  /** The list has more, and some of it may belong here: how many there are is known once they are compared. */
   readonly hasMore: boolean;
   readonly isClosed: boolean;
   readonly onToggle: () => void;
@@ -15,7 +15,6 @@ type GroupHeaderProps = {
 export function GroupHeader({ items, hasMore, isClosed, onToggle, onReview }: GroupHeaderProps) {
   const [first] = items;
   if (!first) return null;
-  const count = `${items.length}${hasMore ? '+' : ''}`;
   return (
     <li className="sticky top-0 z-10 flex items-center gap-2 border-b border-line bg-sunken py-1.5 pr-3 pl-2">
       <button
@@ -30,7 +29,7 @@ export function GroupHeader({ items, hasMore, isClosed, onToggle, onReview }: Gr
         />
         <Layers aria-hidden="true" className="size-4 shrink-0 text-muted" />
         <span className="truncate font-medium">
-          {count} similar: <VisibleText text={inWords(first.tool)} />
+          {hasMore ? 'Similar' : `${items.length} similar`}: <VisibleText text={inWords(first.tool)} />
         </span>
       </button>
       <button type="button" className="button" onClick={onReview}>

@@ -1,9 +1,12 @@
 // The selected requests of one tool: a table of what differs, or one block for each where a table does not fit.
 import { titleOf, ValueView, VisibleText } from '@countersign/react';
+import { ArrowDown, ArrowUp, ArrowUpDown } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { ApiRequest } from '../api/wire.ts';
+import { ChoiceMenu } from '../primitives/choice-menu.tsx';
 import type { ToolSection } from './comparison.ts';
+import { isNumeric, type Order } from './sorted-rows.ts';
 
 type RowsProps = {
   readonly section: ToolSection;
@@ -14,11 +17,16 @@ type RowsProps = {
   readonly onRemove: (request: ApiRequest) => (() => void) | undefined;
   readonly hasNotes: boolean;
   readonly isLocked: boolean;
+  readonly order: Order | undefined;
+  readonly onOrder: (order: Order | undefined) => void;
 };
 
-export function RowTable({ section: { items, comparison }, hrefOf, noteOf, onRemove, hasNotes, isLocked }: RowsProps) {
+export function RowTable(props: RowsProps) {
+  const { section, hrefOf, noteOf, onRemove, hasNotes, isLocked, order, onOrder } = props;
+  const { items, comparison } = section;
   const { columns, rows } = comparison;
   const hasTitles = new Set(items.map(titleOf)).size > 1;
+  const alignOf = (column: number): string => (isNumeric(section, column) ? 'text-right' : '');
   return (
     <div className="panel overflow-x-auto">
       <table className="w-full border-collapse text-left">
@@ -27,13 +35,13 @@ export function RowTable({ section: { items, comparison }, hrefOf, noteOf, onRem
             <th scope="col" className="w-0 py-2 pl-3">
               <span className="sr-only">Selected</span>
             </th>
-            <th scope="col" className="px-3 py-2 font-medium">
+            <SortedHead column="title" order={order} onOrder={onOrder} className="">
               Request
-            </th>
-            {columns.map(({ name }) => (
-              <th key={name} scope="col" className="px-3 py-2 font-medium">
+            </SortedHead>
+            {columns.map(({ name }, column) => (
+              <SortedHead key={name} column={column} order={order} onOrder={onOrder} className={alignOf(column)}>
                 <VisibleText text={name} isName />
-              </th>
+              </SortedHead>
             ))}
             {hasNotes && (
               <th scope="col" className="px-3 py-2 font-medium">
@@ -52,7 +60,10 @@ export function RowTable({ section: { items, comparison }, hrefOf, noteOf, onRem
                 <Title request={request} href={hrefOf(request.id)} isShort={!hasTitles} />
               </th>
               {columns.map(({ name }, column) => (
-                <td key={name} className="max-w-80 min-w-16 px-3 py-2 tabular-nums **:wrap-break-word">
+                <td
+                  key={name}
+                  className={`max-w-80 min-w-16 px-3 py-2 tabular-nums **:wrap-break-word ${alignOf(column)}`}
+                >
                   <Value value={rows[index]?.[column]} />
                 </td>
               ))}
@@ -65,32 +76,98 @@ export function RowTable({ section: { items, comparison }, hrefOf, noteOf, onRem
   );
 }
 
-export function RowList({ section: { items, comparison }, hrefOf, noteOf, onRemove, isLocked }: RowsProps) {
+type SortedHeadProps = Pick<RowsProps, 'order' | 'onOrder'> & {
+  readonly column: Order['column'];
+  readonly className: string;
+  readonly children: ReactNode;
+};
+
+/** Sorts by its column: upwards, then downwards, then as they were selected. */
+function SortedHead({ column, order, onOrder, className, children }: SortedHeadProps) {
+  const own = order?.column === column ? order : undefined;
+  const Icon = own ? (own.isDescending ? ArrowDown : ArrowUp) : ArrowUpDown;
+  const next = own?.isDescending ? undefined : { column, isDescending: own !== undefined };
+  return (
+    <th
+      scope="col"
+      aria-sort={own ? (own.isDescending ? 'descending' : 'ascending') : 'none'}
+      className={`px-3 py-2 font-medium ${className}`}
+    >
+      <button
+        type="button"
+        className="group inline-flex items-center gap-1 hover:text-ink"
+        onClick={() => onOrder(next)}
+      >
+        {children}
+        <Icon
+          aria-hidden="true"
+          className={`size-3 shrink-0 ${own ? '' : 'opacity-0 group-hover:opacity-100 group-focus-visible:opacity-100'}`}
+        />
+      </button>
+    </th>
+  );
+}
+
+/** The same where there are no columns. */
+function SortMenu({ section: { comparison }, order, onOrder }: Pick<RowsProps, 'section' | 'order' | 'onOrder'>) {
+  const choices = [
+    { value: '', label: 'As selected' },
+    { value: 'title', label: 'Request' },
+    ...comparison.columns.flatMap(({ name }, column) => [
+      { value: `${column} up`, label: `${name}, lowest first` },
+      { value: `${column} down`, label: `${name}, highest first` },
+    ]),
+  ];
+  const value = order
+    ? order.column === 'title'
+      ? 'title'
+      : `${order.column} ${order.isDescending ? 'down' : 'up'}`
+    : '';
+  function change(chosen: string) {
+    const [column = '', direction] = chosen.split(' ');
+    if (chosen === '') onOrder(undefined);
+    else if (column === 'title') onOrder({ column, isDescending: false });
+    else onOrder({ column: Number(column), isDescending: direction === 'down' });
+  }
+  return (
+    <ChoiceMenu label="Sort" value={value} choices={choices} onChange={change} className="button self-start">
+      <ArrowUpDown aria-hidden="true" className="size-4" />
+      Sort
+    </ChoiceMenu>
+  );
+}
+
+export function RowList(props: RowsProps) {
+  const { section, hrefOf, noteOf, onRemove, isLocked, order, onOrder } = props;
+  const { items, comparison } = section;
   const { columns, rows } = comparison;
   return (
-    <ul className="panel divide-y divide-line">
-      {items.map((request, index) => (
-        <li key={request.id} className="row flex gap-3 p-3">
-          <Box request={request} onRemove={onRemove} isLocked={isLocked} />
-          <div className="flex min-w-0 flex-1 flex-col gap-1">
-            <Title request={request} href={hrefOf(request.id)} />
-            <dl className="grid grid-cols-[minmax(4rem,auto)_1fr] gap-x-3 gap-y-0.5">
-              {columns.map(({ name }, column) => (
-                <div key={name} className="contents">
-                  <dt className="text-muted wrap-anywhere">
-                    <VisibleText text={name} isName />
-                  </dt>
-                  <dd className="min-w-0 wrap-anywhere tabular-nums">
-                    <Value value={rows[index]?.[column]} />
-                  </dd>
-                </div>
-              ))}
-            </dl>
-            {noteOf(request)}
-          </div>
-        </li>
-      ))}
-    </ul>
+    <>
+      {items.length > 1 && <SortMenu section={section} order={order} onOrder={onOrder} />}
+      <ul className="panel divide-y divide-line">
+        {items.map((request, index) => (
+          <li key={request.id} className="row flex gap-3 p-3">
+            <Box request={request} onRemove={onRemove} isLocked={isLocked} />
+            <div className="flex min-w-0 flex-1 flex-col gap-1">
+              <Title request={request} href={hrefOf(request.id)} />
+              <dl className="grid grid-cols-[minmax(4rem,auto)_1fr] gap-x-3 gap-y-0.5">
+                {columns.map(({ name }, column) => (
+                  <div key={name} className="contents">
+                    <dt className="text-muted wrap-anywhere">
+                      <VisibleText text={name} isName />
+                    </dt>
+                    <dd className="min-w-0 wrap-anywhere tabular-nums">
+                      <Value value={rows[index]?.[column]} />
+                    </dd>
+                  </div>
+                ))}
+              </dl>
+              {noteOf(request)}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

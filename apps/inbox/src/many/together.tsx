@@ -4,10 +4,13 @@ import { ArrowLeft, X } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { request } from '../api/request.ts';
 import type { ApiRequest, DecisionOutcome } from '../api/wire.ts';
-import { sectionsOf, type ToolSection } from './comparison.ts';
+import { sectionsOf, type ToolSection, totalsOfRequests } from './comparison.ts';
+import { DecideBar } from './decide-bar.tsx';
 import { OutcomeNote } from './outcome-note.tsx';
 import { RowList, RowTable } from './rows.tsx';
-import { type DecideTogether, useDecideTogether, type Verb } from './use-decide-together.ts';
+import { type Order, sortedSection } from './sorted-rows.ts';
+import { Totals } from './totals.tsx';
+import { type DecideTogether, useDecideTogether } from './use-decide-together.ts';
 import { useIsWide } from './use-is-wide.ts';
 import { MOST_SELECTED, type Selection } from './use-selection.ts';
 
@@ -82,7 +85,7 @@ export function Together({ selection, listed, hrefOf, onBack }: TogetherProps) {
           onDone={selection.clear}
         />
       ) : (
-        <Decide open={open} left={items.length - open.length} deciding={deciding} />
+        <DecideBar open={open} left={items.length - open.length} deciding={deciding} />
       )}
     </>
   );
@@ -109,6 +112,8 @@ type SectionProps = {
 function Section({ section, deciding, changed, hrefOf, onRemove, onLookAgain }: SectionProps) {
   const { tool, agent, items, comparison } = section;
   const { common, columns } = comparison;
+  const [order, setOrder] = useState<Order>();
+  const totals = useMemo(() => totalsOfRequests(items), [items]);
   const Rows = useIsWide() ? RowTable : RowList;
   const noteOf = (request: ApiRequest) => (
     <OutcomeNote
@@ -126,6 +131,7 @@ function Section({ section, deciding, changed, hrefOf, onRemove, onLookAgain }: 
           {items.length} · <VisibleText text={agent} />
         </span>
       </h3>
+      <Totals totals={totals} items={items} hrefOf={hrefOf} />
       {common.length > 0 && (
         <div className="panel px-4 py-3">
           <p className="mb-1.5 text-xs font-medium text-muted">
@@ -149,7 +155,9 @@ function Section({ section, deciding, changed, hrefOf, onRemove, onLookAgain }: 
         <p className="text-muted">Nothing differs: these requests would do the same {items.length} times.</p>
       )}
       <Rows
-        section={section}
+        section={sortedSection(section, order)}
+        order={order}
+        onOrder={setOrder}
         hrefOf={hrefOf}
         noteOf={noteOf}
         onRemove={(request) => (isDone(deciding.outcomes.get(request.id)) ? undefined : () => onRemove(request))}
@@ -157,74 +165,6 @@ function Section({ section, deciding, changed, hrefOf, onRemove, onLookAgain }: 
         isLocked={deciding.sending !== undefined}
       />
     </section>
-  );
-}
-
-type DecideProps = {
-  readonly open: readonly ApiRequest[];
-  /** How many of the selected are not part of it: changed, or decided. */
-  readonly left: number;
-  readonly deciding: DecideTogether;
-};
-
-function Decide({ open, left, deciding }: DecideProps) {
-  const [reason, setReason] = useState('');
-  const { sending, failure } = deciding;
-  const cannot = (verb: Verb) => open.filter(({ allows }) => !allows.includes(verb)).length;
-  const act = (verb: Verb) => {
-    if (!sending && open.length > 0 && cannot(verb) === 0) void deciding.send(verb, open, reason.trim());
-  };
-  return (
-    <form
-      className="flex shrink-0 flex-col gap-2 border-t border-line bg-surface px-4 py-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] md:px-6"
-      onSubmit={(event) => event.preventDefault()}
-    >
-      {failure && (
-        <p role="alert" className="text-danger">
-          <VisibleText text={`${failure.message} The rest was not sent; you can send it again.`} />
-        </p>
-      )}
-      <p role="status" className="text-muted tabular-nums empty:hidden">
-        {sending && `${sending.done} of ${sending.total} done…`}
-        {!sending && left > 0 && `${left} of the selected will not be sent: see the table.`}
-        {!sending &&
-          cannot('approve') > 0 &&
-          ` ${cannot('approve')} must be answered one by one and cannot be approved here.`}
-      </p>
-      {sending && (
-        <progress className="h-1.5 w-full accent-accent" max={sending.total} value={sending.done}>
-          {sending.done}
-        </progress>
-      )}
-      <div className="flex flex-wrap items-end gap-2">
-        <label className="flex min-w-48 flex-1 flex-col gap-1 max-md:basis-full">
-          <span className="text-xs text-muted">Reason for all (the model sees it only if you reject)</span>
-          <input
-            className="field w-full"
-            maxLength={10_000}
-            value={reason}
-            readOnly={sending !== undefined}
-            onChange={({ target }) => setReason(target.value)}
-          />
-        </label>
-        <button
-          type="button"
-          className="button max-md:flex-1"
-          aria-disabled={sending !== undefined || open.length === 0 || cannot('reject') > 0}
-          onClick={() => act('reject')}
-        >
-          Reject {open.length}
-        </button>
-        <button
-          type="button"
-          className="button-primary max-md:flex-1"
-          aria-disabled={sending !== undefined || open.length === 0 || cannot('approve') > 0}
-          onClick={() => act('approve')}
-        >
-          Approve {open.length}
-        </button>
-      </div>
-    </form>
   );
 }
 

@@ -35,7 +35,9 @@ export function useDecideTogether(): DecideTogether {
       },
     });
     setOutcomes((known) => new Map([...known, ...found.map((outcome) => [outcome.requestId, outcome] as const)]));
-    for (const { status, requestId } of found) if (status === 'settled') removeRow(client, requestId);
+    // A request that was voted on waits for others.
+    for (const { status, requestId } of found)
+      if (status === 'settled' || status === 'waiting') removeRow(client, requestId);
   }
 
   return {

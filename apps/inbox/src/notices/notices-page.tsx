@@ -20,6 +20,9 @@ export default function NoticesPage() {
               <Deliveries />
             </>
           )}
+          {me?.reach === 'own' && (
+            <p className="text-muted">Channels and their deliveries are shown to people who can see all runs.</p>
+          )}
         </div>
       </div>
     </>

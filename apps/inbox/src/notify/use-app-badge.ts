@@ -2,10 +2,9 @@
 import { useEffect } from 'react';
 
 /** Browsers without it ignore it. */
-export function useAppBadge(waiting: string): void {
+export function useAppBadge(count: number): void {
   useEffect(() => {
-    const count = Number.parseInt(waiting, 10) || 0;
     const shown = count > 0 ? navigator.setAppBadge?.(count) : navigator.clearAppBadge?.();
     shown?.catch(() => undefined);
-  }, [waiting]);
+  }, [count]);
 }

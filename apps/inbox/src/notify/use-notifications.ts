@@ -1,4 +1,4 @@
-// Notifications while the page is open: one for each new request that the person may decide, until it is decided.
+// Notifications while the page is open: one for each new request that waits for the person, until they decided it.
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { mount } from '../api/mount.ts';
@@ -16,7 +16,7 @@ export function useNotifications(me: Me | undefined): void {
     // Fetched again after changes, like the other lists of requests.
     queryKey: ['requests', 'newest'],
     queryFn: ({ signal }) =>
-      request<Page<ApiRequest>>(`requests${queryOf({ status: 'pending', order: 'newest', limit: NEWEST })}`, {
+      request<Page<ApiRequest>>(`requests${queryOf({ for: 'me', order: 'newest', limit: NEWEST })}`, {
         signal,
       }),
     enabled: isOn,
@@ -32,7 +32,7 @@ export function useNotifications(me: Me | undefined): void {
     else if (data && me) {
       const { next, fresh } = compared(known.current, data.items);
       known.current = next;
-      for (const item of fresh) if (isFor(item, me)) show(item).catch(ignore);
+      for (const item of fresh) show(item).catch(ignore);
       closeOthers(data).catch(ignore);
     }
   }, [isOn, data, me]);
@@ -53,9 +53,6 @@ function compared(
   const isFresh = ({ id, createdAt }: ApiRequest) => known && !known.ids.has(id) && (createdAt ?? 0) >= known.since;
   return { next, fresh: items.filter(isFresh) };
 }
-
-const isFor = ({ mayDecide, progress }: ApiRequest, me: Me): boolean =>
-  mayDecide && (!progress?.assignedTo || progress.assignedTo === me.id);
 
 /** Says no more than the title: others may see the screen. */
 async function show({ id, title, tool, kind }: ApiRequest): Promise<void> {

@@ -4,11 +4,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Workflow } from 'lucide-react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { useGrowingList } from '../api/growing-list.ts';
-import { agentsQuery } from '../api/queries.ts';
+import { agentsQuery, meQuery } from '../api/queries.ts';
 import type { RunSummary } from '../api/wire.ts';
+import { SearchField } from '../filters/filter-bar.tsx';
 import { PageHeader } from '../frame/page-header.tsx';
 import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
-import { SearchField } from '../inbox/filter-bar.tsx';
 import { useNow } from '../live/now.ts';
 import { Ago, duration } from '../live/time.tsx';
 import { ChoiceMenu, named } from '../primitives/choice-menu.tsx';
@@ -48,8 +48,8 @@ export default function RunsPage() {
       <PageHeader title="Runs">
         {found && found.length > 0 && (
           <p className="text-xs text-muted tabular-nums">
-            {found.length}
-            {list.hasMore && '+'} {found.length === 1 ? 'run' : 'runs'}
+            {found.length} {found.length === 1 ? 'run' : 'runs'}
+            {list.hasMore && ' shown'}
           </p>
         )}
       </PageHeader>
@@ -69,14 +69,16 @@ export default function RunsPage() {
           isActive={status !== ''}
           className="filter-chip"
         />
-        <ChoiceMenu
-          label="Agent"
-          value={agent}
-          choices={[{ value: '', label: 'Any agent' }, ...(agents?.items ?? []).map(({ name }) => named(name))]}
-          onChange={(value) => change('agent', value)}
-          isActive={agent !== ''}
-          className="filter-chip"
-        />
+        {(agent !== '' || (agents?.items.length ?? 0) > 1) && (
+          <ChoiceMenu
+            label="Agent"
+            value={agent}
+            choices={[{ value: '', label: 'Any agent' }, ...(agents?.items ?? []).map(({ name }) => named(name))]}
+            onChange={(value) => change('agent', value)}
+            isActive={agent !== ''}
+            className="filter-chip"
+          />
+        )}
         {isFiltered && (
           <button
             type="button"
@@ -106,18 +108,25 @@ export default function RunsPage() {
 }
 
 function NoRuns({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
+  const { data: me } = useQuery(meQuery);
+  const isOwn = me?.reach === 'own';
   return (
-    <Empty icon={Workflow} title={isFiltered ? 'No matches' : 'No runs yet'}>
-      {!isFiltered && 'A run is one conversation with an agent, from the first message to the result.'}
+    <Empty icon={Workflow} title={isFiltered ? 'No matches' : isOwn ? 'No runs that you can see' : 'No runs yet'}>
+      {!isFiltered &&
+        (isOwn
+          ? 'You see the runs that you started, and those with requests that you can decide.'
+          : 'A run is one conversation with an agent, from the first message to the result.')}
       <div className="mt-4">
         {isFiltered ? (
           <button type="button" className="button" onClick={onClear}>
             Clear filters
           </button>
         ) : (
-          <Link href="/chat" className="button">
-            Start a chat with an agent
-          </Link>
+          me?.scopes.includes('start') && (
+            <Link href="/chat" className="button">
+              Start a chat with an agent
+            </Link>
+          )
         )}
       </div>
     </Empty>

@@ -71,8 +71,8 @@ test.each<readonly [string, unknown, string | undefined, string?]>([
 ])('where to look: %s', async (_what, howToCheck, shown, warning) => {
   const { doubt } = await inDoubt({ howToCheck: howToCheck as never });
   if (shown === undefined) expect(doubt.doubt).not.toHaveProperty('howToCheck');
-  else expect(doubt.doubt?.howToCheck).toContain(shown as string);
-  expect(warnings).toEqual(warning === undefined ? [] : [expect.stringContaining(warning)]);
+  else expect(doubt.doubt?.howToCheck).toContain(String(shown));
+  expect(warnings).toEqual(warning === undefined ? [] : [expect.stringContaining(String(warning))]);
 });
 
 test('without an output schema, a sentence says what happened', async () => {

@@ -6,7 +6,7 @@ import { LongText, Unshown, useUnshown } from '../text/long-text.tsx';
 import { People } from '../text/person-name.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import type { UseRequests } from '../use-requests.ts';
-import { AskedBy, type Asked, Reason } from './asked-by.tsx';
+import { type Asked, AskedBy, Reason } from './asked-by.tsx';
 import { CardFacts, CardInput, CardPayload, messagesOf, Reversibility, Risk } from './card-body.tsx';
 import { Comments } from './comments.tsx';
 import { Decide, type Mode } from './decide.tsx';
@@ -153,6 +153,8 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
     request.kind === 'question' && request.allows.includes('respond') ? 'respond' : 'decide',
   );
   const place = useFocusMoved(mode);
+  // Going back, as by Escape, closes the form and keeps what was typed.
+  const edited = useRef<unknown>(undefined);
   const change = (next: Mode) => {
     onDraft(undefined);
     setMode(next);
@@ -164,7 +166,13 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
         <Reason request={request} />
         <CardDoubt request={request} />
         {mode === 'edit' ? (
-          <EditForm request={request} actions={actions} onDraft={onDraft} onBack={() => change('decide')} />
+          <EditForm
+            request={request}
+            actions={actions}
+            onDraft={onDraft}
+            onBack={() => change('decide')}
+            kept={edited}
+          />
         ) : (
           <CardInput request={request} renderInput={renderInput} />
         )}

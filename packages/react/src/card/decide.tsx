@@ -101,6 +101,16 @@ function Buttons({
   const named = useNamed();
   const words = useWords();
   const doubt = request.kind === 'doubt';
+  const vote = request.progress?.votes.find(({ isYours }) => isYours);
+  const [changed, setChanged] = useState<typeof vote>();
+  if (vote && changed?.at !== vote.at)
+    return (
+      <div {...named('buttons')}>
+        <button {...named('change-vote')} type="button" aria-disabled={busy} onClick={() => !busy && setChanged(vote)}>
+          {words.changeVote}
+        </button>
+      </div>
+    );
   const approve = () => (doubt ? onMode('again') : actions.approve(request));
   const answer: Offer = ['respond', doubt ? words.happened : words.answer, () => onMode('respond')];
   const offers: readonly Offer[] = [
@@ -112,7 +122,9 @@ function Buttons({
     ['reject', rejectLabel(request, words), () => onMode('reject')],
     ['cancel', doubt ? words.leaveIt : words.cancel, () => actions.cancel(request)],
   ];
-  const fitting = offers.filter(([verb]) => request.allows.includes(verb) && !isDouble(verb, request, mode));
+  const fitting = offers.filter(
+    ([verb]) => request.allows.includes(verb) && verb !== vote?.type && !isDouble(verb, request, mode),
+  );
   return (
     <div {...named('buttons')}>
       {fitting.map(([verb, label, decide]) => (

@@ -10,9 +10,10 @@ type EditFormProps = {
   readonly actions: UseRequests<any>;
   readonly onDraft: (draft: unknown) => void;
   readonly onBack: () => void;
+  readonly kept: { current: unknown };
 };
 
-export function EditForm({ request, actions, onDraft, onBack }: EditFormProps) {
+export function EditForm({ request, actions, onDraft, onBack, kept }: EditFormProps) {
   const words = useWords();
   return (
     <QuestionForm
@@ -25,6 +26,7 @@ export function EditForm({ request, actions, onDraft, onBack }: EditFormProps) {
       onSubmit={(input) => actions.edit(request, input)}
       onDraft={onDraft}
       onCancel={onBack}
+      kept={kept}
       preview={(after) =>
         after !== undefined && <InputDiff before={request.input} after={after} schema={request.inputSchema} />
       }

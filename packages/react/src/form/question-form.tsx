@@ -31,6 +31,8 @@ export type QuestionFormProps = {
   /** Called with the current answer whenever it changes; undefined while it is not a valid answer. */
   readonly onDraft?: (answer: unknown) => void;
   readonly onCancel?: () => void;
+  /** Keeps what was typed while the form is closed. */
+  readonly kept?: { current: unknown };
   readonly className?: string;
 };
 
@@ -102,19 +104,21 @@ function FieldsForm({ field, ...props }: QuestionFormProps & { readonly field: F
     preview,
     onDraft,
     onCancel,
+    kept,
     className,
   } = props;
   const named = useNamed();
   const words = useWords();
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
-  const [draft, setDraft] = useState<Draft>(() =>
-    'initial' in props ? draftOf(field, props.initial) : emptyDraft(field),
+  const [begun] = useState(() => kept?.current as Draft | undefined);
+  const [draft, setDraft] = useState<Draft>(
+    () => begun ?? ('initial' in props ? draftOf(field, props.initial) : emptyDraft(field)),
   );
   const { open, note, forget } = useOpenProblems(problems);
 
   const read = needed(readDraft(field, draft, words), words, []);
-  useChangedDraft(draft, () => onDraft?.(read.is === 'value' ? read.value : undefined));
+  useChangedDraft(draft, begun !== undefined, () => onDraft?.(read.is === 'value' ? read.value : undefined));
 
   function submit(event: FormEvent) {
     event.preventDefault();
@@ -131,6 +135,7 @@ function FieldsForm({ field, ...props }: QuestionFormProps & { readonly field: F
     if (disabled) return;
     forget(field, draft, next);
     setDraft(next);
+    if (kept) kept.current = next;
   }
 
   return (
@@ -168,9 +173,9 @@ function FieldsForm({ field, ...props }: QuestionFormProps & { readonly field: F
   );
 }
 
-/** Tells of a draft that a person changed, not of the one that the form began with. */
-function useChangedDraft(draft: Draft, tell: () => void): void {
-  const told = useRef(draft);
+/** Tells of a draft that a person changed, now or earlier, not of the one that the form began with. */
+function useChangedDraft(draft: Draft, isChanged: boolean, tell: () => void): void {
+  const told = useRef(isChanged ? undefined : draft);
   useEffect(() => {
     if (told.current === draft) return;
     told.current = draft;

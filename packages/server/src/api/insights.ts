@@ -5,6 +5,7 @@ import type { Person } from '../identity/person.ts';
 import { csvOf } from '../insights/csv.ts';
 import { insightsOf, readSettled, sharedRequests } from '../insights/settled-requests.ts';
 import { type Insights, InsightsQueryShape, InsightsShape } from '../schemas/insights.ts';
+import { csvHeaders } from '../text/csv.ts';
 import type { Services } from './services.ts';
 
 type Query = z.output<typeof InsightsQueryShape>;
@@ -36,12 +37,7 @@ export function insightsEndpoints({ ai }: Services) {
       summary: 'Get figures about how people decide, as CSV',
       answers: { 200: { description: 'A table with a header.', shape: z.string(), type: 'text/csv' } },
       handle: async ({ query, person }) =>
-        new Response(csvOf(await figures(query, person)), {
-          headers: {
-            'content-type': 'text/csv; charset=utf-8; header=present',
-            'content-disposition': 'attachment; filename="countersign-insights.csv"',
-          },
-        }),
+        new Response(csvOf(await figures(query, person)), { headers: csvHeaders('countersign-insights.csv') }),
     }),
   ];
 }

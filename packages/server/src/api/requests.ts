@@ -1,49 +1,51 @@
 // Requests to people: list, read, assign.
 import { z } from '@hono/zod-openapi';
-import { type RunRequest, UsageError } from 'countersign';
-import type { Page, RequestListOptions } from 'countersign/store';
+import { UsageError } from 'countersign';
 import { assigneesOf, forgetReviewer, releaseRequest, takeRequest } from '../assignees.ts';
 import { defined } from '../defined.ts';
 import { endpoint, json, requireScope } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
+import { cachedReads } from '../live/cached-read.ts';
 import { AssignShape, CommentBodyShape } from '../schemas/decision.ts';
 import { pageOf } from '../schemas/page.ts';
 import {
   type ApiRequest,
+  RequestCountShape,
+  RequestFilterShape,
   RequestQueryShape,
   RequestShape,
   RequestWithMessagesShape,
   requestIdShape,
 } from '../schemas/request.ts';
-import { keptPage } from './kept-page.ts';
+import { countRequests, everyRequest, listRequests, type RequestFilters } from './request-list.ts';
+import { requestsCsv } from './requests-csv.ts';
 import type { Services } from './services.ts';
 
 const params = z.object({ requestId: requestIdShape });
 const tag = 'Requests';
 const ofRequest = { tag, params, answers: { 200: { description: 'The request.', shape: RequestShape } } } as const;
 
-/** A page of the requests that this person can see; the pending ones unless the filters say otherwise. */
-export async function listRequests(
-  { ai: { runs }, access }: Pick<Services, 'ai' | 'access'>,
-  { cursor, limit, ...filters }: { readonly cursor?: string | undefined; readonly limit: number } & Filters,
-  person: Person,
-): Promise<Page<ApiRequest>> {
-  const selected = { settled: false, ...filters, ...defined({ deciders: await access.mine(person) }) };
-  return keptPage(
-    (page) => runs.requests({ ...selected, ...page }),
-    { cursor, limit },
-    async (items: readonly RunRequest[]) => {
-      const pending = items.filter(({ settledAt }) => settledAt === null);
-      const assignees = await assigneesOf(runs.notes, pending);
-      return Promise.all(items.map((item) => access.seen(item, person, assignees.get(item.id) ?? null)));
-    },
-  );
+/** The filters of the URL as the list takes them. */
+function filtersOf({ status, mine, ...given }: z.output<typeof RequestFilterShape>, person: Person): RequestFilters {
+  const isSettled = given.outcome !== undefined || given.decidedBy !== undefined;
+  const settled = status === undefined ? isSettled : status === 'settled';
+  return defined({ ...given, settled, startedBy: mine === '1' ? person.id : undefined });
 }
 
-type Filters = Omit<RequestListOptions, 'cursor' | 'limit'>;
+/** A client counts again after each change; the callers of one person share it, less often the longer it takes. */
+const COUNTED = { shortestMs: 0, share: 20, longestMs: 60_000, most: 200 };
 
-export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
+type Counted = { readonly filters: RequestFilters; readonly person: Person };
+
+export function interruptEndpoints({ ai, access, assignees: watch, remarks }: Services) {
   const { runs } = ai;
+  const countOf = cachedReads(
+    () =>
+      ({ filters, person }: Counted) =>
+        countRequests({ ai, access }, filters, person),
+    ({ filters, person: { id, reach, roles, scopes } }) => JSON.stringify([id, reach, roles, scopes, filters]),
+    COUNTED,
+  );
 
   async function read(requestId: string, person: Person): Promise<ApiRequest> {
     const seen = await access.request(requestId, person);
@@ -68,11 +70,34 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
       scope: 'read',
       query: RequestQueryShape,
       answers: { 200: { description: 'A page of requests.', shape: pageOf(RequestShape) } },
-      handle: async ({ query: { cursor, limit = 50, status, mine, ...filters }, person }) => {
-        const settled = status === undefined ? filters.outcome !== undefined : status === 'settled';
-        const selected = defined({ ...filters, settled, startedBy: mine === '1' ? person.id : undefined });
-        return json(await listRequests({ ai, access }, { cursor, limit, ...selected }, person));
+      handle: async ({ query: { cursor, limit = 50, ...filters }, person }) => {
+        const page = await listRequests({ ai, access }, { cursor, limit, ...filtersOf(filters, person) }, person);
+        return json({ ...page, items: await remarks(page.items, person) });
       },
+    }),
+    // Before the route of one request: no request has this id.
+    endpoint({
+      route: 'GET /requests/count',
+      operationId: 'countRequests',
+      summary: 'Count requests',
+      description: 'With the filters of the list. Shared for a moment between callers.',
+      tag,
+      scope: 'read',
+      query: RequestFilterShape,
+      answers: { 200: { description: 'The number.', shape: RequestCountShape } },
+      handle: async ({ query, person }) => json(await countOf({ filters: filtersOf(query, person), person })),
+    }),
+    endpoint({
+      route: 'GET /requests.csv',
+      operationId: 'exportRequests',
+      summary: 'Export requests as CSV',
+      description: 'With the filters of the list, in its order. Times are in UTC, inputs are JSON.',
+      tag,
+      scope: 'read',
+      query: RequestFilterShape,
+      answers: { 200: { description: 'A table with a header.', shape: z.string(), type: 'text/csv' } },
+      handle: ({ query, person }) =>
+        requestsCsv(everyRequest({ ai, access }, filtersOf(query, person), person), 'countersign-requests.csv'),
     }),
     endpoint({
       route: 'GET /requests/{requestId}',
@@ -85,7 +110,8 @@ export function interruptEndpoints({ ai, access, assignees: watch }: Services) {
       handle: async ({ params: { requestId }, person }) => {
         const seen = await read(requestId, person);
         const { messages } = await runs.get(seen.runId);
-        return json({ ...seen, messages });
+        const [card] = await remarks([seen], person);
+        return json({ ...card, messages });
       },
     }),
     endpoint({

@@ -3,6 +3,7 @@ import type { Countersign } from 'countersign';
 import type { WhilePending } from 'countersign/ui';
 import type { Access } from '../access.ts';
 import type { OpenStreams } from '../http/open-streams.ts';
+import type { Remarks } from '../insights/remarks.ts';
 import type { AssigneeWatch } from '../live/assignee-watch.ts';
 import type { Hub } from '../live/hub.ts';
 import type { createRunEvents } from '../live/run-events.ts';
@@ -17,6 +18,7 @@ export type Services = {
   readonly streams: OpenStreams;
   readonly followRun: ReturnType<typeof createRunEvents>;
   readonly log: Log;
+  readonly remarks: Remarks;
   /** The address that the browser of this request uses: `publicUrl`, or that of the request. */
   readonly addressOf: (request: Request) => URL;
   /** The path below which the server is mounted; empty if it is not. */

@@ -16,7 +16,13 @@ import type {
   NoticePreferencesShape,
 } from '../schemas/notices.ts';
 import type { AgentInfo, Me } from '../schemas/person.ts';
-import type { ApiRequest, RequestQueryShape, RequestWithMessages } from '../schemas/request.ts';
+import type {
+  ApiRequest,
+  RequestCountShape,
+  RequestFilterShape,
+  RequestQueryShape,
+  RequestWithMessages,
+} from '../schemas/request.ts';
 import type { Run, RunQueryShape, RunSummary, StartShape, VerifiedShape } from '../schemas/run.ts';
 import type { Stats } from '../schemas/stats.ts';
 import { ApiError } from './api-error.ts';
@@ -68,6 +74,8 @@ type Numeric = 'limit' | 'createdBefore' | 'createdAfter' | 'days';
 
 export type RunFilters = Filters<typeof RunQueryShape>;
 export type RequestFilters = Filters<typeof RequestQueryShape>;
+type RequestSelection = Filters<typeof RequestFilterShape>;
+type RequestCount = Readonly<z.output<typeof RequestCountShape>>;
 export type GrantFilters = Filters<typeof GrantQueryShape>;
 
 /** A tool, and the limits of a grant for it. */
@@ -200,6 +208,10 @@ export function createClient(url: string, options: ClientOptions = {}) {
     },
     requests: {
       list: (filters?: RequestFilters, ask?: Waiting) => get<Page<ApiRequest>>('/requests', filters, ask),
+      /** How many there are. `isComplete` is false if there are more. */
+      count: (filters?: RequestSelection, ask?: Waiting) => get<RequestCount>('/requests/count', filters, ask),
+      /** All of them as the text of a CSV file. */
+      csv: (filters?: RequestSelection, ask?: Waiting) => connection.text('/requests.csv', { query: filters, ...ask }),
       get: (requestId: string, ask?: Waiting) => get<RequestWithMessages>(request(requestId), {}, ask),
       decide: async (requestId: string, decide: Decide, ask?: Once): Promise<DecideResult> => {
         refuseLost(decide.decision);

@@ -1,5 +1,6 @@
-// The figures as CSV, for spreadsheets. Names come from models, tools and people, so no cell can be a formula.
+// The figures as CSV, for spreadsheets.
 import type { Insights } from '../schemas/insights.ts';
+import { type Cell, csvLine } from '../text/csv.ts';
 import type { Figures } from './figures.ts';
 
 const COLUMNS = [
@@ -14,8 +15,6 @@ const COLUMNS = [
   'medianMs',
   'p90Ms',
 ] as const satisfies readonly (keyof Figures)[];
-
-type Cell = string | number | null;
 
 /** One row for each tool, person, policy and day, then the votes of each hour of the day. */
 export function csvOf({ total, days, tools, people, policies, hours, load, drills, grants }: Insights): string {
@@ -41,16 +40,5 @@ export function csvOf({ total, days, tools, people, policies, hours, load, drill
     ...drills.people.map(({ name, caught, missed }) => ['drills', name, null, ...empty, caught, missed, null]),
     ...grants.map(({ grant, carried }) => ['grant', grant, null, ...empty, null, null, carried]),
   ];
-  return rows.map((cells) => `${cells.map(cellText).join(',')}\r\n`).join('');
-}
-
-/** Spreadsheets run text that begins like this. The wide forms of the signs count too. */
-const FORMULA = /^[\s\p{Cc}\p{Cf}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/u;
-
-function cellText(cell: Cell): string {
-  if (cell === null) return '';
-  if (typeof cell === 'number') return String(cell);
-  // An apostrophe makes a spreadsheet show what follows as text.
-  const text = FORMULA.test(cell) ? `'${cell}` : cell;
-  return /[",\r\n;']|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return rows.map(csvLine).join('');
 }

@@ -3,7 +3,7 @@
 import type { Countersign } from 'countersign';
 import { internalsOf } from 'countersign/store';
 import { defined } from '../defined.ts';
-import { cachedRead } from '../live/cached-read.ts';
+import { cachedReads } from '../live/cached-read.ts';
 import type { Insights } from '../schemas/insights.ts';
 import { figuresOf, type Selection } from './figures.ts';
 import { type SettledRequest, settledRequest } from './settled-request.ts';
@@ -120,26 +120,18 @@ async function readGrants(grants: Countersign['grants'], since: number): Promise
     .sort((a, b) => b.carried - a.carried);
 }
 
-const SHARED = { shortestMs: 2_000, share: 4, longestMs: 10_000 };
-/** How many periods are kept. */
-const MOST_KEPT = 20;
-
 /** The figures of open dashboards, and of every filter on them, come from one read. */
-export function sharedRequests(
+export const sharedRequests = (
   read: (period: Period, before?: SettledRequests) => Promise<SettledRequests>,
   clock = () => performance.now(),
-) {
-  const kept = new Map<string, (period: Period) => Promise<SettledRequests>>();
-  return (period: Period): Promise<SettledRequests> => {
-    const key = JSON.stringify([period.days, period.startedBy ?? null]);
-    const known = kept.get(key) ?? cachedRead(addingTo(read), { ...SHARED, clock });
-    kept.delete(key);
-    const oldest = kept.keys().next();
-    if (kept.size >= MOST_KEPT && !oldest.done) kept.delete(oldest.value);
-    kept.set(key, known);
-    return known(period);
-  };
-}
+) =>
+  cachedReads(
+    () => addingTo(read),
+    ({ days, startedBy = null }) => JSON.stringify([days, startedBy]),
+    { ...SHARED, clock },
+  );
+
+const SHARED = { shortestMs: 2_000, share: 4, longestMs: 10_000, most: 20 };
 
 /** Each read gets the result of the one before. */
 function addingTo(read: (period: Period, before?: SettledRequests) => Promise<SettledRequests>) {

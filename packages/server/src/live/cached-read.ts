@@ -34,3 +34,21 @@ export function cachedRead<Args extends readonly unknown[], T>(
     return began;
   };
 }
+
+/** As `cachedRead`, for each key by itself, which `open` makes a read for. The keys that were used last are kept. */
+export function cachedReads<Asked, T>(
+  open: () => (asked: Asked) => Promise<T>,
+  keyOf: (asked: Asked) => string,
+  { most, ...options }: CacheOptions & { readonly most: number },
+): (asked: Asked) => Promise<T> {
+  const kept = new Map<string, (asked: Asked) => Promise<T>>();
+  return (asked) => {
+    const key = keyOf(asked);
+    const known = kept.get(key) ?? cachedRead(open(), options);
+    kept.delete(key);
+    const oldest = kept.keys().next();
+    if (kept.size >= most && !oldest.done) kept.delete(oldest.value);
+    kept.set(key, known);
+    return known(asked);
+  };
+}

@@ -4,7 +4,7 @@ import { CountersignError, type DecisionInput, UsageError } from 'countersign';
 import { type BodyLimits, readJson } from 'countersign/ui';
 import type { Context, Hono } from 'hono';
 import { recordDecision } from '../api/record-decision.ts';
-import { listRequests } from '../api/requests.ts';
+import { listRequests } from '../api/request-list.ts';
 import type { Services } from '../api/services.ts';
 import { requireScope } from '../http/endpoint.ts';
 import type { Caller } from '../identity/identify.ts';

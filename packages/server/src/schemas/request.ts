@@ -1,6 +1,7 @@
 // Schemas of requests to people.
 import { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
+import type { Remark } from 'countersign/request';
 import { PolicySchema, WhoSchema } from 'countersign/store';
 import type { CardComment, CardDecision, CardProgress, CardVote, StoredCard } from 'countersign/ui';
 import { MessageShape } from './message.ts';
@@ -134,6 +135,33 @@ export const CallOutcomeShape = z
   })
   .openapi('CallOutcome', { description: 'What came of the call after the decision.' });
 
+const currency = z.string().nullable();
+
+const RemarkShape = z
+  .discriminatedUnion('type', [
+    z
+      .object({ type: z.literal('new-recipient'), field: z.string(), value: z.unknown(), among: z.int() })
+      .openapi('NewRecipient', { description: 'None of `among` approved requests names this recipient.' }),
+    z
+      .object({
+        type: z.literal('larger-than-usual'),
+        field: z.string(),
+        amount: z.number(),
+        currency,
+        most: z.number(),
+        among: z.int(),
+        recipient: z.unknown().optional(),
+      })
+      .openapi('LargerThanUsual', {
+        description:
+          '`most`: the largest of `among` approved requests; of those to the same `recipient`, if it is given.',
+      }),
+    z
+      .object({ type: z.literal('same-as-before'), requestId: z.string(), by: z.string().nullable(), at: z.number() })
+      .openapi('SameAsBefore', { description: 'The same input was approved within the last week.' }),
+  ])
+  .openapi('Remark');
+
 /** The schemas of the fields that a type has, all of them and no others. */
 type Fields<T> = Record<keyof T, z.ZodType>;
 
@@ -198,6 +226,10 @@ export const RequestShape = z
       description: 'On a settled drill: a request that had to be rejected, and could not run.',
     }),
     problems: z.array(z.object({ path: z.array(z.string()), message: z.string() })),
+    remarks: z.array(RemarkShape).optional().openapi({
+      description:
+        'What stands out beside the requests of the tool that were approved lately. Only where there is something.',
+    }),
   } satisfies Fields<ApiRequest>)
   .openapi('Request');
 
@@ -206,7 +238,7 @@ export const RequestWithMessagesShape = RequestShape.extend({
 }).openapi('RequestWithMessages');
 
 /** A request as the API returns it: its card, and its assignee. */
-export type ApiRequest = StoredCard & { readonly assignee: Assignee | null };
+export type ApiRequest = StoredCard & { readonly assignee: Assignee | null; readonly remarks?: readonly Remark[] };
 
 /** A request with the conversation so far. */
 export type RequestWithMessages = ApiRequest & { readonly messages: readonly Message[] };
@@ -218,7 +250,8 @@ export const requestIdShape = z
   .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'must be the id of an request')
   .openapi({ pattern: '^[^\\p{Cc}\\p{Cs}]+$' });
 
-export const RequestQueryShape = z.strictObject({
+/** What selects requests, in a list, a count or an export. */
+export const RequestFilterShape = z.strictObject({
   status: z.enum(['pending', 'settled']).optional().openapi({ default: 'pending' }),
   outcome: z
     .enum(OUTCOMES)
@@ -237,7 +270,27 @@ export const RequestQueryShape = z.strictObject({
   search: nameShape.optional().openapi({ description: 'Text that the card contains.' }),
   createdBefore: timeShape.optional(),
   createdAfter: timeShape.optional(),
+  for: z
+    .enum(['me', 'others'])
+    .optional()
+    .openapi({
+      description:
+        'Selects pending requests. `me`: those that the caller may decide, has not voted on, and that are not assigned to ' +
+        'somebody else. `others`: the rest of those that the caller can see.',
+    }),
+  assignee: z.literal('me').optional().openapi({ description: 'Only requests that are assigned to the caller.' }),
+  decidedBy: nameShape.optional().openapi({
+    description: 'Only settled requests that this person decided, or whose vote counted.',
+  }),
   mine: z.enum(['0', '1']).optional().openapi({ description: '1: only requests of runs that the caller started.' }),
   order: z.enum(['oldest', 'newest']).optional().openapi({ description: 'Oldest first by default.' }),
-  ...pageQuery,
 });
+
+export const RequestQueryShape = RequestFilterShape.extend(pageQuery);
+
+export const RequestCountShape = z
+  .object({
+    count: z.int(),
+    isComplete: z.boolean().openapi({ description: 'False if there are more than are counted.' }),
+  })
+  .openapi('RequestCount');

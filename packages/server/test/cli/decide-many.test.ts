@@ -30,7 +30,12 @@ test('a table says what differs before all are approved, and questions are left 
     expect.stringMatching(new RegExp(`^${first}:\\S+\tapproved\ttransferMoney$`)),
     expect.stringMatching(new RegExp(`^${second}:\\S+\tapproved\ttransferMoney$`)),
   ]);
+  expect(stderr).toContain('2 requests, sum of amount 1750, 2 payees, largest amount: 950\n');
   expect(stderr).toContain('Recorded 2 of 2.');
+  expect((await place.json('inbox', '--settled', '--decided-by', 'bea')).items).toHaveLength(2);
+  expect((await place.json('inbox', '--settled', '--decided-by', 'cem')).items).toEqual([]);
+  expect((await place.json('inbox', '--for', 'me')).items).toMatchObject([{ tool: 'askQuestion', mayDecide: true }]);
+  expect((await place.json('inbox', '--for', 'others')).items).toEqual([]);
   const { items } = await place.json('inbox');
   expect(items.map(({ tool }: { tool: string }) => tool)).toEqual(['askQuestion']);
   const none = await place.countersign(['approve', '--all', '--yes']);
@@ -58,6 +63,14 @@ test('wrong usage is refused before anything is opened', TIMEOUT, async () => {
   for (const args of [[], ['--all', 'a:b'], ['a:b', 'a:b', '--yes'], ['a:b', '--tool', 'pay', '--yes']])
     expect(await place.countersign(['approve', ...args]), args.join(' ')).toMatchObject({ code: 2 });
   expect(await place.countersign(['approve', 'run_x:call_1', '--yes'])).toMatchObject({ code: 3 });
+});
+
+test('in a terminal the question repeats the number and the sum', TIMEOUT, async () => {
+  await place.start(pay('DE02', 950.1), pay('DE02', 800.2));
+  const terminal = place.terminal(['approve', '--all']);
+  await terminal.says(/Approve 2 requests, sum of amount 1750\.3, 1 payee\?/);
+  terminal.press('\r');
+  await terminal.says(/Nothing was sent/);
 });
 
 test('in a terminal it asks, and starts on no', TIMEOUT, async () => {

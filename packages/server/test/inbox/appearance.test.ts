@@ -121,6 +121,40 @@ test('forms, menus, the palette and the help pass axe too', async () => {
   expect(await violations(page)).toEqual([]);
 });
 
+test.for([
+  ['desktop, dark', DESKTOP, 'dark'],
+  ['phone, light', PHONE, 'light'],
+] as const)('deciding many, both lists and the history pass axe, and fit: %s', async ([, viewport, colorScheme]) => {
+  const desk = await openDesk();
+  await desk.start([
+    ['pay', { to: 'Northwind', amount: 500 }],
+    ['pay', { to: 'Birch', amount: 600 }],
+  ]);
+  const old = await desk.start([['pay', { to: 'Birch', amount: 700 }]]);
+  const path = `/api/v1/requests/${encodeURIComponent((await desk.waiting(old))[0] ?? '')}/decide`;
+  await desk.as('ada')('POST', path, { decision: { type: 'reject' } });
+  const page = await browse(desk, 'ada', '/', { viewport, colorScheme });
+  const check = async (what: string) => {
+    const overhang = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    expect([what, ...(await violations(page)), await page.evaluate(overhang)]).toEqual([what, 0]);
+  };
+  await list(page).getByRole('button', { name: 'Decide together' }).click();
+  await card(page).getByRole('heading', { name: '2 requests selected' }).waitFor();
+  await check('many');
+  await card(page).getByRole('button', { name: 'Approve 2' }).click();
+  await card(page).getByText('Approve 2 requests?').waitFor();
+  await check('second step');
+  for (const [place, text] of [
+    ['/?view=others', 'Nothing waits for others'],
+    ['/history?age=dates&decidedBy=ada', 'Until'],
+    ['/history?search=nothing', 'No matches'],
+  ] as const) {
+    await page.goto(`${desk.url}${place}`);
+    await page.getByText(text).first().waitFor();
+    await check(place);
+  }
+});
+
 test('a phone shows one pane at a time, with the decisions in reach', async () => {
   const { desk } = await busyDesk();
   const page = await browse(desk, 'ada', '/', { viewport: PHONE, hasTouch: true });

@@ -5,17 +5,40 @@ import { account, browse, card, cardPath, list, openDesk, PATIENT, PHONE, withBr
 withBrowser();
 
 test('every page says so when it is empty', async () => {
-  const desk = await openDesk();
+  const desk = await openDesk({ identify: () => ({ id: 'ada', reach: 'all', roles: ['desk'] }) });
   const page = await browse(desk, 'ada');
   for (const [path, text] of [
     ['/', "You're all caught up"],
     ['/history', 'No decisions yet'],
     ['/runs', 'No runs yet'],
+    ['/grants', 'No grants yet'],
     ['/dashboard', 'No data yet'],
     ['/chat', 'Chat with an agent'],
   ] as const) {
     await page.goto(`${desk.url}${path}`);
     await page.getByText(text).waitFor();
+  }
+});
+
+test('a person without rights reads what they cannot see or do, instead of that there is nothing', async () => {
+  const desk = await openDesk({
+    identify: () => ({ id: 'eve', scopes: ['read'] }),
+    mayRead: undefined,
+    maySteer: undefined,
+  } as never);
+  await desk.ai.agents.get('clerk')?.start('[["pay", {"to":"Northwind","amount":500}]]', { by: 'ada' });
+  const page = await browse(desk, 'eve');
+  for (const [path, ...texts] of [
+    ['/', 'You can read, but not decide'],
+    ['/history', 'No decisions that you can see', 'Decided requests of your runs'],
+    ['/runs', 'No runs that you can see'],
+    ['/grants', 'No grants that you can see', 'your sign-in has no right to decide'],
+    ['/dashboard', 'No numbers for you'],
+    ['/notices', 'Channels and their deliveries are shown to people who can see all runs.'],
+  ] as const) {
+    await page.goto(`${desk.url}${path}`);
+    for (const text of texts) await page.getByText(text).waitFor();
+    if (path !== '/notices') expect(await page.getByRole('link', { name: 'Start a chat' }).count()).toBe(0);
   }
 });
 

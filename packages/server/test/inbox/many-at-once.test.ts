@@ -1,4 +1,6 @@
 // Deciding several requests together in the inbox: groups, selecting, the table of what differs, and each outcome.
+import { tool, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { browse, card, type Desk, list, openDesk, PATIENT, PHONE, withBrowser } from './desk.ts';
 
@@ -29,6 +31,8 @@ test('similar requests are compared and approved together; one that somebody els
   ]);
   expect(await table.textContent()).toContain('Shop 3');
   await card(page).getByText('The same in all 4').waitFor();
+  const totals = card(page).getByLabel('Totals');
+  expect(await totals.innerText()).toMatch(/Requests\s+4\s+Sum of amount\s+806\s+Largest: 203\s+Payees\s+4/);
 
   // Meanwhile somebody else rejects one.
   const taken = (await waiting(desk)).find(({ input }) => (input as { to: string }).to === 'Shop 1');
@@ -37,6 +41,14 @@ test('similar requests are compared and approved together; one that somebody els
   await table.getByRole('checkbox').nth(3).click();
   await card(page).getByLabel('Reason for all').fill('Checked');
   await card(page).getByRole('button', { name: 'Approve 3' }).click();
+  // Payments have a high risk: nothing is sent before the second step, which has the number and the sum again.
+  await card(page).getByText('Approve 3 requests?').waitFor();
+  await card(page).getByText('3 requests, sum of amount 603, 3 payees').waitFor();
+  await card(page).getByText('All of them have a high risk.').waitFor();
+  await page.keyboard.press('Escape');
+  expect(await card(page).getByLabel('Reason for all').inputValue()).toBe('Checked');
+  await card(page).getByRole('button', { name: 'Approve 3' }).click();
+  await card(page).getByRole('button', { name: 'Yes, approve 3' }).click();
   await card(page).getByText('2 decided, 1 decided by someone else.').waitFor();
   expect(await table.getByText('Approved').count()).toBe(2);
   await table.getByText(/ben already rejected this/).waitFor();
@@ -79,12 +91,57 @@ test('on a phone, 200 requests are decided together', async () => {
     ),
   );
   const page = await browse(desk, 'ada', '/', { viewport: PHONE, hasTouch: true });
-  await list(page).getByRole('button', { name: '50+ similar: Pay' }).waitFor();
+  await list(page).getByRole('button', { name: 'Similar: Pay' }).waitFor();
   await list(page).getByRole('button', { name: 'Decide together' }).click();
   await card(page).getByRole('heading', { name: '200 requests selected' }).waitFor();
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
   await card(page).getByRole('button', { name: 'Approve 200' }).click();
+  await card(page).getByText('200 requests, sum of amount 40,900, 200 payees').waitFor();
+  await card(page).getByRole('button', { name: 'Yes, approve 200' }).click();
   await card(page).getByText('200 decided.').waitFor(PATIENT);
   await expect.poll(() => desk.done.length, PATIENT).toBe(200);
   expect(new Set(desk.done.map(({ input }) => (input as { to: string }).to)).size).toBe(200);
+});
+
+test('columns sort, numbers stand to the right, and each currency has its own sum', async () => {
+  const desk = await openDesk();
+  const wire = tool(
+    {
+      name: 'wire',
+      description: 'Wires.',
+      inputSchema: z.object({ payee: z.string(), amount: z.number(), currency: z.string() }),
+      needsApproval: true,
+    },
+    () => 'wired',
+  );
+  const inputs = [
+    { payee: 'Birch', amount: 9.1, currency: 'EUR' },
+    { payee: 'ACME', amount: 100, currency: 'USD' },
+    { payee: 'Birch', amount: 20.2, currency: 'EUR' },
+  ];
+  const model = scriptedModel(({ messages }) =>
+    messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: inputs.map((input) => ({ name: 'wire', input })) },
+  );
+  const run = await desk.ai.defineAgent({ name: 'bank', model, tools: [wire] }).start('wire', { by: 'ada' });
+  await desk.ai.runs.wait(run.id);
+  const page = await browse(desk, 'ada');
+  await list(page).getByRole('button', { name: 'Decide together' }).click();
+  const totals = card(page).getByLabel('Totals');
+  expect(await totals.innerText()).toMatch(
+    /Sum of amount, 2 of 3\s+€29\.30\s+Largest: €20\.20\s+Sum of amount, 1 of 3\s+\$100\.00\s+Payees\s+2/,
+  );
+  const table = card(page).getByRole('table');
+  const amounts = async () =>
+    (await table.getByRole('row').allInnerTexts()).slice(1).map((text) => /\b(9\.1|20\.2|100)\b/.exec(text)?.[0]);
+  expect(await amounts()).toEqual(['9.1', '100', '20.2']);
+  const head = table.getByRole('columnheader', { name: 'amount' });
+  await head.getByRole('button').click();
+  expect(await amounts()).toEqual(['9.1', '20.2', '100']);
+  expect(await head.getAttribute('aria-sort')).toBe('ascending');
+  await head.getByRole('button').click();
+  expect(await amounts()).toEqual(['100', '20.2', '9.1']);
+  expect(await head.evaluate((cell) => cell.ownerDocument.defaultView?.getComputedStyle(cell).textAlign)).toBe('right');
+  // Nothing in it is risky: one step is enough.
+  await card(page).getByRole('button', { name: 'Approve 3', exact: true }).click();
+  await card(page).getByText('3 decided.').waitFor();
 });

@@ -63,7 +63,7 @@ test('every kind of decision keeps its note, and the card, the history and the t
   expect(told).not.toContain('Paid in March.');
 
   await page.goto(`${desk.url}/history`);
-  const rows = page.getByRole('region', { name: 'History' }).getByRole('link');
+  const rows = page.getByRole('region', { name: 'History' }).locator('[data-row]');
   await rows.nth(3).waitFor();
   expect((await rows.allTextContents()).join('\n')).toMatch(/Rejected by ada: Paid already\.[^\n]*Paid in March\./);
 

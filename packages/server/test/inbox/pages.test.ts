@@ -35,16 +35,16 @@ test('the history shows each decision with its decider, newest first, and can be
   const page = await browse(desk, 'ada', '/history');
   const history = page.getByRole('region', { name: 'History' });
   await history.getByText('2 decided').waitFor();
-  const [newest, oldest] = await history.getByRole('link').allTextContents();
+  const [newest, oldest] = await history.locator('[data-row]').allTextContents();
   expect(newest).toMatch(/^Publish.*Rejected by grace: Too early\./);
   expect(oldest).toMatch(/^Pay.*Approved by grace/);
-  await history.getByRole('link').first().click();
+  await history.locator('[data-row]').first().click();
   await card(page).getByText('Too early.', { exact: true }).waitFor();
   expect(await card(page).getByRole('heading', { level: 2 }).textContent()).toBe('Publish');
 
   await filterBy(page, 'Tool', 'pay');
   await history.getByText('1 decided').waitFor();
-  await filterBy(page, 'Age', 'Last 24 hours');
+  await filterBy(page, 'Asked', 'Last 24 hours');
   await history.getByText('1 decided').waitFor();
 });
 
@@ -63,7 +63,7 @@ test('the history can be filtered by outcome', async () => {
   const shows = (...names: readonly RegExp[]) =>
     expect
       .poll(async () => {
-        const texts = await history.getByRole('link').allTextContents();
+        const texts = await history.locator('[data-row]').allTextContents();
         return texts.length === names.length && names.every((name, index) => name.test(texts[index] ?? ''));
       }, PATIENT)
       .toBe(true);

@@ -16,9 +16,12 @@ test('a request is assigned to the user, to a person by name, and released; othe
   };
   await choose('Assign', 'Assign to me');
   await card(ben).getByRole('article').getByText('Assigned to ada', { exact: true }).waitFor();
+  // From now on it waits for another person, to ben.
+  await list(ben).getByRole('button', { name: 'Show 1 waiting for others' }).click();
   await list(ben)
     .getByRole('link', { name: /Assigned to ada/ })
     .waitFor();
+  await ben.goto(`${desk.url}${cardPath(id)}`);
   expect(await assignedTo()).toBe('ada');
 
   await choose('Assigned to you', 'Assign to somebody…');

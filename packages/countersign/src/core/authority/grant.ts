@@ -1,5 +1,6 @@
 // Grants: an approval for the next calls too, within limits. Its events fold into its remaining uses and budget.
 
+import { decimalNumber, scaled } from '../decimal.ts';
 import { InvariantError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { type Condition, fieldOf, fieldText, meets } from './condition.ts';
@@ -126,10 +127,10 @@ export function grantLeft(state: GrantState): { readonly uses: number; readonly 
   const taken = takenUses(state);
   const uses = grant.uses > taken.length ? grant.uses - taken.length : 0;
   if (!grant.budget) return { uses };
-  const amounts = [grant.budget.total, ...amountsOf(taken)];
-  const [total = 0n, ...rest] = scaled(amounts);
+  const { values, exponent } = scaled([grant.budget.total, ...amountsOf(taken)]);
+  const [total = 0n, ...rest] = values;
   const left = rest.reduce((sum, amount) => sum - amount, total);
-  return { uses, amount: left <= 0n ? 0 : Number(`${left}e${scaleOf(amounts)}`) };
+  return { uses, amount: left <= 0n ? 0 : decimalNumber(left, exponent) };
 }
 
 /** A call that asks whether a grant covers it. */
@@ -205,26 +206,6 @@ const amountsOf = (uses: readonly GrantUse[]): readonly number[] => uses.flatMap
 
 /** Adds the numbers up as decimals, so that no rounding lets a sum exceed the total. */
 function exceeds(amounts: readonly number[], total: number): boolean {
-  const [limit = 0n, ...rest] = scaled([total, ...amounts]);
+  const [limit = 0n, ...rest] = scaled([total, ...amounts]).values;
   return rest.reduce((sum, amount) => sum + amount, 0n) > limit;
-}
-
-/** Whole multiples of the smallest power of ten that all of them have. */
-function scaled(values: readonly number[]): readonly bigint[] {
-  const scale = scaleOf(values);
-  return values.map((value) => {
-    const { digits, exponent } = decimalOf(value);
-    return digits * 10n ** BigInt(exponent - scale);
-  });
-}
-
-function scaleOf(values: readonly number[]): number {
-  return values.map((value) => decimalOf(value).exponent).reduce((least, next) => (next < least ? next : least));
-}
-
-/** The decimal as which JSON writes the number. */
-function decimalOf(value: number): { readonly digits: bigint; readonly exponent: number } {
-  const [mantissa = '0', exponent = '0'] = String(value).split('e');
-  const [whole = '0', fraction = ''] = mantissa.split('.');
-  return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
 }

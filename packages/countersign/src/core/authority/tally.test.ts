@@ -41,6 +41,22 @@ describe('tally', () => {
     expect(tally(policy, ballot(both, vote('ben', ['finance'])), {})).toMatchObject({ status: 'settled' });
   });
 
+  test('what is missing of the same people is one group, within a policy and across policies', () => {
+    const one: Policy = { quorum: [{ of: finance, count: 1 }] };
+    const pair: Policy = {
+      quorum: [...(one.quorum ?? []), { of: finance, count: 1, when: [{ field: 'amount', above: 9 }] }],
+    };
+    expect(tally(pair, ballot(), { amount: 10 })).toEqual({ status: 'waiting', missing: [{ of: finance, count: 2 }] });
+    // One vote counts for each policy.
+    expect(tallyAll([one, one, { quorum: [{ of: cfo, count: 1 }] }], ballot(), {})).toEqual({
+      status: 'waiting',
+      missing: [
+        { of: finance, count: 1 },
+        { of: cfo, count: 1 },
+      ],
+    });
+  });
+
   test('a delegate and the person they stand in for count once', () => {
     const forBen: Vote = { ...vote('dora', ['finance']), onBehalfOf: 'ben' };
     expect(tally(two, ballot(forBen, vote('ben', ['finance'])), {})).toMatchObject({ status: 'waiting' });

@@ -36,8 +36,25 @@ export function tally(policies: Policies, ballot: Ballot, input: Json): Tally {
   if (last && settled.length === tallies.length) return last;
   return {
     status: 'waiting',
-    missing: tallies.flatMap((result) => (result.status === 'waiting' ? result.missing : [])),
+    // One vote counts for every policy, so of the same people the most that one policy lacks are missing.
+    missing: joined(
+      tallies.flatMap((result) => (result.status === 'waiting' ? result.missing : [])),
+      (one, other) => (one > other ? one : other),
+    ),
   };
+}
+
+/** One group for the same people. */
+function joined(missing: readonly Missing[], counted: (one: number, other: number) => number): readonly Missing[] {
+  if (missing.length < 2) return missing;
+  const groups: Missing[] = [];
+  for (const group of missing) {
+    const at = groups.findIndex(({ of }) => sameJson(of, group.of));
+    const same = groups[at];
+    if (same) groups[at] = { of: same.of, count: counted(same.count, group.count) };
+    else groups.push(group);
+  }
+  return groups;
 }
 
 function tallyOne(policy: Policy, index: number, ballot: Ballot, input: Json): Tally {
@@ -102,10 +119,11 @@ function missingFrom(
   const places = groups.flatMap((group) => Array.from({ length: group.count }, () => group));
   const fits = (vote: Vote, { of }: Group) => [of, ...escalatedTo].some((who) => isAmong(who, vote));
   const taken = matched(places, votes, fits);
-  return groups.flatMap((group) => {
+  const missing = groups.flatMap((group) => {
     const count = places.filter((place, index) => place === group && !taken.has(index)).length;
     return count > 0 ? [{ of: group.of, count }] : [];
   });
+  return joined(missing, (one, other) => one + other);
 }
 
 const typeOf = ({ decision }: Vote): unknown => (isObject(decision) ? decision.type : undefined);

@@ -1,8 +1,9 @@
 // What a grant would have done in the past, and which grant the past suggests.
-import type { Condition } from '../../core/authority/condition.ts';
+import { commonConditions } from '../../core/authority/common-conditions.ts';
+import { fieldOf } from '../../core/authority/condition.ts';
 import { foldGrant, type Grant, type GrantEvent, type GrantRequest, mayUse } from '../../core/authority/grant.ts';
 import { isAmount } from '../../core/authority/grant-maximum.ts';
-import { defined, isObject, type Json, sameJson } from '../../core/json.ts';
+import { defined, isObject, type Json } from '../../core/json.ts';
 import { Turn } from '../port/in-turns.ts';
 import { mapValid } from '../port/skip-invalid.ts';
 import type { RequestQuery, Store } from '../port/store.ts';
@@ -138,29 +139,17 @@ async function replay(
 }
 
 const MOST_SHOWN = 20;
-/** Of an input, for the suggestion. */
-const MOST_FIELDS = 50;
-const LONGEST_VALUE = 1_000;
-const isShort = (value: Json): boolean => JSON.stringify(value).length <= LONGEST_VALUE;
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** Fields with one value, and the largest of each numeric field. The field with the largest sum becomes the budget. */
+/** What the inputs have in common. The numeric field with the largest sum becomes the budget. */
 function commonGrant(approved: readonly RunRequest[], now: number): GrantRequest {
   const inputs = approved.map(({ input }) => input).filter(isObject) as readonly { readonly [key: string]: Json }[];
-  const [first = {}] = inputs;
-  const fields = Object.keys(first)
-    .slice(0, MOST_FIELDS)
-    .filter((field) => inputs.every((input) => Object.hasOwn(input, field)));
-  const where: Condition[] = [];
+  const where = commonConditions(inputs);
   let budget: GrantRequest['budget'];
-  for (const field of fields) {
-    const values = inputs.map((input) => input[field] as Json);
-    const [one = null] = values;
-    if (values.every(isAmount)) {
-      where.push({ field, atLeast: 0, atMost: values.reduce((most, value) => Math.max(most, value)) });
-      const total = Math.ceil(values.reduce((sum, value) => sum + value, 0));
-      if (isAmount(total) && total > (budget?.total ?? 0)) budget = { field, total };
-    } else if (isShort(one) && values.every((value) => sameJson(value, one))) where.push({ field, equals: one });
+  for (const { field, atMost } of where) {
+    if (atMost === undefined) continue;
+    const total = Math.ceil(inputs.reduce((sum, input) => sum + (fieldOf(input, field) as number), 0));
+    if (isAmount(total) && total > (budget?.total ?? 0)) budget = { field, total };
   }
   const uses = Math.min(approved.length, 100);
   return { where, uses, ...(budget && { budget }), expiresAt: now + WEEK_MS };

@@ -1,6 +1,7 @@
 // The backend of a command: reads runs and decides requests, on a store or through a server.
 import type { DecideResult, DecisionInput, GateResult, GrantRequest } from 'countersign';
 import type { GrantListOptions, Page, RequestListOptions, RunListOptions, StoredEvent } from 'countersign/store';
+import type { RequestFilters } from '../../api/request-list.ts';
 import type { Absent, GateAsk, GateReport, GateStart, InsightFilters } from '../../client/client.ts';
 import type { Absence } from '../../schemas/absence.ts';
 import type { DecideItem, DecisionOutcome } from '../../schemas/decisions.ts';
@@ -21,7 +22,8 @@ export type SequencedEvent = StoredEvent & { readonly seq: number };
 export type CardQuery = Pick<
   RequestListOptions,
   'settled' | 'agent' | 'tool' | 'runId' | 'search' | 'order' | 'cursor' | 'limit'
->;
+> &
+  Pick<RequestFilters, 'for' | 'decidedBy'>;
 
 export type RunsQuery = Pick<RunListOptions, 'status' | 'agent' | 'startedBy' | 'cursor' | 'limit'>;
 

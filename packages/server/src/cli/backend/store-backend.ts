@@ -3,18 +3,20 @@
 import { type Countersign, type DecisionInput, evidenceText, type RunRequest } from 'countersign';
 import { EVERYTHING } from 'countersign/request';
 import { type GateReport, internalsOf, type RunRecord } from 'countersign/store';
-import { wholeCard } from '../../access.ts';
+import { Access, wholeCard } from '../../access.ts';
+import { listRequests } from '../../api/request-list.ts';
 import { runSummaries } from '../../api/runs/run-summaries.ts';
 import { assigneesOf, forgetReviewer, releaseRequest, takeRequest } from '../../assignees.ts';
 import { settleDueCalls } from '../../coding-agents/permits.ts';
 import { defined } from '../../defined.ts';
 import { askForCall, recordedCalls } from '../../gate-calls.ts';
 import { PeopleNames, peopleOn } from '../../identity/names.ts';
+import { personOf } from '../../identity/person.ts';
 import { insightsOf, readSettled } from '../../insights/settled-requests.ts';
 import { type McpOptions, refuseOwnRequests } from '../../mcp/own-requests.ts';
 import { refusedOutcome } from '../../refused-outcome.ts';
 import type { DecisionOutcome } from '../../schemas/decisions.ts';
-import type { Backend, Card, DecidesAs } from './backend.ts';
+import type { Backend, Card, CardQuery, DecidesAs } from './backend.ts';
 
 export type StoreBackendOptions = {
   readonly ai: Countersign;
@@ -28,12 +30,15 @@ export type StoreBackendOptions = {
 };
 
 const POLL_EVERY_MS = 1_000;
+const DEFAULT_LIMIT = 50;
 
 export function storeBackend(options: StoreBackendOptions): Backend {
   const { ai, where, person, roles, channel, mcp, close } = options;
   const { runs } = ai;
   const names = new PeopleNames(ai, () => {});
   const summariesOf = runSummaries(runs);
+  const access = new Access(ai, {}, () => undefined);
+  const reader = personOf({ id: person, reach: 'all', roles });
   const cardsOf = async (requests: readonly RunRequest[]): Promise<readonly Card[]> => {
     const pending = requests.filter(({ settledAt }) => settledAt === null);
     const assignees = await assigneesOf(runs.notes, pending);
@@ -69,7 +74,9 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     evidence: async (runId) => evidenceText(await runs.evidence(runId)),
     cards: async (query) => {
       await settleDueCalls(ai);
-      const page = await runs.requests(query);
+      if (query.for || query.decidedBy !== undefined)
+        return listRequests({ ai, access }, { limit: DEFAULT_LIMIT, ...query }, reader);
+      const page = await runs.requests(withoutTurn(query));
       return { ...page, items: await cardsOf(page.items) };
     },
     card: async (requestId) => {
@@ -138,5 +145,7 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     close,
   };
 }
+
+const withoutTurn = ({ for: _for, decidedBy: _decidedBy, ...query }: CardQuery) => query;
 
 const withoutInternals = <T extends RunRecord>({ hash: _hash, wakeAt: _wakeAt, outcome: _outcome, ...run }: T) => run;

@@ -1,11 +1,12 @@
 // `countersign approve` and `countersign reject`: one decision for several requests, after a table of what differs.
 import type { Command } from 'commander';
 import type { DecideResult, Json } from 'countersign';
-import { compareInputs } from 'countersign/request';
+import { compareInputs, totalsOf } from 'countersign/request';
 import { defined } from '../../defined.ts';
 import type { DecisionOutcome } from '../../schemas/decisions.ts';
 import { headline } from '../../text/card-text.ts';
 import { conflictText, decisionText, type Recorded, resultText } from '../../text/decision-text.ts';
+import { largestText, totalsText } from '../../text/totals-text.ts';
 import { valueLine } from '../../text/value-text.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
@@ -86,7 +87,7 @@ async function decideMany(
       return;
     }
     if (!output.json) printComparison(cards, output);
-    if (!yes && !(await isConfirmed(verb, cards.length))) {
+    if (!yes && !(await isConfirmed(verb, cards))) {
       output.note('Nothing was sent.');
       exitCode = EXIT.failure;
       return;
@@ -123,12 +124,26 @@ function checkUsage(verb: Verb, ids: readonly string[], { all, yes }: ManyOption
 
 const isTerminal = (): boolean => process.stdin.isTTY === true && process.stdout.isTTY === true;
 
-async function isConfirmed(verb: Verb, count: number): Promise<boolean> {
+async function isConfirmed(verb: Verb, cards: readonly Card[]): Promise<boolean> {
   const { confirm } = await import('@clack/prompts');
-  const word = verb === 'approve' ? 'Approve' : 'Reject';
-  const what = count === 1 ? 'this request' : `these ${count} requests`;
-  return (await confirm({ message: `${word} ${what}?`, initialValue: false })) === true;
+  return (await confirm({ message: questionAbout(verb, cards), initialValue: false })) === true;
 }
+
+/** Repeats the number and the sums, and says what cannot be undone. */
+function questionAbout(verb: Verb, cards: readonly Card[]): string {
+  const totals = alikeIn(cards).map((alike) => totalsText(totalsOf(alike.map(inputOf))));
+  const question = `${verb === 'approve' ? 'Approve' : 'Reject'} ${cards.length === 1 ? 'this request' : totals.join('; ')}?`;
+  const irreversible = cards.filter(({ reversibility }) => reversibility === 'irreversible').length;
+  if (verb === 'reject' || irreversible === 0) return question;
+  return `${question} ${irreversible} of ${cards.length} cannot be undone.`;
+}
+
+/** The cards of each tool of each agent: the fields of different tools mean different things. */
+const alikeIn = (cards: readonly Card[]): readonly (readonly Card[])[] => [
+  ...Map.groupBy(cards, ({ agent, tool }) => JSON.stringify([agent, tool])).values(),
+];
+
+const inputOf = ({ input }: Card): Json => input as Json;
 
 async function pendingCards(backend: Backend, query: CardQuery, verb: Verb): Promise<readonly Card[]> {
   const found: Card[] = [];
@@ -141,10 +156,10 @@ async function pendingCards(backend: Backend, query: CardQuery, verb: Verb): Pro
 }
 
 function printComparison(cards: readonly Card[], output: Output): void {
-  for (const alike of Map.groupBy(cards, ({ agent, tool }) => JSON.stringify([agent, tool])).values()) {
+  for (const alike of alikeIn(cards)) {
     const [first] = alike;
     if (!first) continue;
-    const { common, columns, rows } = compareInputs(alike.map(({ input }) => input as Json));
+    const { common, columns, rows } = compareInputs(alike.map(inputOf));
     output.note(output.style('bold', `${visibleLine(first.tool)} (${visibleLine(first.agent)}): ${alike.length}`));
     if (common.length > 0 && alike.length > 1) output.note('The same in all:');
     for (const { name, value } of common) output.note(`  ${visibleLine(name)} ${textOf(value)}`);
@@ -153,6 +168,8 @@ function printComparison(cards: readonly Card[], output: Output): void {
       head,
       alike.map((card, index) => [card.id, ...(rows[index] ?? []).map(textOf), headline(card)]),
     );
+    const totals = totalsOf(alike.map(inputOf));
+    if (alike.length > 1) output.note([totalsText(totals), ...largestText(totals)].join(', '));
   }
 }
 

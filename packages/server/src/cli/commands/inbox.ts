@@ -1,10 +1,11 @@
 // `countersign inbox`: decide pending requests in the terminal, or print them.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Page } from 'countersign/store';
 import { defined } from '../../defined.ts';
 import { cardAge, cardSummary, decisionLine, headline, smallPrint } from '../../text/card-text.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
+import { usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
 import { tableLines } from '../print/table.ts';
 import { useBackend } from '../runtime/lazy-opening.ts';
@@ -27,6 +28,8 @@ type InboxOptions = BackendOptions &
     readonly search?: string;
     readonly list?: boolean;
     readonly settled?: boolean;
+    readonly for?: 'me' | 'others';
+    readonly decidedBy?: string;
   };
 
 export function addInbox(program: Command, action: Action): void {
@@ -40,18 +43,25 @@ export function addInbox(program: Command, action: Action): void {
     )
     .option('--list', 'print the list, even in a terminal')
     .option('--settled', 'print decided requests, newest first')
+    .addOption(
+      new Option('--for <whom>', 'only pending requests that wait for you, or for others').choices(['me', 'others']),
+    )
+    .option('--decided-by <person>', 'with --settled: only requests that this person decided')
     .action(action(showInbox));
   withExamples(
     withBackend(withPage(withDecider(command))),
     ['countersign inbox', 'decide the requests in this folder'],
     ['countersign inbox --url https://approvals.example.com', 'decide the requests of a server'],
+    ['countersign inbox --for me --list', 'print what waits for you'],
     ['countersign inbox --json | jq -r .items[].id', 'print the ids of pending requests'],
   );
 }
 
 async function showInbox(output: Output, options: InboxOptions): Promise<undefined> {
-  const { agent, tool, run: runId, search, list, settled, limit, cursor } = options;
-  const query: CardQuery = defined({ agent, tool, runId, search });
+  const { agent, tool, run: runId, search, list, settled, for: turn, decidedBy, limit, cursor } = options;
+  if (decidedBy !== undefined && !settled)
+    throw usageFailure('--decided-by works with --settled.', 'See: countersign inbox --help');
+  const query: CardQuery = defined({ agent, tool, runId, search, for: turn, decidedBy });
   const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== 'dumb';
   return useBackend(options, { agents: true }, async (backend) => {
     if (isTerminal && !output.json && !settled && !list) return interactive(backend, query);

@@ -3,29 +3,40 @@ import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 
 export type Filters = {
+  /** `others`: what waits for others. Otherwise the list has what waits for the user. */
+  readonly view: string;
   readonly search: string;
   readonly outcome: string;
+  readonly decidedBy: string;
   readonly agent: string;
   readonly tool: string;
   readonly risk: string;
   readonly label: string;
   readonly kind: string;
   readonly age: string;
+  /** Days, as `2026-01-31`, if `age` is `dates`. */
+  readonly from: string;
+  readonly until: string;
   readonly order: string;
+  /** `asked` by the user, or `assigned` to them. */
   readonly mine: string;
 };
 
 export type ListStatus = 'pending' | 'settled';
 
 export const NO_FILTERS: Filters = {
+  view: '',
   search: '',
   outcome: '',
+  decidedBy: '',
   agent: '',
   tool: '',
   risk: '',
   label: '',
   kind: '',
   age: '',
+  from: '',
+  until: '',
   order: '',
   mine: '',
 };
@@ -46,8 +57,15 @@ export const AGES = {
     { value: '1d', label: 'Last 24 hours', ms: 24 * HOUR },
     { value: '7d', label: 'Last 7 days', ms: 7 * 24 * HOUR },
     { value: '30d', label: 'Last 30 days', ms: 30 * 24 * HOUR },
+    { value: '90d', label: 'Last 90 days', ms: 90 * 24 * HOUR },
   ],
 } as const;
+
+/** The age of decided requests that two dates limit. */
+export const DATES = 'dates';
+
+/** They hide nothing of a list. */
+const WHOLE_LIST: ReadonlySet<keyof Filters> = new Set(['order', 'view']);
 
 export type UseFilters = {
   readonly filters: Filters;
@@ -64,10 +82,10 @@ export function useFilters(): UseFilters {
   );
   return {
     filters,
-    isFiltered: NAMES.some((name) => name !== 'order' && filters[name] !== ''),
+    isFiltered: NAMES.some((name) => !WHOLE_LIST.has(name) && filters[name] !== ''),
     // A filter change adds no entry to the browser history.
     change: (changed) => setParams(asParams({ ...filters, ...changed }), { replace: true }),
-    clear: () => setParams(asParams({ ...NO_FILTERS, order: filters.order }), { replace: true }),
+    clear: () => setParams(asParams({ ...NO_FILTERS, order: filters.order, view: filters.view }), { replace: true }),
   };
 }
 
@@ -84,17 +102,40 @@ function asParams(filters: Filters): [string, string][] {
 /** What the server is asked. Ages are counted in whole minutes, so that the question stays the same for a while. */
 export function queryFor(
   status: ListStatus,
-  { age, order, outcome, ...filters }: Filters,
+  { view, age, from, until, order, outcome, decidedBy, mine, ...filters }: Filters,
   now: number,
-): { readonly [name: string]: string | undefined } {
+): Query {
   const oldest = AGES[status].find(({ value }) => value === age);
   const limit = oldest && `${Math.floor((now - oldest.ms) / MINUTE) * MINUTE}`;
+  const isPending = status === 'pending';
   return {
     status,
-    order: order || (status === 'pending' ? 'oldest' : 'newest'),
+    order: order || (isPending ? 'oldest' : 'newest'),
     ...Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== '')),
-    // Pending requests have no outcome.
-    ...(status === 'settled' && outcome !== '' && { outcome }),
-    ...(limit !== undefined && { [status === 'pending' ? 'createdBefore' : 'createdAfter']: limit }),
+    ...(mine === 'asked' && { mine: '1' }),
+    ...(isPending ? { for: view === 'others' ? 'others' : 'me' } : given({ outcome, decidedBy })),
+    ...(isPending && mine === 'assigned' && { assignee: 'me' }),
+    ...(limit !== undefined && { [isPending ? 'createdBefore' : 'createdAfter']: limit }),
+    ...(!isPending && age === DATES && datesOf(from, until)),
   };
+}
+
+export type Query = { readonly [name: string]: string | undefined };
+
+const given = (values: Query): Query => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
+
+/** From the beginning of the first day to the end of the last, in the user's time zone. */
+function datesOf(from: string, until: string): Query {
+  const [first, last] = [startOf(from, 0), startOf(until, 1)];
+  return {
+    ...(first !== undefined && { createdAfter: `${first - 1}` }),
+    ...(last !== undefined && { createdBefore: `${last}` }),
+  };
+}
+
+function startOf(date: string, daysLater: number): number | undefined {
+  const [, year, month, day] = (/^(\d{4})-(\d\d)-(\d\d)$/.exec(date) ?? []).map(Number);
+  if (year === undefined || month === undefined || day === undefined) return undefined;
+  const at = new Date(year, month - 1, day + daysLater).getTime();
+  return at > 0 ? at : undefined;
 }

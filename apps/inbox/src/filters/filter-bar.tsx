@@ -3,10 +3,11 @@ import { Menu } from '@base-ui/react/menu';
 import { useQuery } from '@tanstack/react-query';
 import { ArrowUpDown, ChevronDown, ChevronRight, ListFilter, Search, X } from 'lucide-react';
 import { type RefObject, useEffect, useRef, useState } from 'react';
-import { agentsQuery } from '../api/queries.ts';
-import type { AgentInfo, ApiRequest } from '../api/wire.ts';
-import { type Choice, ChoiceMenu, Choices, named, Popup } from '../primitives/choice-menu.tsx';
-import { AGES, type Filters, type ListStatus, type UseFilters } from './filters.ts';
+import { agentsQuery, meQuery } from '../api/queries.ts';
+import type { ApiRequest } from '../api/wire.ts';
+import { ChoiceMenu, Choices, Popup } from '../primitives/choice-menu.tsx';
+import { chosenOf, type Facet, facetsOf, NEEDS_ME, ORDERS } from './facets.ts';
+import { DATES, type Filters, type ListStatus, type UseFilters } from './filters.ts';
 
 type FilterBarProps = {
   readonly status: ListStatus;
@@ -17,9 +18,13 @@ type FilterBarProps = {
 };
 
 export function FilterBar({ status, use, search, items }: FilterBarProps) {
-  const { filters, isFiltered, change, clear } = use;
+  const { filters, isFiltered, clear } = use;
+  // What needs the user's decision is a list of its own.
+  const change = (changed: Partial<Filters>) =>
+    use.change(changed.mine === NEEDS_ME ? { mine: '', view: '' } : changed);
   const { data: agents } = useQuery(agentsQuery);
-  const facets = facetsOf(status, filters, agents?.items ?? [], items);
+  const { data: me } = useQuery(meQuery);
+  const facets = facetsOf(status, filters, { agents: agents?.items ?? [], items, me: me?.id });
   const active = facets.filter(({ name }) => filters[name] !== '');
   const orders = ORDERS[status];
   return (
@@ -52,65 +57,9 @@ export function FilterBar({ status, use, search, items }: FilterBarProps) {
           </button>
         )}
       </div>
+      {status === 'settled' && filters.age === DATES && <Dates filters={filters} onChange={change} />}
     </div>
   );
-}
-
-type Facet = {
-  readonly name: 'mine' | 'tool' | 'agent' | 'risk' | 'kind' | 'age' | 'label' | 'outcome';
-  readonly label: string;
-  readonly choices: readonly Choice[];
-};
-
-/** The filters that a list has, with what can be chosen. */
-function facetsOf(
-  status: ListStatus,
-  filters: Filters,
-  agents: readonly AgentInfo[],
-  items: readonly ApiRequest[],
-): readonly Facet[] {
-  const labels = [...new Set(items.flatMap((item) => item.labels))].sort();
-  const facets: readonly Facet[] = [
-    ...(status === 'settled' ? [{ name: 'outcome', label: 'Outcome', choices: OUTCOMES } as const] : []),
-    { name: 'tool', label: 'Tool', choices: toolsOf(agents, filters.agent) },
-    { name: 'agent', label: 'Agent', choices: agents.map(({ name }) => named(name)) },
-    { name: 'risk', label: 'Risk', choices: RISKS },
-    { name: 'kind', label: 'Kind', choices: KINDS },
-    { name: 'age', label: 'Age', choices: AGES[status] },
-    { name: 'label', label: 'Label', choices: labels.map(named) },
-    { name: 'mine', label: 'Started by', choices: [{ value: '1', label: 'Me' }] },
-  ];
-  return facets.filter(({ name, choices }) => choices.length > 0 || filters[name] !== '');
-}
-
-const OUTCOMES: readonly Choice[] = [
-  { value: 'approved', label: 'Approved' },
-  { value: 'edited', label: 'Approved with changes' },
-  { value: 'rejected', label: 'Rejected' },
-  { value: 'answered', label: 'Answered' },
-  { value: 'cancelled', label: 'Cancelled or withdrawn' },
-  { value: 'expired', label: 'Expired' },
-];
-const RISKS: readonly Choice[] = [
-  { value: 'high', label: 'High' },
-  { value: 'medium', label: 'Medium' },
-  { value: 'low', label: 'Low' },
-];
-const KINDS: readonly Choice[] = [
-  { value: 'approval', label: 'Approval' },
-  { value: 'question', label: 'Question' },
-  { value: 'interrupt', label: 'Asked by the tool' },
-  { value: 'doubt', label: 'Unknown outcome' },
-  { value: 'unavailable', label: 'Cannot run' },
-];
-const OLDEST: Choice = { value: 'oldest', label: 'Oldest first' };
-const NEWEST: Choice = { value: 'newest', label: 'Newest first' };
-const ORDERS = { pending: [OLDEST, NEWEST], settled: [NEWEST, OLDEST] } as const;
-
-function toolsOf(agents: readonly AgentInfo[], agent: string): readonly Choice[] {
-  const chosen = agents.filter(({ name }) => agent === '' || name === agent);
-  const names = chosen.flatMap(({ tools }) => tools.filter(({ asks }) => asks !== 'never').map(({ name }) => name));
-  return [...new Set(names)].sort().map(named);
 }
 
 type AddFilterProps = {
@@ -136,7 +85,7 @@ function AddFilter({ facets, filters, onChange }: AddFilterProps) {
             <Popup side="inline-end">
               <Choices
                 label={label}
-                value={filters[name]}
+                value={chosenOf(name, filters)}
                 choices={choices}
                 onChange={(value) => onChange({ [name]: value })}
               />
@@ -145,6 +94,30 @@ function AddFilter({ facets, filters, onChange }: AddFilterProps) {
         ))}
       </Popup>
     </Menu.Root>
+  );
+}
+
+/** The first and the last day of a period, both included. */
+function Dates({ filters, onChange }: Omit<AddFilterProps, 'facets'>) {
+  const days = [
+    { name: 'from', label: 'From', rest: { max: filters.until } },
+    { name: 'until', label: 'Until', rest: { min: filters.from } },
+  ] as const;
+  return (
+    <div className="grid grid-cols-2 gap-2">
+      {days.map(({ name, label, rest }) => (
+        <label key={name} className="flex min-w-0 flex-col gap-1 text-xs text-muted">
+          {label}
+          <input
+            type="date"
+            className="field w-full px-2"
+            value={filters[name]}
+            {...rest}
+            onChange={({ target }) => onChange({ [name]: target.value })}
+          />
+        </label>
+      ))}
+    </div>
   );
 }
 
