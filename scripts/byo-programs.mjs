@@ -35,7 +35,7 @@ function writeTemplate(name) {
     writeOrCompare(join(template, file), alone, command);
   }
   const manifest = JSON.parse(readFileSync(join(example, 'package.json'), 'utf8'));
-  const { scripts, dependencies } = manifest;
+  const { scripts, dependencies, overrides } = manifest;
   const whole = {
     name: `countersign-${name}`,
     private: true,
@@ -44,6 +44,7 @@ function writeTemplate(name) {
     scripts: { ...scripts, typecheck: 'tsc' },
     dependencies,
     devDependencies: { '@types/node': '^24.0.0', typescript: '^7.0.2' },
+    ...(overrides && { overrides }),
   };
   writeOrCompare(join(template, 'package.json'), `${JSON.stringify(whole, null, 2)}\n`, command);
   for (const file of ['tsconfig.json', '_gitignore'])

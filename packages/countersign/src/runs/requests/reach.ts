@@ -14,7 +14,6 @@ import type { Missing } from '../../core/authority/tally.ts';
 import { ConflictError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { Escalation } from '../../core/request/request.ts';
-import type { Directory } from '../people.ts';
 import type { RunRequest } from './view.ts';
 
 /** What a request asks of whom. */
@@ -26,7 +25,8 @@ export type Reached = {
   readonly input: Json;
 };
 
-type Known = Pick<Directory, 'membersOf'>;
+/** What the directory of people knows. */
+type Known = { readonly membersOf?: (role: string) => readonly string[] | Promise<readonly string[]> };
 
 /**
  * The votes that nobody who is known can give; none if the request can be approved, or if the directory does not know the members of

@@ -1,7 +1,7 @@
 // `countersign decide <request>`: records one decision.
 
-import type { CallOutcome } from 'countersign/request';
 import type { Command } from 'commander';
+import type { CallOutcome } from 'countersign/request';
 import { decisionFor, type DecisionVerb as Verb } from '../../decision-for.ts';
 import { defined } from '../../defined.ts';
 import { headlineAndTool } from '../../text/card-text.ts';
