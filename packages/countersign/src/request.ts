@@ -29,7 +29,7 @@ export { mayHaveRun, type NoticeType } from './core/request/notice.ts';
 export type { CallOutcome, NotRun } from './core/request/outcome.ts';
 export { type Names, nameIn, personText } from './core/request/person.ts';
 export type { Reading } from './core/request/reading.ts';
-export { type ApprovedCall, type Remark, remarksOn } from './core/request/remarks.ts';
+export type { Remark } from './core/request/remarks.ts';
 export type { Preview, RequestKind, Reversibility } from './core/request/request.ts';
 export {
   compareInputs,

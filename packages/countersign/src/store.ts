@@ -15,6 +15,7 @@ export { type CallFacts, isLike, ruleSays, type Then } from './core/authority/ru
 export { shapeProblem } from './core/authority/schemas.ts';
 export { internalsOf } from './core/internals.ts';
 export { faultInJson, folded, type JsonTextFault, type JsonTextLimits } from './core/json-text.ts';
+export { type ApprovedCall, remarksOn } from './core/request/remarks.ts';
 export { shownAgent } from './core/run/drill.ts';
 export type { DrillRequest } from './runs/drills/drill-options.ts';
 export type { StartedRun } from './runs/driving/open-run.ts';

@@ -33,7 +33,7 @@ test('each module is in one file, so that all entry points share its classes and
   const files = new Map<string, string[]>();
   for (const file of engineFiles('.js'))
     for (const source of sourcesOf(file)) files.set(source, [...(files.get(source) ?? []), file]);
-  expect(files.get('src/core/errors.ts')).toEqual(['dist/chunks/errors.js']);
+  expect(files.get('src/core/errors.ts')).toHaveLength(1);
   expect([...files].filter(([, copies]) => copies.length > 1)).toEqual([]);
   expect(files.size).toBeGreaterThan(200);
 });
@@ -54,11 +54,11 @@ test('the gate of the AI SDK loads no store and no prompts, in browsers no engin
   expect(inBrowsers.filter((source) => /^src\/(loop\/call|runs|stores|prompts)\//.test(source))).toEqual([]);
 });
 
-test('countersign/request loads the pure core alone', () => {
+test('countersign/request loads the pure core, and what writes money and dates', () => {
   const loaded = [...loadedWith(entryPoints()['countersign/request'] ?? '')];
   expect(loaded.flatMap(importsOf).filter((name) => !name.startsWith('dist/'))).toEqual([]);
   const sources = loaded.flatMap(sourcesOf).filter((source) => source !== 'src/request.ts');
-  expect(sources.filter((source) => !source.startsWith('src/core/'))).toEqual([]);
+  expect(sources.filter((source) => !source.startsWith('src/core/'))).toEqual(['src/reading-text.ts']);
 });
 
 test('licences.txt has the licence of every package that is bundled', () => {

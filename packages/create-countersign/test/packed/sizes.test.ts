@@ -8,25 +8,28 @@ import { engineFiles, engineFolder, entryPoints } from './engine-files.ts';
 import { npmInstall, run, tarballs } from './install.ts';
 import { folderInProject, NEWEST, projectFolder } from './project.ts';
 
-/** What each entry point loads, without zod and peers: kB as it is, and kB compressed. */
+/**
+ * What each entry point loads, without zod and peers: kB as it is, and kB compressed. Last raised for outcomes, comments, bursts of
+ * notices, and the words of a card: labels, money and names, which screens read from `countersign/request`.
+ */
 const BUDGET: Readonly<Record<string, readonly [raw: number, compressed: number]>> = {
-  countersign: [660, 193],
+  countersign: [690, 202],
   'countersign/ai-sdk (browser)': [68.5, 17.6],
-  'countersign/ai-sdk': [277, 83.5],
-  'countersign/langgraph': [202, 60.5],
-  'countersign/mastra': [199, 59.5],
+  'countersign/ai-sdk': [288, 87],
+  'countersign/langgraph': [210, 63],
+  'countersign/mastra': [207, 62],
   'countersign/mcp': [124, 36],
-  'countersign/genkit': [202, 60.5],
-  'countersign/openai-agents': [199, 59.5],
+  'countersign/genkit': [210, 63],
+  'countersign/openai-agents': [207, 62],
   'countersign/postgres': [121, 40],
-  'countersign/request': [35.7, 12.2],
+  'countersign/request': [60, 20.5],
   'countersign/sqlite': [106, 34.5],
-  'countersign/store': [59.6, 21.7],
-  'countersign/testing': [163, 45.8],
-  'countersign/ui': [420, 122],
+  'countersign/store': [64, 23.5],
+  'countersign/testing': [173, 48.5],
+  'countersign/ui': [442, 129],
 };
 /** All files of the package. */
-const INSTALLED_KB = 4_750;
+const INSTALLED_KB = 4_950;
 
 const HERE = 'packages/create-countersign/test/packed/sizes.test.ts';
 

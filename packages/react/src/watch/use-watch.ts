@@ -170,9 +170,9 @@ function judgeFetched(known: Knowledge, { chat, shown }: Showing): void {
   const { fetched, missed } = known;
   if (!fetched) return;
   known.fetched = undefined;
-  // What was fetched is known up to this event. A later one, such as another vote or comment, is fetched as well.
-  known.ownActivity = false;
   const { event, failed } = fetched;
+  // While requests wait, what was fetched is known up to this event: a later one is another vote or comment, and fetched as well.
+  if (event.status === 'waiting') known.ownActivity = false;
   const failures = (missed?.failures ?? 0) + 1;
   const isAway = failed || (chat.status === 'error' && event.status !== 'failed');
   const lacksCards = [...(event.pending ?? [])].some((id) => !shown.has(id));

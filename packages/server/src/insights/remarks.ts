@@ -1,6 +1,7 @@
 // What stands out in pending requests, beside the requests of the same tool that were approved lately.
 import type { Countersign, RunRequest } from 'countersign';
-import { type ApprovedCall, type Remark, remarksOn } from 'countersign/request';
+import type { Remark } from 'countersign/request';
+import { type ApprovedCall, remarksOn } from 'countersign/store';
 import type { Access } from '../access.ts';
 import type { Person } from '../identity/person.ts';
 import { cachedRead } from '../live/cached-read.ts';

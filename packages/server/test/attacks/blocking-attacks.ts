@@ -103,7 +103,21 @@ export function attacks(
         ['a search that finds nothing', `/requests?status=${status}&search=nothing`],
       ]),
     ],
+    'GET /requests.csv': [
+      ['all settled ones', '/requests.csv?status=settled'],
+      ['a search that finds nothing', '/requests.csv?status=settled&search=nothing'],
+    ],
+    'GET /requests/count': [
+      ['all', '/requests/count'],
+      ['those of a person', '/requests/count?for=me'],
+    ],
     'GET /requests/{requestId}': [['a large request', `/requests/${request}`]],
+    'GET /requests/{requestId}/files/{sha256}': [
+      ['an unknown file', `/requests/${request}/files/${'0'.repeat(64)}`, undefined, REFUSED],
+    ],
+    'POST /requests/{requestId}/comments': [
+      ['a long text', `/requests/${request}/comments`, { text: 'x'.repeat(1_000_000) }, REFUSED],
+    ],
     'POST /requests/{requestId}/assignee': [['a large request', `/requests/${request}/assignee`, { to: null }]],
     'DELETE /requests/{requestId}/assignee': [['a large request', `/requests/${request}/assignee`]],
     'POST /requests/{requestId}/challenge': inputs(`/requests/${request}/challenge`, decide, REFUSED),

@@ -91,7 +91,7 @@ test('a rejection carries its reason to the model', async () => {
   await toast(page, 'rejected', 'Rejected: Pay').waitFor();
   // The outcome and the reason come first, the request is folded below.
   expect(await card(page).locator('article').innerText()).toMatch(
-    /^Rejected by ada .*\s+Pay\s+Reason: Not our invoice\.\s+Request\s+pay$/,
+    /^Rejected by ada .*\s+Pay\s+Asked by ada through clerk\s+Reason: Not our invoice\.\s+Request\s+pay$/,
   );
   await card(page).getByText('Request pay').click();
   await card(page).getByText('Northwind').first().waitFor();
