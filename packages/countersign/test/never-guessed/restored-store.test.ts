@@ -88,7 +88,8 @@ async function clerkOn(store: Store) {
   const agent = ai.defineAgent({ name: 'clerk', tools: [pay] });
   const approve = async (begun: number) => {
     const [card] = (await ai.runs.requests()).items;
-    await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
+    // Another person each time: the same approval in the same millisecond would be the very same record.
+    await ai.runs.decide(card?.id ?? '', 'approve', { by: `approver ${begun}` });
     await eventually(() => expect(bodies).toHaveLength(begun));
   };
   return { ai, agent, bodies, approve };
@@ -153,10 +154,8 @@ test('a body from before the store was set back does not settle a later approval
   await ai.runs.settled();
   await remember();
   await approve(1);
-  await eventually(() => expect(bodies).toHaveLength(1));
   setBack();
   await approve(2);
-  await eventually(() => expect(bodies).toHaveLength(2));
   bodies[0]?.resolve();
   await eventually(() => expect(warnings).toHaveBeenCalled());
   expect(warnings.mock.calls.map(([text]) => text)).toEqual([
