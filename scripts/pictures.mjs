@@ -57,8 +57,8 @@ async function inboxPictures() {
   const ai = defineOffice();
   const edited = await fill(ai);
   await mailPicture(ai);
-  const identify = () => ({ id: 'ada', name: 'Ada Lovelace', reach: 'all' });
-  const everything = { mayRead: () => true, maySteer: () => true, mayDecide: () => true };
+  const identify = () => ({ id: 'ada', name: 'Ada Lovelace', roles: ['office'], reach: 'all' });
+  const everything = { mayRead: () => true, maySteer: () => true };
   const server = await serve(ai, { port: 0, identify, ...everything, model: { name: 'openai/gpt-5', demo: false } });
   const at = (path) => `http://127.0.0.1:${server.port}${path}`;
   try {
@@ -179,7 +179,7 @@ function defineOffice() {
       ? { text: step.text, calls: step.calls.map(([name, input]) => ({ name, input })), usage }
       : { text: 'Done.', usage };
   });
-  const ai = countersign({ model, store });
+  const ai = countersign({ policyFor: () => ({ deciders: { roles: ['office'] } }), model, store });
   const act = (name, properties, options, output = 'ok') =>
     ai.defineTool({ name, description: name, inputSchema: z.object(properties), ...options }, () => {
       pass(640);
@@ -262,7 +262,7 @@ async function fill(ai) {
   };
   const decide = async ({ id, pending }, decision, by, afterMs, note) => {
     pass(afterMs);
-    await ai.runs.decide(pending, decision, { by, ...(note && { note }) });
+    await ai.runs.decide(pending, decision, { by, roles: ['office'], ...(note && { note }) });
     await ai.runs.wait(id, { until: 'end' });
   };
 
