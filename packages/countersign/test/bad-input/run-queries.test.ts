@@ -95,7 +95,10 @@ describe.each(stores)('on %s', (_name, open) => {
 
   test('the error lists the allowed values', async () => {
     await refused(runs.requests({ order: 'random' as never }), /one of newest, oldest, not "random"/);
-    await refused(runs.requests({ outcome: 'paid' as never }), /one of approved, edited, .*expired, .*unknown, not "paid"/);
+    await refused(
+      runs.requests({ outcome: 'paid' as never }),
+      /one of approved, edited, .*expired, .*unknown, not "paid"/,
+    );
   });
 
   test.each([1.5, Number.NaN, -1, Number.POSITIVE_INFINITY, '1'])('events after %s are rejected', async (after) => {

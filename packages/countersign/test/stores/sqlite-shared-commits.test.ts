@@ -172,7 +172,14 @@ test('falsy names, times and settlements come back unchanged', async () => {
   const kept = await Promise.all(ids.map((id) => store.request(id)));
   expect(kept).toEqual(
     opened.map((one, index) => ({
-      ...{ ...one, startedBy: '', progress: null, outcome: null, settledAt: expect.any(Number), settlement: settlements[index] },
+      ...{
+        ...one,
+        startedBy: '',
+        progress: null,
+        outcome: null,
+        settledAt: expect.any(Number),
+        settlement: settlements[index],
+      },
     })),
   );
   expect((await store.listRequests({ settled: true, label: '', startedBy: '', limit: 9 })).items.length).toBe(4);
