@@ -8,6 +8,9 @@ import { notifiesHere, onNotifiesHere } from '../notify/choice.ts';
 export type Connection = 'connecting' | 'live' | 'lost';
 
 const TOGETHER_MS = 150;
+/** While much changes, reading takes at most a third of the time: the server has the rest for what people wait for. */
+const REST_PER_READ = 2;
+const LONGEST_REST_MS = 1_500;
 /** Answers that take longer are not waited for. */
 const PATIENCE_MS = 5_000;
 /** So short that a server that is back is noticed at once. A hidden page does not ask, unless it shows notifications. */
@@ -37,6 +40,7 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
   let retry: ReturnType<typeof setTimeout> | undefined;
   let due: ReturnType<typeof setTimeout> | undefined;
   let hasMore = false;
+  let tookMs = 0;
   // The visible data may be older than the first connection.
   let missedSome = true;
 
@@ -46,10 +50,12 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
     hasMore = true;
     due ??= setTimeout(async () => {
       hasMore = false;
+      const begunAt = performance.now();
       await Promise.race([refetch(client), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
       due = undefined;
+      tookMs = hasMore ? performance.now() - begunAt : 0;
       if (hasMore) changed();
-    }, TOGETHER_MS);
+    }, Math.max(TOGETHER_MS, Math.min(REST_PER_READ * tookMs, LONGEST_REST_MS)));
   }
 
   function close() {

@@ -98,7 +98,7 @@ test('on a phone, 200 requests are decided together', async () => {
   await card(page).getByRole('button', { name: 'Approve 200' }).click();
   await card(page).getByText('200 requests, sum of amount 40,900, 200 payees').waitFor();
   await card(page).getByRole('button', { name: 'Yes, approve 200' }).click();
-  await card(page).getByText('200 decided.').waitFor(PATIENT);
+  await card(page).getByText('200 decided.').waitFor({ timeout: 90_000 });
   await expect.poll(() => desk.done.length, PATIENT).toBe(200);
   expect(new Set(desk.done.map(({ input }) => (input as { to: string }).to)).size).toBe(200);
 });

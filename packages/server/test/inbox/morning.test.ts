@@ -86,7 +86,7 @@ async function lookouts(office: Office) {
   };
 }
 
-test('a morning of three people', { timeout: 300_000 }, async () => {
+test('a morning of three people', { timeout: 600_000 }, async () => {
   const office = await openOffice();
   const desk = office as unknown as Desk;
   const see = await lookouts(office);
@@ -160,7 +160,7 @@ test('a morning of three people', { timeout: 300_000 }, async () => {
   await list(ben).getByRole('button', { name: 'Decide together' }).click();
   await card(ben).getByRole('heading', { name: '200 requests selected' }).waitFor();
   await card(ben).getByRole('button', { name: 'Approve 200' }).click();
-  await card(ben).getByText('200 decided.').waitFor({ timeout: 120_000 });
+  await card(ben).getByText('200 decided.').waitFor({ timeout: 300_000 });
   await expect.poll(async () => (await office.effects()).length, { timeout: 120_000 }).toBe(203);
   await see({ runId: many.runId, id: many.ids[199] ?? '' }, /Done: Paid, reference R-/);
 
