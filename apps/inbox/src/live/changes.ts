@@ -48,14 +48,17 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
   // before: it would call them back, and on a slow line nothing would arrive while much changes.
   function changed() {
     hasMore = true;
-    due ??= setTimeout(async () => {
-      hasMore = false;
-      const begunAt = performance.now();
-      await Promise.race([refetch(client), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
-      due = undefined;
-      tookMs = hasMore ? performance.now() - begunAt : 0;
-      if (hasMore) changed();
-    }, Math.max(TOGETHER_MS, Math.min(REST_PER_READ * tookMs, LONGEST_REST_MS)));
+    due ??= setTimeout(
+      async () => {
+        hasMore = false;
+        const begunAt = performance.now();
+        await Promise.race([refetch(client), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
+        due = undefined;
+        tookMs = hasMore ? performance.now() - begunAt : 0;
+        if (hasMore) changed();
+      },
+      Math.max(TOGETHER_MS, Math.min(REST_PER_READ * tookMs, LONGEST_REST_MS)),
+    );
   }
 
   function close() {
