@@ -24,7 +24,7 @@ const ai = countersign({
   model,
   store: sqliteStore(path),
   retry: false,
-  leaseMs: 2_000,
+  leaseMs: 15_000,
   people: { rolesOf, membersOf },
 });
 const finance = { roles: ['finance'] };
