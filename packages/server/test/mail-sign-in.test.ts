@@ -173,6 +173,13 @@ test('a person gets three mails in ten minutes, and a known address needs no dir
   expect(office.mails.map(({ recipients }) => recipients)).toEqual([1, 2, 3].map(() => ['eve@example.com']));
 });
 
+test('a stranger who sends hundreds of names keeps nobody out', async () => {
+  const { ask, link } = await openDesk();
+  for (let round = 0; round < 20; round += 1)
+    await Promise.all(Array.from({ length: 20 }, (_, index) => ask(`nobody-${round}-${index}@example.com`)));
+  expect(await link('ann')).toContain('/login/mail/');
+});
+
 test.each<[string, ServeOptions]>([
   ['without mail', { channels: [] }],
   ['if it is off', { mailSignIn: false }],

@@ -32,6 +32,8 @@ const TOKEN = /^([\w-]{43})\.([\w-]{43})$/;
 /** A person gets so many mails in this period, and all people together so many from this process. */
 const MOST_FOR_ONE = 3;
 const MOST_FOR_ALL = 300;
+/** A directory is asked about so many names at once, whoever sends them. */
+const MOST_AT_ONCE = 100;
 const PERIOD_MS = 10 * 60_000;
 const SENDING_MS = 30_000;
 
@@ -43,7 +45,9 @@ export function mailSignIn(ai: Countersign, options: Options): MailSignIn | unde
   if (!isOn || !channel || publicUrl === undefined) return undefined;
   const { notes } = ai.runs;
   const secrets = createSecrets(notes, options.linkSecret);
-  let asked: readonly number[] = [];
+  /** When mails were sent. Names that nobody has do not count: a stranger who sends them keeps nobody else out. */
+  let mailed: readonly number[] = [];
+  let sending = 0;
 
   /** The link signs this person in, and nobody else. */
   const signatureOf = (secret: string, token: string, person: string): Buffer =>
@@ -54,7 +58,10 @@ export function mailSignIn(ai: Countersign, options: Options): MailSignIn | unde
     // An address of several people says nobody.
     if (!found || others.length > 0) return;
     const person = await rightsOf(found.person);
-    if (!person || !(await mayMail(found.person))) return;
+    const now = performance.now();
+    mailed = mailed.filter((at) => now - at < PERIOD_MS);
+    if (!person || mailed.length >= MOST_FOR_ALL || !(await mayMail(found.person))) return;
+    mailed = [...mailed, now];
     const { name: called } = found.contact;
     const token = await createLoginToken(notes, { ...(called !== undefined && { name: called }), ...person }, KIND);
     const [secret = ''] = await secrets();
@@ -97,12 +104,16 @@ export function mailSignIn(ai: Countersign, options: Options): MailSignIn | unde
 
   return {
     ask(name) {
-      const now = performance.now();
-      asked = asked.filter((at) => now - at < PERIOD_MS);
-      if (asked.length >= MOST_FOR_ALL) return;
-      asked = [...asked, now];
+      if (sending >= MOST_AT_ONCE) return;
+      sending += 1;
       // After the answer, whose time then says nothing about the name.
-      setImmediate(() => send(name.trim()).catch((error: unknown) => log('error', 'sign-in', { error })));
+      setImmediate(() =>
+        send(name.trim())
+          .catch((error: unknown) => log('error', 'sign-in', { error }))
+          .finally(() => {
+            sending -= 1;
+          }),
+      );
     },
     personOf: async (given) => (await opened(given))?.person,
     take: async (given) => {
