@@ -47,6 +47,8 @@ export type Asker = {
   readonly startedBy: string | null;
   /** For a sub-agent: who wrote the message to the run that it is in. */
   readonly spokenBy?: string;
+  /** Keeps the bytes of a file that a preview shows, beside the record of the run. */
+  readonly keepFile?: (sha256: string, bytes: Uint8Array) => Promise<void>;
 };
 
 /** A call that a person would be asked about, with the input that would run. */

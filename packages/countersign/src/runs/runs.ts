@@ -12,6 +12,7 @@ import { ENDED } from './driving/wait.ts';
 import { startWorker, type Worker, type WorkerOptions } from './driving/worker.ts';
 import { collectEvidence, type Evidence } from './evidence/evidence.ts';
 import { ruleProblem } from './evidence/verify-evidence.ts';
+import { readFile, removeFiles } from './files.ts';
 import { LiveRuns, readKnown } from './live-runs.ts';
 import type { Notices } from './notices/notices.ts';
 import { Passkeys } from './passkeys/passkeys.ts';
@@ -114,6 +115,15 @@ export class Runs<C extends Context = Context> {
     return requestView(record);
   }
 
+  /** The bytes of a file that the preview of a request shows; undefined if there is none with this SHA-256. */
+  async file(requestId: string, sha256: string): Promise<Uint8Array | undefined> {
+    const { runId, preview, earlierPreview } = await this.request(requestId);
+    const shown = [preview, earlierPreview].flatMap((one) => (one && 'files' in one ? (one.files ?? []) : []));
+    const file = shown.find((one) => one.sha256 === sha256);
+    if (file?.data !== undefined) return Buffer.from(file.data, 'base64');
+    return file && readFile(this.store.notes, runId, file);
+  }
+
   /**
    * Records the decision on one request, once and for all, then drives the run. The same decision again returns the
    * recorded one; a different one is a `ConflictError` that says who decided first. If the request has a policy that asks
@@ -177,7 +187,7 @@ export class Runs<C extends Context = Context> {
    * reused. Throws `run-not-ended` if it has not ended, and `unknown-run` if it does not exist.
    */
   async delete(runId: string): Promise<void> {
-    if (await this.store.delete(checkId('runId', runId))) return;
+    if (await this.store.delete(checkId('runId', runId))) return removeFiles(this.store.notes, runId);
     await this.#load(runId, Number.MAX_SAFE_INTEGER);
     throw runNotEnded(runId);
   }

@@ -24,7 +24,8 @@ async function asked(preview: () => unknown) {
     await ai.runs.decide((await request())?.id ?? '', 'approve', { by: 'ann' });
     await ai.runs.wait('run');
   };
-  return { paid, request, approve };
+  const parts = async () => (await ai.runs.notes.list('preview-files', { limit: 100 })).items;
+  return { ai, paid, request, approve, parts };
 }
 
 test.each([
@@ -54,6 +55,47 @@ test('a list that is called files and has no bytes is a part of the value', asyn
   expect((await request())?.preview).toEqual({ value: { files: ['a.txt', 'b.txt'] } });
 });
 
+test('the store keeps a large file beside the run, once, and deletes it with the run', async () => {
+  const large = new Uint8Array(1_200_000).map((_, index) => index % 251);
+  const sha256 = createHash('sha256').update(large).digest('hex');
+  const { ai, request, paid, approve, parts } = await asked(() => ({ files: [{ ...file, data: large }] }));
+  const { id = '', preview } = (await request()) ?? {};
+  expect(preview).toEqual({
+    value: {},
+    files: [{ name: file.name, mediaType: file.mediaType, size: 1_200_000, sha256 }],
+  });
+  expect(JSON.stringify(await ai.runs.recorded('run')).length).toBeLessThan(10_000);
+  const before = await parts();
+  expect(before).toHaveLength(3);
+  expect(Buffer.compare((await ai.runs.file(id, sha256)) ?? large.subarray(1), large)).toBe(0);
+  expect(await ai.runs.file(id, '0'.repeat(64))).toBeUndefined();
+  await approve();
+  expect(paid).toEqual(['paid']);
+  // The preview was computed again, and its file was there.
+  expect(await parts()).toEqual(before);
+  await ai.runs.delete('run');
+  expect(await parts()).toEqual([]);
+});
+
+test('a large file whose bytes were changed in the store is not shown', async () => {
+  const large = new Uint8Array(400_000);
+  const sha256 = createHash('sha256').update(large).digest('hex');
+  const { ai, request } = await asked(() => ({ files: [{ ...file, data: large }] }));
+  await ai.runs.notes.put('preview-files', `run/${sha256}/0`, btoa('other'));
+  expect(await ai.runs.file((await request())?.id ?? '', sha256)).toBeUndefined();
+});
+
+test('another large file under the same name is asked about again', async () => {
+  let large = new Uint8Array(400_000);
+  const { ai, request, paid, approve } = await asked(() => ({ files: [{ ...file, data: large }] }));
+  large = new Uint8Array(400_001);
+  await approve();
+  expect(paid).toEqual([]);
+  const { id = '', preview } = (await request()) ?? {};
+  const [changed] = (preview && 'files' in preview && preview.files) || [];
+  expect((await ai.runs.file(id, changed?.sha256 ?? ''))?.length).toBe(400_001);
+});
+
 describe('a file that cannot be shown safely makes the preview fail', () => {
   test.each<[string, object, string]>([
     ['HTML', { mediaType: 'text/html' }, 'has a mediaType that is not shown'],
@@ -64,20 +106,20 @@ describe('a file that cannot be shown safely makes the preview fail', () => {
     ['a line break in its name', { name: 'a\r\nb.pdf' }, 'the name of a file must be'],
     ['data that is not base64', { data: '%' }, 'is not base64'],
     ['data that is no text', { data: 5 }, 'must be base64 or bytes'],
-    ['too many bytes', { data: new Uint8Array(300_001) }, 'has more than 300000 bytes'],
+    ['too many bytes', { data: new Uint8Array(20_000_001) }, 'has more than 20000000 bytes'],
   ])('%s', async (_, change, why) => {
     const { request } = await asked(() => ({ files: [{ ...file, ...change }] }));
     expect((await request())?.preview).toEqual({ failed: expect.stringContaining(why) });
   });
 
   test('many files with too many bytes together', async () => {
-    const half = new Uint8Array(200_000);
+    const half = new Uint8Array(11_000_000);
     const { request } = await asked(() => ({
       files: [
         { ...file, data: half },
         { ...file, data: half },
       ],
     }));
-    expect((await request())?.preview).toEqual({ failed: 'its files have more than 300000 bytes together' });
+    expect((await request())?.preview).toEqual({ failed: 'its files have more than 20000000 bytes together' });
   });
 });

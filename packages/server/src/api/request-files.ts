@@ -21,7 +21,8 @@ export function fileEndpoints({ ai, access }: Pick<Services, 'ai' | 'access'>) {
         // Throws if this person cannot see the request.
         await access.request(requestId, person);
         const file = filesOn(await ai.runs.request(requestId)).find((one) => one.sha256 === sha256);
-        if (file?.data !== undefined && isFileType(file.mediaType)) return fileResponse(file, file.data);
+        const bytes = file && isFileType(file.mediaType) && (await ai.runs.file(requestId, sha256));
+        if (bytes) return fileResponse(file, bytes);
         throw new UsageError('not-found', { status: 404, requestId, sha256 }, `Request ${requestId} has no such file.`);
       },
     }),
@@ -29,10 +30,10 @@ export function fileEndpoints({ ai, access }: Pick<Services, 'ai' | 'access'>) {
 }
 
 /** Images are shown on the card; everything else is saved. Nothing in a file can run. */
-function fileResponse(file: PreviewFile, data: string): Response {
+function fileResponse(file: PreviewFile, bytes: Uint8Array): Response {
   const { name, mediaType } = file;
   const how = isImage(file) ? 'inline' : 'attachment';
-  return new Response(Buffer.from(data, 'base64'), {
+  return new Response(new Uint8Array(bytes), {
     headers: {
       'content-type': mediaType,
       'content-disposition': `${how}; filename*=UTF-8''${encodeURIComponent(name)}`,

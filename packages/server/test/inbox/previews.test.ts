@@ -100,6 +100,7 @@ test('files are an image, a small table and downloads; nothing in them runs', as
       { name: 'receipt.png', mediaType: 'image/png', data: PIXEL },
       { name: 'payments.csv', mediaType: 'text/csv', data: btoa(csv) },
       { name: 'invoice ü.pdf', mediaType: 'application/pdf', data: btoa('<script>alert(1)</script>') },
+      { name: 'scan.pdf', mediaType: 'application/pdf', data: new Uint8Array(700_000).fill(32) },
     ],
   }));
   const page = await browse(desk, 'ada', path);
@@ -113,6 +114,12 @@ test('files are an image, a small table and downloads; nothing in them runs', as
   const link = files.getByRole('link', { name: 'invoice ü.pdf' });
   const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
   expect(download.suggestedFilename()).toBe('invoice ü.pdf');
+
+  // The store keeps a large one beside the record.
+  const scan = await fetch((await files.getByRole('link', { name: 'scan.pdf' }).getAttribute('href')) ?? '', {
+    headers: { 'x-user': 'ada' },
+  });
+  expect((await scan.arrayBuffer()).byteLength).toBe(700_000);
 
   const url = (await link.getAttribute('href')) ?? '';
   const get = (user: string) => fetch(url, { headers: { 'x-user': user } });
@@ -133,6 +140,7 @@ test('files are an image, a small table and downloads; nothing in them runs', as
     ['receipt.png', 'undefined'],
     ['payments.csv', 'string'],
     ['invoice ü.pdf', 'undefined'],
+    ['scan.pdf', 'undefined'],
   ]);
 });
 

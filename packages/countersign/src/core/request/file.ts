@@ -1,4 +1,4 @@
-// A file that a preview shows, such as an invoice. Its bytes are in the record, so the digest covers what a person has seen.
+// A file that a preview shows, such as an invoice. Its hash is in the record, so the digest covers what a person has seen.
 
 export const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 
@@ -14,7 +14,7 @@ export type PreviewFile = {
   readonly size: number;
   /** SHA-256 of the bytes, in hexadecimal. */
   readonly sha256: string;
-  /** The bytes in base64. Absent where a server gives them at an address of their own. */
+  /** The bytes in base64. Absent for larger files, which the store keeps, and where a server gives them at an address of their own. */
   readonly data?: string;
 };
 

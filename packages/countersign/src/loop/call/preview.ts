@@ -22,7 +22,9 @@ export async function previewOf(driver: Driver, tool: ToolDefinition, call: Call
   if (!tool.preview) return undefined;
   try {
     const returned = await computed(driver, tool, call);
-    const { value, files } = hasFiles(returned) ? await filesIn(returned) : { value: returned, files: undefined };
+    const { value, files } = hasFiles(returned)
+      ? await filesIn(driver, returned)
+      : { value: returned, files: undefined };
     const made = toJson(value);
     if (!made.ok) return failedWith(`it is not JSON: ${made.problem}`);
     if (JSON.stringify(made.value).length > LONGEST) return failedWith(`it is longer than ${LONGEST} characters`);
@@ -43,9 +45,9 @@ function hasFiles(returned: unknown): returned is WithFiles {
 }
 
 /** Most previews have none. */
-async function filesIn(returned: WithFiles): ReturnType<typeof filesOf> {
+async function filesIn({ asker }: Driver, returned: WithFiles): ReturnType<typeof filesOf> {
   const { filesOf } = await import('./preview-files.ts');
-  return filesOf(returned);
+  return filesOf(returned, asker?.keepFile);
 }
 
 /** Both previews, if the one that was approved is no longer true; undefined if the call may start. */

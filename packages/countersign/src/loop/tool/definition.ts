@@ -176,7 +176,7 @@ export type ToolConfig<
    * Says what would happen, such as the rows that would change: any JSON. It is computed when a person is asked and shown on
    * the card. It is computed again before an approved call starts; it must have no effect and no part that always changes.
    * Its `files`, such as `[{ name: 'invoice.pdf', mediaType: 'application/pdf', data }]` with bytes or base64, are shown as
-   * images, tables and downloads: PDF, CSV, plain text, PNG, JPEG, GIF and WebP, together 300 kB at most.
+   * images, tables and downloads: PDF, CSV, plain text, PNG, JPEG, GIF and WebP, together 20 MB at most; 300 kB without a store.
    */
   readonly preview?: (input: InferOutput<I>, ctx: ApprovalContext<C>) => unknown;
   /** Milliseconds that a preview may take; 10,000 by default. Then its `ctx.signal` fires, and the card says that it failed. */

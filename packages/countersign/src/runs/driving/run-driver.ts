@@ -79,7 +79,7 @@ export class RunDriver {
         clock: this.#drives.clock,
         // A drill is asked about even if a grant would let the call run.
         ...(!isDrill(journal.started) && { grants: this.#grantsFor(journal) }),
-        asker: askerOf(journal.started),
+        asker: askerOf(journal.started, this.#drives.store.notes),
         worker: {
           isStopping: () => this.#drives.isStopping,
           onGiveUp: this.#parts.stopGrace.listen,

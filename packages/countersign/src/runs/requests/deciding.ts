@@ -150,7 +150,7 @@ async function tryDecisions(
     isOnBehalf: options.onBehalfOf !== undefined,
     sign: signer(drives.store, options),
     rejudge: async (edited) => {
-      const asked = await rejudge(recorded, state, agent, edited);
+      const asked = await rejudge(recorded, state, agent, edited, drives.store.notes);
       titles.set(edited.key, asked.shown.title);
       return asked;
     },

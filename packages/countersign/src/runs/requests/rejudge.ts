@@ -15,15 +15,19 @@ import { subAgentTools } from '../../loop/resume.ts';
 import type { Driver } from '../../loop/run.ts';
 import type { Asker } from '../../loop/sink.ts';
 import type { AgentPort } from '../driving/open-run.ts';
+import { keepFile } from '../files.ts';
+import type { Notes } from '../port/notes.ts';
 import type { NewRun } from '../port/store.ts';
 import type { PendingCard } from './card.ts';
 import type { OnCard } from './on-cards.ts';
 import { ballotOf, policiesOn } from './progress.ts';
 
-export const askerOf = ({ id: runId, agent, startedBy }: NewRun): Asker => ({
+/** With notes, the store keeps the files that previews show. */
+export const askerOf = ({ id: runId, agent, startedBy }: NewRun, notes?: Notes): Asker => ({
   runId,
   agent: shownAgent(agent),
   startedBy,
+  ...(notes && { keepFile: (sha256, bytes) => keepFile(notes, runId, sha256, bytes) }),
 });
 
 /** What a request about the call would say with this input. Throws if a rule denies it, or its tool is not here to be asked. */
@@ -32,8 +36,9 @@ export async function rejudge(
   state: State,
   agent: AgentPort,
   { key, card, leaf, input }: OnCard & { readonly input: Json },
+  notes: Notes,
 ): Promise<Reasked> {
-  const driver: Driver = { ...agent.driver(undefined), asker: askerOf(run) };
+  const driver: Driver = { ...agent.driver(undefined), asker: askerOf(run, notes) };
   const { path, call: asked } = leaf;
   const tool = subAgentTools(path, agent.tools())?.get(asked.name) ?? agent.defined().get(asked.name);
   const refuse = (why: string): UsageError =>
