@@ -9,4 +9,5 @@ export type PostgresServer = {
 
 export function startPostgres(options?: {
   readonly settings?: Readonly<Record<string, string | number>>;
+  readonly standbyOf?: number;
 }): Promise<PostgresServer>;

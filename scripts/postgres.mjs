@@ -15,9 +15,10 @@ import { canInstall, install } from './apt.mjs';
  * Starts a server in a separate process that stops it and removes its folder as soon as this process is gone.
  * Rejects with the reason when PostgreSQL is missing and cannot be installed.
  * `settings` go to the server; by default it does not wait for the disk, which only matters if the computer crashes.
+ * With `standbyOf`, the port of another server, it copies that one and follows it, under the name `standby`.
  */
-export async function startPostgres({ settings = { fsync: 'off' } } = {}) {
-  const child = spawn(process.execPath, [import.meta.filename, '--serve', JSON.stringify(settings)], {
+export async function startPostgres({ settings = { fsync: 'off' }, standbyOf } = {}) {
+  const child = spawn(process.execPath, [import.meta.filename, '--serve', JSON.stringify({ settings, standbyOf })], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -74,13 +75,13 @@ async function keep(command, args) {
 }
 
 /** The process that owns the server. It obeys the lines on its input, and stops when that ends. */
-async function serve(settings) {
+async function serve({ settings, standbyOf }) {
   const say = (answer) => process.stdout.write(`${JSON.stringify(answer)}\n`);
   // An interrupt of the whole group reaches us too; the end of the input is what counts.
   process.on('SIGINT', () => {}).on('SIGTERM', () => process.stdin.destroy());
   let server;
   try {
-    server = await createPostgres(settings);
+    server = await createPostgres(settings, standbyOf);
     say({ port: server.port });
     for await (const order of createInterface({ input: process.stdin })) {
       if (order === 'crash') await server.end('SIGQUIT');
@@ -94,17 +95,21 @@ async function serve(settings) {
   }
 }
 
-async function createPostgres(settings) {
+async function createPostgres(settings, standbyOf) {
   const binaries = findBinaries() ?? installed();
   const owner = serverUser();
   const folder = makeFolder(owner);
   const data = join(folder, 'data');
   const as = { ...owner, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C' } };
-  const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-  const made = spawnSync(join(binaries, 'initdb'), initdb, { ...as, encoding: 'utf8' });
+  const primary = `host=127.0.0.1 port=${standbyOf} user=postgres application_name=standby`;
+  const [program, ...args] =
+    standbyOf === undefined
+      ? ['initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+      : ['pg_basebackup', '-D', data, '-d', primary, '-R', '-X', 'stream', '-c', 'fast', '--no-sync'];
+  const made = spawnSync(join(binaries, program), args, { ...as, encoding: 'utf8' });
   if (made.status !== 0) {
     rmSync(folder, { recursive: true });
-    throw new Error(`initdb failed: ${made.stderr || made.error?.message}`);
+    throw new Error(`${program} failed: ${made.stderr || made.error?.message}`);
   }
 
   const port = await freePort();
