@@ -1,8 +1,9 @@
-// Takes the pictures of docs/images: of the inbox with a month of work in its store, of a mail, and of the Next.js example.
+// Takes the pictures of docs/images: of the inbox with a month of work in its store, of a mail, of what approvers see, and of the
+// Next.js example.
 //
-//   npm run pictures
+//   npm run pictures [inbox] [approver] [example]
 //
-// They are set in Inter if it is installed (on Debian: apt-get install fonts-inter).
+// They are set in Inter and made smaller if both are installed (on Debian: apt-get install fonts-inter pngquant).
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,21 +11,21 @@ import { join } from 'node:path';
 import { simpleParser } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 import './build-server.mjs';
+import { DESKTOP, PHONE, take } from './pictures/take.mjs';
 import { root, tool } from './run.mjs';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { openBrowser } from './test-browser.mjs';
 
 // They are built above.
 const { mail, serve } = await import('@countersign/server');
-const { countersign, z } = await import('countersign');
+const { countersign, money, z } = await import('countersign');
 const { sqliteStore } = await import('countersign/sqlite');
 const { scriptedModel } = await import('countersign/testing');
+const { approverPictures } = await import('./pictures/approver.mjs');
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const DESKTOP = { width: 1280, height: 800 };
-const PHONE = { width: 390, height: 844 };
 const MAIL = { width: 700, height: 860 };
 
 /** What each prompt makes the model do. */
@@ -45,12 +46,19 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-pictures-'));
 const store = sqliteStore(join(folder, 'runs.sqlite'));
 const browser = await openBrowser();
 try {
-  await inboxPictures();
-  await examplePictures();
+  const named = process.argv.slice(2);
+  const groups = { inbox: inboxPictures, approver, example: examplePictures };
+  for (const [name, takeAll] of Object.entries(groups)) if (named.length === 0 || named.includes(name)) await takeAll();
 } finally {
   await browser.close();
   await store.close();
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** Now, not in the past. */
+async function approver() {
+  offset = 0;
+  await approverPictures(browser);
 }
 
 async function inboxPictures() {
@@ -63,10 +71,12 @@ async function inboxPictures() {
   const at = (path) => `http://127.0.0.1:${server.port}${path}`;
   try {
     const ready = (page) => page.getByRole('button', { name: 'Approve' }).waitFor();
-    await take('inbox', at('/'), DESKTOP, 'light', ready);
-    await take('inbox-dark', at('/'), DESKTOP, 'dark', ready);
-    await take('run', at(`/runs/${edited}`), DESKTOP, 'light', (page) => page.getByText('Total').waitFor());
-    await take('dashboard', at('/dashboard'), DESKTOP, 'light', (page) => page.getByText('Median time').waitFor());
+    await take(browser, 'inbox', at('/'), DESKTOP, 'light', ready);
+    await take(browser, 'inbox-dark', at('/'), DESKTOP, 'dark', ready);
+    await take(browser, 'run', at(`/runs/${edited}`), DESKTOP, 'light', (page) => page.getByText('Total').waitFor());
+    await take(browser, 'dashboard', at('/dashboard'), DESKTOP, 'light', (page) =>
+      page.getByText('Median time').waitFor(),
+    );
   } finally {
     await server.close();
   }
@@ -92,7 +102,7 @@ async function mailPicture(ai) {
     const notice = { ...about, key: 'picture', type: 'opened', at: createdAt, number: 0, to, links, attempt: 1 };
     await channel.deliver(notice, { signal: AbortSignal.timeout(10_000) });
     const { html } = await arrived.promise;
-    await take('mail', `data:text/html,${encodeURIComponent(html)}`, MAIL, 'light', (page) =>
+    await take(browser, 'mail', `data:text/html,${encodeURIComponent(html)}`, MAIL, 'light', (page) =>
       page.getByText('Approve').waitFor(),
     );
   } finally {
@@ -130,13 +140,13 @@ async function examplePictures() {
       await page.getByLabel('amount').fill(amount);
     };
     const url = `http://localhost:${port}/`;
-    await take('chat', url, DESKTOP, 'light', async (page) => {
+    await take(browser, 'chat', url, DESKTOP, 'light', async (page) => {
       await asked(page);
       await edit(page, '400');
       await page.getByRole('button', { name: 'Approve with these changes' }).click();
       await page.getByText('Approved with changes').waitFor();
     });
-    await take('chat-phone-dark', url, PHONE, 'dark', async (page) => {
+    await take(browser, 'chat-phone-dark', url, PHONE, 'dark', async (page) => {
       await asked(page);
       await edit(page, '400');
       await page.getByRole('heading', { name: /Northwind/ }).scrollIntoViewIfNeeded();
@@ -145,28 +155,6 @@ async function examplePictures() {
     app.kill();
     await ended;
   }
-}
-
-/** Sharp on any screen. */
-async function take(name, url, viewport, colorScheme, ready) {
-  const look = {
-    viewport,
-    colorScheme,
-    deviceScaleFactor: viewport === PHONE ? 2 : 1.5,
-    locale: 'en-US',
-    reducedMotion: 'reduce',
-  };
-  const page = await browser.newPage(look);
-  // The first page of the example is compiled first.
-  page.setDefaultTimeout(180_000);
-  await page.goto(url);
-  await ready(page);
-  // Nothing moves and nothing has the focus.
-  await page.evaluate(() => document.activeElement?.blur());
-  await page.waitForTimeout(500);
-  await page.screenshot({ path: join(root, 'docs/images', `${name}.png`) });
-  await page.close();
-  console.log(`docs/images/${name}.png`);
 }
 
 /** Three agents, whose model follows the plan of its prompt. */
@@ -187,7 +175,13 @@ function defineOffice() {
     });
   const payInvoice = act(
     'payInvoice',
-    { to: z.string(), amount: z.number(), currency: z.string(), due: z.iso.date(), reference: z.string() },
+    {
+      to: z.string().meta({ title: 'Payee' }),
+      amount: z.number().meta({ title: 'Amount', ...money({ currencyField: 'currency' }) }),
+      currency: z.string().meta({ title: 'Currency' }),
+      due: z.iso.date().meta({ title: 'Pay until' }),
+      reference: z.string().meta({ title: 'Invoice' }),
+    },
     {
       title: ({ to, amount }) => `Pay €${amount.toLocaleString('en')} to ${to}`,
       needsApproval: () => ({
