@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitepress';
 import { markdown, rewrites } from './markdown.ts';
+import { writeMoved } from './moved.ts';
 import { sidebarOf } from './sidebar.ts';
 
 const contents = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
@@ -18,15 +19,17 @@ export default defineConfig({
   markdown,
   // Styles select diagrams by their file name, and the reference pages are large.
   vite: { build: { assetsInlineLimit: 0, chunkSizeWarningLimit: 2_000 } },
+  buildEnd: ({ outDir }) => writeMoved(outDir),
   themeConfig: {
     logo: '/icon.svg',
     search: { provider: 'local' },
     outline: [2, 3],
     nav: [
       { text: 'Tutorial', link: '/tutorial' },
+      { text: 'For approvers', link: '/guides/for-approvers' },
       { text: 'Guides', link: '/contents#guides' },
       { text: 'Reference', link: '/contents#reference' },
-      { text: 'Comparison', link: '/comparison' },
+      { text: 'FAQ', link: '/faq' },
     ],
     sidebar: sidebarOf(contents),
     docFooter: { prev: 'Previous page', next: 'Next page' },

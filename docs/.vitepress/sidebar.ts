@@ -12,16 +12,17 @@ export function sidebarOf(readme: string): Item[] {
     const heading = /^(##|###) (.+)$/.exec(line);
     if (heading?.[1] === '##') {
       items = [];
-      layers.push({ text: heading[2] ?? '', items });
+      layers.push({ text: plain(heading[2]), items });
     } else if (heading) {
       const group: Item[] = [];
-      layers.at(-1)?.items.push({ text: heading[2] ?? '', collapsed: true, items: group });
+      layers.at(-1)?.items.push({ text: plain(heading[2]), collapsed: true, items: group });
       items = group;
     } else {
       const entry = /^(?:\| |- )\[([^\]]+)\]\(([^)#]+)\)/.exec(line);
-      if (entry)
-        items.push({ text: (entry[1] ?? '').replaceAll('`', ''), link: siteAddress('README.md', entry[2] ?? '') });
+      if (entry) items.push({ text: plain(entry[1]), link: siteAddress('README.md', entry[2] ?? '') });
     }
   }
   return layers.filter((layer) => layer.items.length > 0);
 }
+
+const plain = (text = ''): string => text.replaceAll('`', '');

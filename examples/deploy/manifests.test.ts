@@ -14,7 +14,6 @@ const GRACE_S = 10;
 test.each([
   ['Dockerfile', 'dockerfile'],
   ['compose.yaml', 'yaml'],
-  ['kubernetes.yaml', 'yaml'],
 ])('the guide shows %s as it is', (name, language) => {
   expect(guide).toContain(`\`\`\`${language}\n${read(name)}\`\`\`\n`);
 });

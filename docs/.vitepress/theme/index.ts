@@ -1,15 +1,27 @@
-// The default theme with the colours of the inbox, and the loop on the first page.
+// The default theme with the colours of the inbox, and the inbox on the first page.
 import DefaultTheme from 'vitepress/theme-without-fonts';
 import { h } from 'vue';
-import loop from '../../images/loop.svg';
+import phone from '../../images/approver-phone.png';
+import light from '../../images/inbox.png';
+import dark from '../../images/inbox-dark.png';
 import './style.css';
 
-const LOOP =
-  'The loop: the model is asked, its calls pass the gate and the tool body, and results go back. ' +
-  'The gate and the body can pause the run until a person decides.';
+const INBOX =
+  'The inbox: requests that wait on the left; on the right the payment of €950 to ACME with its input, risk and deadline, ' +
+  'and the buttons Approve, Edit and Reject.';
+
+const INBOX_OF_A_PHONE =
+  'A request on a phone: a payment of €1,950 to ACME, one of two votes, and the buttons Approve, Edit and Reject.';
 
 export default {
   extends: DefaultTheme,
   Layout: () =>
-    h(DefaultTheme.Layout, null, { 'home-hero-image': () => h('img', { class: 'loop', src: loop, alt: LOOP }) }),
+    h(DefaultTheme.Layout, null, {
+      'home-hero-after': () =>
+        h('div', { class: 'inbox' }, [
+          h('img', { class: 'wide light-only', src: light, alt: INBOX, width: 1920, height: 1200 }),
+          h('img', { class: 'wide dark-only', src: dark, alt: INBOX, width: 1920, height: 1200, loading: 'lazy' }),
+          h('img', { class: 'phone-only', src: phone, alt: INBOX_OF_A_PHONE, width: 780, height: 1688 }),
+        ]),
+    }),
 };

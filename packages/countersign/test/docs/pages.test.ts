@@ -1,4 +1,4 @@
-// The shape of the user pages: short outside the reference, and every guide begins with the packages that it needs.
+// The shape of the user pages: few and short, and every guide begins with the packages that it needs.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -13,8 +13,29 @@ describe('a page outside the reference has at most 1,200 words', () => {
   });
 });
 
+/** Made from the code: they grow with it. */
+const GENERATED = new Set(['reference/api.md', 'reference/doors.md', 'reference/errors.md']);
+/** Together. Lower them when you can; merge or shorten pages before you raise them. */
+const MOST_PAGES = 64;
+const MOST_WORDS = 71_500;
+
+test('all pages together stay few and short', () => {
+  const written = pages.filter((page) => !GENERATED.has(page));
+  expect(written.length).toBeLessThanOrEqual(MOST_PAGES);
+  const count = written.reduce((sum, page) => sum + words(textOf(page)).length, 0);
+  expect(count).toBeLessThanOrEqual(MOST_WORDS);
+});
+
+/** Its readers install nothing. */
+const FOR_PEOPLE = 'guides/for-approvers.md';
+
+test('the page for approvers has pictures and no code', () => {
+  expect(textOf(FOR_PEOPLE).match(/\.\.\/images\/[\w-]+\.png/g)?.length).toBeGreaterThanOrEqual(5);
+  expect(textOf(FOR_PEOPLE)).not.toContain('```');
+});
+
 describe('a guide begins with its title and the packages that its examples import', () => {
-  test.each(pages.filter((page) => page.startsWith('guides/')))('%s', (page) => {
+  test.each(pages.filter((page) => page.startsWith('guides/') && page !== FOR_PEOPLE))('%s', (page) => {
     const text = textOf(page);
     const commands = /^# .+\n\n```sh\n(npm (?:install|create) [\s\S]+?)\n```\n/.exec(text)?.[1] ?? '';
     const installed = new Set(

@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, posix, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { MOVED } from '../../../../docs/.vitepress/moved.ts';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { openBrowser } from '../../../../scripts/test-browser.mjs';
 
@@ -59,6 +60,44 @@ test('every page has a unique title', () => {
   const titles = ['index.html', 'contents.html', ...pages.map(htmlOf)].map(titleOf);
   expect(titles.filter((title, index) => title === '' || titles.indexOf(title) !== index)).toEqual([]);
 });
+
+test('the first page shows the inbox', () => {
+  const pictures = hrefsOf(read('index.html')).filter((href) => href.includes('/inbox'));
+  expect(pictures.length).toBeGreaterThan(0);
+});
+
+test('the old address of a page leads to the new one', () => {
+  for (const [from, to] of Object.entries(MOVED)) {
+    expect(pages).not.toContain(`${from}.md`);
+    expect(hrefsOf(read(`${from}.html`))).toEqual([`/${to}`]);
+  }
+});
+
+test('search finds the words of people, and no source files', { timeout: 60_000 }, async () => {
+  const browser = await openBrowser();
+  onTestFinished(() => browser.close());
+  const page = await browser.newPage();
+  await page.goto(`${await serve()}/`, { waitUntil: 'networkidle' });
+  await page.keyboard.press('Control+k');
+  for (const [words, address] of Object.entries(FOUND)) {
+    await page.locator('#localsearch-input').fill(words);
+    await expect.poll(() => page.locator('#localsearch-list a').first().getAttribute('href')).toBe(address);
+  }
+  const [index = ''] = globSync('assets/chunks/@localSearchIndexroot*.js', { cwd: folder });
+  expect(read(index)).toContain('/guides/approval.html');
+  expect(read(index)).not.toContain('/source/');
+});
+
+/** What people type, and the section that they find first. */
+const FOUND: Readonly<Record<string, string>> = {
+  'two people': '/guides/policy-recipes.html#two-people-above-1000',
+  'four eyes': '/guides/policy-recipes.html#four-eyes',
+  RBAC: '/guides/identity.html#roles-rbac',
+  SSO: '/guides/identity.html#single-sign-on-sso-oidc-saml',
+  OIDC: '/guides/identity.html#single-sign-on-sso-oidc-saml',
+  CFO: '/guides/policy-recipes.html#cfo-above-10000',
+  undo: '/guides/doubt-and-abort.html#undo-and-compensate',
+};
 
 test('search and dark mode work, and nothing comes from another host', async () => {
   const browser = await openBrowser();
