@@ -12,6 +12,7 @@ export const MOVED: Readonly<Record<string, string>> = {
   'guides/create': 'tutorial.html#let-a-command-write-it',
   'guides/deadlines': 'guides/workers.html#deadlines-and-reminders',
   'guides/from-ai-sdk': 'guides/browser-chat.html#from-streamtext',
+  'guides/from-genkit': 'reference/frameworks.html#from-genkit',
   'guides/genkit': 'reference/frameworks.html#genkit',
   'guides/langgraph': 'reference/frameworks.html#langgraph',
   'guides/mastra': 'reference/frameworks.html#mastra',
