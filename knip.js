@@ -18,7 +18,7 @@ export default {
       ],
       project: ['scripts/**', 'docs/.vitepress/**/*.{ts,vue}', 'docs/source/*.ts'],
       ignoreDependencies: ['pg'],
-      ignoreBinaries: ['apt-get', 'pg_config', 'vitepress'],
+      ignoreBinaries: ['apt-get', 'pg_config', 'pngquant', 'vitepress'],
     },
     'packages/countersign': {
       entry: ['src/**/*.{test,test-d}.ts', 'test/**/*.ts', 'scripts/*.ts'],
