@@ -8,8 +8,6 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { simpleParser } from 'mailparser';
-import { SMTPServer } from 'smtp-server';
 import './build-server.mjs';
 import { DESKTOP, PHONE, take } from './pictures/take.mjs';
 import { root, tool } from './run.mjs';
@@ -17,7 +15,7 @@ import { root, tool } from './run.mjs';
 import { openBrowser } from './test-browser.mjs';
 
 // They are built above.
-const { mail, serve } = await import('@countersign/server');
+const { serve } = await import('@countersign/server');
 const { countersign, money, z } = await import('countersign');
 const { sqliteStore } = await import('countersign/sqlite');
 const { scriptedModel } = await import('countersign/testing');
@@ -26,7 +24,6 @@ const { approverPictures } = await import('./pictures/approver.mjs');
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const MAIL = { width: 700, height: 860 };
 
 /** What each prompt makes the model do. */
 const plans = new Map();
@@ -64,7 +61,6 @@ async function approver() {
 async function inboxPictures() {
   const ai = defineOffice();
   const edited = await fill(ai);
-  await mailPicture(ai);
   const identify = () => ({ id: 'ada', name: 'Ada Lovelace', roles: ['office'], reach: 'all' });
   const everything = { mayRead: () => true, maySteer: () => true };
   const server = await serve(ai, { port: 0, identify, ...everything, model: { name: 'openai/gpt-5', demo: false } });
@@ -79,35 +75,6 @@ async function inboxPictures() {
     );
   } finally {
     await server.close();
-  }
-}
-
-/** The mail about the oldest request, as it arrives. */
-async function mailPicture(ai) {
-  const arrived = Promise.withResolvers();
-  const onData = (stream, _session, done) =>
-    void simpleParser(stream)
-      .then(arrived.resolve, arrived.reject)
-      .then(() => done());
-  const server = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'], onData });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const channel = mail({ smtp: `smtp://127.0.0.1:${server.server.address().port}`, from: 'approvals@example.com' });
-  try {
-    const [card] = (await ai.runs.requests()).items;
-    const { id: requestId, runId, agent, tool, title, kind, risk, createdAt, expiresAt, settlement } = card;
-    const about = { requestId, runId, agent, tool, title, kind, risk, expiresAt, settlement, card };
-    const contact = { mail: 'ada@example.com', locale: 'en-GB', timeZone: 'Europe/Zurich' };
-    const links = { request: 'https://approvals.example.com', decide: 'https://approvals.example.com/decide' };
-    const to = [{ person: 'ada', why: 'decider', contact }];
-    const notice = { ...about, key: 'picture', type: 'opened', at: createdAt, number: 0, to, links, attempt: 1 };
-    await channel.deliver(notice, { signal: AbortSignal.timeout(10_000) });
-    const { html } = await arrived.promise;
-    await take(browser, 'mail', `data:text/html,${encodeURIComponent(html)}`, MAIL, 'light', (page) =>
-      page.getByText('Approve').waitFor(),
-    );
-  } finally {
-    await channel.close();
-    await new Promise((resolve) => server.close(resolve));
   }
 }
 

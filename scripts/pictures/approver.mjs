@@ -1,7 +1,9 @@
-// The pictures of the page for approvers: a small company where ann's agent pays invoices, and ben, cem and dora decide.
-import { serve } from '@countersign/server';
+// A mail, and the pictures of the page for approvers: a small company where ann's agent pays invoices, and ben, cem and dora decide.
+import { mail, serve } from '@countersign/server';
 import { countersign, memoryStore, money, OutcomeUnknown, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
+import { simpleParser } from 'mailparser';
+import { SMTPServer } from 'smtp-server';
 import { DESKTOP, PHONE, take } from './take.mjs';
 
 const DAY = 24 * 3_600_000;
@@ -13,9 +15,12 @@ const PEOPLE = {
 };
 const rolesOf = (person) => PEOPLE[person]?.roles ?? [];
 const membersOf = (role) => Object.keys(PEOPLE).filter((person) => rolesOf(person).includes(role));
-const contactOf = (person) => PEOPLE[person] && { name: PEOPLE[person].name, mail: `${person}@example.com` };
+const CONTACT = { locale: 'en-GB', timeZone: 'Europe/Zurich' };
+const contactOf = (person) =>
+  PEOPLE[person] && { ...CONTACT, name: PEOPLE[person].name, mail: `${person}@example.com` };
 
 export async function approverPictures(browser) {
+  await mailPicture(browser);
   const ai = defineCompany();
   const server = await serve(ai, {
     port: 0,
@@ -97,6 +102,37 @@ export async function approverPictures(browser) {
   } finally {
     await server.close();
   }
+}
+
+/** What a person of finance gets about a request. */
+async function mailPicture(browser) {
+  const ai = defineCompany();
+  const mails = await openMailbox();
+  const channels = [mail({ smtp: `smtp://127.0.0.1:${mails.port}`, from: 'approvals@example.com' })];
+  const server = await serve(ai, { port: 0, publicUrl: 'https://approvals.example.com', channels });
+  try {
+    await asker(ai)('Birch Paper', 320, 'INV-2051');
+    const url = `data:text/html,${encodeURIComponent(await mails.first)}`;
+    await take(browser, 'mail', url, { width: 700, height: 920 }, 'light', (page) =>
+      page.getByText('Approve', { exact: true }).waitFor(),
+    );
+  } finally {
+    await server.close();
+    await mails.close();
+  }
+}
+
+/** A mail server on this machine, and the first mail that it gets. */
+async function openMailbox() {
+  const arrived = Promise.withResolvers();
+  const onData = (stream, _session, done) =>
+    void simpleParser(stream)
+      .then(({ html }) => arrived.resolve(html), arrived.reject)
+      .then(() => done());
+  const server = new SMTPServer({ authOptional: true, disabledCommands: ['STARTTLS'], onData });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = () => new Promise((resolve) => server.close(resolve));
+  return { port: server.server.address().port, first: arrived.promise, close };
 }
 
 /** Starts a run that asks for one payment, and resolves to its request. */
