@@ -15,8 +15,6 @@ import { type Ask, asking } from '../server.ts';
 import { builtInbox } from './built-inbox.ts';
 import { type Call, defineClerk, type Effect } from './clerk.ts';
 
-export type { Call };
-
 export type Desk = {
   readonly url: string;
   readonly ai: Countersign;
