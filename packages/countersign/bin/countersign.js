@@ -66,7 +66,6 @@ function resolved(name, from) {
 }
 
 function fail(message) {
-  process.stderr.write(`error: ${message}\n`);
-  // Coding agents run a call if its hook ends with 1.
-  process.exitCode = 2;
+  // Coding agents run a call if its hook ends with 1. What has been loaded may keep the process alive.
+  process.stderr.write(`error: ${message}\n`, () => process.exit(2));
 }

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { entryTypes } from '../../countersign/test/entry-types.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 
@@ -30,9 +31,9 @@ const CONFIG = {
   compilerOptions: {
     rootDir: root,
     paths: {
-      '@countersign/react': [join(root, 'packages/react/src/index.ts')],
-      'countersign/ai-sdk': [join(root, 'packages/countersign/src/gates/ai-sdk/index.ts')],
-      'countersign/ui': [join(root, 'packages/countersign/src/ui/index.ts')],
+      '@countersign/react': [entryTypes('react', 'index')],
+      'countersign/ai-sdk': [entryTypes('countersign', 'gates/ai-sdk/index')],
+      'countersign/ui': [entryTypes('countersign', 'ui/index')],
     },
   },
   include: ['*.tsx', join(root, 'packages/countersign/src/**/*.d.ts')],

@@ -146,20 +146,20 @@ test('a page of another site cannot ask or sign in, and someone without rights a
   expect(me).toMatchObject({ id: 'ann', roles: ['finance'] });
 });
 
-test('people whom nothing knows, and addresses of several people, are answered the same way and at the same time', async () => {
+test('people whom nothing knows, and addresses of several people, are answered the same way, without waiting', async () => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   const contactOf = async (person: string) => {
-    await settle();
+    await answered;
     return CONTACTS[person];
   };
   const { ask, office } = await openDesk({ people: { ...PEOPLE, contactOf } });
-  const answers = [];
+  // Each is answered while the directory still looks.
   for (const name of ['ann', 'nobody', 'nobody@example.com', 'shared@example.com', '', 'x'.repeat(300)]) {
-    const before = performance.now();
     const { status, headers } = await ask(name);
-    answers.push([status, headers.get('location'), performance.now() - before < 250]);
+    expect([status, headers.get('location')]).toEqual([303, '/login/mail']);
   }
-  expect(new Set(answers.map((answer) => JSON.stringify(answer)))).toEqual(new Set(['[303,"/login/mail",true]']));
-  await vi.waitFor(() => expect(office.mails).toHaveLength(1), 5_000);
+  answer();
+  await vi.waitFor(() => expect(office.mails).toHaveLength(1), 30_000);
   await settle();
   expect(office.mails.map(({ recipients }) => recipients)).toEqual([['ann@example.com']]);
 });

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { entryTypes } from '../entry-types.ts';
 import { recipeFiles, root, writeRecipe } from './recipe-app.ts';
 
 /** For packages without types; compiled with the sources here. */
@@ -120,7 +121,7 @@ function compile(ai: string, more: Readonly<Record<string, string>>): readonly s
     typeRoots: [join(root, 'node_modules/@types')],
     paths: {
       ai: [join(root, 'node_modules', ai)],
-      'countersign/ai-sdk': [join(root, 'packages/countersign/src/gates/ai-sdk/index.ts')],
+      'countersign/ai-sdk': [entryTypes('countersign', 'gates/ai-sdk/index')],
     },
   };
   writeFileSync(

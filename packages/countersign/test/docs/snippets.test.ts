@@ -5,6 +5,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wri
 import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { entryTypes } from '../entry-types.ts';
 
 const root = resolve(import.meta.dirname, '../../../..');
 const pages = [
@@ -53,21 +54,21 @@ const CONFIG = {
     rootDir: root,
     types: ['node'],
     paths: {
-      '@countersign/restate': [join(root, 'packages/restate/src/index.ts')],
-      '@countersign/server': [join(root, 'packages/server/src/index.ts')],
-      '@countersign/server/client': [join(root, 'packages/server/src/client/index.ts')],
-      countersign: [join(root, 'packages/countersign/src/index.ts')],
-      'countersign/ai-sdk': [join(root, 'packages/countersign/src/gates/ai-sdk/index.ts')],
-      'countersign/request': [join(root, 'packages/countersign/src/request.ts')],
-      'countersign/mastra': [join(root, 'packages/countersign/src/gates/mastra/index.ts')],
-      'countersign/mcp': [join(root, 'packages/countersign/src/mcp/index.ts')],
-      'countersign/genkit': [join(root, 'packages/countersign/src/gates/genkit/index.ts')],
-      'countersign/openai-agents': [join(root, 'packages/countersign/src/gates/openai-agents/index.ts')],
-      'countersign/postgres': [join(root, 'packages/countersign/src/stores/postgres/postgres.ts')],
-      'countersign/sqlite': [join(root, 'packages/countersign/src/stores/sqlite/sqlite.ts')],
-      'countersign/store': [join(root, 'packages/countersign/src/store.ts')],
-      'countersign/testing': [join(root, 'packages/countersign/src/testing/index.ts')],
-      'countersign/ui': [join(root, 'packages/countersign/src/ui/index.ts')],
+      '@countersign/restate': [entryTypes('restate', 'index')],
+      '@countersign/server': [entryTypes('server', 'index')],
+      '@countersign/server/client': [entryTypes('server', 'client/index')],
+      countersign: [entryTypes('countersign', 'index')],
+      'countersign/ai-sdk': [entryTypes('countersign', 'gates/ai-sdk/index')],
+      'countersign/request': [entryTypes('countersign', 'request')],
+      'countersign/mastra': [entryTypes('countersign', 'gates/mastra/index')],
+      'countersign/mcp': [entryTypes('countersign', 'mcp/index')],
+      'countersign/genkit': [entryTypes('countersign', 'gates/genkit/index')],
+      'countersign/openai-agents': [entryTypes('countersign', 'gates/openai-agents/index')],
+      'countersign/postgres': [entryTypes('countersign', 'stores/postgres/postgres')],
+      'countersign/sqlite': [entryTypes('countersign', 'stores/sqlite/sqlite')],
+      'countersign/store': [entryTypes('countersign', 'store')],
+      'countersign/testing': [entryTypes('countersign', 'testing/index')],
+      'countersign/ui': [entryTypes('countersign', 'ui/index')],
     },
   },
   files: [

@@ -206,7 +206,7 @@ test('workers start the drills that the seed gives for the time of the store, ea
   const workers = [1, 2, 3].map(() => bank(store, { drills, clock }).runs.work({ pollMs: 5 }));
   const pending = async () => (await store.listRequests({ limit: 50 })).items.length;
   for (let hours = 1; hours <= 3; hours += 1) {
-    await expect.poll(pending, { timeout: 5_000, interval: 5 }).toBe(hours);
+    await expect.poll(pending, { interval: 5 }).toBe(hours);
     time += 3_600_000;
   }
   await Promise.all(workers.map((worker) => worker.stop()));

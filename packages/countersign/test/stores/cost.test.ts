@@ -17,7 +17,7 @@ import { temporaryFolder } from './folder.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 
 const postgres = await testServer({ own: true });
-const { freshDatabase } = postgres ?? ({} as TestServer);
+const { freshDatabase, server } = postgres ?? ({} as TestServer);
 
 /** For each of the fifty items on a page: its row, and the path to it in an index. */
 const MOST_BLOCKS = 50 * 5;
@@ -112,10 +112,11 @@ describe.runIf(postgres)('on PostgreSQL', () => {
       expect(await internalsOf(ai.runs).rested(id)).toMatchObject({ status: 'done', text: 'Paid.' });
     }
     // PostgreSQL plans a prepared statement five times at most, unless it expects a plan for the values to be better.
-    const counts = 'SELECT custom_plans::int AS planned, generic_plans::int AS reused FROM pg_prepared_statements';
+    // How often a statement ran depends on the speed of the machine: a claim is renewed in time.
+    const counts = 'SELECT custom_plans::int AS planned FROM pg_prepared_statements';
     const { rows } = await pool.query(`${counts} WHERE custom_plans + generic_plans > ${rounds / 2}`);
     expect(rows.length).toBeGreaterThan(2);
-    for (const row of rows) expect(row).toEqual({ planned: 5, reused: rounds - 5 });
+    for (const row of rows) expect(row).toEqual({ planned: 5 });
     await ai.runs.store.close();
     await pool.end();
   });
@@ -153,9 +154,8 @@ describe.runIf(postgres)('on PostgreSQL', () => {
   });
 
   test('untold questions among many are found without a table scan', async () => {
-    const url = await freshDatabase();
     // All of them are untold, as after a long time without channels.
-    await fillPostgres(url, 20_000);
+    const url = await filledDatabase();
     const { takeUntold, told } = postgresStatements(tablesIn(undefined));
     for (const analysed of [false, true]) {
       if (analysed) await onServer(url, 'ANALYZE');
@@ -168,8 +168,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
   });
 
   test('the queue is counted without a look at runs that wait or have ended', async () => {
-    const url = await freshDatabase();
-    await fillPostgres(url, 20_000);
+    const url = await filledDatabase();
     await onServer(url, 'UPDATE countersign_run SET due_at = 1 WHERE id IN (SELECT id FROM countersign_run LIMIT 10)');
     const { queue } = postgresStatements(tablesIn(undefined));
     for (const analysed of [false, true]) {
@@ -179,8 +178,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
   });
 
   test("questions are found by their run and by their id, whatever the planner's statistics say", async () => {
-    const url = await freshDatabase();
-    await fillPostgres(url, 20_000);
+    const url = await filledDatabase();
     const { dialect, request: byId } = postgresStatements(tablesIn(undefined));
     const look = async (known: string): Promise<void> => {
       for (const query of OF_A_RUN) {
@@ -206,8 +204,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
   });
 
   test('the requests of a person are found without a look at those of others', async () => {
-    const url = await freshDatabase();
-    await fillPostgres(url, 20_000);
+    const url = await filledDatabase();
     const { dialect } = postgresStatements(tablesIn(undefined));
     for (const analysed of [false, true]) {
       if (analysed) await onServer(url, 'ANALYZE');
@@ -221,13 +218,12 @@ describe.runIf(postgres)('on PostgreSQL', () => {
   });
 
   test('deleting one of many runs needs no table scan', async () => {
-    const url = await freshDatabase();
+    const url = await filledDatabase();
     const { text } = postgresStatements(tablesIn(undefined)).delete;
     const planned = async (): Promise<string> => {
       const [row] = await onServer(url, `EXPLAIN (FORMAT JSON) ${text}`, ['run-500', 1]);
       return JSON.stringify(row['QUERY PLAN']);
     };
-    await fillPostgres(url, 20_000);
     expect(await planned()).not.toMatch(/"Seq Scan","[^}]*countersign_(run|event|request)/);
     await onServer(url, 'ANALYZE');
     expect(await planned()).not.toMatch(/"Seq Scan","[^}]*countersign_(run|event|request)/);
@@ -368,6 +364,23 @@ test('on SQLite each page is read along an index, in its order', async () => {
 async function position(url: string): Promise<number> {
   const text = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes";
   return (await onServer(url, text))[0].bytes;
+}
+
+/** Filling a database takes seconds, a copy of it none. */
+let filled: Promise<string> | undefined;
+let copies = 0;
+
+/** A database of its own, with 20,000 runs as `fillPostgres` leaves them. */
+async function filledDatabase(): Promise<string> {
+  const fill = async () => {
+    await onServer(server.url(), 'CREATE DATABASE filled');
+    await fillPostgres(server.url('filled'), 20_000);
+    return 'filled';
+  };
+  filled ??= fill();
+  const copy = `copy_${++copies}`;
+  await onServer(server.url(), `CREATE DATABASE ${copy} TEMPLATE ${await filled}`);
+  return server.url(copy);
 }
 
 /** Inserts this many runs, each with a pending and an older settled request. */

@@ -44,12 +44,9 @@ function sharesTurns(place: () => Promise<() => Store>): void {
     await writing.append(creation('new'));
     let isOver = false;
     let version = 1;
-    let longestMs = 0;
     const writer = (async () => {
       for (; !isOver; version += 1) {
-        const startedAt = performance.now();
         await writing.append(addition('new', version));
-        longestMs = Math.max(longestMs, performance.now() - startedAt);
         // SQLite answers synchronously: the other writer gets its turn.
         await new Promise(setImmediate);
       }
@@ -59,8 +56,6 @@ function sharesTurns(place: () => Promise<() => Store>): void {
     await writer;
     // A writer that waited for all deletions would have appended once.
     expect(version).toBeGreaterThan(3);
-    // Very generous: the machine may be busy.
-    expect(longestMs).toBeLessThan(2_000);
     const stats = await deleting.stats({ since: 0 });
     expect([stats.waiting, stats.decided]).toEqual([0, 0]);
     expect(await deleting.read('old-0')).toBeUndefined();

@@ -49,7 +49,7 @@ describe.runIf(postgres)('a pooler that shares connections between statements', 
     // By then it has polled for the last time, if it listens.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await writing.append(creation('later'));
-    await expect.poll(() => heard, { timeout: 5_000 }).toContain('later');
+    await expect.poll(() => heard).toContain('later');
     stop();
     await Promise.all([watching.close(), writing.close()]);
     await pool.end();

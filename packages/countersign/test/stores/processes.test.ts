@@ -1,13 +1,13 @@
 // Several processes on one SQLite file, and on one PostgreSQL: exactly one of the racing processes wins.
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/runs/port/store.ts';
 import { creation, request } from '../../src/testing/store-contract/check.ts';
 import { campaignSize } from '../campaign-size.ts';
 import { temporaryFolder } from './folder.ts';
 import { testServer, withSetting } from './postgres-server.ts';
-import { race } from './race.ts';
+import { type Race, type Racers, startRacers } from './race.ts';
 
 const RUNS = campaignSize(20, 120);
 const PROCESSES = 4;
@@ -15,7 +15,15 @@ const LEVEL = 'default_transaction_isolation';
 
 const postgres = await testServer();
 const folder = temporaryFolder();
-afterAll(() => folder.remove());
+let racers: Racers;
+const race = (next: Race) => racers.race(next);
+beforeAll(async () => {
+  racers = await startRacers(PROCESSES);
+});
+afterAll(() => {
+  racers?.close();
+  folder.remove();
+});
 let files = 0;
 
 describe('on SQLite', () => {
@@ -37,11 +45,11 @@ function races(freshPlace: () => Promise<string>, open: (place: string) => Store
   }, async () => {
     const place = await freshPlace();
     const store = open(place);
-    const created = winners(await race({ place, task: 'create', processes: PROCESSES, runs: RUNS }));
+    const created = winners(await race({ place, task: 'create', runs: RUNS }));
     await expectHashes(store, created, 1);
-    const appended = winners(await race({ place, task: 'append', processes: PROCESSES, runs: RUNS }));
+    const appended = winners(await race({ place, task: 'append', runs: RUNS }));
     await expectHashes(store, appended, 2);
-    winners(await race({ place, task: 'claim', processes: PROCESSES, runs: RUNS }));
+    winners(await race({ place, task: 'claim', runs: RUNS }));
     await store.close();
   });
 
@@ -51,7 +59,7 @@ function races(freshPlace: () => Promise<string>, open: (place: string) => Store
     const runIds = Array.from({ length: RUNS }, (_, index) => `run-${index}`);
     const ask = (id: string) => store.append(creation(id, { opened: [request(`${id}-question`, id)] }));
     await Promise.all(runIds.map(ask));
-    const decided = winners(await race({ place, task: 'settle', processes: PROCESSES, runs: RUNS }));
+    const decided = winners(await race({ place, task: 'settle', runs: RUNS }));
     for (const [runId, name] of decided) {
       expect((await store.request(`${runId}-question`))?.settlement).toBe(name);
     }
@@ -62,7 +70,7 @@ function races(freshPlace: () => Promise<string>, open: (place: string) => Store
 
   test('each note is written by one of the processes', { timeout: 60_000 }, async () => {
     const place = await freshPlace();
-    const written = winners(await race({ place, task: 'note', processes: PROCESSES, runs: RUNS }));
+    const written = winners(await race({ place, task: 'note', runs: RUNS }));
     const store = open(place);
     const notes = await store.notes.getMany('race', [...written.keys()]);
     expect(new Map(notes.map(({ key, value }) => [key, value]))).toEqual(written);
@@ -70,10 +78,10 @@ function races(freshPlace: () => Promise<string>, open: (place: string) => Store
     await store.close();
   });
 
-  test('processes that start together on an empty database create its tables', { timeout: 60_000 }, async () => {
+  test('processes that begin together on an empty database create its tables', { timeout: 60_000 }, async () => {
     for (let round = 0; round < 2; round += 1) {
       const place = await freshPlace();
-      const done = await race({ place, task: 'migrate', processes: 5 });
+      const done = await race({ place, task: 'migrate' });
       const store = open(place);
       const { items } = await store.listRuns({ limit: 10 });
       expect(items.map(({ id }) => id).sort()).toEqual([...done.keys()].sort());

@@ -1,27 +1,30 @@
-// A process that races others for the same runs: `race.ts` starts it, and its arguments name the task.
+// A process that races others for the same runs: `race.ts` starts it, and each line of its input names a race.
 import { createInterface } from 'node:readline';
 import type { Store } from '../../src/runs/port/store.ts';
 import { postgresStore } from '../../src/stores/postgres/postgres.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite.ts';
 import { addition, creation } from '../../src/testing/store-contract/check.ts';
+import type { Race } from './race.ts';
 
 const AT_ONCE = 12;
 
 /** Another process won. */
 class Lost extends Error {}
 
-const [place = '', task = '', name = '', count = '0'] = process.argv.slice(2);
-const store: Store = place.startsWith('postgres:') ? postgresStore({ url: place, poolMax: 2 }) : sqliteStore(place);
-const runIds = Array.from({ length: Number(count) }, (_, index) => `run-${index}`);
+const [name = ''] = process.argv.slice(2);
+let store: Store;
 
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 console.log('ready');
-await lines.next();
-console.log(JSON.stringify(await perform(task)));
-await store.close();
-process.exit();
+for await (const line of createInterface({ input: process.stdin })) {
+  const { place, task, runs = 0 } = JSON.parse(line) as Race;
+  store = place.startsWith('postgres:') ? postgresStore({ url: place, poolMax: 2 }) : sqliteStore(place);
+  const runIds = Array.from({ length: runs }, (_, index) => `run-${index}`);
+  console.log(JSON.stringify(await perform(task, runIds)));
+  await store.close();
+}
 
-async function perform(task: string): Promise<readonly string[]> {
+async function perform(task: Race['task'], runIds: readonly string[]): Promise<readonly string[]> {
+  const won = (attempt: (runId: string) => Promise<unknown>) => wonOf(runIds, attempt);
   switch (task) {
     case 'create':
       return won((id) => store.append(creation(id, { hash: name })));
@@ -54,13 +57,14 @@ async function perform(task: string): Promise<readonly string[]> {
       await store.migrate();
       await store.append(creation(name));
       return [name];
-    default:
-      throw new Error(`No such task: ${task}`);
   }
 }
 
 /** The runs whose attempt succeeded. Runs many attempts at once, so that a store batches them. */
-async function won(attempt: (runId: string) => Promise<unknown>): Promise<readonly string[]> {
+async function wonOf(
+  runIds: readonly string[],
+  attempt: (runId: string) => Promise<unknown>,
+): Promise<readonly string[]> {
   const wins: string[] = [];
   const tryFor = async (runId: string): Promise<void> => {
     try {

@@ -30,8 +30,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
 
-/** A project in which these packages were installed, one after the other. */
-function project(name: string, ...installed: readonly (keyof typeof ours)[]): string {
+const folders = new Map<string, string>();
+
+/** A project in which these packages were installed, one after the other. Made once for all tests. */
+function project(...installed: readonly (keyof typeof ours)[]): string {
+  const name = installed.join('-then-').replaceAll(/[@/]+/g, '');
+  const made = folders.get(name);
+  if (made !== undefined) return made;
   const folder = join(root, name);
   mkdirSync(folder);
   const dependencies: Record<string, string> = {};
@@ -41,8 +46,11 @@ function project(name: string, ...installed: readonly (keyof typeof ours)[]): st
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies, overrides }));
     npmInstall(folder);
   }
+  folders.set(name, folder);
   return folder;
 }
+
+const programIn = (folder: string, name: string) => join(folder, 'node_modules', name, 'bin/countersign.js');
 
 function ended(command: string, args: readonly string[], cwd: string, env: object = {}) {
   const options = { cwd, env: { ...environment(), ...env }, encoding: 'utf8', timeout: 300_000 } as const;
@@ -50,38 +58,35 @@ function ended(command: string, args: readonly string[], cwd: string, env: objec
   return { status, stdout, stderr };
 }
 
-describe.each([
+test.each([
   ['the engine, then the server', [ENGINE, SERVER]],
   ['the server, then the engine', [SERVER, ENGINE]],
-])('a project that installed %s', (name, order) => {
-  let folder: string;
-  beforeAll(() => {
-    folder = project(name.replaceAll(/\W+/g, '-'), ...order);
-  });
+])('a project that installed %s runs the command of the server', (_, order) => {
+  const folder = project(...order);
+  const version = JSON.parse(readFileSync(join(folder, 'node_modules', SERVER, 'package.json'), 'utf8')).version;
+  expect(run('npx', ['--no-install', 'countersign', '--version'], folder)).toBe(`${version}\n`);
+  expect(run('npx', ['--no-install', 'countersign', 'init'], folder)).toContain('Created agents.ts');
+  rmSync(join(folder, 'agents.ts'));
+});
 
-  test('runs the command of the server', () => {
-    const version = JSON.parse(readFileSync(join(folder, 'node_modules', SERVER, 'package.json'), 'utf8')).version;
-    expect(run('npx', ['--no-install', 'countersign', '--version'], folder)).toBe(`${version}\n`);
-    expect(run('npx', ['--no-install', 'countersign', 'init'], folder)).toContain('Created agents.ts');
-    rmSync(join(folder, 'agents.ts'));
-  });
-
-  test.each([
-    [['--help'], 0],
-    [['runs', '--json'], 3],
-    [['show', 'unknown'], 3],
-    [['nonsense'], 2],
-    [['hook', '--store', 'nonsense:'], 2],
-  ])('the two programs do the same for %j', (args, status) => {
-    const program = (name: string) => join(folder, 'node_modules', name, 'bin/countersign.js');
-    const [engine, server] = [ENGINE, SERVER].map((name) => ended(process.execPath, [program(name), ...args], folder));
-    expect(engine).toEqual(server);
-    expect(engine?.status).toBe(status);
-  });
+// They are the same files in any order of installation, which decides only which of them npm links.
+test.each([
+  [['--help'], 0],
+  [['runs', '--json'], 3],
+  [['show', 'unknown'], 3],
+  [['nonsense'], 2],
+  [['hook', '--store', 'nonsense:'], 2],
+])('the programs of the engine and of the server do the same for %j', (args, status) => {
+  const folder = project(ENGINE, SERVER);
+  const [engine, server] = [ENGINE, SERVER].map((name) =>
+    ended(process.execPath, [programIn(folder, name), ...args], folder),
+  );
+  expect(engine).toEqual(server);
+  expect(engine?.status).toBe(status);
 });
 
 test('a project with the engine alone is told what to install, and starts nothing', () => {
-  const folder = project('engine', ENGINE);
+  const folder = project(ENGINE);
   for (const args of [['dev'], ['hook'], []]) {
     const { status, stdout, stderr } = ended('npx', ['--no-install', 'countersign', ...args], folder);
     expect([status, stdout]).toEqual([2, '']);
@@ -145,7 +150,7 @@ describe('npx in an empty folder', () => {
     const folder = inEmptyFolder();
     const nowhere = { ...withRegistry('http://127.0.0.1:9/'), npm_config_fetch_retries: '0' };
     const fresh = { ...nowhere, npm_config_cache: mkdtempSync(join(root, 'cache-')) };
-    const program = join(root, 'engine', 'node_modules', ENGINE, 'bin/countersign.js');
+    const program = programIn(project(ENGINE), ENGINE);
     expect(ended(process.execPath, [program, 'hook'], folder, fresh).status).toBe(2);
   });
 });

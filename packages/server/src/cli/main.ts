@@ -19,7 +19,13 @@ process.stderr.on('error', () => {});
 // Some connections do not keep the process alive while a command waits for them.
 setInterval(() => {}, 2 ** 30);
 
-const { runCommandLine } = await import('./command-line.ts');
-const exitCode = await runCommandLine(process.argv.slice(2));
-// The user's file may keep connections or timers open.
-process.stdout.write('', () => process.exit(exitCode));
+try {
+  const { runCommandLine } = await import('./command-line.ts');
+  const exitCode = await runCommandLine(process.argv.slice(2));
+  // The user's file may keep connections or timers open.
+  process.stdout.write('', () => process.exit(exitCode));
+} catch (error) {
+  // A package is missing or of another version. Not 1, for the same reason as above.
+  const text = error instanceof Error ? error.stack : error;
+  process.stderr.write(`error: @countersign/server cannot be loaded. ${text}\n`, () => process.exit(2));
+}

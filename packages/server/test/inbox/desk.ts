@@ -3,25 +3,23 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demoAgents, type RunningServer, type ServeOptions, serve } from '@countersign/server';
-import { type Countersign, type CountersignOptions, countersign, z } from 'countersign';
+import { type Countersign, type CountersignOptions, countersign } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { internalsOf } from 'countersign/store';
-import { scriptedModel, standInModel } from 'countersign/testing';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { standInModel } from 'countersign/testing';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { openBrowser } from '../../../../scripts/test-browser.mjs';
 import { type Ask, asking } from '../server.ts';
 import { builtInbox } from './built-inbox.ts';
-
-/** A call for the agent to make, with its input. */
-export type Call = readonly [tool: string, input: unknown];
+import { type Call, defineClerk, type Effect } from './clerk.ts';
 
 export type Desk = {
   readonly url: string;
   readonly ai: Countersign;
   /** The effects of the tools. */
-  readonly done: { readonly tool: string; readonly input: unknown }[];
+  readonly done: Effect[];
   /** Starts a run of the agent `clerk` that makes these calls at once; resolves when it pauses or ends, with its id. */
   start(calls: readonly Call[], by?: string): Promise<string>;
   /** Asks the API as this person. */
@@ -35,77 +33,27 @@ export type Desk = {
   comeBack(): Promise<void>;
 };
 
-const DAY = 24 * 3_600_000;
+/** The port of the desk before this one, if it has closed. */
+let freedPort = 0;
 
-function defineClerk(ai: Countersign, done: Desk['done']): void {
-  const pay = ai.defineTool(
-    {
-      name: 'pay',
-      description: 'Moves money.',
-      inputSchema: z.object({ to: z.string(), amount: z.number().max(1_000), note: z.string().optional() }),
-      needsApproval: ({ amount }) =>
-        amount > 100 && { message: `Pay ${amount}?`, risk: 'high', labels: ['money'], expiresIn: DAY },
-    },
-    (input) => {
-      done.push({ tool: 'pay', input });
-      return { receipt: `for ${input.to}` };
-    },
-  );
-  const publish = ai.defineTool(
-    {
-      name: 'publish',
-      description: 'Publishes a text.',
-      inputSchema: z.any(),
-      needsApproval: () => ({ risk: 'low', labels: ['press'] }),
-      reversibility: 'irreversible',
-      preview: () => [
-        { page: 'Press', readers: 1_200, address: 'https://example.com/press' },
-        { page: 'Home', readers: 56_000 },
-      ],
-    },
-    (input) => {
-      done.push({ tool: 'publish', input });
-      return 'published';
-    },
-  );
-  const askAddress = ai.defineInterrupt({
-    name: 'askAddress',
-    description: 'Asks for an address.',
-    inputSchema: z.object({ question: z.string() }),
-    outputSchema: z.object({ street: z.string().min(1), zip: z.string().regex(/^\d{5}$/), express: z.boolean() }),
+/** At the same address as the desk before, so that the browser still has the app: to load and compile it is half of the cost of a page. */
+async function openAgain(open: (port: number) => Promise<RunningServer>): Promise<RunningServer> {
+  const port = freedPort;
+  freedPort = 0;
+  // Another process may have taken it.
+  const server = await open(port).catch((error: unknown) => (port === 0 ? Promise.reject(error) : open(0)));
+  onTestFinished(() => {
+    freedPort = server.port;
   });
-  const choose = ai.defineInterrupt({
-    name: 'choose',
-    description: 'Lets the user choose.',
-    inputSchema: z.object({ question: z.string(), choices: z.array(z.string()) }),
-    outputSchema: z.string(),
-  });
-  const look = ai.defineTool({ name: 'look', description: 'Looks.', inputSchema: z.any() }, () => 'seen');
-  ai.defineAgent({
-    name: 'clerk',
-    description: 'Does what it is told.',
-    model: obedient(),
-    tools: [pay, publish, askAddress, choose, look],
-  });
+  return server;
 }
-
-/** The user's message holds the calls as JSON; the run ends with their results. */
-const obedient = () =>
-  scriptedModel(({ messages }) => {
-    const last = messages.findLastIndex(({ role }) => role === 'user');
-    if (messages.slice(last + 1).some(({ role }) => role === 'tool')) return 'All done.';
-    const said = messages[last]?.content.map((part) => ('text' in part ? part.text : '')).join('') ?? '';
-    const calls = JSON.parse(said) as readonly Call[];
-    const usage = { inputTokens: 12_000, outputTokens: 345 };
-    return { text: 'I need your decision.', calls: calls.map(([name, input]) => ({ name, input })), usage };
-  });
 
 /** Everyone may see and decide everything; the header `x-user` names the user. */
 export async function openDesk(options: ServeOptions = {}, instance: Partial<CountersignOptions> = {}): Promise<Desk> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   const store = sqliteStore(join(folder, 'runs.sqlite'));
   const ai = countersign({ model: standInModel({ wordMs: 2 }), retry: false, store, ...instance });
-  const done: { tool: string; input: unknown }[] = [];
+  const done: Effect[] = [];
   defineClerk(ai, done);
   demoAgents(ai, { onEffect: ({ tool, input }) => void done.push({ tool, input }) });
   const inboxDir = await builtInbox();
@@ -126,7 +74,7 @@ export async function openDesk(options: ServeOptions = {}, instance: Partial<Cou
     internalsOf(ai).policies.defaultDeciders = () => ({ roles: ['desk'] });
     return opened;
   };
-  let server = await open(0);
+  let server = await openAgain(open);
   onTestFinished(async () => {
     await server.close();
     await store.close();
@@ -156,6 +104,8 @@ export async function openDesk(options: ServeOptions = {}, instance: Partial<Cou
 }
 
 let browser: Browser;
+/** Two people of a test share no cookies, so each has a context of its own. One is left for the next test. */
+let left: BrowserContext | undefined;
 
 /** Call this once in a file that opens pages. */
 export function withBrowser(): void {
@@ -163,6 +113,7 @@ export function withBrowser(): void {
   vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
   beforeAll(async () => {
     browser = await openBrowser();
+    left = undefined;
     await builtInbox();
   });
   afterAll(() => browser?.close());
@@ -174,18 +125,18 @@ export const PATIENT = { timeout: 30_000 };
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
-type Look = Pick<BrowserContextOptions, 'viewport' | 'colorScheme' | 'hasTouch' | 'reducedMotion'>;
+type Look = Pick<BrowserContextOptions, 'viewport' | 'colorScheme' | 'hasTouch' | 'reducedMotion'> & {
+  /** For tests that stop the clock of their browser or install workers in it. */
+  readonly ownContext?: boolean;
+};
 
 /** Opens a page in this person's browser. It must contact only the server, break no policy and throw nothing. */
 export async function browse(desk: Desk, person: string, path = '/', look: Look = {}): Promise<Page> {
-  const context = await browser.newContext({
-    viewport: DESKTOP,
-    // Drawing what moves takes a fifth of the CPU time.
-    reducedMotion: 'reduce',
-    ...look,
-    ...(person !== '' && { extraHTTPHeaders: { 'x-user': person } }),
-  });
-  const page = await context.newPage();
+  const page = await (await contextFor(look)).newPage();
+  await page.setViewportSize(look.viewport ?? DESKTOP);
+  // Drawing what moves takes a fifth of the CPU time.
+  await page.emulateMedia({ colorScheme: look.colorScheme ?? 'light', reducedMotion: look.reducedMotion ?? 'reduce' });
+  if (person !== '') await page.setExtraHTTPHeaders({ 'x-user': person });
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(error.message));
   page.on('dialog', (dialog) => {
@@ -199,14 +150,34 @@ export async function browse(desk: Desk, person: string, path = '/', look: Look 
     if (!request.url().startsWith(desk.url)) faults.push(`request to ${request.url()}`);
   });
   onTestFinished(async () => {
-    // Requests that a test still blocks fail when the page closes, and nothing would catch that.
-    await page.unrouteAll({ behavior: 'ignoreErrors' });
-    await context.close();
+    await leave(page, desk.url, look);
     expect(faults).toEqual([]);
   });
   page.setDefaultTimeout(30_000);
   await page.goto(`${desk.url}${path}`);
   return page;
+}
+
+/** A context that an earlier test has left, or a new one. */
+async function contextFor({ hasTouch = false, ownContext = hasTouch }: Look): Promise<BrowserContext> {
+  if (ownContext || left === undefined) return browser.newContext({ hasTouch });
+  const context = left;
+  left = undefined;
+  return context;
+}
+
+/** Closes the page, and leaves its context for the next test as if nothing had happened in it. */
+async function leave(page: Page, origin: string, { hasTouch = false, ownContext = hasTouch }: Look): Promise<void> {
+  const context = page.context();
+  // Requests that a test still blocks fail when the page closes, and nothing would catch that.
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  if (ownContext || left !== undefined || page.isClosed()) return context.close();
+  const session = await context.newCDPSession(page);
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'local_storage,indexeddb' });
+  await Promise.all(context.pages().map((one) => one.close()));
+  await context.setOffline(false);
+  await context.clearCookies();
+  left = context;
 }
 
 export const cardPath = (requestId: string): string => `/requests/${encodeURIComponent(requestId)}`;

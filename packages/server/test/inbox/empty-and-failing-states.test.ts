@@ -130,7 +130,7 @@ test.for(['before', 'after'])(
   'a message lost %s the server received it is reported and can be retried',
   async (where) => {
     const desk = await openDesk();
-    const page = await browse(desk, 'ada');
+    const page = await browse(desk, 'ada', '/', { ownContext: true });
     await page.clock.install();
     await page.goto(`${desk.url}/chat/clerk/talk`);
     const swallowed = '**/api/v1/chat/clerk';
@@ -192,7 +192,7 @@ test('a decision that did not reach the server can be made again once it is back
   expect(desk.done).toEqual([]);
   expect(await page.getByText(/failed to fetch/i).count()).toBe(0);
   await desk.comeBack();
-  await banner.getByText('Connection lost.').waitFor({ state: 'hidden', timeout: 4_000 });
+  await banner.getByText('Connection lost.').waitFor({ state: 'hidden' });
   await card(page).getByRole('button', { name: 'Approve' }).click();
   await card(page)
     .getByText(/Approved by ada/)

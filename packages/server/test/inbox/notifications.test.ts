@@ -26,7 +26,7 @@ const STAND_IN = `
 `;
 
 async function withStandIn(desk: Desk): Promise<Page> {
-  const page = await browse(desk, 'ada');
+  const page = await browse(desk, 'ada', '/', { ownContext: true });
   await page.addInitScript(STAND_IN);
   await page.reload();
   await isLive(page);
@@ -80,7 +80,7 @@ test('a person who asked for notifications gets one for each new request, withou
 
 test('a browser that refuses is told about, and the switch stays off', async () => {
   const desk = await openDesk();
-  const page = await browse(desk, 'ada');
+  const page = await browse(desk, 'ada', '/', { ownContext: true });
   await isLive(page);
   await account(page, 'Notifications here');
   await toast(page, 'trouble', /blocks notifications/).waitFor();
@@ -88,7 +88,7 @@ test('a browser that refuses is told about, and the switch stays off', async () 
 
 test('the app can be installed, and its service worker keeps nothing', async () => {
   const desk = await openDesk();
-  const page = await browse(desk, 'ada');
+  const page = await browse(desk, 'ada', '/', { ownContext: true });
   const href = await page.locator('link[rel=manifest]').getAttribute('href');
   const answer = await fetch(new URL(href ?? '', desk.url));
   expect(answer.headers.get('content-type')).toContain('application/manifest+json');

@@ -208,6 +208,15 @@ describe('the commands', { timeout: 60_000 }, () => {
   });
   afterAll(() => place.close());
 
+  test('a hook that cannot be loaded blocks the call, because agents run a call if their hook ends with 1', async () => {
+    const hook = `import { registerHooks } from 'node:module';
+      const resolve = (name, context, next) => (name === 'commander' ? next('commander/none', context) : next(name, context));
+      registerHooks({ resolve });`;
+    const broken = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`];
+    const { code, stderr } = await place.run(process.execPath, [...broken, MAIN, 'hook'], {}, pre('toolu_1'));
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: @countersign\/server cannot be loaded\. /)]);
+  });
+
   test('a failure of the hook blocks the call', async () => {
     for (const input of ['', '{', '{"hook_event_name":"PreToolUse","session_id":"s"}']) {
       const { code, stdout, stderr } = await place.spawned(['hook'], {}, input);
