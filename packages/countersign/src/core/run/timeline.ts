@@ -43,7 +43,14 @@ export type TimelineEntry = {
       readonly usage?: Usage;
     }
   /** A grant let the call run without a request. */
-  | { readonly type: 'call-granted'; readonly call: TimelineCall; readonly grantId: string; readonly amount?: number }
+  | {
+      readonly type: 'call-granted';
+      readonly call: TimelineCall;
+      readonly grantId: string;
+      readonly amount?: number;
+      /** The person who gave the grant. */
+      readonly by?: string;
+    }
   | { readonly type: 'call-started'; readonly call: TimelineCall }
   /** Without `result` the body stopped to ask. */
   | {
@@ -148,8 +155,8 @@ class Conversation {
         return [defined({ type: 'model-replied', startedAt, content, calls, model, finishReason, usage })];
       }
       case 'call-granted': {
-        const { callId, grantId, amount } = event;
-        return [defined({ type: 'call-granted', call: named(this.#call(callId)), grantId, amount })];
+        const { callId, grantId, amount, by } = event;
+        return [defined({ type: 'call-granted', call: named(this.#call(callId)), grantId, amount, by })];
       }
       case 'call-started': {
         const call = this.#call(event.callId);
