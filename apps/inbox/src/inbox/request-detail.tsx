@@ -13,6 +13,7 @@ import { Ago } from '../live/time.tsx';
 import { drillWords } from '../look/words.ts';
 import { Hint } from '../primitives/hint.tsx';
 import { AssignMenu } from './assign.tsx';
+import { GrantNote } from './grant-note.tsx';
 import { HoldButton, HoldNotice } from './hold.tsx';
 import { NotedCard } from './noted-card.tsx';
 import { RemarkNotes } from './remark-notes.tsx';
@@ -110,7 +111,7 @@ function Detail({ request, onBack, onNext, onDecided, onAskedAgain }: DetailProp
             request={request}
             actions={actions}
             allow={{ agent: request.agent, onAllow: allow }}
-            remarks={<RemarkNotes {...request} />}
+            remarks={request.status === 'pending' ? <RemarkNotes {...request} /> : <GrantNote request={request} />}
             headingLevel={2}
           />
           <Disclosure title={request.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
@@ -145,13 +146,13 @@ function Bar({ onBack, children }: { readonly onBack: () => void; readonly child
 }
 
 /** Who asks stands on the card. */
-function Facts({ request: { runId, createdAt } }: { readonly request: RequestWithMessages }) {
+function Facts({ request: { runId, createdAt, grant } }: { readonly request: RequestWithMessages }) {
   return (
     <p className="flex min-w-0 flex-1 items-center gap-1 text-xs text-muted">
       {createdAt !== null && (
         <>
           <span className="truncate">
-            {'Asked '}
+            {grant?.is === 'used' ? 'Ran ' : 'Asked '}
             <Ago at={createdAt} />
           </span>
           <span aria-hidden="true">·</span>
