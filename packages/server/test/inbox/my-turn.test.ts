@@ -196,7 +196,7 @@ test('history is filtered by who decided, period and outcome, and exported as it
   expect(text).toHaveLength(2);
   expect(text[1]).toContain('Pay 500 to Cedar');
   await page.getByRole('button', { name: 'Clear filters' }).first().click();
-  await filterBy(page, 'Asked', 'Between two dates');
+  await filterBy(page, 'Decided', 'Between two dates');
   await history.getByLabel('Until').fill('2020-01-31');
   await history.getByText('No matches').waitFor();
   await history.getByLabel('Until').fill('');
