@@ -23,15 +23,20 @@ export function grantedRows(
   events: readonly RunEvent[],
   path: readonly string[] = [],
 ): readonly NewRequest[] {
-  if (!events.some(({ type }) => type === 'call-granted' || type === 'call-went-on')) return NONE;
-  return events.flatMap((event) => {
-    if (event.type !== 'call-granted' && event.type !== 'call-went-on') return NONE;
+  let rows = NONE;
+  // Most appends have neither of these events.
+  for (const event of events) {
+    if (event.type !== 'call-granted' && event.type !== 'call-went-on') continue;
     const call = callOf(state, event.callId);
     // A call and its grant are never in one append.
-    if (!call) return NONE;
-    if (event.type === 'call-granted') return [rowOf(granted, call, event, path)];
-    return grantedRows(granted, subAgentState(call), event.inside, [...path, call.ref]);
-  });
+    if (!call) continue;
+    const found =
+      event.type === 'call-granted'
+        ? [rowOf(granted, call, event, path)]
+        : grantedRows(granted, subAgentState(call), event.inside, [...path, call.ref]);
+    rows = rows.length === 0 ? found : [...rows, ...found];
+  }
+  return rows;
 }
 
 const NONE: readonly NewRequest[] = [];

@@ -12,10 +12,10 @@ export type Outcome = {
 };
 
 export function outcomeOf(settlement: Json): Outcome {
-  const { decision, by, channel, granted } = isObject(settlement) ? settlement : {};
+  const { decision, by, channel } = isObject(settlement) ? settlement : {};
   const { type, ...options } = isObject(decision) ? decision : {};
   if (typeof type !== 'string')
-    return { outcome: isObject(granted) ? 'granted' : 'withdrawn', edited: false, expired: false };
+    return { outcome: isGranted(settlement) ? 'granted' : 'withdrawn', edited: false, expired: false };
   return {
     outcome: OUTCOMES.get(type) ?? 'cancelled',
     edited: Object.hasOwn(options, 'edit') || Object.hasOwn(options, 'replaceInput'),
@@ -29,6 +29,10 @@ const OUTCOMES: ReadonlyMap<string, Outcome['outcome']> = new Map([
   ['reject', 'rejected'],
   ['respond', 'answered'],
 ]);
+
+/** A grant let the call run, and nobody was asked. */
+export const isGranted = (settlement: Json | undefined): boolean =>
+  typeof settlement === 'object' && settlement !== null && 'granted' in settlement && !('decision' in settlement);
 
 /** What came of the call, as the append said it; null if it did not. */
 export function endedAs(outcome: Json): string | null {
