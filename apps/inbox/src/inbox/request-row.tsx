@@ -15,10 +15,10 @@ import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert, UserR
 import { memo } from 'react';
 import { Link } from 'wouter';
 import type { ApiRequest } from '../api/wire.ts';
+import { GrantMark } from '../grants/grant-note.tsx';
 import { Ago, Left } from '../live/time.tsx';
 import { OUTCOME_TONES, OUTCOME_WORDS } from '../look/words.ts';
 import { canSelect } from '../many/use-selection.ts';
-import { GrantMark } from './grant-note.tsx';
 import { RemarkMarks } from './remark-notes.tsx';
 import { RiskMark } from './risk-mark.tsx';
 import { summaryOf } from './summary.ts';

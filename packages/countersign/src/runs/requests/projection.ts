@@ -7,10 +7,10 @@ import type { RunEvent } from '../../core/run/event.ts';
 import { type Limits, next } from '../../core/run/next.ts';
 import type { Outcomes } from '../../core/run/outcomes.ts';
 import type { State } from '../../core/run/state.ts';
+import { grantedRows } from '../grants/granted-rows.ts';
 import type { Append, EndedRequest, NewRequest, NewRun, ProgressedRequest, RunStatus } from '../port/store.ts';
 import { cardRecord, decidersOn, type PendingCard, pendingCards } from './card.ts';
 import { waitingOn } from './escalation.ts';
-import { grantedRows } from './granted-rows.ts';
 import { outcomesOf } from './outcomes.ts';
 import { progressOn } from './progress.ts';
 

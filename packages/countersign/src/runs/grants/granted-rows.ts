@@ -9,8 +9,8 @@ import type { Outcomes } from '../../core/run/outcomes.ts';
 import type { State } from '../../core/run/state.ts';
 import { subAgentState } from '../../core/run/sub-agents.ts';
 import type { NewRequest, NewRun } from '../port/store.ts';
-import { cardRecord, requestKey } from './card.ts';
-import type { GrantedCall } from './decision.ts';
+import { cardRecord, requestKey } from '../requests/card.ts';
+import type { GrantedCall } from '../requests/decision.ts';
 
 type Granting = RunEvent & { readonly type: 'call-granted' };
 
