@@ -40,7 +40,8 @@ import { ONE_CALL_MODEL } from './runs/gates/call-gate.ts';
 import type { ToolDescription } from './runs/gates/described-tool.ts';
 import { Gate, type GateOptions } from './runs/gates/gate.ts';
 import { Gates } from './runs/gates/gates.ts';
-import type { Grants } from './runs/grants/grants.ts';
+import { grantId } from './runs/grants/give.ts';
+import { type Grants, grantsNamed } from './runs/grants/grants.ts';
 import type { Notices } from './runs/notices/notices.ts';
 import { hooksChannel, type RequestHooks } from './runs/notices/on-request.ts';
 import type { Absences } from './runs/requests/absences.ts';
@@ -95,6 +96,8 @@ export class Countersign<C extends Context = Context> {
       callGate: (name) => this.#needed(this.#gates, 'A gate needs').named(name),
       onAppend: (listener) => this.#needed(this.#stored, 'Runs live in').appends.listen(listener),
       peopleCalled: (name) => this.notices.peopleCalled(name),
+      grantIdOf: grantId,
+      grantsNamed: (ids) => grantsNamed(this.runs.store, ids),
       useDefaultModel: (model) => {
         if (this.#settings.model !== undefined) return false;
         this.#settings = { ...this.#settings, model };

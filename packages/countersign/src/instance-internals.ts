@@ -3,7 +3,9 @@ import type { PolicyBook } from './loop/tool/policy-book.ts';
 import type { ModelInput } from './models/resolve.ts';
 import type { Appends } from './runs/driving/appends.ts';
 import type { Gates } from './runs/gates/gates.ts';
+import type { GrantView } from './runs/grants/view.ts';
 import type { KnownPerson } from './runs/people.ts';
+import type { RunRequest } from './runs/requests/view.ts';
 
 export type InstanceInternals = {
   readonly policies: PolicyBook;
@@ -16,6 +18,10 @@ export type InstanceInternals = {
   readonly onAppend: Appends['listen'];
   /** The people whom this id or mail address may mean. */
   readonly peopleCalled: (name: string) => Promise<readonly KnownPerson[]>;
+  /** The id that the grant of this request has, if one was given with its decision. */
+  readonly grantIdOf: (request: Pick<RunRequest, 'id' | 'createdAt'>) => string;
+  /** The grants with these ids, without those that do not exist. */
+  readonly grantsNamed: (ids: readonly string[]) => Promise<readonly GrantView[]>;
   /** Sets the model of agents and calls that have none, if `countersign()` was given none. Returns whether an agent uses it. */
   readonly useDefaultModel: (model: ModelInput) => boolean;
 };

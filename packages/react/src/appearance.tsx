@@ -107,6 +107,8 @@ export const ENGLISH = {
   },
   decidedWithChanges: 'Approved with changes',
   decidedProposed: 'Changes proposed',
+  granted: 'Allowed by a grant',
+  grantedBy: 'of',
   running: 'Running…',
   done: (text: string | null) => (text === null ? 'Done' : `Done: ${text}`),
   failed: (text: string, mayHaveActed: boolean) => `Failed: ${text}${mayHaveActed ? ' It may have taken effect.' : ''}`,

@@ -12,7 +12,7 @@ export function copiedEvents(count: number, at: number): readonly StoredEvent[] 
 }
 
 /**
- * Appends what the lists lack: first the missing requests, then the settlements, each at its own time, and last what is new
+ * Appends what the lists lack: first the missing requests, then the settlements, and the calls that a grant let run, each at its own time, and last what is new
  * about pending requests. The run has had at
  * least one event for each of these appends, so the versions come out even.
  */
@@ -31,7 +31,7 @@ export async function catchUp(
   const ended: RequestRecord[] = [];
   for (const question of questions) {
     const copy = await lists.request(question.id);
-    if (copy === undefined) missing.push(question);
+    if (copy === undefined && !isSettledAtOnce(question)) missing.push(question);
     if (question.settledAt !== null && (copy?.settledAt ?? null) === null) unsettled.push(question);
     if (copy && copy.settledAt !== null && !isDeepStrictEqual(copy.outcome, question.outcome)) ended.push(question);
     if (question.settledAt === null && copy && !isDeepStrictEqual(copy.progress, question.progress))
@@ -60,8 +60,10 @@ export async function catchUp(
         at: step.at,
       },
       ...(at === 0 && { create: { id: runId, agent, startedBy } }),
-      opened: index === 0 ? missing.map(asNew) : [],
-      settled: step.settled.map(({ id, settlement, outcome }) => ({ id, settlement, outcome })),
+      opened: [...(index === 0 ? missing : []), ...step.settled.filter(isSettledAtOnce)].map(asNew),
+      settled: step.settled
+        .filter((question) => !isSettledAtOnce(question))
+        .map(({ id, settlement, outcome }) => ({ id, settlement, outcome })),
       ...(isLast && {
         progressed: progressed.map(({ id, progress, deciders }) => ({ id, progress, deciders })),
         ended: ended.map(({ id, outcome }) => ({ id, outcome })),
@@ -91,12 +93,12 @@ function groupedByTime(questions: readonly RequestRecord[]): readonly (readonly 
   return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group);
 }
 
-function asNew({
-  startedBy: _,
-  settledAt: __,
-  settlement: ___,
-  outcome: ____,
-  ...question
-}: RequestRecord): Append['opened'][number] {
-  return question;
+/** A call that a grant let run: nobody was asked about it. */
+function isSettledAtOnce({ settlement }: RequestRecord): boolean {
+  return settlement !== null && typeof settlement === 'object' && 'granted' in settlement;
+}
+
+function asNew(record: RequestRecord): Append['opened'][number] {
+  const { startedBy: _, settledAt: __, settlement, outcome, ...question } = record;
+  return isSettledAtOnce(record) ? { ...question, settlement, outcome } : question;
 }

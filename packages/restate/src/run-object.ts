@@ -75,12 +75,10 @@ export function runObject(name: string, clock: HandlerClock) {
     ctx.set<Kept>(KEPT, { record, claim });
     for (const question of head.opened) {
       const { startedBy } = record;
-      const unsettled = { startedBy, settledAt: null, settlement: null, outcome: null };
-      ctx.set<RequestRecord>(QUESTION + question.id, {
-        ...question,
-        progress: question.progress ?? null,
-        ...unsettled,
-      });
+      const { progress = null, settlement = null, outcome = null } = question;
+      const settledAt = question.settlement === undefined ? null : at;
+      const kept = { startedBy, progress, settledAt, settlement, outcome };
+      ctx.set<RequestRecord>(QUESTION + question.id, { ...question, ...kept });
     }
     for (const { id, settlement, outcome = null } of head.settled) {
       const question = questions.get(id) as RequestRecord;

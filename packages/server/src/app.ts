@@ -7,6 +7,7 @@ import { Access, defaultDeciders } from './access.ts';
 import { agUiEndpoints } from './agui/endpoint.ts';
 import { documentOf } from './api/document.ts';
 import { apiEndpoints } from './api/endpoints.ts';
+import { createGrantsOnCards } from './api/grants-on-cards.ts';
 import type { Services } from './api/services.ts';
 import { connectChannels } from './channels/connect.ts';
 import { mountChannels } from './channels/mount.ts';
@@ -97,6 +98,7 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
     ai,
     access,
     remarks: createRemarks(ai, access, log),
+    grantsOn: createGrantsOnCards(ai, access),
     hub,
     // The id of a request starts with the id of its run.
     assignees: new AssigneeWatch(ai.runs.notes, (id) => hub.changed(id.slice(0, id.indexOf(':')))),

@@ -72,3 +72,45 @@ test('a grant that cannot be given decides nothing', async () => {
   expect((await ann('GET', `/api/v1/runs/${run.id}`)).body.status).toBe('waiting');
   expect((await ann('GET', '/api/v1/grants')).body.items).toEqual([]);
 });
+
+test('a granted call and the request that gave the grant say what is left, to those who can see the grant', async () => {
+  const { as, ai } = await startServer();
+  const [ann, boss] = [await as('ann'), await as('boss', { reach: 'all' })];
+  const first = await begin(ann, ai, 'pay acme 500');
+  const { id } = (await approve(ann, first, { grant: grant() })).body.grant;
+  await ai.runs.wait(first.id);
+  const second = await begin(ann, ai, 'pay acme 800');
+  const listed = async (ask: Ask) => (await ask('GET', '/api/v1/requests?status=settled')).body.items;
+  const given = { id, is: 'given', by: 'ann', uses: 2, left: 1 };
+  const used = { ...given, is: 'used' };
+  for (const ask of [ann, boss]) expect(await listed(ask)).toMatchObject([{ grant: given }, { grant: used }]);
+  const [, row] = await listed(ann);
+  expect(row).toMatchObject({
+    runId: second.id,
+    status: 'decided',
+    decision: null,
+    allows: [],
+    outcome: { state: 'done' },
+  });
+  expect((await ann('GET', `/api/v1/requests/${encodeURIComponent(row.id)}`)).body).toMatchObject({ grant: used });
+  expect((await (await as('bob'))('GET', '/api/v1/requests?status=settled')).body.items).toEqual([]);
+  const csv: string = (await ann('GET', '/api/v1/requests.csv?outcome=granted')).body;
+  expect(csv.trimEnd().split('\r\n')).toHaveLength(2);
+  expect(csv).toContain(`,allowed by a grant,`);
+  expect(csv).toContain(`,${id},ann,`);
+});
+
+test('figures, filters by decider and counts of decisions leave granted calls out', async () => {
+  const { as, ai } = await startServer();
+  const [ann, boss] = [await as('ann'), await as('boss', { reach: 'all' })];
+  const first = await begin(ann, ai, 'pay acme 500');
+  await approve(ann, first, { grant: grant() });
+  await ai.runs.wait(first.id);
+  await begin(ann, ai, 'pay acme 800');
+  const items = async (query: string) => (await ann('GET', `/api/v1/requests?${query}`)).body.items;
+  expect(await items('status=settled')).toHaveLength(2);
+  for (const query of ['decidedBy=ann', 'outcome=approved']) expect(await items(query)).toHaveLength(1);
+  for (const query of ['outcome=cancelled', 'outcome=not-run']) expect(await items(query)).toEqual([]);
+  expect((await boss('GET', '/api/v1/insights')).body.total).toMatchObject({ requests: 1, approved: 1 });
+  expect((await boss('GET', '/api/v1/stats')).body).toMatchObject({ decided: 1 });
+});

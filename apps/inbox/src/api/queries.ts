@@ -1,5 +1,6 @@
 // The queries to the server, their cache keys, and their retry rules.
 import { keepPreviousData, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import type { Names } from 'countersign/request';
 import { queryOf, Refusal, request } from './request.ts';
 import type { AgentInfo, Insights, Me, Page, RequestWithMessages, Run, RunEvent, Stats } from './wire.ts';
 
@@ -52,6 +53,13 @@ export const runQuery = (id: string) =>
   queryOptions({
     queryKey: ['run', id],
     queryFn: ({ signal }) => request<Run>(`runs/${encodeURIComponent(id)}`, { signal }),
+  });
+
+/** The names of the people in a run, asked for again when it changes. */
+export const runNamesQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['run', id, 'names'],
+    queryFn: ({ signal }) => request<Names>(`runs/${encodeURIComponent(id)}/names`, { signal }),
   });
 
 const EVENTS_AT_ONCE = 200;

@@ -1,11 +1,11 @@
 // A chat with an agent: loads the conversation, then continues it.
-import { VisibleText } from '@countersign/react';
+import { People, VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import type { UIMessage } from 'ai';
 import { ArrowLeft, SquarePen } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { agentsQuery, meQuery } from '../api/queries.ts';
+import { agentsQuery, meQuery, runNamesQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
 import { Loading, NothingHere, Trouble } from '../frame/placeholders.tsx';
 import { Chat } from './chat.tsx';
@@ -42,6 +42,7 @@ function OneChat({ agent, id, isNew }: OneChatProps) {
     gcTime: 0,
   });
   const [isAnswered, setAnswered] = useState(false);
+  const names = useQuery({ ...runNamesQuery(id), enabled: !isNew || isAnswered });
   return (
     <>
       <div className="flex min-h-13 shrink-0 items-center gap-2 border-b border-line px-2 py-1.5 md:px-6">
@@ -79,14 +80,16 @@ function OneChat({ agent, id, isNew }: OneChatProps) {
           </Link>
         </NothingHere>
       ) : chat.data ? (
-        <Chat
-          agent={agent}
-          id={id}
-          loaded={chat.data.messages}
-          isRunning={chat.data.status === 'running'}
-          onBegin={() => isNew && navigate(chatPath(agent, id), { replace: true })}
-          onAnswer={() => setAnswered(true)}
-        />
+        <People names={names.data}>
+          <Chat
+            agent={agent}
+            id={id}
+            loaded={chat.data.messages}
+            isRunning={chat.data.status === 'running'}
+            onBegin={() => isNew && navigate(chatPath(agent, id), { replace: true })}
+            onAnswer={() => setAnswered(true)}
+          />
+        </People>
       ) : chat.error ? (
         <Trouble error={chat.error} what="This chat" onRetry={() => void chat.refetch()} />
       ) : (

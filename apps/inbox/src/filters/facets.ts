@@ -34,7 +34,7 @@ export function facetsOf(status: ListStatus, filters: Filters, { agents, items, 
     { name: 'agent', label: 'Agent', choices: agents.length > 1 ? agents.map(({ name }) => named(name)) : [] },
     { name: 'risk', label: 'Risk', choices: RISKS },
     { name: 'kind', label: 'Kind', choices: KINDS },
-    { name: 'age', label: status === 'pending' ? 'Age' : 'Asked', choices: AGE_CHOICES[status] },
+    { name: 'age', label: status === 'pending' ? 'Age' : 'Decided', choices: AGE_CHOICES[status] },
     { name: 'label', label: 'Label', choices: labels.map(named) },
   ];
   return facets.filter(({ name, choices }) => choices.length > 0 || filters[name] !== '');
@@ -78,6 +78,8 @@ const OUTCOMES: readonly Choice[] = [
   { value: 'done', label: 'Done' },
   { value: 'failed', label: 'Failed' },
   { value: 'unknown', label: 'Outcome unknown' },
+  { value: 'not-run', label: 'Not run' },
+  { value: 'granted', label: 'Allowed by a grant' },
 ];
 const RISKS: readonly Choice[] = [
   { value: 'high', label: 'High' },

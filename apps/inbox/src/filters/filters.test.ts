@@ -16,11 +16,11 @@ test('what waits for others is another list, and what is mine is found in each',
   expect(queryFor('settled', others, 0)).toEqual({ status: 'settled', order: 'newest', mine: '1' });
 });
 
-test('two dates limit decided requests, both days included', () => {
+test('two dates limit decided requests by their decision, both days included', () => {
   const filters = { ...NO_FILTERS, age: 'dates', from: '2026-01-30', until: '2026-01-31' };
   expect(queryFor('settled', filters, 0)).toMatchObject({
-    createdAfter: `${new Date(2026, 0, 30).getTime() - 1}`,
-    createdBefore: `${new Date(2026, 1, 1).getTime()}`,
+    settledSince: `${new Date(2026, 0, 30).getTime()}`,
+    settledBefore: `${new Date(2026, 1, 1).getTime()}`,
   });
   expect(queryFor('settled', { ...filters, from: '', until: '20' }, 0)).toEqual({ status: 'settled', order: 'newest' });
 });
@@ -29,7 +29,7 @@ test('the age filter finds old pending requests and recent decisions', () => {
   const now = 100 * HOUR + 12_345;
   const filters = { ...NO_FILTERS, age: '1d', tool: 'pay' };
   expect(queryFor('pending', filters, now)).toMatchObject({ tool: 'pay', createdBefore: `${76 * HOUR}` });
-  expect(queryFor('settled', filters, now)).toMatchObject({ createdAfter: `${76 * HOUR}` });
+  expect(queryFor('settled', filters, now)).toMatchObject({ settledSince: `${76 * HOUR}` });
 });
 
 test('the filters for outcomes and deciders apply to decided requests only', () => {

@@ -46,7 +46,7 @@ const NAMES = Object.keys(NO_FILTERS) as (keyof Filters)[];
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
-/** Pending requests are filtered by minimum age, decided ones by maximum age. */
+/** Pending requests are filtered by minimum age since they were asked, decided ones by maximum age since they were decided. */
 export const AGES = {
   pending: [
     { value: '1h', label: 'Over an hour old', ms: HOUR },
@@ -115,7 +115,7 @@ export function queryFor(
     ...(mine === 'asked' && { mine: '1' }),
     ...(isPending ? { for: view === 'others' ? 'others' : 'me' } : given({ outcome, decidedBy })),
     ...(isPending && mine === 'assigned' && { assignee: 'me' }),
-    ...(limit !== undefined && { [isPending ? 'createdBefore' : 'createdAfter']: limit }),
+    ...(limit !== undefined && { [isPending ? 'createdBefore' : 'settledSince']: limit }),
     ...(!isPending && age === DATES && datesOf(from, until)),
   };
 }
@@ -128,8 +128,8 @@ const given = (values: Query): Query => Object.fromEntries(Object.entries(values
 function datesOf(from: string, until: string): Query {
   const [first, last] = [startOf(from, 0), startOf(until, 1)];
   return {
-    ...(first !== undefined && { createdAfter: `${first - 1}` }),
-    ...(last !== undefined && { createdBefore: `${last}` }),
+    ...(first !== undefined && { settledSince: `${first}` }),
+    ...(last !== undefined && { settledBefore: `${last}` }),
   };
 }
 

@@ -130,7 +130,7 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
           {status === 'settled' && loaded.length > 0 && (
             <>
               <p className="text-xs text-muted tabular-nums">
-                {loaded.length} {list.hasMore ? 'shown' : 'decided'}
+                {list.hasMore ? `${loaded.length} shown` : countsText(loaded)}
               </p>
               <Export query={query} />
             </>
@@ -206,6 +206,14 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
       </section>
     </div>
   );
+}
+
+/** Nobody decided a call that a grant let run. */
+function countsText(items: readonly ApiRequest[]): string {
+  const granted = items.filter(({ grant }) => grant?.is === 'used').length;
+  const decided = items.length - granted;
+  const counts = [decided > 0 && `${decided} decided`, granted > 0 && `${granted} by a grant`];
+  return counts.filter((count) => count !== false).join(', ');
 }
 
 const NO_GROUP: ListGroup = { key: '', items: [], isClosed: false };

@@ -11,7 +11,7 @@ import { CommentField } from './comment-field.tsx';
 const LONGEST = 10_000;
 
 type NotedCardProps = Omit<ApprovalCardProps, 'children'> & {
-  /** What stands out in it. */
+  /** What stands out in it, or came of it. */
   readonly remarks?: ReactNode;
   /** Approves it, and allows the next calls of this agent. */
   readonly allow?: {
@@ -27,7 +27,7 @@ export function NotedCard({ allow, remarks, ...props }: NotedCardProps) {
   const takesNote = request.status === 'pending' && request.mayDecide;
   return (
     <ApprovalCard {...props} actions={withNote(actions, note.trim())}>
-      {request.status === 'pending' && remarks}
+      {remarks}
       {request.status === 'pending' && <CommentField requestId={request.id} />}
       {takesNote && (
         <div className="flex flex-wrap items-start gap-x-5">

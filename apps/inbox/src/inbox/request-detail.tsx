@@ -9,6 +9,7 @@ import type { RequestWithMessages } from '../api/wire.ts';
 import { Conversation } from '../conversation/conversation.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { LoadingCard, Trouble } from '../frame/placeholders.tsx';
+import { GrantNote } from '../grants/grant-note.tsx';
 import { Ago } from '../live/time.tsx';
 import { drillWords } from '../look/words.ts';
 import { Hint } from '../primitives/hint.tsx';
@@ -110,7 +111,7 @@ function Detail({ request, onBack, onNext, onDecided, onAskedAgain }: DetailProp
             request={request}
             actions={actions}
             allow={{ agent: request.agent, onAllow: allow }}
-            remarks={<RemarkNotes {...request} />}
+            remarks={request.status === 'pending' ? <RemarkNotes {...request} /> : <GrantNote request={request} />}
             headingLevel={2}
           />
           <Disclosure title={request.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
@@ -145,13 +146,13 @@ function Bar({ onBack, children }: { readonly onBack: () => void; readonly child
 }
 
 /** Who asks stands on the card. */
-function Facts({ request: { runId, createdAt } }: { readonly request: RequestWithMessages }) {
+function Facts({ request: { runId, createdAt, grant } }: { readonly request: RequestWithMessages }) {
   return (
     <p className="flex min-w-0 flex-1 items-center gap-1 text-xs text-muted">
       {createdAt !== null && (
         <>
           <span className="truncate">
-            {'Asked '}
+            {grant?.is === 'used' ? 'Ran ' : 'Asked '}
             <Ago at={createdAt} />
           </span>
           <span aria-hidden="true">·</span>

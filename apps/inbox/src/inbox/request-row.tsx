@@ -15,6 +15,7 @@ import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert, UserR
 import { memo } from 'react';
 import { Link } from 'wouter';
 import type { ApiRequest } from '../api/wire.ts';
+import { GrantMark } from '../grants/grant-note.tsx';
 import { Ago, Left } from '../live/time.tsx';
 import { OUTCOME_TONES, OUTCOME_WORDS } from '../look/words.ts';
 import { canSelect } from '../many/use-selection.ts';
@@ -42,6 +43,7 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
   const { id, tool, agent, risk, reversibility, createdAt, expiresAt, labels, decision } = request;
   const summary = summaryOf(request);
   const outcome = outcomeOf(request);
+  const decidedAt = decision?.at ?? (request.grant?.is === 'used' ? request.grant.at : null);
   return (
     <li className="row relative border-b border-line" aria-posinset={place} aria-setsize={size}>
       {onSelect && canSelect(request) && (
@@ -69,10 +71,11 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
               <VisibleText text={titleOf(request)} />
             </span>
             <span className="ml-auto shrink-0 text-xs text-muted tabular-nums">
-              {decision?.at ? <Ago at={decision.at} /> : createdAt !== null && <Ago at={createdAt} />}
+              {decidedAt === null ? createdAt !== null && <Ago at={createdAt} /> : <Ago at={decidedAt} />}
             </span>
           </span>
           {outcome && <Outcome request={request} />}
+          {outcome && <GrantMark request={request} />}
           {summary !== '' && (
             <span className="line-clamp-2 text-muted wrap-anywhere">
               <VisibleText text={summary} />
@@ -158,7 +161,7 @@ const isBad = ({ outcome }: ApiRequest): boolean => outcome?.state === 'failed' 
 
 /** “Rejected by ada: too expensive”, or “Approved by ada. Failed: no funds” */
 function Outcome({ request }: { readonly request: ApiRequest }) {
-  const { decision } = request;
+  const { decision, grant } = request;
   const outcome = decisionOutcome(request) ?? 'withdrawn';
   const came = cameText(request.outcome, useWords());
   return (
@@ -170,6 +173,14 @@ function Outcome({ request }: { readonly request: ApiRequest }) {
             {' by '}
             <People names={request.names}>
               <PersonName id={decision.by} />
+            </People>
+          </>
+        )}
+        {grant?.is === 'used' && grant.by !== null && (
+          <>
+            {' of '}
+            <People names={request.names}>
+              <PersonName id={grant.by} />
             </People>
           </>
         )}

@@ -11,6 +11,7 @@ export const OUTCOME_WORDS: Readonly<Record<DecisionOutcome, string>> = {
   expired: 'Expired',
   withdrawn: 'Cancelled',
   proposed: 'Changes proposed',
+  granted: 'Allowed by a grant',
 };
 
 /** Said once a drill is settled: kindly, whatever was decided. */
@@ -30,6 +31,7 @@ export const OUTCOME_TONES: Readonly<Record<Outcome, string>> = {
   expired: 'text-expired',
   withdrawn: 'text-muted',
   proposed: 'text-edited',
+  granted: 'text-approved',
   running: 'text-answered',
   failed: 'text-rejected',
   unknown: 'text-expired',

@@ -1,10 +1,11 @@
 // One run: its timeline, pending requests, conversation, and recorded events.
-import { VisibleText } from '@countersign/react';
+import { People, PersonName, VisibleText } from '@countersign/react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type Names, personText } from 'countersign/request';
 import { ArrowLeft, Ban, MessageSquare, RotateCcw, ShieldCheck } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
-import { eventsQuery, runQuery } from '../api/queries.ts';
+import { eventsQuery, runNamesQuery, runQuery } from '../api/queries.ts';
 import { request } from '../api/request.ts';
 import type { Run, RunEvent } from '../api/wire.ts';
 import { Conversation } from '../conversation/conversation.tsx';
@@ -22,12 +23,19 @@ import { Tokens } from './tokens.tsx';
 export default function RunPage({ id }: { readonly id: string }) {
   const run = useQuery(runQuery(id));
   const events = useQuery(eventsQuery(id));
+  const names = useQuery(runNamesQuery(id));
   return (
-    <>
+    <People names={names.data}>
       <Top id={id} run={run.data} />
       <div className="flex min-h-0 flex-1 flex-col overflow-y-auto">
         {run.data ? (
-          <Body run={run.data} events={events.data} eventsError={events.error} onRetry={() => void events.refetch()} />
+          <Body
+            run={run.data}
+            names={names.data}
+            events={events.data}
+            eventsError={events.error}
+            onRetry={() => void events.refetch()}
+          />
         ) : run.error ? (
           <Trouble error={run.error} what="This run" onRetry={() => void run.refetch()}>
             <Link href="/runs" className="button">
@@ -40,7 +48,7 @@ export default function RunPage({ id }: { readonly id: string }) {
           </div>
         )}
       </div>
-    </>
+    </People>
   );
 }
 
@@ -136,13 +144,14 @@ const endingOf = (reason: string): string => ENDINGS[reason] ?? reason;
 
 type BodyProps = {
   readonly run: Run;
+  readonly names: Names | undefined;
   readonly events: readonly RunEvent[] | undefined;
   readonly eventsError: Error | null;
   readonly onRetry: () => void;
 };
 
-function Body({ run, events, eventsError, onRetry }: BodyProps) {
-  const timeline = useMemo(() => events && timelineOf(events), [events]);
+function Body({ run, names, events, eventsError, onRetry }: BodyProps) {
+  const timeline = useMemo(() => events && timelineOf(events, (id) => personText(id, names)), [events, names]);
   const waiting = run.requests.filter(({ status }) => status === 'pending');
   return (
     <div className="mx-auto flex w-full max-w-4xl flex-col gap-6 px-4 py-5 md:px-6">
@@ -151,7 +160,7 @@ function Body({ run, events, eventsError, onRetry }: BodyProps) {
         {run.startedBy !== null && (
           <>
             {' by '}
-            <VisibleText text={run.startedBy} />
+            <PersonName id={run.startedBy} withId />
           </>
         )}
         {isOver(run) && ` · took ${duration(Math.max(run.updatedAt - run.createdAt, 0))}`}

@@ -61,8 +61,8 @@ type Row = {
   readonly events: RunEvent[];
 };
 
-/** Undefined if no times were recorded. */
-export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
+/** Undefined if no times were recorded. `nameOf`: what people are called. */
+export function timelineOf(events: readonly RunEvent[], nameOf: NameOf = (id) => id): Timeline | undefined {
   const timed = events.filter((event) => typeof event.at === 'number');
   const [first] = timed;
   const last = timed.at(-1);
@@ -89,7 +89,7 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
     const row = rowOf(entry);
     if (row) {
       if (row.events.at(-1) !== event) row.events.push(event);
-      draw(row, entry, event);
+      draw(row, entry, event, nameOf);
     }
     if (entry.type === 'model-replied') {
       // The tokens of a sub-agent are shown with its call.
@@ -107,7 +107,10 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
   return { steps: rows, from: first.at as number, to: last.at as number };
 }
 
-function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
+/** Returns the name of a person, with their id. */
+export type NameOf = (id: string) => string;
+
+function draw(row: Row, entry: TimelineEntry, event: RunEvent, nameOf: NameOf): void {
   const { at } = entry;
   const mark = (is: Mark['is'], title: string) => row.marks.push({ is, title, at });
   switch (entry.type) {
@@ -132,7 +135,7 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
     case 'wait-ended':
       end(row, at);
       if (entry.decision) {
-        row.marks.push(decisionMark(entry.decision, at));
+        row.marks.push(decisionMark(entry.decision, at, nameOf));
         if ('input' in entry.decision) row.facts.push({ name: 'Edited input', value: entry.decision.input });
       }
       break;
@@ -157,19 +160,20 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
       break;
     case 'vote-cast': {
       const { by, onBehalfOf, note } = entry.vote;
-      const name = onBehalfOf === undefined ? (by ?? 'someone') : `${by} for ${onBehalfOf}`;
+      const voter = by === null ? 'someone' : nameOf(by);
+      const name = onBehalfOf === undefined ? voter : `${voter} for ${nameOf(onBehalfOf)}`;
       row.marks.push({ is: 'said', title: `Vote of ${name}: ${voteWord(entry)}`, at, ...(note ? { note } : {}) });
       if (entry.edit !== undefined) row.facts.push({ name: `Edit by ${name}`, value: entry.edit });
       break;
     }
     case 'request-escalated':
-      mark('said', `Escalated to ${[...(entry.to.people ?? []), ...(entry.to.roles ?? [])].join(', ')}`);
+      mark('said', `Escalated to ${[...(entry.to.people ?? []).map(nameOf), ...(entry.to.roles ?? [])].join(', ')}`);
       break;
     case 'request-assigned':
-      mark('said', entry.to === null ? 'Assigned to nobody' : `Assigned to ${entry.to}`);
+      mark('said', entry.to === null ? 'Assigned to nobody' : `Assigned to ${nameOf(entry.to)}`);
       break;
     case 'request-commented':
-      row.marks.push({ is: 'said', title: `Comment of ${entry.by}`, at, note: entry.text });
+      row.marks.push({ is: 'said', title: `Comment of ${nameOf(entry.by)}`, at, note: entry.text });
       break;
     case 'policy-applied':
       mark('said', `Policy ${entry.policies.flatMap(({ name }) => name ?? []).join(' + ')} applied again`);
@@ -178,7 +182,8 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent): void {
       row.facts.push({ name: `Step ${entry.step}`, value: event.type === 'step-done' ? event.output : 'done' });
       break;
     case 'call-granted':
-      mark('said', 'Allowed by a grant');
+      mark('approved', `Allowed by a grant${entry.by === undefined ? '' : ` of ${nameOf(entry.by)}`}`);
+      row.requests.push(entry.as);
       row.facts.push({ name: 'Grant', value: entry.grantId });
       break;
     case 'call-cleared':
@@ -229,10 +234,10 @@ const MARKS = {
   inside: ['approved', 'Decided inside'],
 } as const;
 
-function decisionMark(decision: Decision, at: number): Mark {
+function decisionMark(decision: Decision, at: number, nameOf: NameOf): Mark {
   const isEdited = decision.type === 'approve' && 'input' in decision;
   const [is, word] = isEdited ? (['edited', 'Approved with changes'] as const) : MARKS[decision.type];
-  const by = decision.by === undefined ? '' : ` by ${decision.by}`;
+  const by = decision.by === undefined ? '' : ` by ${nameOf(decision.by)}`;
   return {
     is,
     title: `${word}${by}`,

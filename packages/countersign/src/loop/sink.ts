@@ -29,9 +29,9 @@ export type Worker = {
 export type RunGrants = {
   /**
    * Reserves a use for the call in a grant that covers it. Undefined if a person must be asked. The same call finds its use
-   * again. The call may run once its `call-granted` is recorded and the grant still `stands`.
+   * again. `by`: who gave the grant. The call may run once its `call-granted` is recorded and the grant still `stands`.
    */
-  use(call: GatedCall): Promise<{ readonly id: string; readonly amount?: number } | undefined>;
+  use(call: GatedCall): Promise<{ readonly id: string; readonly amount?: number; readonly by: string } | undefined>;
   /** Whether `use` would find a grant now. Reserves nothing. */
   covers(call: GatedCall): Promise<boolean>;
   /** Whether the grant has the reserved use and was not revoked, as read after all events of the run are durable. */

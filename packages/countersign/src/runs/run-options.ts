@@ -86,7 +86,7 @@ export const CANCEL_OPTIONS: OptionTable<CancelOptions> = { by: aStringOrNull, r
 /** Selects runs. `cursor` comes from the page before; `limit` is 50 by default. */
 export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
 /** Selects requests. `cursor` comes from the page before; `limit` is 50 by default. */
-export type RequestListOptions = Partial<Omit<RequestQuery, 'after' | 'kind' | 'settledSince'>> & {
+export type RequestListOptions = Partial<Omit<RequestQuery, 'after' | 'kind'>> & {
   readonly kind?: RequestKind;
   readonly cursor?: string;
 };
@@ -117,7 +117,19 @@ export function requestQuery(options: RequestListOptions): RequestQuery {
 /** A misspelt filter is refused: a caller that decides all matches would decide everything. */
 const INTERRUPT_LIST_OPTIONS: OptionTable<RequestListOptions> = {
   settled: aBoolean,
-  outcome: oneOf('approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired', 'done', 'failed', 'unknown'),
+  outcome: oneOf(
+    'approved',
+    'edited',
+    'rejected',
+    'answered',
+    'cancelled',
+    'expired',
+    'done',
+    'failed',
+    'unknown',
+    'not-run',
+    'granted',
+  ),
   runId: aString,
   tool: aString,
   kind: oneOf('approval', 'question', 'interrupt', 'doubt', 'unavailable'),
@@ -126,6 +138,8 @@ const INTERRUPT_LIST_OPTIONS: OptionTable<RequestListOptions> = {
   search: aString,
   createdBefore: aTimeMs,
   createdAfter: aTimeMs,
+  settledSince: aTimeMs,
+  settledBefore: aTimeMs,
   deciders: {
     is: 'an object with people and roles',
     fits: (value) => isObject(value) && someNames.fits(value.people) && someNames.fits(value.roles),

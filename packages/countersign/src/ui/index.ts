@@ -17,6 +17,7 @@ export type {
   Allowed,
   CardComment,
   CardDecision,
+  CardGrant,
   CardProgress,
   CardVote,
   Problem,

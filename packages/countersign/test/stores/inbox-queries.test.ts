@@ -4,6 +4,8 @@ import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/runs/port/store.ts';
+import { requestsSql } from '../../src/stores/sql/list-query.ts';
+import { SQLITE_DIALECT } from '../../src/stores/sqlite/statements.ts';
 import { creation, request } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 import { onServer, type TestServer, testServer } from './postgres-server.ts';
@@ -43,6 +45,23 @@ describe('on SQLite', () => {
     return rows;
   };
   outlive(async () => `${folder.path}/${++files}.db`, sqliteStore, ask);
+
+  test('the history of a period is read along its index, also that of one person', async () => {
+    const path = `${folder.path}/${++files}.db`;
+    const store = sqliteStore(path);
+    await store.append(creation('run'));
+    await store.close();
+    const database = new DatabaseSync(path);
+    const period = { settled: true, settledSince: 1, settledBefore: 9, limit: 5, order: 'newest' } as const;
+    for (const more of [{}, { outcome: 'not-run' }, { deciders: { people: ['ann'], roles: [] } }] as const) {
+      const { text, values } = requestsSql({ ...period, ...more }, SQLITE_DIALECT);
+      const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values) as { readonly detail: string }[];
+      expect(plan[0]?.detail).toContain('USING INDEX countersign_request_settled_at (settled_at>? AND settled_at<?)');
+      const scans = plan.filter(({ detail }) => /SCAN (i|d)\b|TEMP B-TREE/.test(detail));
+      expect(scans).toEqual([]);
+    }
+    database.close();
+  });
 });
 
 /** Checks which notes and requests another process still finds. */

@@ -26,6 +26,8 @@ test('the grant of a call verifies, and a changed, missing or spent one does not
   expect(changed).toContain('does not verify');
   expect(changed).toContain('does not cover this call');
   expect(await problemsOf([{ ...record, events: [made] }])).toContain('has no use of this call');
+  const ofEve = { ...made, grant: { ...made.grant, givenBy: 'eve' } };
+  expect(await problemsOf([{ ...record, events: [ofEve, ...rest] }])).toContain('was given by eve, not by ben');
 });
 
 test('a use that was given back is no problem, because the events of the run say that the call did nothing', async () => {

@@ -155,6 +155,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
   const place = useFocusMoved(mode);
   // Going back, as by Escape, closes the form and keeps what was typed.
   const edited = useRef<unknown>(undefined);
+  const reason = useRef('');
   const change = (next: Mode) => {
     onDraft(undefined);
     setMode(next);
@@ -183,7 +184,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
         <Comments request={request} />
         {children}
         {request.mayDecide ? (
-          <Decide {...{ request, actions, unshown, mode, onDraft }} onMode={change} />
+          <Decide {...{ request, actions, unshown, mode, onDraft, reason }} onMode={change} />
         ) : (
           <p {...named('may-not-decide')}>{words.mayNotDecide}</p>
         )}

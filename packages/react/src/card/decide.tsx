@@ -1,6 +1,6 @@
 // The decisions of a pending card: buttons, and the forms for an answer or a reason.
 import type { Allowed, RequestCard } from 'countersign/ui';
-import { useId, useState } from 'react';
+import { type RefObject, useId, useState } from 'react';
 import { useNamed, useWords, type Words } from '../appearance.tsx';
 import { QuestionForm } from '../form/question-form.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
@@ -21,9 +21,11 @@ type DecideProps = {
   readonly mode: Mode;
   readonly onMode: (mode: Mode) => void;
   readonly onDraft: (draft: unknown) => void;
+  /** The reason that was typed before the form was closed. */
+  readonly reason: RefObject<string>;
 };
 
-export function Decide({ request, actions, unshown, mode, onMode, onDraft }: DecideProps) {
+export function Decide({ request, actions, unshown, mode, onMode, onDraft, reason }: DecideProps) {
   const named = useNamed();
   const words = useWords();
   const busy = actions.deciding.has(request.id);
@@ -40,7 +42,7 @@ export function Decide({ request, actions, unshown, mode, onMode, onDraft }: Dec
         />
       )}
       {mode === 'reject' && (
-        <RejectForm {...{ request, actions, busy, onDraft }} onBack={() => onMode(startOf(request))} />
+        <RejectForm {...{ request, actions, busy, onDraft }} kept={reason} onBack={() => onMode(startOf(request))} />
       )}
       {mode === 'again' && <AgainForm {...{ request, actions, busy }} onBack={() => onMode('decide')} />}
       {!isOpenForm && problems.length > 0 && (
@@ -214,13 +216,17 @@ function AgainForm({ request, actions, busy, onBack }: FormProps & { readonly on
   );
 }
 
-type RejectFormProps = FormProps & { readonly onDraft: (draft: unknown) => void; readonly onBack: () => void };
+type RejectFormProps = FormProps & {
+  readonly onDraft: (draft: unknown) => void;
+  readonly kept: RefObject<string>;
+  readonly onBack: () => void;
+};
 
-function RejectForm({ request, actions, busy, onDraft, onBack }: RejectFormProps) {
+function RejectForm({ request, actions, busy, onDraft, kept, onBack }: RejectFormProps) {
   const named = useNamed();
   const words = useWords();
   const id = useId();
-  const [reason, setReason] = useState('');
+  const [reason, setReason] = useState(kept.current);
   return (
     <form
       {...named('reject-form')}
@@ -237,6 +243,7 @@ function RejectForm({ request, actions, busy, onDraft, onBack }: RejectFormProps
         id={id}
         value={reason}
         onChange={({ target }) => {
+          kept.current = target.value;
           setReason(target.value);
           onDraft(target.value === '' ? undefined : target.value);
         }}

@@ -14,11 +14,11 @@ type AnyCard = RequestCard<string, any>;
 /** Shows nothing while nothing is decided. */
 export function DecisionSummary({ request }: { readonly request: AnyCard }) {
   const named = useNamed();
-  const { decision } = request;
-  if (decision === null) return null;
+  const { decision, grant } = request;
+  if (decision === null && grant?.is !== 'used') return null;
   return (
     <People names={request.names}>
-      <div {...named('decision')} data-decision={decision.type} data-outcome={outcomeOf(request)}>
+      <div {...named('decision')} data-decision={decision?.type} data-outcome={outcomeOf(request)}>
         <OutcomeLine request={request} />
         <DecisionDetails request={request} />
       </div>
@@ -30,8 +30,9 @@ export function DecisionSummary({ request }: { readonly request: AnyCard }) {
 export function OutcomeLine({ request }: { readonly request: AnyCard }) {
   const named = useNamed();
   const words = useWords();
-  const { decision } = request;
+  const { decision, grant } = request;
   const outcome = outcomeOf({ ...request, status: 'decided' });
+  const at = grant?.is === 'used' ? grant.at : (decision?.at ?? null);
   const came = cameText(request.outcome, words);
   return (
     <p {...named('outcome')} data-outcome={outcome}>
@@ -45,11 +46,17 @@ export function OutcomeLine({ request }: { readonly request: AnyCard }) {
               {words.by} <PersonName id={decision.by} />
             </>
           )}
+          {grant?.is === 'used' && grant.by !== null && (
+            <>
+              {' '}
+              {words.grantedBy} <PersonName id={grant.by} />
+            </>
+          )}
         </span>
-        {decision !== null && decision.at !== null && (
+        {at !== null && (
           <>
             {' '}
-            <Moment at={decision.at} />
+            <Moment at={at} />
           </>
         )}
         {came !== undefined && (

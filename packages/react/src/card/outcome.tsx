@@ -6,7 +6,8 @@ import { useNamed, type Words } from '../appearance.tsx';
 
 /**
  * `edited`: approved with changes. `expired`: decided by the deadline. `withdrawn`: no longer pending, without a decision.
- * `proposed`: someone proposed other input, which a request of its own asks about.
+ * `proposed`: someone proposed other input, which a request of its own asks about. `granted`: a grant let the call run, and nobody
+ * was asked.
  */
 export type DecisionOutcome =
   | 'approved'
@@ -17,12 +18,13 @@ export type DecisionOutcome =
   | 'cancelled'
   | 'expired'
   | 'withdrawn'
-  | 'proposed';
+  | 'proposed'
+  | 'granted';
 
 /** What people should see first: a call that was approved and has failed is not simply approved. */
 export type Outcome = DecisionOutcome | 'running' | 'failed' | 'unknown' | 'not-run';
 
-type Decidable = Pick<RequestCard, 'status' | 'decision'> & { readonly outcome?: CallOutcome | null };
+type Decidable = Pick<RequestCard, 'status' | 'decision' | 'grant'> & { readonly outcome?: CallOutcome | null };
 
 /** Undefined while the request is pending. */
 export function outcomeOf(request: Decidable): Outcome | undefined {
@@ -34,7 +36,8 @@ export function outcomeOf(request: Decidable): Outcome | undefined {
 }
 
 /** What was decided, whatever came of it. Undefined while the request is pending. */
-export function decisionOutcome({ status, decision, outcome }: Decidable): DecisionOutcome | undefined {
+export function decisionOutcome({ status, decision, outcome, grant }: Decidable): DecisionOutcome | undefined {
+  if (grant?.is === 'used') return 'granted';
   if (outcome?.state === 'not-run' && outcome.why === 'edited') return 'proposed';
   if (decision !== null) return outcomeOfDecision(decision);
   return status === 'decided' ? 'withdrawn' : undefined;
@@ -82,6 +85,7 @@ const isExpired = ({ by, channel }: Decided): boolean => by === 'deadline' && ch
 /** “Approved with changes”, “Expired, rejected automatically”. */
 export function outcomeText(request: Decidable, words: Words): string {
   const { decision } = request;
+  if (request.grant?.is === 'used') return words.granted;
   if (decisionOutcome(request) === 'proposed') return words.decidedProposed;
   if (decision === null) return words.withdrawn;
   const outcome = outcomeOfDecision(decision);
@@ -101,6 +105,7 @@ const SHAPES: Readonly<Record<Outcome, ReactNode>> = {
   expired: <path d="M12 6v6l4 3M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z" />,
   withdrawn: <path d="M9 7l-5 5 5 5m-5-5h16" />,
   proposed: <path d="M5 19h4L19 9l-4-4L5 15zm8-12 4 4" />,
+  granted: <path d="M4 7l6 5-6 5zm8 0 6 5-6 5z" />,
   running: <path d="M12 4a8 8 0 1 1-8 8" />,
   failed: <path d="M12 5v9m0 4.5v.5" />,
   unknown: <path d="M8.5 9a3.5 3.5 0 1 1 5 3.2c-1 .5-1.500 1.300-1.500 2.300m0 4v.5" />,

@@ -27,7 +27,8 @@ const ofRequest = { tag, params, answers: { 200: { description: 'The request.', 
 
 /** The filters of the URL as the list takes them. */
 function filtersOf({ status, mine, ...given }: z.output<typeof RequestFilterShape>, person: Person): RequestFilters {
-  const isSettled = given.outcome !== undefined || given.decidedBy !== undefined;
+  const { outcome, decidedBy, settledSince, settledBefore } = given;
+  const isSettled = [outcome, decidedBy, settledSince, settledBefore].some((asked) => asked !== undefined);
   const settled = status === undefined ? isSettled : status === 'settled';
   return defined({ ...given, settled, startedBy: mine === '1' ? person.id : undefined });
 }
@@ -37,7 +38,7 @@ const COUNTED = { shortestMs: 0, share: 20, longestMs: 60_000, most: 200 };
 
 type Counted = { readonly filters: RequestFilters; readonly person: Person };
 
-export function interruptEndpoints({ ai, access, assignees: watch, remarks }: Services) {
+export function interruptEndpoints({ ai, access, assignees: watch, remarks, grantsOn }: Services) {
   const { runs } = ai;
   const countOf = cachedReads(
     () =>
@@ -72,7 +73,7 @@ export function interruptEndpoints({ ai, access, assignees: watch, remarks }: Se
       answers: { 200: { description: 'A page of requests.', shape: pageOf(RequestShape) } },
       handle: async ({ query: { cursor, limit = 50, ...filters }, person }) => {
         const page = await listRequests({ ai, access }, { cursor, limit, ...filtersOf(filters, person) }, person);
-        return json({ ...page, items: await remarks(page.items, person) });
+        return json({ ...page, items: await grantsOn(await remarks(page.items, person), person) });
       },
     }),
     // Before the route of one request: no request has this id.
@@ -110,7 +111,7 @@ export function interruptEndpoints({ ai, access, assignees: watch, remarks }: Se
       handle: async ({ params: { requestId }, person }) => {
         const seen = await read(requestId, person);
         const { messages } = await runs.get(seen.runId);
-        const [card] = await remarks([seen], person);
+        const [card] = await grantsOn(await remarks([seen], person), person);
         return json({ ...card, messages });
       },
     }),

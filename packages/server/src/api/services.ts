@@ -9,6 +9,7 @@ import type { Hub } from '../live/hub.ts';
 import type { createRunEvents } from '../live/run-events.ts';
 import type { Log } from '../log.ts';
 import type { McpOptions } from '../mcp/own-requests.ts';
+import type { GrantsOnCards } from './grants-on-cards.ts';
 
 export type Services = {
   readonly ai: Countersign;
@@ -19,6 +20,7 @@ export type Services = {
   readonly followRun: ReturnType<typeof createRunEvents>;
   readonly log: Log;
   readonly remarks: Remarks;
+  readonly grantsOn: GrantsOnCards;
   /** The address that the browser of this request uses: `publicUrl`, or that of the request. */
   readonly addressOf: (request: Request) => URL;
   /** The path below which the server is mounted; empty if it is not. */

@@ -42,7 +42,7 @@ export class PeopleNames {
   }
 }
 
-type WithPeople = Pick<StoredCard, 'startedBy' | 'requesters' | 'policies' | 'progress' | 'decision'> & {
+type WithPeople = Pick<StoredCard, 'startedBy' | 'requesters' | 'policies' | 'progress' | 'decision' | 'grant'> & {
   readonly assignee?: { readonly person: string } | null;
 };
 
@@ -53,6 +53,7 @@ export function peopleOn({
   policies,
   progress,
   decision,
+  grant,
   assignee,
 }: WithPeople): readonly string[] {
   const named = policies.flatMap(({ deciders, quorum = [] }) => [deciders, ...quorum.map(({ of }) => of)]);
@@ -60,6 +61,7 @@ export function peopleOn({
     startedBy,
     ...requesters,
     decision?.by,
+    grant?.by,
     assignee?.person,
     progress?.assignedTo,
     ...(progress?.comments ?? []).map(({ by }) => by),

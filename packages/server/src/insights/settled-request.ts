@@ -33,10 +33,11 @@ export type Readable = Pick<RunRequest, 'tool' | 'createdAt' | 'settledAt' | 'se
   readonly drill?: boolean;
 };
 
-/** Undefined while the request is pending. */
+/** Undefined while the request is pending, and for a call that nobody was asked about. */
 export function settledRequest(request: Readable): SettledRequest | undefined {
   const { tool, policies, createdAt, settledAt, settlement, drill = false } = request;
-  if (settledAt === null || settlement === null) return undefined;
+  // Nobody decided a call that a grant let run.
+  if (settledAt === null || settlement === null || 'granted' in settlement) return undefined;
   const common = { tool, policy: policies.flatMap(({ name }) => name ?? [])[0] ?? null, createdAt, settledAt, drill };
   if (settlement.decision === undefined) return { ...common, outcome: 'withdrawn', votes: [] };
   const { by, channel, at, decision } = settlement;

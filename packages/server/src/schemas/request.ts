@@ -3,13 +3,13 @@ import { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
 import type { Remark } from 'countersign/request';
 import { PolicySchema, WhoSchema } from 'countersign/store';
-import type { CardComment, CardDecision, CardProgress, CardVote, StoredCard } from 'countersign/ui';
+import type { CardComment, CardDecision, CardGrant, CardProgress, CardVote, StoredCard } from 'countersign/ui';
 import { MessageShape } from './message.ts';
 import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
 
 export const KINDS = ['approval', 'question', 'interrupt', 'doubt', 'unavailable'] as const;
 const DECIDED_AS = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
-export const OUTCOMES = [...DECIDED_AS, 'done', 'failed', 'unknown'] as const;
+export const OUTCOMES = [...DECIDED_AS, 'done', 'failed', 'unknown', 'not-run', 'granted'] as const;
 export const RISKS = ['low', 'medium', 'high'] as const;
 
 export const REVERSIBILITIES = ['read-only', 'reversible', 'irreversible'] as const;
@@ -137,6 +137,19 @@ export const CallOutcomeShape = z
 
 const currency = z.string().nullable();
 
+const CardGrantShape = z
+  .object({
+    id: z.string(),
+    is: z.enum(['used', 'given']).openapi({
+      description: '`used`: it let the call run, and nobody was asked. `given`: it was given with the decision.',
+    }),
+    by: z.string().nullable().openapi({ description: 'The person who gave it.' }),
+    at: z.number().nullable(),
+    uses: z.int().optional().openapi({ description: 'How many calls it lets run in all.' }),
+    left: z.int().optional().openapi({ description: 'How many calls it still lets run.' }),
+  } satisfies Fields<CardGrant>)
+  .openapi('CardGrant');
+
 const RemarkShape = z
   .discriminatedUnion('type', [
     z
@@ -222,6 +235,9 @@ export const RequestShape = z
     outcome: orNull(CallOutcomeShape).openapi({
       description: 'Null while the request is pending, and for an answer that nothing runs with.',
     }),
+    grant: CardGrantShape.optional().openapi({
+      description: 'Of a grant that let the call run, or that was given with the decision.',
+    }),
     drill: z.literal(true).optional().openapi({
       description: 'On a settled drill: a request that had to be rejected, and could not run.',
     }),
@@ -259,7 +275,8 @@ export const RequestFilterShape = z.strictObject({
     .openapi({
       description:
         'Selects settled requests by their outcome. `approved` includes `edited`, which are approved with changes. ' +
-        '`expired`: not decided in time. `done`, `failed` and `unknown`: by what came of the call.',
+        '`expired`: not decided in time. `done`, `failed`, `unknown` and `not-run`: by what came of the call. `granted`: calls ' +
+        'that a grant let run, which nobody decided.',
     }),
   runId: runIdShape.optional(),
   agent: nameShape.optional(),
@@ -270,6 +287,11 @@ export const RequestFilterShape = z.strictObject({
   search: nameShape.optional().openapi({ description: 'Text that the card contains.' }),
   createdBefore: timeShape.optional(),
   createdAfter: timeShape.optional(),
+  settledSince: timeShape.optional().openapi({
+    description:
+      'Selects settled requests. With it, or with `settledBefore`, they come in the order of their settlement.',
+  }),
+  settledBefore: timeShape.optional(),
   for: z
     .enum(['me', 'others'])
     .optional()

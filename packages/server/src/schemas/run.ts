@@ -116,3 +116,7 @@ export const EvidenceShape = z
     hash: z.string(),
   })
   .openapi('Evidence');
+
+export const NamesShape = z
+  .record(z.string(), z.string())
+  .openapi('Names', { description: 'The names of people by their ids. They are only shown; ids decide.' });

@@ -2,6 +2,7 @@
 
 import { styleText } from 'node:util';
 import type { Json, JsonSchema } from 'countersign';
+import type { Names } from 'countersign/request';
 import { isRecord } from '../is-record.ts';
 import type { ApiRequest } from '../schemas/request.ts';
 import {
@@ -114,13 +115,26 @@ export const cardAge = (card: ApiRequest, now: number): string =>
   card.createdAt === null ? '' : roughDuration(now - card.createdAt);
 
 /** As in `ann (inbox) at 2026-11-15 07:00:01: approved. failed: The bank refused.` */
-export function decisionLine({ decision, outcome, names }: ApiRequest): string {
+export function decisionLine({ decision, outcome, names, grant }: ApiRequest): string {
+  if (grant?.is === 'used') return grantedLine(grant, outcome, names);
   if (!decision) return '';
   const { by, at, channel, note, ...said } = decision;
   const edited = outcome?.state === 'not-run' && outcome.why === 'edited';
   const recorded = recordedText({ decision: edited ? { type: 'propose' } : said, by, at, channel, note }, names);
   const came = outcomeText(outcome);
   return came === '' ? recorded : `${recorded}. ${came}`;
+}
+
+/** As in `allowed by the grant grant_1 of ann at 2026-11-15 07:00:01. done: paid.` */
+function grantedLine(
+  { id, by, at }: NonNullable<ApiRequest['grant']>,
+  outcome: ApiRequest['outcome'],
+  names?: Names,
+): string {
+  const giver = by === null ? '' : ` of ${personLine(by, names)}`;
+  const allowed = `allowed by the grant ${visibleLine(id)}${giver}${at === null ? '' : ` at ${timeText(at)}`}`;
+  const came = outcomeText(outcome);
+  return came === '' ? allowed : `${allowed}. ${came}`;
 }
 
 function timesOf(card: ApiRequest, now: number): readonly string[] {

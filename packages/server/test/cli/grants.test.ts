@@ -22,7 +22,7 @@ test('an approval allows the next calls, which are listed and revoked', TIMEOUT,
   expect(decided).toMatchObject({ code: 0, stdout: expect.stringContaining('2 next calls') });
   const [run = ''] = await place.start(pay(1_000));
   expect((await place.json('runs')).items).toContainEqual(expect.objectContaining({ id: run, status: 'done' }));
-  expect((await place.countersign(['show', run])).stdout).toMatch(/runs without a question under\s+grant_/);
+  expect((await place.countersign(['show', run])).stdout).toMatch(/runs without a request under\s+grant_/);
   const { items } = await place.json('grants', 'list', '--status', 'active');
   expect(items).toMatchObject([{ tool: 'transferMoney', givenBy: 'bea', left: { uses: 1, amount: 500 } }]);
   const grant = items[0].id;

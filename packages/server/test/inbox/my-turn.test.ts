@@ -116,6 +116,14 @@ test('a draft stays when Escape closes the form, and a conflict is told once', a
   await card(ben).getByRole('button', { name: 'Edit' }).click();
   expect(await card(ben).getByLabel('amount').inputValue()).toBe('90');
   await ben.keyboard.press('Escape');
+  // The reason of a rejection is kept as well.
+  await card(ben).getByRole('button', { name: 'Reject' }).click();
+  await card(ben).getByLabel('Reason (optional)').fill('Ask legal first');
+  await ben.keyboard.press('Escape');
+  await card(ben).getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  await card(ben).getByRole('button', { name: 'Reject' }).click();
+  expect(await card(ben).getByLabel('Reason (optional)').inputValue()).toBe('Ask legal first');
+  await ben.keyboard.press('Escape');
 
   let letGo: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
@@ -188,7 +196,7 @@ test('history is filtered by who decided, period and outcome, and exported as it
   expect(text).toHaveLength(2);
   expect(text[1]).toContain('Pay 500 to Cedar');
   await page.getByRole('button', { name: 'Clear filters' }).first().click();
-  await filterBy(page, 'Asked', 'Between two dates');
+  await filterBy(page, 'Decided', 'Between two dates');
   await history.getByLabel('Until').fill('2020-01-31');
   await history.getByText('No matches').waitFor();
   await history.getByLabel('Until').fill('');

@@ -44,7 +44,7 @@ test('the history shows each decision with its decider, newest first, and can be
 
   await filterBy(page, 'Tool', 'pay');
   await history.getByText('1 decided').waitFor();
-  await filterBy(page, 'Asked', 'Last 24 hours');
+  await filterBy(page, 'Decided', 'Last 24 hours');
   await history.getByText('1 decided').waitFor();
 });
 
@@ -73,6 +73,7 @@ test('the history can be filtered by outcome', async () => {
     ['rejected', 'Rejected', [/Rejected by grace.*Birch/]],
     ['answered', 'Answered', [/Which size.*Answered by grace/]],
     ['cancelled', 'Cancelled or withdrawn', [/Cancelled.*Larch/]],
+    ['not-run', 'Not run', [/Cancelled.*Larch/, /Rejected by grace.*Birch/]],
   ] as const) {
     await filterBy(page, 'Outcome', label);
     await shows(...names);

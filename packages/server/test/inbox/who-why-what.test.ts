@@ -67,6 +67,29 @@ const lines = async (page: Page) =>
     text.replaceAll(/\s+/g, ' '),
   );
 
+test('people have names in the chat and on the page of the run, beside their ids', async () => {
+  const { desk, id } = await asked();
+  const runId = id.slice(0, id.indexOf(':'));
+  const vote = `/api/v1/requests/${encodeURIComponent(id)}/decide`;
+  await desk.as('ben')('POST', vote, { decision: { type: 'approve' } });
+  const chat = await browse(desk, 'ada', `/chat/accounts/${runId}`);
+  const names = chat.getByText('Ben <b>Okri</b>', { exact: true });
+  await names.first().waitFor(PATIENT);
+  await desk.as('ada')('POST', vote, { decision: { type: 'approve' } });
+  await desk.ai.runs.wait(runId, { until: 'end' });
+  // The decided card in the conversation, at once and after a reload.
+  for (const _ of ['live', 'loaded']) {
+    await chat.getByText('Approved by Ada Byron').waitFor(PATIENT);
+    await chat.reload();
+  }
+
+  const run = await browse(desk, 'ben', `/runs/${runId}`);
+  await run.getByText('by Ada Byron (ada)').first().waitFor(PATIENT);
+  const timeline = run.getByRole('figure', { name: 'Timeline of the run' });
+  await timeline.getByText('Vote of Ben <b>Okri</b> (ben): approve').last().waitFor({ state: 'attached' });
+  await timeline.getByText('Approved by Ada Byron (ada)').last().waitFor();
+});
+
 test('the card says who asks, through which agent and why, and labels its input', async () => {
   const { desk, path } = await asked();
   for (const viewport of [undefined, PHONE]) {

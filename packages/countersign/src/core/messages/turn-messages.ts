@@ -165,7 +165,10 @@ function writePhase(phase: Phase, written: Writing): Writing {
 
 /** What stays on a request for good: the decided request, the decision and the edit. */
 function writeDecided({ edit, granted, decided }: Call, written: Writing): Writing {
-  if (granted) written.grant = granted;
+  if (granted) {
+    const { as: _row, ...grant } = granted;
+    written.grant = grant;
+  }
   if (!decided) return written;
   const { request, decision, earlier } = decided;
   if (request) written.resolvedInterrupt = request.shown.payload;

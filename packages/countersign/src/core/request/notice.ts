@@ -43,6 +43,8 @@ export type NoticedRequest = Pick<RequestView, 'kind' | 'expiresAt' | 'reminders
     readonly decision?: Json | undefined;
     readonly by?: string | null;
     readonly channel?: string | null | undefined;
+    /** A grant let the call run. */
+    readonly granted?: unknown;
   } | null;
   /** What came of the call after the decision. */
   readonly outcome?: CallOutcome | null;
@@ -53,7 +55,9 @@ export type NoticedRequest = Pick<RequestView, 'kind' | 'expiresAt' | 'reminders
  * an outcome that was unknown.
  */
 export function noticesOf(question: NoticedRequest, now: number): readonly RequestNotice[] {
-  const { kind, createdAt, settledAt } = question;
+  const { kind, createdAt, settledAt, settlement } = question;
+  // Nobody was asked.
+  if (settlement?.granted) return [];
   const opened: RequestNotice = notice(kind === 'doubt' ? 'doubt' : 'opened', createdAt, 'opened');
   const meanwhile = [
     ...escalations(question),

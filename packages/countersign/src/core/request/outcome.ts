@@ -31,6 +31,8 @@ export type Settled = {
     readonly by?: string | null | undefined;
     readonly channel?: string | null | undefined;
     readonly note?: string | null | undefined;
+    /** A grant let the call run, so nobody was asked. */
+    readonly granted?: unknown;
   } | null;
   /** What the record of the call said last; null if nothing yet. */
   readonly recorded: CallOutcome | null;
@@ -39,7 +41,8 @@ export type Settled = {
 /** Null while the request is pending, and for an answer that nothing runs with. */
 export function outcomeOf({ kind, continues, settledAt, settlement, recorded }: Settled): CallOutcome | null {
   if (settledAt === null || recorded) return recorded;
-  const { decision, by, channel, note } = settlement ?? {};
+  const { decision, by, channel, note, granted } = settlement ?? {};
+  if (granted) return { state: 'running' };
   const type = isObject(decision) ? decision.type : undefined;
   const notRun = (why: NotRun): CallOutcome => ({ state: 'not-run', at: settledAt, why });
   switch (type) {

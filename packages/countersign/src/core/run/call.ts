@@ -63,8 +63,8 @@ export type Call = CallIds & {
   readonly decided: DecidedCall | undefined;
   /** The kinds of requests that were answered with `approve` or `restart`. */
   readonly approvals: readonly RequestKind[];
-  /** The grant that let the call run without a request, and the amount taken from its budget. */
-  readonly granted: { readonly id: string; readonly amount?: number | undefined } | undefined;
+  /** The grant that let the call run without a request, and the amount taken from its budget. `as`: the id of its row in lists. */
+  readonly granted: { readonly id: string; readonly amount?: number | undefined; readonly as?: string } | undefined;
   /** The policies that it was approved by. Later requests about the call are decided by the same people. */
   readonly policies: Policies | undefined;
   /** Everyone who has edited the input. */
@@ -201,6 +201,11 @@ export function hostUntil({ phase }: Call): number | undefined {
 /** A person is asked whether the call has taken effect. */
 export function isInDoubt({ phase }: Call): boolean {
   return phase.at === 'waiting' && phase.request.kind === 'doubt';
+}
+
+/** The id of the row of a call that a grant lets run, in place of the request that it would have made next. */
+export function grantedId({ id, pauses }: Pick<Call, 'id' | 'pauses'>): string {
+  return `${requestId(id, pauses + 1)}/granted`;
 }
 
 /** The number of the pause is part of an request's id: a decision on the first request never fits the second. */

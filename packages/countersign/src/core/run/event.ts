@@ -11,6 +11,7 @@ import {
   KINDS,
   type Reasked,
   type Request,
+  type Shown,
 } from '../request/request.ts';
 import { addUsage, readUsage, type Usage } from './usage.ts';
 
@@ -133,7 +134,8 @@ type Fact =
     }
   /**
    * A grant lets the call run without a request. `runsWith`: the input that it is bound to, if that differs. `policies`: those of
-   * the request that was not made; a later request about the call has them too.
+   * the request that was not made; a later request about the call has them too. `by`: the person who gave the grant. `shown`: what
+   * the request would have shown.
    */
   | {
       readonly type: 'call-granted';
@@ -143,6 +145,8 @@ type Fact =
       readonly runsWith?: Json;
       readonly policies: Policies;
       readonly requesters?: readonly string[];
+      readonly by?: string;
+      readonly shown?: Shown;
     }
   /**
    * `inside`: each event of its sub-agent is recorded as it happens, with `call-went-on`.

@@ -1,13 +1,16 @@
 // What new events say came of calls that people have decided: for the rows of their requests.
 
 import { type CallOutcome, lineOf, type NotRun } from '../request/outcome.ts';
-import { type Call, callOf, type State } from './call.ts';
+import { type Call, callOf, grantedId, type State } from './call.ts';
 import type { Result, RunEvent } from './event.ts';
 import { hasSubAgent, subAgentState } from './sub-agents.ts';
 
 export type Outcomes = ReadonlyMap<string, CallOutcome>;
 
-/** By the ids of the requests that let the calls run, in the run before these events and in the calls of sub-agents. */
+/**
+ * By the ids of the requests that let the calls run, or of the rows of calls that a grant let run, in the run before these events
+ * and in the calls of sub-agents.
+ */
 export function outcomesIn(before: State, events: readonly RunEvent[]): Outcomes {
   if (!before.turn) return NONE;
   const reading = new Reading();
@@ -20,7 +23,7 @@ const NONE: Outcomes = new Map();
 /** Most events say nothing, so nothing is made before one does. */
 class Reading {
   found: Map<string, CallOutcome> | undefined;
-  /** The request of the last decision of these events, by its call. */
+  /** The request of the last decision of these events, or the row of a grant, by its call. */
   #decided: Map<string, string> | undefined;
 
   /** `at`: the time of the event that carries those of a sub-agent. */
@@ -31,6 +34,11 @@ class Reading {
         case 'decision-made':
           this.#decide(callOf(state, event.callId), event);
           break;
+        case 'call-granted': {
+          const call = callOf(state, event.callId);
+          if (call) this.#letRun(call, grantedId(call));
+          break;
+        }
         case 'call-settled': {
           const call = callOf(state, event.callId);
           if (this.#isDecided(call)) this.#tell(call, ofResult(event.result, time, isInDoubt(call)));
@@ -65,18 +73,24 @@ class Reading {
     // A person lets a call in doubt run again.
     if (runs && isInDoubt(call)) this.#tell(call, { state: 'running' });
     if (!runs && !(type === 'respond' && isInDoubt(call))) return;
+    this.#letRun(call, requestId);
+  }
+
+  #letRun({ id }: Call, requestId: string): void {
     this.#decided ??= new Map();
-    this.#decided.set(call.id, requestId);
+    this.#decided.set(id, requestId);
   }
 
   #isDecided(call: Call | undefined): call is Call {
-    return call !== undefined && ((call.decided?.ids.length ?? 0) > 0 || this.#decided?.has(call.id) === true);
+    if (call === undefined) return false;
+    return (call.decided?.ids.length ?? 0) > 0 || call.granted !== undefined || this.#decided?.has(call.id) === true;
   }
 
   #tell(call: Call | undefined, outcome: CallOutcome): void {
     if (!this.#isDecided(call)) return;
     this.found ??= new Map();
     for (const id of call.decided?.ids ?? []) this.found.set(id, outcome);
+    if (call.granted?.as !== undefined) this.found.set(call.granted.as, outcome);
     const last = this.#decided?.get(call.id);
     if (last !== undefined) this.found.set(last, outcome);
   }

@@ -2,13 +2,14 @@
 import { editorsIn, foldBallot, policiesIn, type RequestProgress } from '../authority/ballots.ts';
 import { knowsPolicies } from '../authority/known-policies.ts';
 import { InvariantError, UsageError } from '../errors.ts';
-import type { Json } from '../json.ts';
+import { defined, type Json } from '../json.ts';
 import { isToolRequest, type Part } from '../messages/message.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from '../messages/turn-messages.ts';
 import { askedAnswer, boundOf, previewsOf, type Request, type RequestKind } from '../request/request.ts';
 import {
   type Call,
   callOf,
+  grantedId,
   type MayHaveActed,
   newCall,
   newTurn,
@@ -139,7 +140,7 @@ function requestedCalls(content: readonly Part[], ids: readonly CallIds[]): read
 
 /** As an approval of the input that the grant was checked with. */
 function grantCall(call: Call, { grantId, amount, runsWith, policies }: RunEvent & { type: 'call-granted' }): Call {
-  const granted = amount === undefined ? { id: grantId } : { id: grantId, amount };
+  const granted = defined({ id: grantId, amount, as: grantedId(call) });
   const input = runsWith === undefined ? call.input : runsWith;
   const approvals: Call['approvals'] = [...call.approvals, 'approval'];
   return { ...call, policies, granted, runsWith: input, approvals, phase: CLEARED };

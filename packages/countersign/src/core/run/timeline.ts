@@ -4,6 +4,7 @@ import type { Policies, Vote, Who } from '../authority/policy.ts';
 import { defined, type Json } from '../json.ts';
 import { isToolRequest, type Message, type Part } from '../messages/message.ts';
 import type { Request } from '../request/request.ts';
+import { grantedId } from './call.ts';
 import {
   type BallotEvent,
   type Decision,
@@ -43,7 +44,16 @@ export type TimelineEntry = {
       readonly usage?: Usage;
     }
   /** A grant let the call run without a request. */
-  | { readonly type: 'call-granted'; readonly call: TimelineCall; readonly grantId: string; readonly amount?: number }
+  | {
+      readonly type: 'call-granted';
+      readonly call: TimelineCall;
+      readonly grantId: string;
+      readonly amount?: number;
+      /** The person who gave the grant. */
+      readonly by?: string;
+      /** The id of its row in lists, where a request has its own. */
+      readonly as: string;
+    }
   | { readonly type: 'call-started'; readonly call: TimelineCall }
   /** Without `result` the body stopped to ask. */
   | {
@@ -112,6 +122,7 @@ export function createTimeline(): (event: TimedEvent) => readonly TimelineEntry[
 type OpenCall = TimelineCall & {
   startedAt?: number | undefined;
   wait?: { readonly at: number; readonly request: Request | SubAgentPause } | undefined;
+  pauses: number;
   readonly conversation: Conversation;
 };
 
@@ -148,8 +159,10 @@ class Conversation {
         return [defined({ type: 'model-replied', startedAt, content, calls, model, finishReason, usage })];
       }
       case 'call-granted': {
-        const { callId, grantId, amount } = event;
-        return [defined({ type: 'call-granted', call: named(this.#call(callId)), grantId, amount })];
+        const { callId, grantId, amount, by } = event;
+        const call = this.#call(callId);
+        const as = grantedId({ id: callId, pauses: call.pauses });
+        return [defined({ type: 'call-granted', call: named(call), grantId, amount, by, as })];
       }
       case 'call-started': {
         const call = this.#call(event.callId);
@@ -165,6 +178,7 @@ class Conversation {
       case 'call-interrupted': {
         const call = this.#call(event.callId);
         const { request } = event;
+        call.pauses += 1;
         const ended = call.startedAt === undefined ? [] : [endedBody(call)];
         call.wait = { at, request };
         return [...ended, { type: 'wait-started', call: named(call), request }];
@@ -222,7 +236,7 @@ class Conversation {
   }
 
   #add(id: string, name: string): OpenCall {
-    const call = { id, name, conversation: new Conversation([...this.#path, { id, name }]) };
+    const call: OpenCall = { id, name, pauses: 0, conversation: new Conversation([...this.#path, { id, name }]) };
     this.#calls.set(id, call);
     return call;
   }

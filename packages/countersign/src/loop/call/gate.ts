@@ -1,10 +1,9 @@
 // May a call run? The gate answers, and asks a person where the tool says so.
 
-import type { Policies as RequestPolicies } from '../../core/authority/policy.ts';
-import { defined, isObject, type Json, toJson } from '../../core/json.ts';
+import { isObject, type Json, toJson } from '../../core/json.ts';
 import type { Bound, Previews } from '../../core/request/request.ts';
-import { type Call, type MayHaveActed, requestId } from '../../core/run/call.ts';
-import { event, type Result } from '../../core/run/event.ts';
+import type { Call, MayHaveActed } from '../../core/run/call.ts';
+import type { Result } from '../../core/run/event.ts';
 import type { MaybePromise } from '../maybe-promise.ts';
 import type { Driver, Run } from '../run.ts';
 import { requestPayload } from '../tool/ask-gate.ts';
@@ -16,6 +15,7 @@ import { type Governed, governRequest, isRuled, type Judging, judge, judgedPlain
 import { ask, askUnavailable, asPayload, requestersOf } from './pause.ts';
 import { changedPreview, isCompared, previewOf } from './preview.ts';
 import { failed, settle } from './result.ts';
+import { grantStands, useGrant } from './use-grant.ts';
 
 type Accepted = ValidInput & { readonly ok: true };
 
@@ -117,14 +117,15 @@ async function askApproval(
     judged.then === 'ask' ? judged : await askAnyway(run, driver, tool, call, bound, input);
   const { policies } = governed;
   // A person has seen another preview, so a person decides on this one.
-  const granted = changed || !driver.grants ? undefined : await useGrant(run, driver, call, bound, policies);
-  if (granted) return granted === 'at-start' ? undefined : granted;
+  const payload = approvalPayload(run.state.mayHaveActed, call, approval);
+  const options = approval === true ? undefined : approval;
+  const asking = { tool, call, bound, policies, payload, options };
+  const granted = changed || !driver.grants ? undefined : await useGrant(run, driver, asking);
+  if (granted) return granted === 'at-start' ? undefined : heldTo(call, bound);
   const preview = changed?.preview ?? (tool.preview && (await previewOf(driver, tool, heldTo(call, bound))));
   // The call stays unchanged, and asks when the run continues.
   if (preview && driver.signal?.aborted) return undefined;
   const previews = changed ?? (preview && { preview });
-  const payload = approvalPayload(run.state.mayHaveActed, call, approval);
-  const options = approval === true ? undefined : approval;
   await ask(run, driver, call, { tool, kind: 'approval', payload, options, governed, bound, previews });
   return undefined;
 }
@@ -153,44 +154,6 @@ export const denied = ({ name }: Call, why: string): Result => ({
   type: 'rejected',
   text: `${name} did not run. ${why}`,
 });
-
-/**
- * The call, if a grant lets it run without a request. An input that is parsed again when it runs is always asked about, and so is
- * a call whose grant ended before its start. `at-start`: the call of a program outside takes its use when it starts.
- */
-async function useGrant(
-  run: Run,
-  driver: Driver,
-  call: Call,
-  bound: Bound,
-  policies: RequestPolicies,
-): Promise<Call | 'at-start' | undefined> {
-  if (!driver.grants || bound.readAnew || call.granted) return undefined;
-  const { id: callId, name: tool } = call;
-  const { runsWith } = bound;
-  const input = runsWith === undefined ? call.input : runsWith;
-  const requesters = requestersOf(run.state, driver, call);
-  const gated = { requestId: nextRequestId(call), tool, input, policies, requesters };
-  if (driver.limits.awaitCaller) {
-    if (!(await driver.grants.covers(gated))) return undefined;
-    if (!run.isSuperseded(call)) run.record(event({ type: 'call-cleared', callId, takesGrant: true }));
-    return 'at-start';
-  }
-  const grant = await driver.grants.use(gated);
-  if (!grant || run.isSuperseded(call)) return undefined;
-  const { id: grantId, amount } = grant;
-  const people = requesters.length > 0 ? { requesters } : {};
-  run.record(event({ type: 'call-granted', callId, policies, ...people, ...defined({ grantId, amount, runsWith }) }));
-  return (await driver.grants.stands(gated.requestId, grantId)) ? heldTo(call, bound) : undefined;
-}
-
-/** A call whose start is recorded keeps its grant. One that was only granted, before a crash, may have lost it. */
-async function grantStands({ grants }: Driver, call: Call): Promise<boolean> {
-  const { granted, starts } = call;
-  return !grants || !granted || starts > 0 || grants.stands(nextRequestId(call), granted.id);
-}
-
-const nextRequestId = ({ id, pauses }: Call): string => requestId(id, pauses + 1);
 
 /** False if the approved preview has changed, so that the call must not start: it asks again, or is rejected. */
 async function staysTrue(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<boolean> {

@@ -21,6 +21,7 @@ import {
   type Previews,
   type RequestKind,
   requestOf,
+  type Shown,
 } from '../../core/request/request.ts';
 import { type Call, requestId, type State } from '../../core/run/call.ts';
 import { EVENT_VERSION, event } from '../../core/run/event.ts';
@@ -94,11 +95,7 @@ export async function ask(
   // No person has seen the changed preview or given the answer, so no deadline may approve it.
   const isUnseen = shownPreviews?.earlierPreview !== undefined || answer !== undefined;
   const ending = isUnseen && onExpiry === 'approve' ? 'reject' : endingFor(policies, onExpiry);
-  const { labels, risk, reversibility } = wait;
-  const agentReason = (tool?.asksReason && reasonIn(call.input)) ?? call.decided?.request?.shown.agentReason;
-  // What one request keeps out of notices is not in those of the next, even if the tool has changed or is missing.
-  const notice = tool?.notice ?? call.decided?.request?.shown.notice;
-  const shown = defined({ payload, title, agentReason, labels, risk, reversibility, notice });
+  const shown = shownOf(tool, call, { payload, title, wait });
   const request = requestOf(kind, {
     id: requestId(call.id, call.pauses + 1),
     shown: doubt ? { ...shown, doubt } : shown,
@@ -109,6 +106,33 @@ export async function ask(
     answer,
   });
   run.record({ v: EVENT_VERSION, type: 'call-interrupted', callId: call.id, request });
+}
+
+/** What a person reads of the request. */
+function shownOf(
+  tool: ToolDefinition | undefined,
+  { input, decided }: Call,
+  { payload, title, wait }: { readonly payload: Json; readonly title: string | undefined; readonly wait: WaitOptions },
+): Shown {
+  const { labels, risk, reversibility } = wait;
+  const agentReason = (tool?.asksReason && reasonIn(input)) ?? decided?.request?.shown.agentReason;
+  // What one request keeps out of notices is not in those of the next, even if the tool has changed or is missing.
+  const notice = tool?.notice ?? decided?.request?.shown.notice;
+  return defined({ payload, title, agentReason, labels, risk, reversibility, notice });
+}
+
+/** What a request for approval would have shown of a call that a grant lets run. Invalid options are left out. */
+export async function unaskedShown(
+  tool: ToolDefinition,
+  call: Call,
+  bound: Bound,
+  payload: Json,
+  given: InterruptOptions = PLAIN,
+): Promise<Shown> {
+  const options = askOptionsOf(given);
+  const title = await titleOf(tool, call, bound, given.title);
+  const isValid = problemOf('approval', given, options) === undefined;
+  return shownOf(tool, call, { payload, title, wait: mergedWait(tool.asks, isValid ? options : PLAIN) });
 }
 
 /** A request without options of its own. */

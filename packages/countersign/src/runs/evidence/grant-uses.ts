@@ -42,7 +42,7 @@ function chainProblem({ id, events, hash }: EvidenceGrant): string | undefined {
 /** The use was reserved while the grant covered the call. One that the record of the run releases is not kept. */
 async function useProblem(
   loaded: LoadedRun,
-  { grantId, key, tool, input, policies, requesters }: GrantedUse,
+  { grantId, key, tool, input, policies, requesters, by }: GrantedUse,
   { events }: EvidenceGrant,
 ): Promise<string | undefined> {
   try {
@@ -55,7 +55,9 @@ async function useProblem(
     const fitsSchema = await fits(before.grant.schema, input);
     const asked = { tool, input, policies, requesters, startedBy, agent };
     const verdict = mayUse(before, { ...asked, key, fitsSchema, now: reserved.at });
-    return verdict.ok ? undefined : `Grant ${grantId} does not cover this call. ${verdict.why}`;
+    if (!verdict.ok) return `Grant ${grantId} does not cover this call. ${verdict.why}`;
+    const { givenBy } = before.grant;
+    return by === undefined || by === givenBy ? undefined : `Grant ${grantId} was given by ${givenBy}, not by ${by}.`;
   } catch (error) {
     return `Grant ${grantId} cannot be read. ${messageOf(error)}`;
   }

@@ -3,7 +3,7 @@
 import type { Policies, Vote } from '../../core/authority/policy.ts';
 import { standingVotes } from '../../core/authority/tally.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import { defined, type Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
 import { type Call, callOf, requestId } from '../../core/run/call.ts';
@@ -62,6 +62,8 @@ export type GrantedUse = {
   /** Those of the request that was not made, and who took part. */
   readonly policies: Policies;
   readonly requesters: readonly string[];
+  /** The person who gave the grant; absent in older events. */
+  readonly by?: string;
 };
 
 /** A call that started, and what let it run. `unasked`: its tool, and every rule, asked nobody. */
@@ -197,9 +199,9 @@ function grantsIn(
     return eachInside(state, event, (inner, step) => grantsIn(runId, inner, step, [...path, event.callId]));
   const call: Call | undefined = event.type === 'call-granted' ? callOf(state, event.callId) : undefined;
   if (event.type !== 'call-granted' || !call) return [];
-  const { grantId, callId, runsWith = call.input, policies, requesters = [] } = event;
+  const { grantId, callId, runsWith = call.input, policies, requesters = [], by } = event;
   const key = useKey(runId, [...path, requestId(callId, call.pauses + 1)]);
-  return [{ grantId, key, tool: call.name, input: runsWith, policies, requesters }];
+  return [{ grantId, key, tool: call.name, input: runsWith, policies, requesters, ...defined({ by }) }];
 }
 
 /** The calls that start with this event. */

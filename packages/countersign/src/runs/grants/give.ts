@@ -102,7 +102,7 @@ async function readQuestion(store: Store, requestId: string): Promise<RunRequest
 }
 
 /** One request has one grant. Its id begins with a number that falls with time, so that lists show the newest first. */
-function grantId({ id, createdAt }: RunRequest): string {
+export function grantId({ id, createdAt }: Pick<RunRequest, 'id' | 'createdAt'>): string {
   const age = (LAST_MS - createdAt).toString(36).padStart(LAST_MS.toString(36).length, '0');
   return `grant_${age}${shortHash(id)
     .replace(/[^a-zA-Z0-9]/g, 'x')

@@ -102,8 +102,12 @@ export class GrantRecords {
       if (own.length < items.length || cursor === null) break;
       after = cursor;
     }
-    if (ids.length === 0) return [];
-    return mapValid(await this.#notes.getMany(GRANTS, ids), grantRecordOf);
+    return this.several(ids);
+  }
+
+  /** Those of these ids that exist. A record that was changed is skipped, with a process warning. */
+  async several(ids: readonly string[]): Promise<readonly GrantRecord[]> {
+    return ids.length === 0 ? [] : mapValid(await this.#notes.getMany(GRANTS, ids), grantRecordOf);
   }
 
   /** Calls do not look at the grant again. */

@@ -28,7 +28,7 @@ export function grantsOf(needs: Needs): RunGrants {
   return new GrantsOfRun(needs, []);
 }
 
-type Used = { readonly id: string; readonly amount?: number };
+type Used = { readonly id: string; readonly amount?: number; readonly by: string };
 
 class GrantsOfRun implements RunGrants {
   readonly #needs: Needs;
@@ -108,7 +108,7 @@ class GrantsOfRun implements RunGrants {
         if (!fits(schema, call.input) || !(await isApproved(store, this.#records, record.state.grant, now)))
           return undefined;
         const { amount, isReserved } = verdict;
-        const used = defined({ id, amount });
+        const used = defined({ id, amount, by: record.state.grant.givenBy });
         if (isReserved || !reserves) return used;
         // A use without a recorded call could not be told from one that is about to be recorded.
         await flushed();

@@ -62,10 +62,12 @@ export type Risk = 'low' | 'medium' | 'high';
 /**
  * The outcome of a settled request: `approved` (edited or restarted ones too), `rejected`, `answered` or `cancelled`
  * (withdrawn ones too). `edited` selects the approved ones with changes, `expired` those that a deadline decided. `done`,
- * `failed` and `unknown` select by what came of the call: by the `state` of the outcome that an append gave.
+ * `failed`, `unknown` and `not-run` select by what came of the call: by the `state` of the outcome that an append gave. `not-run` also
+ * selects requests without one, except of the kind `doubt`, that were rejected or cancelled. `granted` selects calls that a grant let
+ * run, which have none of the outcomes of a decision.
  *
  * A store reads the outcome from the settlement. `decision.type` is `approve`, `restart`, `reject`, `respond` or `cancel`;
- * a withdrawn request has no `decision`. A decision with `edit` or `replaceInput` is edited. A deadline's decision has
+ * a withdrawn request has no `decision`, and neither has a call that a grant let run: it has `granted`. A decision with `edit` or `replaceInput` is edited. A deadline's decision has
  * `deadline` as `by` and null as `channel`.
  */
 export type RequestOutcome =
@@ -77,7 +79,9 @@ export type RequestOutcome =
   | 'expired'
   | 'done'
   | 'failed'
-  | 'unknown';
+  | 'unknown'
+  | 'not-run'
+  | 'granted';
 
 /** A request to a person, pending or settled. Only its deciders, its progress and its settlement ever change. */
 export type RequestRecord = {
@@ -114,6 +118,10 @@ export type RequestRecord = {
 export type NewRequest = Omit<RequestRecord, 'startedBy' | 'progress' | 'settledAt' | 'settlement' | 'outcome'> & {
   /** Null by default. */
   readonly progress?: Json;
+  /** Given if it is settled from the start: a call that a grant let run, which nobody was asked about. Nobody is told of it. */
+  readonly settlement?: Json;
+  /** What came of its call, if the same append says that. Only with `settlement`. */
+  readonly outcome?: Json;
 };
 
 /** A request that changed and that a worker took, to tell people about it. */
@@ -205,7 +213,7 @@ export type RunQuery = {
   readonly limit: number;
 };
 
-/** Selects requests, and a page of them; oldest first by default. Settled ones are ordered by `createdAt` too, without `settledSince`. */
+/** Selects requests, and a page of them; oldest first by default. Settled ones are ordered by `createdAt` too, without `settledSince` and `settledBefore`. */
 export type RequestQuery = Omit<RunQuery, 'status'> & {
   /** Pending ones by default. */
   readonly settled?: boolean;
@@ -226,6 +234,8 @@ export type RequestQuery = Omit<RunQuery, 'status'> & {
   readonly createdAfter?: number;
   /** Selects those that were settled at this time or later, in the order of their settlement. For settled requests. */
   readonly settledSince?: number;
+  /** Selects those that were settled before this time, in the order of their settlement. For settled requests. */
+  readonly settledBefore?: number;
   /**
    * Selects the requests that name one of these people or roles, and those that name nobody. With `startedBy`, also those
    * of runs that this person started, and of those that name nobody only these. Found by an index.

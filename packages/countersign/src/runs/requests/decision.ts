@@ -41,6 +41,23 @@ export type Withdrawal = {
   readonly at: number;
 };
 
+/** The record of a call that a grant let run without a request. No person decided it: `by` gave the grant. */
+export type GrantedCall = {
+  readonly granted: { readonly id: string; readonly amount?: number };
+  readonly decision?: undefined;
+  readonly by: string | null;
+  readonly channel?: undefined;
+  readonly note?: undefined;
+  readonly at: number;
+};
+
+/** How a row of the history came to its end. */
+export type Ending = Settlement | Withdrawal | GrantedCall;
+
+/** The grant that let a call run without a request; undefined for a request. */
+export const grantIn = (settlement: Ending | null): GrantedCall['granted'] | undefined =>
+  settlement && 'granted' in settlement ? settlement.granted : undefined;
+
 /** The person, the channel and the note of a decision. */
 type Signature = { readonly by?: string | null; readonly channel?: string | null; readonly note?: string | null };
 

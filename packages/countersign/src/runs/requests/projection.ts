@@ -7,7 +7,8 @@ import type { RunEvent } from '../../core/run/event.ts';
 import { type Limits, next } from '../../core/run/next.ts';
 import type { Outcomes } from '../../core/run/outcomes.ts';
 import type { State } from '../../core/run/state.ts';
-import type { Append, EndedRequest, NewRun, ProgressedRequest, RunStatus } from '../port/store.ts';
+import { grantedRows } from '../grants/granted-rows.ts';
+import type { Append, EndedRequest, NewRequest, NewRun, ProgressedRequest, RunStatus } from '../port/store.ts';
 import { cardRecord, decidersOn, type PendingCard, pendingCards } from './card.ts';
 import { waitingOn } from './escalation.ts';
 import { outcomesOf } from './outcomes.ts';
@@ -33,13 +34,17 @@ export function project(input: ProjectionInput): Projection {
   const before = pendingCards(run.id, input.before);
   const cards = pendingCards(run.id, after);
   const status = statusOf(after, limits);
+  const granted = grantedRows({ run, now, outcomes }, input.before, events);
   return {
     status,
     wakeAt: wakeAtOf([...cards.values()].map(waitingOn), after),
     outcome: outcomeOf(after, status),
-    opened: [...cards]
-      .filter(([key]) => !before.has(key))
-      .map(([key, card]) => ({ ...cardRecord(key, card, run.id, run.agent, now), ...progressIn(card) })),
+    opened: [
+      ...[...cards]
+        .filter(([key]) => !before.has(key))
+        .map(([key, card]) => ({ ...cardRecord(key, card, run.id, run.agent, now), ...progressIn(card) })),
+      ...granted,
+    ],
     settled: [...before]
       .filter(([key]) => !cards.has(key))
       .map(([id]) => ({
@@ -48,13 +53,14 @@ export function project(input: ProjectionInput): Projection {
         ...(outcomes.has(id) && { outcome: outcomes.get(id) as Json }),
       })),
     ...(input.before.ballots !== after.ballots && { progressed: progressedIn(before, cards) }),
-    ...(outcomes.size > 0 && { ended: endedIn(outcomes, before) }),
+    ...(outcomes.size > 0 && { ended: endedIn(outcomes, before, granted) }),
   };
 }
 
 /** Those of requests that were settled earlier. */
-function endedIn(outcomes: Outcomes, pending: Cards): readonly EndedRequest[] {
-  return [...outcomes].flatMap(([id, outcome]) => (pending.has(id) ? [] : [{ id, outcome: outcome as Json }]));
+function endedIn(outcomes: Outcomes, pending: Cards, opened: readonly NewRequest[]): readonly EndedRequest[] {
+  const isNow = (id: string): boolean => pending.has(id) || opened.some((row) => row.id === id);
+  return [...outcomes].flatMap(([id, outcome]) => (isNow(id) ? [] : [{ id, outcome: outcome as Json }]));
 }
 
 function progressedIn(before: Cards, after: Cards): readonly ProgressedRequest[] {

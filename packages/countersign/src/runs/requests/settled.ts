@@ -8,7 +8,7 @@ import { DEADLINE, type PersonDecision } from '../../core/run/event.ts';
 import type { GivenGrant } from '../grants/view.ts';
 import type { RequestRecord, Store } from '../port/store.ts';
 import { digestOf, type PendingCard, willRun } from './card.ts';
-import { type Settlement, saidIn, type Withdrawal } from './decision.ts';
+import { type Ending, grantIn, type Settlement, saidIn } from './decision.ts';
 
 /** The recorded decision; the same for a caller that decides the same again. */
 export type Decided = Settlement & {
@@ -25,13 +25,18 @@ export function settledAs(
   { id: requestId, runId, agent, settlement, settledAt }: RequestRecord,
   decision: PersonDecision,
 ): Decided {
-  const recorded = settlement as unknown as Settlement | Withdrawal | null;
+  const recorded = settlement as unknown as Ending | null;
   if (recorded?.decision !== undefined && sameJson(recorded.decision, saidIn(decision)))
     return { requestId, runId, ...recorded, ...drillMark({ agent }) };
   const at = new Date(recorded?.at ?? settledAt ?? Number.NaN);
   // The row may have been edited by hand, with an invalid time.
   const when = Number.isNaN(at.getTime()) ? '' : ` at ${at.toISOString()}`;
-  const what = recorded?.decision ? decidedAs(recorded, when) : withdrawnAs(recorded, when);
+  const grant = grantIn(recorded);
+  const what = grant
+    ? `was not asked: the grant ${grant.id} let its call run${when}.`
+    : recorded?.decision
+      ? decidedAs(recorded, when)
+      : withdrawnAs(recorded, when);
   const message = `Interrupt ${requestId} ${what} Reload the run.`;
   throw new ConflictError('already-decided', { requestId, runId, settlement }, message);
 }
@@ -42,7 +47,7 @@ function decidedAs({ by, channel, decision }: Settlement, when: string): string 
   return `was decided by ${by ?? 'someone'}${when}: ${said}.`;
 }
 
-function withdrawnAs(recorded: Settlement | Withdrawal | null, when: string): string {
+function withdrawnAs(recorded: Ending | null, when: string): string {
   const by = recorded?.by ? ` by ${recorded.by}` : '';
   const why = recorded?.note ? ` (${recorded.note})` : '';
   return `was withdrawn${by}${when}${why}. Nothing is left to decide.`;

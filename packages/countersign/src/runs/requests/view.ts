@@ -17,7 +17,7 @@ import { checkChain } from '../port/chain.ts';
 import { forEachInTurns } from '../port/in-turns.ts';
 import type { LoadedRun, RequestRecord, RunRecord, StoredEvent } from '../port/store.ts';
 import { digestOf, pendingCards, willRun } from './card.ts';
-import type { Settlement, Withdrawal } from './decision.ts';
+import type { Ending } from './decision.ts';
 import { unvoted } from './progress.ts';
 
 /** A request to a person, pending or settled. Pass its `digest` with the decision: one on another card is refused. */
@@ -29,8 +29,8 @@ export type RunRequest = RequestView &
     readonly drill?: true;
     /** The votes so far; null for an untouched request without a policy. */
     readonly progress: VotingProgress | null;
-    /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
-    readonly settlement: Settlement | Withdrawal | null;
+    /** Who decided what, when, through which channel, with which note; or a withdrawal, or a grant. Null while pending. */
+    readonly settlement: Ending | null;
     /** What came of the call after the decision; null while the request is pending, and for an answer that nothing runs with. */
     readonly outcome: CallOutcome | null;
   };

@@ -19,8 +19,8 @@ import { type PendingTool, pendingRows, SettledPart } from '../rules/count-stats
 import { askedKeys, keysOf, STARTER } from '../rules/deciders.ts';
 import { dueAfter } from '../rules/due.ts';
 import { createNotes } from '../rules/notes.ts';
-import { endedAs, hasOutcome, outcomeOf } from '../rules/outcomes.ts';
-import { makePage, type Order, type Place, readEventLimit, readPageRequest } from '../rules/page.ts';
+import { endedAs, hasOutcome, isGranted, outcomeOf } from '../rules/outcomes.ts';
+import { isBySettlement, makePage, type Order, type Place, readEventLimit, readPageRequest } from '../rules/page.ts';
 import { checkAppend, refusalOf } from '../rules/refusals.ts';
 import { searchTextOf, searchWords } from '../rules/search-text.ts';
 import { DAY_MS, readStatsQuery, statsOf } from '../rules/stats.ts';
@@ -63,7 +63,7 @@ function storeWith(clock: () => number): Store {
     made += 1;
     const { record } = opened;
     requests.set(record.id, { createdAt: record.createdAt, seq: made, ...opened });
-    untold.mark(record.id);
+    if (record.settledAt === null) untold.mark(record.id);
   }
 
   function change(id: string, changed: Partial<RequestRecord>): void {
@@ -95,14 +95,14 @@ function storeWith(clock: () => number): Store {
       const { startedBy = null } = before?.record ?? append.create ?? {};
       const events = append.events.map((event) => JSON.stringify(event));
       const opened = append.opened.map((request) => {
-        const progress = request.progress ?? null;
+        const { progress = null, settlement, outcome = null } = request;
         const text = JSON.stringify({
           ...request,
           progress,
           startedBy,
-          settledAt: null,
-          settlement: null,
-          outcome: null,
+          settledAt: settlement === undefined ? null : now,
+          settlement: settlement ?? null,
+          outcome,
         });
         const record: RequestRecord = JSON.parse(text);
         return { record, searchText: searchTextOf(record), size: text.length };
@@ -142,7 +142,7 @@ function storeWith(clock: () => number): Store {
       for (const { id, outcome } of ended) {
         if (requests.get(id)?.record.runId !== runId) continue;
         change(id, { outcome });
-        untold.mark(id);
+        if (!isGranted(requests.get(id)?.record.settlement)) untold.mark(id);
       }
       watchers.notify(runId);
       return { claimed: claim !== undefined && run.claim?.token === claim.token };
@@ -235,7 +235,7 @@ function storeWith(clock: () => number): Store {
         const { record, searchText } = request;
         if (isAskedInterrupt(record, query) && words.every((word) => searchText.includes(word))) asked.push(request);
       });
-      const placed = query.settledSince === undefined ? asked : asked.map(bySettlement);
+      const placed = isBySettlement(query) ? asked.map(bySettlement) : asked;
       return makePage(inOrder(placed, query.order ?? 'oldest', query), query, recordOf, placeOf, ({ size }) => size);
     },
 
@@ -326,11 +326,13 @@ function isAskedInterrupt(request: RequestRecord, query: RequestQuery): boolean 
     fits(request.risk, query.risk) &&
     fits(request.startedBy, query.startedBy) &&
     (outcome === undefined ||
-      (request.settledAt !== null && hasOutcome(outcomeOf(request.settlement), endedAs(request.outcome), outcome))) &&
+      (request.settledAt !== null &&
+        hasOutcome(outcomeOf(request.settlement), { ended: endedAs(request.outcome), kind: request.kind }, outcome))) &&
     (label === undefined || request.labels.includes(label)) &&
     request.createdAt < createdBefore &&
     request.createdAt > createdAfter &&
     (query.settledSince === undefined || (request.settledAt ?? Number.NaN) >= query.settledSince) &&
+    (query.settledBefore === undefined || (request.settledAt ?? Number.NaN) < query.settledBefore) &&
     (query.deciders === undefined || hasKey(request, askedKeys(query.deciders)))
   );
 }

@@ -2,7 +2,7 @@
 
 import { STARTER } from '../rules/deciders.ts';
 import type { EncodedAppend } from '../sql/encode.ts';
-import { untoldSince } from '../sql/rows.ts';
+import { unlessGranted, untoldSince } from '../sql/rows.ts';
 import { asOneRow, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { type Statement, statement } from './pool.ts';
 import type { Tables } from './schema.ts';
@@ -53,9 +53,7 @@ const OPENED = {
   progress: 'line',
 } as const;
 
-const SETTLED = {
-  run_id: 'text',
-  id: 'text',
+const SETTLEMENT = {
   settlement: 'line',
   outcome: 'text',
   edited: 'int',
@@ -63,6 +61,11 @@ const SETTLED = {
   ended: 'text',
   ending: 'line',
 } as const;
+
+const SETTLED = { run_id: 'text', id: 'text', ...SETTLEMENT } as const;
+
+/** Where some of them are settled from the start. */
+const OPENED_SETTLED = { ...OPENED, ...SETTLEMENT } as const;
 
 const ENDED = { run_id: 'text', id: 'text', ended: 'text', ending: 'line' } as const;
 
@@ -77,6 +80,8 @@ type Parts = {
   readonly changes: boolean;
   readonly runs: Count;
   readonly opened: Count;
+  /** Some of them are settled from the start. */
+  readonly opensSettled: boolean;
   readonly settled: Count;
   readonly progressed: Count;
   readonly ended: Count;
@@ -99,6 +104,7 @@ export function appendStatements(tables: Tables, watcherId: number): (appends: r
       changes: runs.some(({ agent }) => agent === null),
       runs: countOf(runs),
       opened: countOf(opened),
+      opensSettled: opened.some(({ settlement }) => settlement !== undefined),
       settled: countOf(settled),
       progressed: countOf(progressed),
       ended: countOf(ended),
@@ -107,9 +113,17 @@ export function appendStatements(tables: Tables, watcherId: number): (appends: r
     const made = known.get(key) ?? statement(appendText(tables, parts));
     known.set(key, made);
     const changed = [...valuesOf(SETTLED, settled), ...valuesOf(PROGRESSED, progressed), ...valuesOf(ENDED, ended)];
-    const values = [watcherId, ...valuesOf(RUN, runs), ...valuesOf(OPENED, opened), ...changed];
+    const openedValues = parts.opensSettled
+      ? valuesOf(OPENED_SETTLED, opened.map(settledOrNot))
+      : valuesOf(OPENED, opened);
+    const values = [watcherId, ...valuesOf(RUN, runs), ...openedValues, ...changed];
     return { statement: made, values };
   };
+}
+
+/** Every row of a list has a value for each column. */
+function settledOrNot(row: EncodedAppend['opened'][number]) {
+  return { settlement: null, outcome: null, edited: null, expired: null, ended: null, ending: null, ...row };
 }
 
 type Columns = { readonly [name: string]: ColumnType };
@@ -148,18 +162,20 @@ function rowsSql(columns: Columns, count: Count, first: number): string {
     WITH ORDINALITY AS list (${Object.keys(columns).join(', ')}, place) WHERE ${asOneRow('place')})`;
 }
 
-function appendText(tables: Tables, { creates, changes, runs, opened, settled, progressed, ended }: Parts): string {
+function appendText(tables: Tables, parts: Parts): string {
+  const { creates, changes, runs, opened, opensSettled, settled, progressed, ended } = parts;
+  const openedColumns = opensSettled ? OPENED_SETTLED : OPENED;
   const [opens, settles] = [opened !== 'none', settled !== 'none'];
   const [progresses, ends] = [progressed !== 'none', ended !== 'none'];
   const altered = [settles && 'settling', progresses && 'progressing'].filter((list) => list !== false);
   const openedFrom = 2 + Object.keys(RUN).length;
-  const settledFrom = openedFrom + (opens ? Object.keys(OPENED).length : 0);
+  const settledFrom = openedFrom + (opens ? Object.keys(openedColumns).length : 0);
   const progressedFrom = settledFrom + (settles ? Object.keys(SETTLED).length : 0);
   const endedFrom = progressedFrom + (progresses ? Object.keys(PROGRESSED).length : 0);
   const both = creates && changes;
   const steps = [
     `given AS ${rowsSql(RUN, runs, 2)}`,
-    opens && `opening AS ${rowsSql(OPENED, opened, openedFrom)}`,
+    opens && `opening AS ${rowsSql(openedColumns, opened, openedFrom)}`,
     settles && `settling AS ${rowsSql(SETTLED, settled, settledFrom)}`,
     progresses && `progressing AS ${rowsSql(PROGRESSED, progressed, progressedFrom)}`,
     ends && `ending AS ${rowsSql(ENDED, ended, endedFrom)}`,
@@ -168,7 +184,7 @@ function appendText(tables: Tables, { creates, changes, runs, opened, settled, p
     creates && `${both ? 'created' : 'written'} AS (${creating(tables)})`,
     both && 'written AS (SELECT * FROM changed UNION ALL SELECT * FROM created)',
     `batch AS (${adding(tables, opens)})`,
-    opens && `opened AS (${opening(tables)})`,
+    opens && `opened AS (${opening(tables, opensSettled)})`,
     settles && `settled AS (${settling(tables)})`,
     progresses && `progressed AS (${progressing(tables)})`,
     ends && `ended AS (${endingSql(tables)})`,
@@ -236,9 +252,9 @@ function adding({ event }: Tables, opens: boolean): string {
     SELECT w.seq, w.version, g.events, ${opens ? ids : 'NULL'} FROM written w JOIN given g ON g.run_id = w.id`;
 }
 
-/** The defaults of the table mark the request as untold. */
-function opening({ request }: Tables): string {
-  const columns = Object.keys(OPENED);
+/** The defaults of the table mark the request as untold. Nobody is told of one that is settled from the start. */
+function opening({ request }: Tables, opensSettled: boolean): string {
+  const columns = Object.keys(opensSettled ? OPENED_SETTLED : OPENED);
   const values = columns.map((name) =>
     name === 'labels'
       ? `CASE WHEN o.labels IS NOT NULL THEN ${textsIn('o.labels')} END`
@@ -246,8 +262,16 @@ function opening({ request }: Tables): string {
         ? keysWith('o.deciders', 'w.started_by')
         : `o.${name}`,
   );
+  if (opensSettled) {
+    columns.push('settled_at', 'tell_at', 'news');
+    const isSettled = (then: string, otherwise: string) =>
+      `CASE WHEN o.settlement IS NULL THEN ${otherwise} ELSE ${then} END`;
+    values.push(isSettled(AT, 'NULL'), isSettled('NULL', NOW), isSettled('NULL', '1'));
+  }
   return `INSERT INTO ${request} (started_by, ${columns.join(', ')})
-    SELECT w.started_by, ${values.join(', ')} FROM written w JOIN opening o ON o.run_id = w.id ORDER BY o.place`;
+    SELECT w.started_by, ${values.join(', ')} FROM written w JOIN opening o ON o.run_id = w.id${
+      opensSettled ? ' JOIN given g ON g.run_id = w.id' : ''
+    } ORDER BY o.place`;
 }
 
 const textsIn = (json: string): string => `ARRAY(SELECT json_array_elements_text(${json}::json))`;
@@ -270,6 +294,6 @@ function progressing({ request }: Tables): string {
 }
 
 function endingSql({ request }: Tables): string {
-  return `UPDATE ${request} i SET ended = e.ended, ending = e.ending, ${untoldSince(NOW, 'i.')}
+  return `UPDATE ${request} i SET ended = e.ended, ending = e.ending, ${untoldSince(unlessGranted(NOW, 'i.'), 'i.')}
     FROM written w JOIN ending e ON e.run_id = w.id WHERE i.id = e.id AND i.run_id = e.run_id`;
 }

@@ -16,7 +16,9 @@ export type CountedRequest = {
 /** How many requests of a tool are pending. `oldest_at`: of some of them. */
 export type PendingTool = { readonly tool: string; readonly waiting: number; readonly oldest_at: number | null };
 
-type Settled = Record<Outcome['outcome'], number>;
+/** A call that a grant let run is no decision. */
+type Decided = Exclude<Outcome['outcome'], 'granted'>;
+type Settled = Record<Decided, number>;
 type SettledTool = Settled & { readonly times: Times };
 
 /** The settled requests of a time within one day in UTC, by their tools. */
@@ -31,7 +33,7 @@ export class SettledPart {
   }
 
   add({ tool, agent, createdAt, settledAt, outcome }: CountedRequest): void {
-    if (isDrill({ agent })) return;
+    if (isDrill({ agent }) || outcome === 'granted') return;
     const ofTool = kept(this.#tools, tool, () => ({ ...NOTHING, times: new Times() }));
     ofTool[outcome] += 1;
     // `createdAt` comes from the asking process, whose clock may be a little ahead.

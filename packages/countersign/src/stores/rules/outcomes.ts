@@ -4,9 +4,9 @@ import { isObject, type Json } from '../../core/json.ts';
 import { DEADLINE } from '../../core/run/event.ts';
 import type { RequestOutcome } from '../../runs/port/store.ts';
 
-/** `withdrawn`: cancelled without a decision. */
+/** `withdrawn`: cancelled without a decision. `granted`: a grant let the call run, and nobody was asked. */
 export type Outcome = {
-  readonly outcome: 'approved' | 'rejected' | 'answered' | 'cancelled' | 'withdrawn';
+  readonly outcome: 'approved' | 'rejected' | 'answered' | 'cancelled' | 'withdrawn' | 'granted';
   readonly edited: boolean;
   readonly expired: boolean;
 };
@@ -14,7 +14,8 @@ export type Outcome = {
 export function outcomeOf(settlement: Json): Outcome {
   const { decision, by, channel } = isObject(settlement) ? settlement : {};
   const { type, ...options } = isObject(decision) ? decision : {};
-  if (typeof type !== 'string') return { outcome: 'withdrawn', edited: false, expired: false };
+  if (typeof type !== 'string')
+    return { outcome: isGranted(settlement) ? 'granted' : 'withdrawn', edited: false, expired: false };
   return {
     outcome: OUTCOMES.get(type) ?? 'cancelled',
     edited: Object.hasOwn(options, 'edit') || Object.hasOwn(options, 'replaceInput'),
@@ -29,18 +30,27 @@ const OUTCOMES: ReadonlyMap<string, Outcome['outcome']> = new Map([
   ['respond', 'answered'],
 ]);
 
+/** A grant let the call run, and nobody was asked. */
+export const isGranted = (settlement: Json | undefined): boolean =>
+  typeof settlement === 'object' && settlement !== null && 'granted' in settlement && !('decision' in settlement);
+
 /** What came of the call, as the append said it; null if it did not. */
 export function endedAs(outcome: Json): string | null {
   const state = isObject(outcome) ? outcome.state : undefined;
   return typeof state === 'string' ? state : null;
 }
 
+/** These decisions let nothing run; on a call in doubt they leave its outcome unknown. */
+export const LETS_NOTHING_RUN: readonly Outcome['outcome'][] = ['rejected', 'cancelled', 'withdrawn'];
+
 /** `ended`: what `endedAs` says. */
 export function hasOutcome(
   { outcome, edited, expired }: Outcome,
-  ended: string | null,
+  { ended, kind }: { readonly ended: string | null; readonly kind: string },
   asked: RequestOutcome,
 ): boolean {
+  if (asked === 'not-run')
+    return ended === asked || (ended === null && kind !== 'doubt' && LETS_NOTHING_RUN.includes(outcome));
   if (asked === 'done' || asked === 'failed' || asked === 'unknown') return ended === asked;
   if (asked === 'edited') return edited;
   if (asked === 'expired') return expired;

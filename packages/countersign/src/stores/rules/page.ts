@@ -2,11 +2,16 @@
 import { UsageError } from '../../core/errors.ts';
 import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS, type Page } from '../../runs/port/page.ts';
 import { mapValid } from '../../runs/port/skip-invalid.ts';
+import type { RequestQuery } from '../../runs/port/store.ts';
 
 /** Where an item stands in a list. `seq` orders items of the same millisecond. */
 export type Place = { readonly createdAt: number; readonly seq: number };
 
 export type Order = 'newest' | 'oldest';
+
+/** Whether the list of requests is in the order of their settlement. */
+export const isBySettlement = ({ settledSince, settledBefore }: RequestQuery): boolean =>
+  settledSince !== undefined || settledBefore !== undefined;
 
 export type PageRequest = { readonly after: Place | undefined; readonly limit: number };
 

@@ -45,18 +45,23 @@ export function encodeAppend(append: Append) {
       search_text: searchTextOf(request),
       card: JSON.stringify(request.card),
       progress: progressText(request.progress),
+      ...(request.settlement !== undefined && settledAs(request.settlement, request.outcome)),
     })),
-    settled: settled.map(({ id, settlement, outcome: end }) => {
-      const { outcome, edited, expired } = outcomeOf(settlement);
-      const flags = { edited: Number(edited), expired: Number(expired), ...endOf(end) };
-      return { run_id: runId, id, settlement: JSON.stringify(settlement), outcome, ...flags };
-    }),
+    settled: settled.map(({ id, settlement, outcome }) => ({ run_id: runId, id, ...settledAs(settlement, outcome) })),
     progressed: progressed.map(({ id, progress, deciders }) => {
       const keys = deciders === undefined ? null : JSON.stringify(keysOf(deciders));
       return { run_id: runId, id, progress: progressText(progress), deciders: keys };
     }),
     ended: ended.map(({ id, outcome }) => ({ run_id: runId, id, ...endOf(outcome) })),
   };
+}
+
+export type EncodedSettlement = ReturnType<typeof settledAs>;
+
+function settledAs(settlement: Json, end: Json | undefined) {
+  const { outcome, edited, expired } = outcomeOf(settlement);
+  const flags = { edited: Number(edited), expired: Number(expired), ...endOf(end) };
+  return { settlement: JSON.stringify(settlement), outcome, ...flags };
 }
 
 function endOf(outcome: Json | undefined): { readonly ended: string | null; readonly ending: string | null } {

@@ -1,7 +1,8 @@
 // The lists of runs and requests as SQL that both SQL stores understand: pages by key, read along one index.
 import type { RequestOutcome, RequestQuery, RunQuery } from '../../runs/port/store.ts';
 import { askedKeys } from '../rules/deciders.ts';
-import { type Place, readPageRequest } from '../rules/page.ts';
+import { LETS_NOTHING_RUN } from '../rules/outcomes.ts';
+import { isBySettlement, type Place, readPageRequest } from '../rules/page.ts';
 import { searchWords } from '../rules/search-text.ts';
 import { EXISTS } from './rows.ts';
 
@@ -18,8 +19,11 @@ export type Dialect = {
   readonly value: (index: number) => string;
   /** True if the request `i` has the label. */
   readonly hasLabel: (label: string) => string;
-  /** True if the request `i` has one of these keys, a JSON array, written so that an index finds them. */
-  readonly hasKey: (keys: string, isSettled: boolean, within: Within) => string;
+  /**
+   * True if the request `i` has one of these keys, a JSON array, written so that an index finds them. Without `within`, the list has
+   * another order than the keys.
+   */
+  readonly hasKey: (keys: string, isSettled: boolean, within: Within | undefined) => string;
   /** The requests `i` at the places `d` with one of these keys, each once, in this order. `most`: a page has at most so many. */
   readonly withKeys?: (
     keys: readonly string[],
@@ -90,16 +94,17 @@ export function requestsSql(query: RequestQuery, dialect: Dialect, stretch: Stre
   const value = (item: string | number): string => dialect.value(values.push(item));
 
   const state = query.settled === true ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
-  const bySettlement = query.settledSince !== undefined;
+  const bySettlement = isBySettlement(query);
   const time = timeOf(query);
   const within: Within = (table) => {
-    const { createdBefore, createdAfter, settledSince } = query;
+    const { createdBefore, createdAfter, settledSince, settledBefore } = query;
     const place = ({ createdAt, seq }: Place) => `(${value(createdAt)}, ${value(seq)})`;
     const [later, upTo] = direction === 'DESC' ? ['<', '>='] : ['>', '<='];
     return [
       ...(createdBefore === undefined ? [] : [`${table}.created_at < ${value(createdBefore)}`]),
       ...(createdAfter === undefined ? [] : [`${table}.created_at > ${value(createdAfter)}`]),
       ...(settledSince === undefined ? [] : [`${table}.settled_at >= ${value(settledSince)}`]),
+      ...(settledBefore === undefined ? [] : [`${table}.settled_at < ${value(settledBefore)}`]),
       ...(after === undefined ? [] : [`(${table}.${time}, ${table}.seq) ${later} ${place(after)}`]),
       ...(until === undefined ? [] : [`(${table}.${time}, ${table}.seq) ${upTo} ${place(until)}`]),
     ];
@@ -115,7 +120,7 @@ export function requestsSql(query: RequestQuery, dialect: Dialect, stretch: Stre
   const named = isMerged && dialect.withKeys?.(asked.map(value), isSettled, within, order, most);
   const conditions = [query.runId === undefined ? state : opaque(state), ...(named ? [] : within('i'))];
   // The places of keys are in the order of creation.
-  const ofKeys: Within = bySettlement ? () => [] : within;
+  const ofKeys = bySettlement ? undefined : within;
   if (asked && !named) conditions.push(dialect.hasKey(value(JSON.stringify(asked)), isSettled, ofKeys));
   for (const [column, wanted] of Object.entries({
     agent,
@@ -143,8 +148,8 @@ export function requestsSql(query: RequestQuery, dialect: Dialect, stretch: Stre
 }
 
 /** The column that the requests are ordered by. */
-export const timeOf = ({ settledSince }: RequestQuery): 'created_at' | 'settled_at' =>
-  settledSince === undefined ? 'created_at' : 'settled_at';
+export const timeOf = (query: RequestQuery): 'created_at' | 'settled_at' =>
+  isBySettlement(query) ? 'settled_at' : 'created_at';
 
 /**
  * Hides a condition from the planner. A planner that expects few matches reads and sorts everything; one that cannot tell
@@ -159,9 +164,13 @@ function outcomeSql(asked: RequestOutcome): string {
   // Few calls end badly: an index has them.
   if (asked === 'failed' || asked === 'unknown') return `i.ended = '${asked}' AND ${BAD}`;
   if (asked === 'done') return opaque(`i.ended = 'done'`);
+  if (asked === 'not-run') return opaque(`(i.ended = 'not-run' OR ${NOTHING_RAN})`);
   if (asked === 'edited' || asked === 'expired') return opaque(`i.${asked} = 1`);
   return opaque(asked === 'cancelled' ? `i.outcome IN ('cancelled', 'withdrawn')` : `i.outcome = '${asked}'`);
 }
+
+/** What `hasOutcome` says of requests whose calls have recorded nothing. */
+const NOTHING_RAN = `i.ended IS NULL AND i.kind <> 'doubt' AND i.outcome IN (${LETS_NOTHING_RUN.map((outcome) => `'${outcome}'`).join(', ')})`;
 
 /** As the indexes of the stores have it. */
 const BAD = `i.ended IN ('failed', 'unknown')`;

@@ -18,7 +18,7 @@ import type {
 } from '../../runs/port/store.ts';
 import { decidersIn } from '../rules/deciders.ts';
 import { MOST_DOUBLINGS } from '../rules/due.ts';
-import { makePage, type Place } from '../rules/page.ts';
+import { isBySettlement, makePage, type Place } from '../rules/page.ts';
 import { readRow } from '../rules/read-row.ts';
 
 export type RunRow = {
@@ -108,6 +108,10 @@ export const queueOf = ({ due_since, ...queue }: QueueRow): AgentQueue => ({ ...
 export const untoldSince = (time: string, row = ''): string =>
   `news = coalesce(${row}news, 0) + 1, tell_at = ${time}, tell_attempts = NULL`;
 
+/** Nobody is told what came of a call that a grant let run: nobody was asked about it. */
+export const unlessGranted = (time: string, row = ''): string =>
+  `CASE WHEN coalesce(${row}outcome, '') <> 'granted' THEN ${time} END`;
+
 /** Lets the request be taken again after a pause, which doubles with each attempt. */
 export const takenUntold = (now: string, leaseMs: string, lesser: string, row = ''): string => {
   const attempts = `coalesce(${row}tell_attempts, 0)`;
@@ -189,9 +193,9 @@ export const runPlace = ({ seq }: RunRow): Place => ({ createdAt: 0, seq });
 export const runSize = ({ outcome }: RunRow): number => outcome.length;
 /** The place of a request in such a list. */
 export const requestPlace =
-  ({ settledSince }: RequestQuery) =>
+  (query: RequestQuery) =>
   ({ created_at, settled_at, seq }: RequestRow): Place => ({
-    createdAt: settledSince === undefined ? created_at : Number(settled_at),
+    createdAt: isBySettlement(query) ? Number(settled_at) : created_at,
     seq,
   });
 export const interruptSize = ({ card, settlement, progress, ending }: RequestRow): number =>

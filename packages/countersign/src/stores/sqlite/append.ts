@@ -3,8 +3,8 @@ import type { Append, Appended, RunStatus } from '../../runs/port/store.ts';
 import { claimAfter } from '../rules/claim.ts';
 import { dueAfter } from '../rules/due.ts';
 import { refusalOf } from '../rules/refusals.ts';
-import { type EncodedAppend, encodeAppend } from '../sql/encode.ts';
-import { DELETED, untoldSince } from '../sql/rows.ts';
+import { type EncodedAppend, type EncodedSettlement, encodeAppend } from '../sql/encode.ts';
+import { DELETED, unlessGranted, untoldSince } from '../sql/rows.ts';
 import type { Job } from './connection.ts';
 
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
@@ -34,7 +34,11 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     const startedBy = before === undefined ? run.started_by : before.started_by;
     // A copy of an append has an earlier time, but people can be told only now.
     const tellAt = append.at === undefined ? now : clock();
-    for (const row of opened) prepare(OPEN).get(1, tellAt, startedBy, ...OPENED.map((column) => row[column]));
+    for (const row of opened) {
+      const given = OPENED.map((column) => row[column]);
+      if (row.settlement === undefined) prepare(OPEN).get(1, tellAt, startedBy, ...given);
+      else prepare(OPEN_SETTLED).get(now, ...SETTLED.map((column) => row[column] ?? null), startedBy, ...given);
+    }
     for (const row of settled) prepare(SETTLE).get(tellAt, now, ...SETTLED.map((column) => row[column]), row.id);
     for (const { id, progress, deciders } of progressed) prepare(PROGRESS).get({ id, progress, tellAt, deciders });
     for (const row of ended) prepare(END).get(tellAt, row.ended, row.ending, row.id, row.run_id);
@@ -72,21 +76,17 @@ const IS_INTERRUPT = 'SELECT 1 FROM countersign_request WHERE id = ?';
 const IS_PENDING = 'SELECT 1 FROM countersign_request WHERE id = ? AND run_id = ? AND settled_at IS NULL';
 
 // biome-ignore format: as a list of columns
-const OPENED: readonly (keyof EncodedAppend['opened'][number])[] = [
+const OPENED: readonly Exclude<keyof EncodedAppend['opened'][number], keyof EncodedSettlement>[] = [
   'id', 'run_id', 'agent', 'tool', 'kind', 'risk', 'labels', 'created_at', 'expires_at', 'digest',
   'deciders', 'search_text', 'card', 'progress',
 ];
 
 const OPEN = insertion('request', ['news', 'tell_at', 'started_by', ...OPENED]);
 
-const SETTLED: readonly (keyof EncodedAppend['settled'][number])[] = [
-  'settlement',
-  'outcome',
-  'edited',
-  'expired',
-  'ended',
-  'ending',
-];
+const SETTLED: readonly (keyof EncodedSettlement)[] = ['settlement', 'outcome', 'edited', 'expired', 'ended', 'ending'];
+
+/** Nobody is told of it. */
+const OPEN_SETTLED = insertion('request', ['settled_at', ...SETTLED, 'started_by', ...OPENED]);
 
 const SETTLE = `UPDATE countersign_request SET ${untoldSince('?')}, settled_at = ?,
   ${SETTLED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
@@ -94,7 +94,7 @@ const SETTLE = `UPDATE countersign_request SET ${untoldSince('?')}, settled_at =
 const PROGRESS = `UPDATE countersign_request SET progress = :progress, deciders = coalesce(:deciders, deciders), ${untoldSince(':tellAt')}
   WHERE id = :id`;
 
-const END = `UPDATE countersign_request SET ${untoldSince('?')}, ended = ?, ending = ? WHERE id = ? AND run_id = ?`;
+const END = `UPDATE countersign_request SET ${untoldSince(unlessGranted('?'))}, ended = ?, ending = ? WHERE id = ? AND run_id = ?`;
 
 function insertion(table: string, columns: readonly string[]): string {
   return `INSERT INTO countersign_${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { RequestQuery, RunQuery } from '../../runs/port/store.ts';
 import { askedKeys } from '../rules/deciders.ts';
-import { PageRoom, type Place, readPageRequest } from '../rules/page.ts';
+import { isBySettlement, PageRoom, type Place, readPageRequest } from '../rules/page.ts';
 import { searchWords } from '../rules/search-text.ts';
 import { MOST_MERGED, requestsSql, rowsAtOnce, runsSql, type Sql, type Stretch, timeOf } from '../sql/list-query.ts';
 import { EXISTS, interruptSize, type RequestRow, type RunRow, requestPlace, runPlace, runSize } from '../sql/rows.ts';
@@ -34,7 +34,7 @@ export async function interruptRows(
   const filtered = (stretch: Stretch) => requestsSql(query, SQLITE_DIALECT, { ...stretch, among });
   const state = query.settled === true ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
   const atOnce = rowsAtOnce(words.length);
-  const { createdBefore, createdAfter, settledSince, deciders } = query;
+  const { createdBefore, createdAfter, settledSince, settledBefore, deciders } = query;
   const time = timeOf(query);
   const end = (after: Place | undefined, stretches: number): Sql => {
     const place = after && [after.createdAt, after.seq];
@@ -42,13 +42,15 @@ export async function interruptRows(
       ...(createdBefore === undefined ? [] : ['i.created_at < ?']),
       ...(createdAfter === undefined ? [] : ['i.created_at > ?']),
       ...(settledSince === undefined ? [] : ['i.settled_at >= ?']),
+      ...(settledBefore === undefined ? [] : ['i.settled_at < ?']),
       ...(place ? [`(i.${time}, i.seq) ${direction === 'DESC' ? '<' : '>'} (?, ?)`] : []),
     ];
-    const bounds = [createdBefore, createdAfter, settledSince, ...(place ?? [])].filter((bound) => bound !== undefined);
+    const limits = [createdBefore, createdAfter, settledSince, settledBefore, ...(place ?? [])];
+    const bounds = limits.filter((bound) => bound !== undefined);
     const order = `ORDER BY 1 ${direction}, 2 ${direction} LIMIT 1`;
     const select = (table: string, ...more: readonly string[]) =>
       `SELECT i.${time}, i.seq FROM ${table} i WHERE ${[...more, ...conditions].join(' AND ')}`;
-    if (deciders === undefined || settledSince !== undefined)
+    if (deciders === undefined || isBySettlement(query))
       return { text: `${select('countersign_request', state)} ${order} OFFSET ${atOnce - 1}`, values: bounds };
     // The keys of the deciders say which rows are looked at. Few at first: without another filter all of them pass.
     const keys = askedKeys(deciders);

@@ -26,6 +26,11 @@ export const SQLITE_DIALECT: Dialect = {
   hasLabel: (label) =>
     `EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(i.labels) THEN i.labels END) WHERE value = ${label})`,
   hasKey: (keys, isSettled, within) => {
+    // The list is in another order than the keys, so each of its rows is looked up by its place.
+    if (!within) {
+      const place = `d.settled = ${Number(isSettled)} AND d.created_at = i.created_at AND d.seq = i.seq`;
+      return `EXISTS (SELECT 1 FROM countersign_decider d WHERE ${keyIn(keys, 'd')} AND ${place})`;
+    }
     const conditions = [keyIn(keys, 'd'), `d.settled = ${Number(isSettled)}`, ...within('d')];
     return `i.seq IN (SELECT d.seq FROM countersign_decider d WHERE ${conditions.join(' AND ')})`;
   },

@@ -150,6 +150,11 @@ export function listContract(check: Check): void {
     await look({}, 'abcde');
     await look({ settledSince: 20 }, 'bcde');
     await look({ settledSince: 41 }, '');
+    await look({ settledBefore: 40 }, 'abc');
+    await look({ settledSince: 20, settledBefore: 30 }, 'b');
+    const ofAnn = { deciders: { people: ['ann'], roles: [] } };
+    await look({ settledBefore: 40, ...ofAnn }, 'abc');
+    deepStrictEqual(await listed(store, { settled: true, settledBefore: 30, ...ofAnn }, 1), ['a', 'b']);
     await look({ createdAfter: 2 }, 'abe');
     await look({ startedBy: 'ann', search: 'word' }, 'acde');
     await look({ deciders: { people: ['ann'], roles: [] } }, 'abce');
@@ -263,24 +268,32 @@ export function listContract(check: Check): void {
       late: by({ type: 'reject' }, late),
       lateApproved: by({ type: 'approve' }, late),
       namesake: by({ type: 'reject' }, { by: 'deadline' }),
+      leftInDoubt: by({ type: 'cancel' }),
+      granted: { granted: { id: 'grant' }, by: 'ann', at: 1 },
+      grantedLater: { granted: { id: 'grant' }, by: 'ann', at: 1 },
     };
-    const opened = [...Object.keys(settlements), 'pending'].map((id, createdAt) => request(id, 'run', { createdAt }));
+    const opened = [...Object.keys(settlements), 'pending'].map((id, createdAt) =>
+      request(id, 'run', { createdAt, ...(id === 'leftInDoubt' && { kind: 'doubt' }) }),
+    );
     await pausedRun(store, 'run', opened);
     const settled = Object.entries(settlements).map(([id, settlement]) => ({ id, settlement }));
     await store.append(addition('run', 1, { settled }));
     const ended = (id: string, state: string) => ({ id, outcome: { state, text: strange } });
     const came = [ended('approved', 'done'), ended('restarted', 'failed'), ended('edited', 'not-run')];
-    await store.append(addition('run', 2, { ended: [...came, ended('editedToNull', 'unknown')] }));
+    const later = [ended('editedToNull', 'unknown'), ended('grantedLater', 'not-run')];
+    await store.append(addition('run', 2, { ended: [...came, ...later] }));
     const outcomes: Readonly<Record<RequestOutcome, readonly string[]>> = {
       approved: ['approved', 'restarted', 'edited', 'editedToNull', 'replaced', 'lateApproved'],
       edited: ['edited', 'editedToNull', 'replaced'],
       rejected: ['rejected', 'late', 'namesake'],
       answered: ['answered'],
-      cancelled: ['cancelled', 'withdrawn', 'unsaid'],
+      cancelled: ['cancelled', 'withdrawn', 'unsaid', 'leftInDoubt'],
       expired: ['late', 'lateApproved'],
       done: ['approved'],
       failed: ['restarted'],
       unknown: ['editedToNull'],
+      'not-run': ['edited', 'rejected', 'cancelled', 'withdrawn', 'unsaid', 'late', 'namesake', 'grantedLater'],
+      granted: ['granted', 'grantedLater'],
     };
     for (const [outcome, found] of Object.entries(outcomes) as [RequestOutcome, readonly string[]][]) {
       for (const query of [{}, { runId: 'run', order: 'newest' }] as const) {

@@ -28,6 +28,20 @@ export type CardDecision = {
   readonly output?: Json;
 };
 
+/** A grant on a card: it let the call run, or it was given with the decision. */
+export type CardGrant = {
+  readonly id: string;
+  /** `used`: it let the call run, and nobody was asked. `given`: the person who decided also allowed later calls. */
+  readonly is: 'used' | 'given';
+  /** The person who gave it. */
+  readonly by: string | null;
+  /** When the call was let run, or the grant was given, in milliseconds. */
+  readonly at: number | null;
+  /** How many calls it lets run in all, and how many it still does; absent where that is not known. */
+  readonly uses?: number;
+  readonly left?: number;
+};
+
 /** One vote on a request that several people decide. */
 export type CardVote = {
   readonly by: string | null;
@@ -78,6 +92,8 @@ export type RequestCard<Tool extends string = string, Input = Json> = Omit<Reque
   readonly decision: CardDecision | null;
   /** What came of the call after the decision; null while the request is pending, and for an answer that nothing runs with. */
   readonly outcome: CallOutcome | null;
+  /** Present if a grant let the call run, or was given with the decision. */
+  readonly grant?: CardGrant;
   /** The names of people on the card, by their ids. */
   readonly names?: Names;
   /** Why the last decision of this client was refused. */

@@ -8,6 +8,7 @@ import { pageOf, runIdShape } from '../../schemas/page.ts';
 import {
   CancelShape,
   EvidenceShape,
+  NamesShape,
   RunQueryShape,
   RunShape,
   type RunSummary,
@@ -16,7 +17,7 @@ import {
 } from '../../schemas/run.ts';
 import { keptPage } from '../kept-page.ts';
 import type { Services } from '../services.ts';
-import { runAnswer } from './run-answer.ts';
+import { namesIn, runAnswer } from './run-answer.ts';
 import { runSummaries } from './run-summaries.ts';
 
 const params = z.object({ runId: runIdShape });
@@ -93,6 +94,20 @@ export function runEndpoints({ ai, access, log }: Services) {
         const context = run.startedBy === person.id ? person.context : undefined;
         await ai.runs.drive(runId, context ? { context } : {});
         return json(await runAnswer(ai, access, runId, person));
+      },
+    }),
+    endpoint({
+      route: 'GET /runs/{runId}/names',
+      operationId: 'getRunNames',
+      summary: 'Get the names of the people in a run',
+      description: 'By their ids, as far as the directory knows them: who started it, and everyone on its requests.',
+      tag,
+      scope: 'read',
+      params,
+      answers: { 200: { description: 'The names.', shape: NamesShape } },
+      handle: async ({ params: { runId }, person }) => {
+        const run = await access.readable(runId, person);
+        return json(await namesIn(ai, access, run, person));
       },
     }),
     endpoint({

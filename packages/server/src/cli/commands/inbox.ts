@@ -96,7 +96,8 @@ function print({ items: cards, cursor }: Page<Card>, backend: Backend, output: O
     const [line = ''] = tableLines([cells], output.rowWidth);
     output.line(card.risk === 'high' ? output.style('yellow', line) : line);
     output.line(output.style('dim', ['', card.id, ...smallPrint(card)].join('  ')));
-    if (card.decision) output.line(output.style('magenta', `  ${decisionLine(card)}`));
+    const decided = decisionLine(card);
+    if (decided !== '') output.line(output.style('magenta', `  ${decided}`));
   }
   if (cursor !== null) output.note(`More requests: --cursor ${visibleLine(cursor)}`);
   if (cards.some(({ status }) => status === 'pending')) {

@@ -57,8 +57,10 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
         index === 0 ? { ...line, usage: entry.usage ?? null } : line,
       );
     case 'call-granted': {
+      const giver = entry.by === undefined ? '' : ` of ${visibleLine(entry.by)}`;
       const amount = entry.amount === undefined ? '' : ` (${entry.amount})`;
-      return [{ who, what: `runs without a question under ${visibleLine(entry.grantId)}${amount}`, tone: 'quiet' }];
+      const what = `runs without a request under ${visibleLine(entry.grantId)}${giver}${amount}`;
+      return [{ who, what, tone: 'quiet' }];
     }
     case 'call-started':
       return [{ who, what: 'starts', tone: 'quiet' }];

@@ -1,0 +1,63 @@
+// A call that a grant lets run: its use is reserved, and the run records the call with what its request would have shown.
+
+import type { Policies } from '../../core/authority/policy.ts';
+import { defined, type Json } from '../../core/json.ts';
+import type { Bound, Shown } from '../../core/request/request.ts';
+import { type Call, requestId } from '../../core/run/call.ts';
+import { event } from '../../core/run/event.ts';
+import type { Driver, Run } from '../run.ts';
+import type { ToolDefinition } from '../tool/definition.ts';
+import type { InterruptOptions } from '../tool/signal.ts';
+import { requestersOf, unaskedShown } from './pause.ts';
+
+/** A call that a person would be asked about. */
+type Asking = {
+  readonly tool: ToolDefinition;
+  readonly call: Call;
+  readonly bound: Bound;
+  readonly policies: Policies;
+  readonly payload: Json;
+  readonly options: InterruptOptions | undefined;
+};
+
+/**
+ * Whether a grant lets the call run without a request. An input that is parsed again when it runs is always asked about, and so is
+ * a call whose grant ended before its start. `at-start`: the call of a program outside takes its use when it starts.
+ */
+export async function useGrant(run: Run, driver: Driver, asking: Asking): Promise<'now' | 'at-start' | undefined> {
+  const { call, bound, policies } = asking;
+  if (!driver.grants || bound.readAnew || call.granted) return undefined;
+  const { id: callId, name: tool } = call;
+  const { runsWith } = bound;
+  const input = runsWith === undefined ? call.input : runsWith;
+  const requesters = requestersOf(run.state, driver, call);
+  const gated = { requestId: nextRequestId(call), tool, input, policies, requesters };
+  if (driver.limits.awaitCaller) {
+    if (!(await driver.grants.covers(gated))) return undefined;
+    if (!run.isSuperseded(call)) run.record(event({ type: 'call-cleared', callId, takesGrant: true }));
+    return 'at-start';
+  }
+  const grant = await driver.grants.use(gated);
+  if (!grant || run.isSuperseded(call)) return undefined;
+  const shown = await shownUnasked(asking);
+  if (run.isSuperseded(call)) return undefined;
+  const { id: grantId, amount, by } = grant;
+  const people = requesters.length > 0 ? { requesters } : {};
+  const given = defined({ grantId, amount, runsWith, by, shown });
+  run.record(event({ type: 'call-granted', callId, policies, ...people, ...given }));
+  return (await driver.grants.stands(gated.requestId, grantId)) ? 'now' : undefined;
+}
+
+/** A call whose start is recorded keeps its grant. One that was only granted, before a crash, may have lost it. */
+export async function grantStands({ grants }: Driver, call: Call): Promise<boolean> {
+  const { granted, starts } = call;
+  return !grants || !granted || starts > 0 || grants.stands(nextRequestId(call), granted.id);
+}
+
+const nextRequestId = ({ id, pauses }: Call): string => requestId(id, pauses + 1);
+
+/** What the request would have shown; undefined if that is nothing but the call. */
+async function shownUnasked({ tool, call, bound, payload, options }: Asking): Promise<Shown | undefined> {
+  const shown = await unaskedShown(tool, call, bound, payload, options);
+  return payload === true && Object.keys(shown).length === 1 ? undefined : shown;
+}
