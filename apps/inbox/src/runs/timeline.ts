@@ -225,6 +225,7 @@ const MARKS = {
   restart: ['approved', 'Continued'],
   respond: ['answered', 'Answered'],
   reject: ['rejected', 'Rejected'],
+  revise: ['edited', 'Changes asked for'],
   cancel: ['cancelled', 'Cancelled'],
   inside: ['approved', 'Decided inside'],
 } as const;
@@ -238,6 +239,7 @@ function decisionMark(decision: Decision, at: number): Mark {
     title: `${word}${by}`,
     at,
     ...('reason' in decision && decision.reason ? { reason: decision.reason } : {}),
+    ...(decision.type === 'revise' ? { reason: decision.comment } : {}),
     ...(decision.note ? { note: decision.note } : {}),
   };
 }

@@ -42,7 +42,7 @@ export class PeopleNames {
   }
 }
 
-type WithPeople = Pick<StoredCard, 'startedBy' | 'requesters' | 'policies' | 'progress' | 'decision'> & {
+type WithPeople = Pick<StoredCard, 'startedBy' | 'requesters' | 'policies' | 'progress' | 'previous' | 'decision'> & {
   readonly assignee?: { readonly person: string } | null;
 };
 
@@ -52,6 +52,7 @@ export function peopleOn({
   requesters,
   policies,
   progress,
+  previous,
   decision,
   assignee,
 }: WithPeople): readonly string[] {
@@ -59,6 +60,7 @@ export function peopleOn({
   const all = [
     startedBy,
     ...requesters,
+    previous?.by,
     decision?.by,
     assignee?.person,
     progress?.assignedTo,

@@ -19,11 +19,13 @@ import {
   type Bound,
   type Doubt,
   type Previews,
+  type Previous,
   type RequestKind,
   requestOf,
 } from '../../core/request/request.ts';
 import { type Call, requestId, type State } from '../../core/run/call.ts';
 import { EVENT_VERSION, event } from '../../core/run/event.ts';
+import { revisedBy, revisersOf } from '../../core/run/sent-back.ts';
 import type { Driver, Run } from '../run.ts';
 import {
   answerProblem,
@@ -98,7 +100,9 @@ export async function ask(
   const agentReason = (tool?.asksReason && reasonIn(call.input)) ?? call.decided?.request?.shown.agentReason;
   // What one request keeps out of notices is not in those of the next, even if the tool has changed or is missing.
   const notice = tool?.notice ?? call.decided?.request?.shown.notice;
-  const shown = defined({ payload, title, agentReason, labels, risk, reversibility, notice });
+  const revises = kind === 'approval' && (run.state.sentBack ?? call.decided) !== undefined;
+  const previous = revises ? previousOf(run.state, call) : undefined;
+  const shown = defined({ payload, title, agentReason, labels, risk, reversibility, notice, previous });
   const request = requestOf(kind, {
     id: requestId(call.id, call.pauses + 1),
     shown: doubt ? { ...shown, doubt } : shown,
@@ -111,6 +115,14 @@ export async function ask(
   run.record({ v: EVENT_VERSION, type: 'call-interrupted', callId: call.id, request });
 }
 
+/** What the request revises. Nothing is recorded between this and the request, so that each is revised once. */
+function previousOf(state: State, call: Call): Previous | undefined {
+  const revised = state.sentBack && revisedBy(state, call);
+  if (revised && revised.askedIn === undefined) return revised.previous;
+  // A call that asks again, as after its preview has changed.
+  return call.decided?.request?.shown.previous;
+}
+
 /** A request without options of its own. */
 const PLAIN: InterruptOptions = {};
 
@@ -120,14 +132,20 @@ function problemOf(kind: RequestKind, given: InterruptOptions, options: WaitOpti
   return unknown ? `\`interrupt\` ${unknown.problem}` : (askProblem(options) ?? answerProblem(given));
 }
 
-/** Who took part in a call: the starter of its run, the author of the message that led to it, and everyone who edited its input. */
+/**
+ * Who took part in a call: the starter of its run, the author of the message that led to it, and everyone who edited its input or asked
+ * for the changes that it makes.
+ */
 export function requestersOf(
-  { spokenBy }: Pick<State, 'spokenBy'>,
+  state: Pick<State, 'spokenBy' | 'sentBack'>,
   { asker }: Pick<Driver, 'asker'>,
-  { editors }: Pick<Call, 'editors'>,
+  call: Pick<Call, 'editors' | 'name'>,
 ): readonly string[] {
-  if (!asker && spokenBy === undefined && !editors) return NOBODY;
-  const all = [asker?.startedBy, spokenBy ?? asker?.spokenBy, ...(editors ?? [])];
+  const { spokenBy } = state;
+  const { editors } = call;
+  const revisers = state.sentBack ? revisersOf(state, call) : NOBODY;
+  if (!asker && spokenBy === undefined && !editors && revisers.length === 0) return NOBODY;
+  const all = [asker?.startedBy, spokenBy ?? asker?.spokenBy, ...(editors ?? []), ...revisers];
   return [...new Set(all.filter((person) => typeof person === 'string'))];
 }
 

@@ -26,6 +26,7 @@ const OUTCOMES: ReadonlyMap<string, Outcome['outcome']> = new Map([
   ['approve', 'approved'],
   ['restart', 'approved'],
   ['reject', 'rejected'],
+  ['revise', 'rejected'],
   ['respond', 'answered'],
 ]);
 

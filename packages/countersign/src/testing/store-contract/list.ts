@@ -256,6 +256,7 @@ export function listContract(check: Check): void {
       editedToNull: by({ type: 'approve', edit: null }),
       replaced: by({ type: 'restart', resumed: true, replaceInput: false }),
       rejected: by({ type: 'reject', reason: strange }),
+      sentBack: by({ type: 'revise', comment: strange }),
       answered: by({ type: 'respond', output: { type: 'reject', edit: strange } }),
       cancelled: by({ type: 'cancel' }),
       withdrawn: { withdrawn: true, by: 'deadline', at: 1, note: strange },
@@ -274,7 +275,7 @@ export function listContract(check: Check): void {
     const outcomes: Readonly<Record<RequestOutcome, readonly string[]>> = {
       approved: ['approved', 'restarted', 'edited', 'editedToNull', 'replaced', 'lateApproved'],
       edited: ['edited', 'editedToNull', 'replaced'],
-      rejected: ['rejected', 'late', 'namesake'],
+      rejected: ['rejected', 'sentBack', 'late', 'namesake'],
       answered: ['answered'],
       cancelled: ['cancelled', 'withdrawn', 'unsaid'],
       expired: ['late', 'lateApproved'],
