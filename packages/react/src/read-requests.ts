@@ -89,6 +89,7 @@ const NOTHING_SAID: Partial<RequestCard> = {
   earlierPreview: null,
   notice: null,
   doubt: null,
+  previous: null,
   createdAt: null,
   expiresAt: null,
   onExpiry: null,

@@ -33,6 +33,8 @@ export type RequestActions<Tools extends InterruptTools = AnyTools> = {
     options?: Noted,
   ): void;
   reject(request: string | Interrupt<Tools>, reason?: string, options?: Noted): void;
+  /** Asks for changes: the call does not run, and the model reads the comment. Its next call is the next round. */
+  revise(request: string | Interrupt<Tools>, comment: string, options?: Noted): void;
   respond<Name extends keyof Tools & string>(
     request: string | OfTool<Tools, Name>,
     output: AnswerOf<Tools, Name>,
@@ -118,6 +120,7 @@ export function useRequests<Tools extends InterruptTools = AnyTools>(
         decide(request, { type: 'approve', ...('edit' in options && { edit: options.edit }) }, options),
       edit: (request, input, options) => decide(request, { type: 'approve', edit: input }, options),
       reject: (request, reason, options) => decide(request, { type: 'reject', ...because(reason) }, options),
+      revise: (request, comment, options) => decide(request, { type: 'revise', comment }, options),
       respond: (request, output, options) => decide(request, { type: 'respond', output }, options),
       restart: (request, { note, ...said } = {}) => decide(request, { type: 'restart', ...said }, { note }),
       cancel: (request, reason, options) => decide(request, { type: 'cancel', ...because(reason) }, options),

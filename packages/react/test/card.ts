@@ -10,6 +10,7 @@ export function card(change: Partial<RequestCard> = {}): RequestCard {
     title: null,
     agentReason: null,
     doubt: null,
+    previous: null,
     kind: 'approval',
     status: 'pending',
     input: { toAccount: 'DE02', amount: 950 },

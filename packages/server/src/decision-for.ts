@@ -2,9 +2,9 @@
 import type { DecisionInput } from 'countersign';
 import { defined } from './defined.ts';
 
-export type DecisionVerb = 'approve' | 'edit' | 'respond' | 'restart' | 'reject' | 'cancel';
+export type DecisionVerb = 'approve' | 'edit' | 'respond' | 'restart' | 'reject' | 'revise' | 'cancel';
 
-/** `value` is the whole new input, the answer, or what a restart continues with. */
+/** `value` is the whole new input, the answer, what a restart continues with, or the changes that are asked for. */
 export function decisionFor(
   verb: DecisionVerb,
   { value, reason }: { readonly value?: unknown; readonly reason?: string | undefined } = {},
@@ -18,6 +18,8 @@ export function decisionFor(
       return { type: 'respond', output: value };
     case 'restart':
       return { type: 'restart', resumed: value };
+    case 'revise':
+      return { type: 'revise', comment: value as string };
     case 'reject':
     case 'cancel':
       return { type: verb, ...defined({ reason }) };

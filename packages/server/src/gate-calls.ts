@@ -17,6 +17,8 @@ export type AskedCall = Pick<
   readonly tool: string;
   readonly input: unknown;
   readonly key: string;
+  /** The call that this one revises, because a person asked for changes. */
+  readonly revises?: string;
   readonly labels?: readonly string[];
   readonly schema?: { readonly [keyword: string]: unknown };
   readonly outputSchema?: { readonly [keyword: string]: unknown };
@@ -31,7 +33,7 @@ export async function askForCall(
   by: { readonly id: string; readonly context?: Context },
   asked: Undefined<AskedCall>,
 ): Promise<GateResult> {
-  const { tool: name = '', input, key = '', schema, outputSchema, expiresIn, ...rest } = asked;
+  const { tool: name = '', input, key = '', revises, schema, outputSchema, expiresIn, ...rest } = asked;
   const description = defined({
     name,
     ...rest,
@@ -45,6 +47,7 @@ export async function askForCall(
     return await gate.request(input, {
       key: `${by.id}\n${key}`,
       by: by.id,
+      ...defined({ revises }),
       ...(by.context && { context: by.context }),
     });
   } catch (error) {

@@ -110,6 +110,7 @@ function withNote(actions: UseRequests<any>, note: string): UseRequests<any> {
     approve: (card, options) => actions.approve(card, { ...options, note }),
     edit: (card, input, options) => actions.edit(card, input, { ...options, note }),
     reject: (card, reason, options) => actions.reject(card, reason, { ...options, note }),
+    revise: (card, comment, options) => actions.revise(card, comment, { ...options, note }),
     respond: (card, output, options) => actions.respond(card, output, { ...options, note }),
     restart: (card, options) => actions.restart(card, { ...options, note }),
     cancel: (card, reason, options) => actions.cancel(card, reason, { ...options, note }),

@@ -91,6 +91,7 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
             </span>
           )}
           <span className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-xs text-muted">
+            {!outcome && request.previous && <span className="chip">round {request.previous.round + 1}</span>}
             {!outcome && isAskedAgain(request) && <span className="chip">asked again</span>}
             {!outcome && risk !== null && <RiskMark risk={risk} />}
             {!outcome && reversibility === 'irreversible' && (
@@ -163,6 +164,7 @@ const isBad = ({ outcome }: ApiRequest): boolean => outcome?.state === 'failed' 
 function Outcome({ request }: { readonly request: ApiRequest }) {
   const { decision, grant } = request;
   const outcome = decisionOutcome(request) ?? 'withdrawn';
+  const why = decision?.comment ?? decision?.reason;
   const came = cameText(request.outcome, useWords());
   return (
     <span className="line-clamp-2 min-w-0 wrap-anywhere">
@@ -185,10 +187,10 @@ function Outcome({ request }: { readonly request: ApiRequest }) {
           </>
         )}
       </span>
-      {decision?.reason !== undefined && outcome !== 'expired' && (
+      {why !== undefined && outcome !== 'expired' && (
         <>
           {': '}
-          <VisibleText text={decision.reason.slice(0, 200)} />
+          <VisibleText text={why.slice(0, 200)} />
         </>
       )}
       {came !== undefined && (

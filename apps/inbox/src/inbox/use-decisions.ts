@@ -136,6 +136,7 @@ export function useDecisions(
       send(card, { type: 'approve', ...('edit' in options && { edit: options.edit }) }, options),
     edit: (card, input, options) => send(card, { type: 'approve', edit: input }, options),
     reject: (card, reason, options) => send(card, { type: 'reject', ...because(reason) }, options),
+    revise: (card, comment, options) => send(card, { type: 'revise', comment }, options),
     respond: (card, output, options) => send(card, { type: 'respond', output }, options),
     restart: (card, { note, ...said } = {}) => send(card, { type: 'restart', ...said }, { note }),
     cancel: (card, reason, options) => send(card, { type: 'cancel', ...because(reason) }, options),

@@ -7,6 +7,7 @@ export const OUTCOME_WORDS: Readonly<Record<DecisionOutcome, string>> = {
   continued: 'Continued',
   answered: 'Answered',
   rejected: 'Rejected',
+  'changes-asked': 'Changes asked for',
   cancelled: 'Cancelled',
   expired: 'Expired',
   withdrawn: 'Cancelled',
@@ -16,7 +17,7 @@ export const OUTCOME_WORDS: Readonly<Record<DecisionOutcome, string>> = {
 
 /** Said once a drill is settled: kindly, whatever was decided. */
 export const drillWords = (outcome: Outcome): string =>
-  outcome === 'rejected' || outcome === 'cancelled'
+  outcome === 'rejected' || outcome === 'cancelled' || outcome === 'changes-asked'
     ? 'Well spotted! This was a drill, and it had to be rejected.'
     : 'This was a drill: it had to be rejected. Nothing ran, so no harm is done. Take a moment with the next one.';
 
@@ -27,6 +28,7 @@ export const OUTCOME_TONES: Readonly<Record<Outcome, string>> = {
   continued: 'text-approved',
   answered: 'text-answered',
   rejected: 'text-rejected',
+  'changes-asked': 'text-edited',
   cancelled: 'text-muted',
   expired: 'text-expired',
   withdrawn: 'text-muted',

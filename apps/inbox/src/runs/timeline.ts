@@ -230,6 +230,7 @@ const MARKS = {
   restart: ['approved', 'Continued'],
   respond: ['answered', 'Answered'],
   reject: ['rejected', 'Rejected'],
+  revise: ['edited', 'Changes asked for'],
   cancel: ['cancelled', 'Cancelled'],
   inside: ['approved', 'Decided inside'],
 } as const;
@@ -243,6 +244,7 @@ function decisionMark(decision: Decision, at: number, nameOf: NameOf): Mark {
     title: `${word}${by}`,
     at,
     ...('reason' in decision && decision.reason ? { reason: decision.reason } : {}),
+    ...(decision.type === 'revise' ? { reason: decision.comment } : {}),
     ...(decision.note ? { note: decision.note } : {}),
   };
 }

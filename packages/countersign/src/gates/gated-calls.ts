@@ -8,6 +8,7 @@ import type { SchemaInput } from '../loop/tool/schema.ts';
 import { tool } from '../loop/tool/tool.ts';
 import { describedTool } from '../runs/gates/described-tool.ts';
 import { type Gate, type GateBody, type GateResult, gateText } from '../runs/gates/gate.ts';
+import { SentBackCalls } from './sent-back-calls.ts';
 
 /** How the calls of a tool ask, beside `title`, `preview` and `policy`. `needsApproval` can be a function of the input. */
 export type AskConfig<Input = any> = Pick<
@@ -73,6 +74,7 @@ export type FrameworkTool = {
 export class GatedCalls {
   readonly #options: GateToolsOptions<any>;
   readonly #gates = new Map<string, Gate>();
+  readonly #sentBack = new SentBackCalls();
 
   constructor(framework: string, tools: readonly FrameworkTool[], options: GateToolsOptions<any>) {
     checkOptions('`gateTools`', options, OPTIONS);
@@ -88,14 +90,14 @@ export class GatedCalls {
     return this.#gates.has(tool);
   }
 
-  /** Asks for the call, or finds it. With `run` an approved call runs, at most once. */
+  /** Asks for the call, or finds it. The next call after one that a person sent back revises that. With `run` an approved call runs, at most once. */
   ask(tool: string, callId: string, input: unknown, run?: GateBody, conversation?: string): Promise<GateResult> {
     const { by } = this.#options;
-    return this.#gate(tool).request(input, {
-      key: this.key(callId, conversation),
-      ...(by !== undefined && { by }),
-      ...(run && { run }),
-    });
+    const key = this.key(callId, conversation);
+    const place = JSON.stringify([conversation ?? this.#options.key, tool]);
+    return this.#sentBack.ask(place, key, (revises) =>
+      this.#gate(tool).request(input, { key, ...(by !== undefined && { by }), ...(run && { run }), ...revises }),
+    );
   }
 
   /** Withdraws the request about a call, because the conversation went on without it. */

@@ -163,11 +163,20 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
       return { type: 'rejected', ...refusal(call, rejectedBy(decision), decision.reason) };
     case 'cancel':
       return { type: 'cancelled', ...refusal(call, 'was cancelled', decision.reason) };
+    case 'revise':
+      return { type: 'rejected', ...sentBack(call, decision.comment) };
     case 'restart':
     case 'approve':
     case 'inside':
       return undefined;
   }
+}
+
+/** The comment is for the model. What may have taken effect must not be called again. */
+function sentBack(call: Call, comment: string): { text: string; mayHaveActed?: true } {
+  const refused = refusal(call, 'was sent back: a person asks for changes', undefined);
+  const next = refused.mayHaveActed ? '' : ` Call ${call.name} again with changed arguments, or answer.`;
+  return { ...refused, text: `${refused.text}${next} They say: ${comment}` };
 }
 
 const askedBy = ({ phase }: Call): Request | undefined => (phase.at === 'waiting' ? phase.request : undefined);
@@ -221,6 +230,8 @@ const WITHOUT_TOOL = 'add it to the tools of the call or of the agent, or reject
 function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): MaybePromise<readonly DecisionFault[]> {
   const { call, decision, where, path } = leaf;
   if (decision.type === 'reject' || decision.type === 'cancel') return FITS;
+  if (decision.type === 'revise')
+    return canBeSentBack(call) ? FITS : [{ where, problem: `${call.name} ${NOT_SENT_BACK}` }];
   let available: Tools | undefined = tools;
   for (const outer of path) {
     available = available?.get(outer.name)?.innerTools?.();
@@ -249,6 +260,11 @@ function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): MaybePromise<reado
   if (decision.input === undefined) return FITS;
   return misfits(tool.input, decision.input, where, `the edited input of ${call.name} (${call.ref})`);
 }
+
+/** Only a call whose body has not asked: the model calls its tool again. */
+const canBeSentBack = (call: Call): boolean => askedBy(call)?.kind === 'approval';
+
+const NOT_SENT_BACK = 'does not ask for an approval before it runs, so nobody can ask for changes; decide it otherwise';
 
 const FITS: readonly DecisionFault[] = [];
 

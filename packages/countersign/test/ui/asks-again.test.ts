@@ -120,7 +120,7 @@ test('an approval card does not accept the answer to a question that was not ask
     { type: 'respond', output: 'paid' },
   ]) {
     const answer = await (await post({ decisions: [{ requestId: first, decision }] })).text();
-    expect(answer).toContain(`pay accepts approve, edit, reject, not ${decision.type}.`);
+    expect(answer).toContain(`pay accepts approve, edit, revise, reject, not ${decision.type}.`);
   }
   expect((await runs.wait('chat-1')).pending).toEqual([first]);
   expect(paid).toEqual([]);

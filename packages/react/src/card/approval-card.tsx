@@ -16,6 +16,7 @@ import { DraftKept, useDraft } from './draft-kept.tsx';
 import { EditForm } from './edit-form.tsx';
 import { outcomeOf } from './outcome.tsx';
 import { CardPreview } from './preview.tsx';
+import { PreviousRound, Round } from './previous-round.tsx';
 import { titleOf } from './title.ts';
 import { DecidedVotes, Voting } from './voting.tsx';
 
@@ -76,6 +77,7 @@ function Card(props: ApprovalCardProps) {
         )}
         {!isDecided && (
           <div {...named('marks')}>
+            <Round request={request} />
             <Reversibility request={request} />
             <Risk request={request} />
           </div>
@@ -132,6 +134,7 @@ function Request({ request, renderInput, children }: ApprovalCardProps) {
           <Messages request={request} />
           <Reason request={request} />
           <CardDoubt request={request} />
+          <PreviousRound request={request} />
           <CardInput request={request} renderInput={renderInput} />
           <CardPreview request={request} />
           <CardPayload request={request} />
@@ -166,6 +169,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
         <Messages request={request} />
         <Reason request={request} />
         <CardDoubt request={request} />
+        <PreviousRound request={request} />
         {mode === 'edit' ? (
           <EditForm
             request={request}

@@ -11,7 +11,7 @@ import { titleOf } from './title.ts';
 type AnyCard = RequestCard<string, any>;
 
 /** Which form of the card is open. */
-export type Mode = 'decide' | 'edit' | 'reject' | 'respond' | 'again';
+export type Mode = 'decide' | 'edit' | 'revise' | 'reject' | 'respond' | 'again';
 
 type DecideProps = {
   readonly request: AnyCard;
@@ -41,8 +41,13 @@ export function Decide({ request, actions, unshown, mode, onMode, onDraft, reaso
           onBack={request.kind === 'question' ? undefined : () => onMode('decide')}
         />
       )}
-      {mode === 'reject' && (
-        <RejectForm {...{ request, actions, busy, onDraft }} kept={reason} onBack={() => onMode(startOf(request))} />
+      {(mode === 'reject' || mode === 'revise') && (
+        <WhyForm
+          {...{ request, actions, busy, onDraft }}
+          verb={mode}
+          kept={reason}
+          onBack={() => onMode(startOf(request))}
+        />
       )}
       {mode === 'again' && <AgainForm {...{ request, actions, busy }} onBack={() => onMode('decide')} />}
       {!isOpenForm && problems.length > 0 && (
@@ -121,6 +126,7 @@ function Buttons({
     ['restart', words.goOn, () => actions.restart(request)],
     ['edit', words.edit, () => onMode('edit')],
     ...(doubt ? [] : [answer]),
+    ['revise', words.revise, () => onMode('revise')],
     ['reject', rejectLabel(request, words), () => onMode('reject')],
     ['cancel', doubt ? words.leaveIt : words.cancel, () => actions.cancel(request)],
   ];
@@ -159,6 +165,7 @@ function isDouble(verb: Allowed, { allows }: AnyCard, mode: Mode): boolean {
       return mode === 'respond';
     case 'approve':
     case 'edit':
+    case 'revise':
     case 'reject':
       return false;
   }
@@ -216,41 +223,47 @@ function AgainForm({ request, actions, busy, onBack }: FormProps & { readonly on
   );
 }
 
-type RejectFormProps = FormProps & {
+type WhyFormProps = FormProps & {
+  readonly verb: 'revise' | 'reject';
   readonly onDraft: (draft: unknown) => void;
   readonly kept: RefObject<string>;
   readonly onBack: () => void;
 };
 
-function RejectForm({ request, actions, busy, onDraft, kept, onBack }: RejectFormProps) {
+/** A reason may be left out; a person who asks for changes says which. */
+function WhyForm({ request, actions, busy, verb, onDraft, kept, onBack }: WhyFormProps) {
   const named = useNamed();
   const words = useWords();
   const id = useId();
-  const [reason, setReason] = useState(kept.current);
+  const [text, setText] = useState(kept.current);
+  const isRevise = verb === 'revise';
+  const Field = isRevise ? 'textarea' : 'input';
+  const send = () => (isRevise ? actions.revise(request, text) : actions.reject(request, text));
   return (
     <form
-      {...named('reject-form')}
+      {...named(`${verb}-form`)}
       onSubmit={(event) => {
         event.preventDefault();
-        if (!busy) actions.reject(request, reason);
+        if (!busy && !(isRevise && text.trim() === '')) send();
       }}
     >
       <label {...named('label')} htmlFor={id}>
-        {words.reason}
+        {isRevise ? words.whichChanges : words.reason}
       </label>
-      <input
+      <Field
         {...named('control')}
+        {...(isRevise && { required: true, maxLength: LONGEST_COMMENT, rows: 3 })}
         id={id}
-        value={reason}
-        onChange={({ target }) => {
+        value={text}
+        onChange={({ target }: { readonly target: { readonly value: string } }) => {
           kept.current = target.value;
-          setReason(target.value);
+          setText(target.value);
           onDraft(target.value === '' ? undefined : target.value);
         }}
       />
       <div {...named('form-buttons')}>
-        <button {...named('confirm-reject')} type="submit" aria-disabled={busy}>
-          {rejectLabel(request, words)}
+        <button {...named(`confirm-${verb}`)} type="submit" aria-disabled={busy || (isRevise && text.trim() === '')}>
+          {isRevise ? words.revise : rejectLabel(request, words)}
         </button>
         <button {...named('back')} type="button" onClick={onBack}>
           {words.back}
@@ -259,3 +272,5 @@ function RejectForm({ request, actions, busy, onDraft, kept, onBack }: RejectFor
     </form>
   );
 }
+
+const LONGEST_COMMENT = 2_000;

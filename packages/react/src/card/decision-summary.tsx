@@ -96,6 +96,11 @@ export function DecisionDetails({ request }: { readonly request: AnyCard }) {
           <span {...named('caption')}>{words.givenReason}:</span> <LongText text={decision.reason} />
         </p>
       )}
+      {decision.comment !== undefined && (
+        <p {...named('reason')}>
+          <span {...named('caption')}>{words.changesAsked}:</span> <LongText text={decision.comment} />
+        </p>
+      )}
       {decision.note !== null && !isExpired && (
         <p {...named('note')}>
           <span {...named('caption')}>{words.note}:</span> <VisibleText text={decision.note} />

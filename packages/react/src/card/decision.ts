@@ -5,6 +5,8 @@ import type { RequestCard } from 'countersign/ui';
 export type Decision =
   | { readonly type: 'approve'; readonly edit?: unknown }
   | { readonly type: 'reject'; readonly reason?: string }
+  /** Asks for changes: the call does not run. */
+  | { readonly type: 'revise'; readonly comment: string }
   | { readonly type: 'respond'; readonly output: unknown }
   | { readonly type: 'restart'; readonly resumed?: unknown; readonly replaceInput?: unknown }
   | { readonly type: 'cancel'; readonly reason?: string };

@@ -30,7 +30,7 @@ export function useDraft({ id, decision }: AnyCard) {
 /** The recorded decision is the draft: this person was the one who decided. */
 export function isSent({ value }: KeptDraft, decision: AnyCard['decision']): boolean {
   if (decision === null) return false;
-  const sent = [decision.edit, decision.output, decision.reason].filter((part) => part !== undefined);
+  const sent = [decision.edit, decision.output, decision.reason, decision.comment].filter((part) => part !== undefined);
   return sent.some((part) => JSON.stringify(part) === JSON.stringify(value));
 }
 

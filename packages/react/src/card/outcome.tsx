@@ -6,8 +6,8 @@ import { useNamed, type Words } from '../appearance.tsx';
 
 /**
  * `edited`: approved with changes. `expired`: decided by the deadline. `withdrawn`: no longer pending, without a decision.
- * `proposed`: someone proposed other input, which a request of its own asks about. `granted`: a grant let the call run, and nobody
- * was asked.
+ * `changes-asked`: sent back with a comment. `proposed`: someone proposed other input, which a request of its own asks about.
+ * `granted`: a grant let the call run, and nobody was asked.
  */
 export type DecisionOutcome =
   | 'approved'
@@ -15,6 +15,7 @@ export type DecisionOutcome =
   | 'continued'
   | 'answered'
   | 'rejected'
+  | 'changes-asked'
   | 'cancelled'
   | 'expired'
   | 'withdrawn'
@@ -74,6 +75,8 @@ export function outcomeOfDecision(decision: Decided): DecisionOutcome {
       return 'answered';
     case 'reject':
       return 'rejected';
+    case 'revise':
+      return 'changes-asked';
     case 'cancel':
       return 'cancelled';
   }
@@ -101,6 +104,7 @@ const SHAPES: Readonly<Record<Outcome, ReactNode>> = {
   continued: <path d="M8 6v12l9-6z" />,
   answered: <path d="M5 6h14v10h-8l-4 4v-4H5z" />,
   rejected: <path d="m7 7 10 10M17 7 7 17" />,
+  'changes-asked': <path d="M9 14 4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3" />,
   cancelled: <path d="M6 12h12" />,
   expired: <path d="M12 6v6l4 3M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z" />,
   withdrawn: <path d="M9 7l-5 5 5 5m-5-5h16" />,

@@ -67,6 +67,8 @@ export function gateEndpoints({ ai, access, hub, streams, addressOf, basePath, l
       problems: [409, 422, 429],
       handle: async ({ body: { wait = 0, ...asked }, person, request }) =>
         counted(person.id, wait, async () => {
+          // Only of a call that the caller may read: whether it was sent back is not for everyone.
+          if (asked.revises !== undefined) await access.readable(asked.revises, person);
           const first = await askForCall(ai, person, asked);
           return json(shown(await settledWithin(wait, first, request), request));
         }),

@@ -56,7 +56,7 @@ export function requestsCsv(pages: AsyncIterable<readonly ApiRequest[]>, file: s
 
 const timeOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
-const WORDS = { reject: 'rejected', respond: 'answered', cancel: 'cancelled' } as const;
+const WORDS = { reject: 'rejected', revise: 'changes asked for', respond: 'answered', cancel: 'cancelled' } as const;
 
 function decisionOf({ type, by, channel, edit }: NonNullable<ApiRequest['decision']>): string {
   if (by === 'deadline' && channel === null) return `expired, ${type === 'approve' ? 'approved' : 'not run'}`;

@@ -42,7 +42,10 @@ export class PeopleNames {
   }
 }
 
-type WithPeople = Pick<StoredCard, 'startedBy' | 'requesters' | 'policies' | 'progress' | 'decision' | 'grant'> & {
+type WithPeople = Pick<
+  StoredCard,
+  'startedBy' | 'requesters' | 'policies' | 'progress' | 'previous' | 'decision' | 'grant'
+> & {
   readonly assignee?: { readonly person: string } | null;
 };
 
@@ -52,6 +55,7 @@ export function peopleOn({
   requesters,
   policies,
   progress,
+  previous,
   decision,
   grant,
   assignee,
@@ -60,6 +64,7 @@ export function peopleOn({
   const all = [
     startedBy,
     ...requesters,
+    previous?.by,
     decision?.by,
     grant?.by,
     assignee?.person,

@@ -68,7 +68,7 @@ function countedVote({ by, decision, at, seenForMs }: GivenVote, createdAt: numb
 
 function outcomeOf(decision: unknown): Outcome {
   const { type, edit, replaceInput } = (decision ?? {}) as { type?: unknown; edit?: unknown; replaceInput?: unknown };
-  if (type === 'reject') return 'rejected';
+  if (type === 'reject' || type === 'revise') return 'rejected';
   if (type === 'respond') return 'answered';
   if (type === 'cancel') return 'cancelled';
   return edit === undefined && replaceInput === undefined ? 'approved' : 'edited';

@@ -18,7 +18,7 @@ import type { AppOptions } from '../options.ts';
 import type { ApiRequest } from '../schemas/request.ts';
 import { formatFor } from '../text/format.ts';
 import type { LinkOptions } from './link-options.ts';
-import { type Offer, offersOf } from './offers.ts';
+import { asksWhy, type Offer, offersOf } from './offers.ts';
 import { confirmPage, type Draft, type LinkPage, nothingPage, reviewPage, signInPage } from './page.ts';
 import { resultPage } from './result-page.ts';
 import { createLinkTokens, type DecisionLink, type LinkTokens } from './token.ts';
@@ -169,7 +169,7 @@ function isOver({ status, progress }: ApiRequest, { id, scopes }: Person): boole
 /** A reason is entered where the decision is confirmed. */
 function refusedPage(page: LinkPage, draft: Draft, problems: readonly FormProblem[]): Response {
   const { verb } = draft.offer;
-  if (verb === 'reject' || verb === 'cancel') return confirmPage(page, draft, verb, problems[0]?.message);
+  if (asksWhy(verb)) return confirmPage(page, draft, decisionFor(verb, { value: '' }), problems[0]?.message);
   return reviewPage(page, { ...draft, problems, status: 422 });
 }
 
@@ -183,9 +183,18 @@ function readDecision(offer: Offer, posted: URLSearchParams, card: ApiRequest): 
   switch (offer.verb) {
     case 'approve':
       return { decision: decisionFor(offer.verb) };
+    case 'revise': {
+      const comment = reasonIn(posted);
+      // It is entered on the next page.
+      if (posted.get('confirmed') !== 'yes') return { decision: decisionFor('revise', { value: comment }) };
+      if (comment === '') return { problems: [{ field: 'reason', message: 'Say which changes you ask for.' }] };
+      if (comment.length > LONGEST_COMMENT)
+        return { problems: [{ field: 'reason', message: `Enter at most ${LONGEST_COMMENT} characters.` }] };
+      return { decision: decisionFor('revise', { value: comment }) };
+    }
     case 'reject':
     case 'cancel': {
-      const reason = (posted.get('reason') ?? '').replaceAll('\r\n', '\n').trim();
+      const reason = reasonIn(posted);
       if (reason.length > LONGEST_REASON)
         return { problems: [{ field: 'reason', message: `Enter at most ${LONGEST_REASON} characters.` }] };
       return { decision: decisionFor(offer.verb, reason === '' ? {} : { reason }) };
@@ -201,6 +210,11 @@ function readDecision(offer: Offer, posted: URLSearchParams, card: ApiRequest): 
     }
   }
 }
+
+/** Forms send each end of a line as two characters. */
+const reasonIn = (posted: URLSearchParams): string => (posted.get('reason') ?? '').replaceAll('\r\n', '\n').trim();
+
+const LONGEST_COMMENT = 2_000;
 
 const UNCHANGED: FormProblem = { field: '', message: 'Nothing was changed. To approve it as it is, use Approve.' };
 

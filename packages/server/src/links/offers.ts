@@ -5,8 +5,12 @@ import type { ApiRequest } from '../schemas/request.ts';
 
 /** A decision that the page offers. */
 export type Offer =
-  | { readonly verb: 'approve' | 'reject' | 'cancel' }
+  | { readonly verb: 'approve' | 'revise' | 'reject' | 'cancel' }
   | { readonly verb: 'edit' | 'respond'; readonly form: Form };
+
+/** These ask for a text where they are confirmed. */
+export const asksWhy = (verb: Offer['verb']): verb is 'revise' | 'reject' | 'cancel' =>
+  verb === 'revise' || verb === 'reject' || verb === 'cancel';
 
 export type Offers = {
   readonly offers: readonly Offer[];
@@ -33,6 +37,7 @@ export function offersOf(card: ApiRequest): Offers {
       ...(answer ? [{ verb: 'respond', form: answer } as const] : []),
       ...(allows.includes('approve') ? [{ verb: 'approve' } as const] : []),
       ...(edit ? [{ verb: 'edit', form: edit } as const] : []),
+      ...(allows.includes('revise') ? [{ verb: 'revise' } as const] : []),
       ...(allows.includes('reject') ? [{ verb: 'reject' } as const] : []),
       ...(allows.includes('cancel') ? [{ verb: 'cancel' } as const] : []),
     ],
@@ -54,9 +59,21 @@ const sizeOf = ({
   payload,
   preview,
   earlierPreview,
+  previous,
   policies,
   progress,
   labels,
 }: ApiRequest): number =>
-  JSON.stringify([title, tool, agentReason, input, payload, preview, earlierPreview, policies, progress, labels])
-    .length;
+  JSON.stringify([
+    title,
+    tool,
+    agentReason,
+    input,
+    payload,
+    preview,
+    earlierPreview,
+    previous,
+    policies,
+    progress,
+    labels,
+  ]).length;

@@ -9,7 +9,7 @@ import type { Format } from '../text/format.ts';
 import { visibleLine } from '../text/visible-text.ts';
 import { detailsHtml, section, summaryHtml } from './card-html.ts';
 import { fieldsHtml } from './fields.ts';
-import type { Offer, Offers } from './offers.ts';
+import { asksWhy, type Offer, type Offers } from './offers.ts';
 import { DECIDE_SCRIPT } from './script.ts';
 import { DECIDE_STYLESHEET } from './style.ts';
 import { lineHtml, valueHtml } from './value-html.ts';
@@ -60,7 +60,7 @@ export function confirmPage(
   problem?: string,
 ): Response {
   const { card, format } = page;
-  const isAsked = offer.verb === 'reject' || offer.verb === 'cancel';
+  const isAsked = asksWhy(offer.verb);
   const kept = [...posted].filter(([name]) => name !== 'confirmed' && !(isAsked && name === 'reason'));
   const body = `${asked(offer, card)}
 ${chosenHtml(decision, card, format)}
@@ -68,7 +68,7 @@ ${consequence(offer, card)}
 <form method="post" class="decide">
 ${kept.map(([name, value]) => hidden(name, value)).join('\n')}
 ${hidden('confirmed', 'yes')}
-${isAsked ? reasonHtml(posted, problem) : ''}
+${isAsked ? reasonHtml(posted, problem, offer.verb) : ''}
 <div class="actions"><button class="button ${lookOf(offer)}">${wordsOf(offer, card).confirm}</button>
 <a class="button" href="?">Go back</a></div>
 </form>
@@ -170,8 +170,9 @@ const answerButton = (offer: Offer, card: ApiRequest): string =>
     ? `<button class="button button-primary" form="respond">${wordsOf(offer, card).offer}</button>`
     : `<a class="button" href="#respond">${wordsOf(offer, card).open}</a>`;
 
-function reasonHtml(posted: URLSearchParams, problem: string | undefined): string {
-  return `<label class="field"><span>Reason (optional, the model sees it)</span>
+function reasonHtml(posted: URLSearchParams, problem: string | undefined, verb: Offer['verb']): string {
+  const label = verb === 'revise' ? 'Which changes? The model sees this' : 'Reason (optional, the model sees it)';
+  return `<label class="field"><span>${label}</span>
 ${problem === undefined ? '' : `<span class="problem" role="alert">${escaped(problem)}</span>`}
 <textarea name="reason" rows="3">
 ${escaped(posted.get('reason') ?? '')}</textarea></label>`;
@@ -226,6 +227,14 @@ function wordsOf({ verb }: Offer, card: ApiRequest): Words {
           : ['Use this result', isDoubt(card) ? 'It happened …' : 'Give a result instead …'];
       return { offer, open, question: 'Send this answer?', confirm: 'Yes, send', done: 'Answered' };
     }
+    case 'revise':
+      return {
+        offer: 'Ask for changes …',
+        open: 'Ask for changes …',
+        question: 'Ask for which changes?',
+        confirm: 'Send',
+        done: 'Changes asked for',
+      };
     case 'reject':
       return {
         offer: 'Reject …',
@@ -251,8 +260,10 @@ function consequence({ verb }: Offer, card: ApiRequest): string {
   return '';
 }
 
-const lookOf = ({ verb }: Offer): string =>
-  verb === 'reject' || verb === 'cancel' ? 'button-danger' : 'button-primary';
+function lookOf({ verb }: Offer): string {
+  if (verb === 'revise') return '';
+  return verb === 'reject' || verb === 'cancel' ? 'button-danger' : 'button-primary';
+}
 
 const hidden = (name: string, value: string): string =>
   `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`;

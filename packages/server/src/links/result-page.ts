@@ -31,6 +31,7 @@ ${card.status === 'decided' ? decidedHtml(page) : votedHtml(page)}
 const DID = {
   approve: 'Approved',
   reject: 'Rejected',
+  revise: 'Changes asked for',
   respond: 'Answered',
   restart: 'Continued',
   cancel: 'Skipped',

@@ -8,7 +8,7 @@ import { visibleText } from '../text/visible-text.ts';
 
 /** What the model says that the person decides. */
 export type Wanted = {
-  readonly decision: 'approve' | 'reject' | 'edit' | 'answer';
+  readonly decision: 'approve' | 'reject' | 'revise' | 'edit' | 'answer';
   readonly reason?: string | undefined;
   readonly input?: unknown;
   readonly answer?: unknown;
@@ -22,7 +22,15 @@ const MOST_LEVELS = 8;
 
 /** The text that a person confirms; undefined if it is too long or too deeply nested to be shown whole. */
 export function decisionCard(card: ApiRequest, wanted: Wanted): string | undefined {
-  const shown = [card.input, card.payload, card.preview, card.earlierPreview, wanted.input, wanted.answer];
+  const shown = [
+    card.input,
+    card.payload,
+    card.preview,
+    card.earlierPreview,
+    card.previous?.input,
+    wanted.input,
+    wanted.answer,
+  ];
   // A text cannot show files.
   if (shown.some((value) => levels(value) > MOST_LEVELS) || filesOn(card).length > 0) return undefined;
   const text = [
@@ -33,7 +41,9 @@ export function decisionCard(card: ApiRequest, wanted: Wanted): string | undefin
       ? ['', 'It runs with this input instead:', ...valueLines(wanted.input, COLUMNS, { schema: card.inputSchema })]
       : []),
     ...(wanted.decision === 'answer' ? ['', 'The answer:', ...valueLines(wanted.answer, COLUMNS)] : []),
-    ...(wanted.reason === undefined ? [] : ['', `Reason: ${visibleText(wanted.reason)}`]),
+    ...(wanted.reason === undefined
+      ? []
+      : ['', `${wanted.decision === 'revise' ? 'Changes' : 'Reason'}: ${visibleText(wanted.reason)}`]),
     ...(wanted.note === undefined ? [] : ['', `Note: ${visibleText(wanted.note)}`]),
   ].join('\n');
   const plain = stripVTControlCharacters(text);
@@ -43,6 +53,7 @@ export function decisionCard(card: ApiRequest, wanted: Wanted): string | undefin
 export const HEADLINES: Readonly<Record<Wanted['decision'], string>> = {
   approve: 'Approve this request?',
   reject: 'Reject this request?',
+  revise: 'Ask for changes to this request?',
   edit: 'Approve this request with another input?',
   answer: 'Answer this request?',
 };

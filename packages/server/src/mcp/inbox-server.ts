@@ -55,8 +55,12 @@ const SECONDS_TO_CONFIRM = 3_600;
 
 const DECIDE = z.strictObject({
   id: z.string().min(1).max(500).describe('The id of the request'),
-  decision: z.enum(['approve', 'reject', 'edit', 'answer']),
-  reason: z.string().max(10_000).optional().describe('Why it is rejected; the model that asked is told'),
+  decision: z.enum(['approve', 'reject', 'revise', 'edit', 'answer']),
+  reason: z
+    .string()
+    .max(10_000)
+    .optional()
+    .describe('Why it is rejected, or with revise which changes are asked for; the model that asked is told'),
   input: z.unknown().optional().describe('With edit: the whole input to run instead'),
   answer: z.unknown().optional().describe('With answer: the answer, as the answerSchema of the request says'),
   note: z.string().max(10_000).optional().describe('A note for other people'),
@@ -158,6 +162,7 @@ const confirmation = ({ decision }: Wanted) => ({
 
 function decisionOf({ decision, reason, input, answer }: Wanted): DecisionInput {
   if (decision === 'answer') return decisionFor('respond', { value: answer ?? null });
+  if (decision === 'revise') return decisionFor('revise', { value: reason ?? '' });
   return decisionFor(decision, { value: input ?? null, reason });
 }
 

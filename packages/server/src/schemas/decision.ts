@@ -9,6 +9,14 @@ export const reasonShape = z.string().max(10_000).optional();
 
 const Approve = z.strictObject({ type: z.literal('approve'), edit: json.optional() }).openapi('Approve');
 const Reject = z.strictObject({ type: z.literal('reject'), reason: reasonShape }).openapi('Reject');
+const Revise = z
+  .strictObject({
+    type: z.literal('revise'),
+    comment: z.string().max(2_000).regex(/\S/, 'must not be empty').openapi({
+      description: 'The changes that the person asks for. The model, or the program that asked, reads it.',
+    }),
+  })
+  .openapi('Revise', { description: 'Asks for changes. The call does not run, and a later call is the next round.' });
 const Respond = z.strictObject({ type: z.literal('respond'), output: json }).openapi('Respond');
 const Restart = z
   .strictObject({ type: z.literal('restart'), resumed: json.optional(), replaceInput: json.optional() })
@@ -16,7 +24,7 @@ const Restart = z
 const Cancel = z.strictObject({ type: z.literal('cancel'), reason: reasonShape }).openapi('CancelRequest');
 
 export const DecisionShape = z
-  .discriminatedUnion('type', [Approve, Reject, Respond, Restart, Cancel])
+  .discriminatedUnion('type', [Approve, Reject, Revise, Respond, Restart, Cancel])
   .openapi('Decision');
 
 export const noteShape = z

@@ -22,6 +22,13 @@ export const GateAskShape = z
         pattern: '^[^\\p{Cc}\\p{Cs}]{1,500}$',
         description: 'Identifies the call among those of the caller and the tool: the same key asks once.',
       }),
+    revises: z
+      .string()
+      .regex(/^gate\.[\w-]{22}$/, 'must be the runId of an earlier call')
+      .optional()
+      .openapi({
+        description: 'The `runId` of the call that this one revises, because a person asked for changes to it.',
+      }),
     title: z.string().min(1).max(200).optional().openapi({ description: 'What would happen, in one line.' }),
     description: z.string().max(2_000).optional(),
     risk: z.enum(RISKS).optional(),
@@ -92,6 +99,9 @@ export const GateShape = z
     }),
     gateWith('rejected', 'It was rejected, withdrawn, or expired. It will never start.', {
       reason: z.string().openapi({ description: 'Why.' }),
+      revise: z.object({ comment: z.string(), by: z.string().nullable() }).openapi('GateRevise').optional().openapi({
+        description: 'A person asks for changes. Ask for the changed call with another key, and with `revises`.',
+      }),
     }),
     gateWith('doubt', 'It was started, and its outcome is unknown. A person is asked.', { id: requestId }),
   ])

@@ -31,6 +31,16 @@ const PreviewShape = z
   ])
   .openapi('Preview', { description: 'What the tool says would happen, or why that could not be computed.' });
 
+const PreviousShape = z
+  .object({
+    requestId: z.string(),
+    input: z.unknown().openapi({ description: 'The input that its card showed.' }),
+    comment: z.string().openapi({ description: 'The changes that the person asked for.' }),
+    by: z.string().optional(),
+    round: z.int().openapi({ description: 'From 1. The request that revises it is the next.' }),
+  } satisfies Fields<NonNullable<StoredCard['previous']>>)
+  .openapi('Previous', { description: 'A request that a person sent back.' });
+
 export const AssigneeShape = z
   .object({
     person: z.string(),
@@ -47,12 +57,13 @@ const JsonSchemaShape = z.record(z.string(), z.unknown()).nullable();
 
 const CardDecisionShape = z
   .looseObject({
-    type: z.enum(['approve', 'reject', 'respond', 'restart', 'cancel']),
+    type: z.enum(['approve', 'reject', 'revise', 'respond', 'restart', 'cancel']),
     by: z.string().nullable(),
     at: z.number().nullable(),
     channel: z.string().nullable(),
     note: z.string().nullable(),
     reason: z.string().optional(),
+    comment: z.string().optional().openapi({ description: 'The changes that the person asked for.' }),
     edit: z.unknown(),
     output: z.unknown(),
   } satisfies Fields<CardDecision>)
@@ -69,7 +80,7 @@ const CardVoteShape = z
   .object({
     by: z.string().nullable(),
     onBehalfOf: z.string().nullable().openapi({ description: 'The person whom the voter stands in for.' }),
-    type: z.enum(['approve', 'reject', 'respond', 'restart', 'cancel']),
+    type: z.enum(['approve', 'reject', 'revise', 'respond', 'restart', 'cancel']),
     at: z.number().nullable(),
     note: z.string().nullable(),
     isEdit: z.boolean().openapi({ description: 'It proposes the input that the card shows.' }),
@@ -129,7 +140,7 @@ export const CallOutcomeShape = z
     }),
     mayHaveActed: z.boolean().optional().openapi({ description: 'It may have taken effect before it failed.' }),
     why: z
-      .enum(['rejected', 'cancelled', 'expired', 'withdrawn', 'edited', 'changed', 'stopped'])
+      .enum(['rejected', 'cancelled', 'changes-asked', 'expired', 'withdrawn', 'edited', 'changed', 'stopped'])
       .optional()
       .openapi({ description: 'Why it did not run.' }),
   })
@@ -213,6 +224,7 @@ export const RequestShape = z
     }),
     notice: z.enum(['title-only']).nullable().openapi({ description: '`title-only`: notices show nothing else.' }),
     doubt: orNull(DoubtShape).openapi({ description: 'About a call whose outcome is unknown: where to look.' }),
+    previous: orNull(PreviousShape).openapi({ description: 'The earlier round, if this request revises one.' }),
     createdAt: z.number().nullable(),
     expiresAt: z.number().nullable(),
     onExpiry: z.enum(['reject', 'cancel', 'approve']).nullable(),
@@ -226,7 +238,7 @@ export const RequestShape = z
       .array(z.string())
       .openapi({ description: 'Who took part: the starter, the author of the message, editors.' }),
     progress: orNull(ProgressShape).openapi({ description: 'The votes so far; null if anyone may decide.' }),
-    allows: z.array(z.enum(['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'])),
+    allows: z.array(z.enum(['approve', 'edit', 'revise', 'reject', 'respond', 'restart', 'cancel'])),
     mayDecide: z.boolean(),
     digest: z.string().openapi({ description: 'The digest of everything shown; send it with the decision.' }),
     inputSchema: JsonSchemaShape.openapi({ description: 'JSON Schema of the input, for its labels and for an edit.' }),

@@ -30,17 +30,18 @@ const PostedRequestShape = RequestShape.omit({
 
 const DecisionShape = z
   .looseObject({
-    type: z.enum(['approve', 'reject', 'respond', 'restart', 'cancel']),
+    type: z.enum(['approve', 'reject', 'revise', 'respond', 'restart', 'cancel']),
     by: z.string().nullable(),
     at: moment.nullable(),
     channel: z.string().nullable(),
     note: z.string().nullable().optional(),
     reason: z.string().optional(),
+    comment: z.string().optional(),
     edit: z.unknown().optional(),
     output: z.unknown().optional(),
   })
   .openapi('WebhookDecision', {
-    description: 'Without `note`, `reason`, `edit` and `output` if `request` is withheld.',
+    description: 'Without `note`, `reason`, `comment`, `edit` and `output` if `request` is withheld.',
   });
 
 const DataShape = z

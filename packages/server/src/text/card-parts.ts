@@ -20,7 +20,9 @@ type PartName =
   | 'details'
   | 'preview'
   | 'previewNow'
-  | 'previewBefore';
+  | 'previewBefore'
+  | 'changesAsked'
+  | 'inputBefore';
 
 /** The names of the parts for people. */
 export const PART_NAMES: Readonly<Record<PartName, string>> = {
@@ -33,11 +35,13 @@ export const PART_NAMES: Readonly<Record<PartName, string>> = {
   preview: 'What would happen',
   previewNow: 'What would happen now',
   previewBefore: 'What was approved before',
+  changesAsked: 'Changes asked for',
+  inputBefore: 'Input of the round before',
 };
 
 /** In the order in which people read them: what the tool says, what runs, and what else the tool shows. `time` writes times. */
 export function partsOf(
-  { payload, agentReason, input, inputSchema, preview, earlierPreview, doubt }: Shown,
+  { payload, agentReason, input, inputSchema, preview, earlierPreview, doubt, previous, names }: Shown,
   time: (at: number) => string = timeText,
 ): readonly CardPart[] {
   const { message, details } = payloadOf(payload);
@@ -47,13 +51,21 @@ export function partsOf(
     // A server of an older version does not send it.
     ...(agentReason ? [part('reason', agentReason)] : []),
     ...(doubt ? [part('doubt', doubtText(doubt, time))] : []),
+    ...(previous ? [part('changesAsked', askedText(previous, names))] : []),
     { ...part('input', input), schema: inputSchema },
+    ...(previous ? [{ ...part('inputBefore', previous.input), schema: inputSchema }] : []),
     ...(details === undefined ? [] : [part('details', details)]),
     ...(preview ? [{ name: earlierPreview ? 'previewNow' : 'preview', shown: preview } as const] : []),
     ...filesPart(preview),
     ...(preview && earlierPreview ? [{ name: 'previewBefore', shown: earlierPreview } as const] : []),
   ];
 }
+
+/** As in `ben: Only what is open.` */
+const askedText = ({ by, comment }: Previous, names: RequestCard['names']): string =>
+  by === undefined ? comment : `${personLine(by, names)}: ${comment}`;
+
+type Previous = NonNullable<RequestCard['previous']>;
 
 /** Texts cannot show a file: they say that there is one. */
 function filesPart(preview: Preview | null): readonly CardPart[] {
@@ -81,6 +93,9 @@ type Doubt = NonNullable<RequestCard['doubt']>;
 
 type Shown = Pick<RequestCard, 'payload' | 'agentReason' | 'input' | 'inputSchema' | 'preview' | 'earlierPreview'> & {
   readonly doubt?: Doubt | null;
+  /** A server of an older version does not send it. */
+  readonly previous?: Previous | null;
+  readonly names?: RequestCard['names'];
 };
 
 /** These are shown as badges and facts. */
@@ -142,15 +157,16 @@ export function votingOf(
 }
 
 /** What it is, how risky, and its labels. Untrusted: escape it. */
-export const badgesOf = ({ kind, risk, reversibility, labels }: Badged): readonly string[] => [
+export const badgesOf = ({ kind, risk, reversibility, labels, previous }: Badged): readonly string[] => [
   KINDS[kind],
+  ...(previous ? [`round ${previous.round + 1}`] : []),
   ...(risk === null ? [] : [`${risk} risk`]),
   // A server of an older version does not say it.
   ...(reversibility ? [reversibility] : []),
   ...labels,
 ];
 
-type Badged = Pick<RequestCard, 'kind' | 'risk' | 'reversibility' | 'labels'>;
+type Badged = Pick<RequestCard, 'kind' | 'risk' | 'reversibility' | 'labels'> & Partial<Pick<RequestCard, 'previous'>>;
 
 const KINDS = {
   approval: 'Needs approval',

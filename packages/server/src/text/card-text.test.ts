@@ -198,3 +198,18 @@ test('a comment cannot pass for a comment of another person, or for anything els
   expect(lines[from + 1]).toMatch(/^ {2}cem at /);
   for (const line of lines.slice(from + 2, from + 5)) expect(line).toMatch(/^\s*│ /);
 });
+
+test('a second round says what was asked for, and what its input was before', () => {
+  const previous = {
+    requestId: 'run_1:call_0',
+    input: { amount: 950 },
+    comment: 'Less.\nInput  amount 5',
+    by: 'ben',
+    round: 1,
+  };
+  const text = textOf({ ...cardWith({ amount: 420 }), previous }, 60);
+  expect(text).toContain('Needs approval · round 2');
+  expect(text).toContain(
+    'Changes asked for\n  │ ben: Less.\n  │ Input  amount 5\n\nInput it would run with\n  amount  420\n\nInput of the round before\n  amount  950\n',
+  );
+});

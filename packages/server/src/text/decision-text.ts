@@ -24,6 +24,7 @@ const PAST: Readonly<Record<string, string>> = {
   approve: 'approved',
   reject: 'rejected',
   cancel: 'cancelled',
+  revise: 'asked for changes',
   respond: 'answered',
   restart: 'restarted',
   propose: 'proposed changes',
@@ -31,7 +32,7 @@ const PAST: Readonly<Record<string, string>> = {
 
 /** As in `approved with edited input: amount 90`. */
 export function decisionText(decision: Json | undefined): string {
-  const { type, reason, edit, output, replaceInput } = fieldsOf(decision);
+  const { type, comment, reason = comment, edit, output, replaceInput } = fieldsOf(decision);
   const did = PAST[String(type)] ?? 'withdrawn';
   if (type === 'approve' && edit !== undefined) return `${did} with edited input: ${valueLine(edit)}`;
   if (type === 'restart' && replaceInput !== undefined) return `${did} with: ${valueLine(replaceInput)}`;
@@ -63,10 +64,13 @@ export function resultText(result: DecideResult): string {
   return votesText({ votes, missing: result.missing });
 }
 
+const ASKED = 'asked for changes to';
+const EDITED = 'approved an edited version of';
+
 /** As in `Bob already rejected this at 1:28 PM. Your decision was not saved.` */
 export function conflictText({ decision, by, channel, at }: Recorded, person: string | undefined): string {
   const { type, edit } = fieldsOf(decision);
-  const did = edit === undefined ? (PAST[String(type)] ?? 'withdrew') : 'approved an edited version of';
+  const did = type === 'revise' ? ASKED : edit === undefined ? (PAST[String(type)] ?? 'withdrew') : EDITED;
   if (by === 'deadline' && channel === null)
     return `This request expired and was ${PAST[String(type)] ?? 'withdrawn'} automatically. Your decision was not saved.`;
   const who = by === null ? 'Someone' : by === person ? 'You' : visibleLine(by);

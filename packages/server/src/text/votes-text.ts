@@ -13,13 +13,14 @@ type Counted = Pick<CardProgress, 'missing'> & {
 
 /** As in `1 of 2 votes, waiting for: 1 more of finance`. */
 export function votesText({ votes, missing, notRequester = false, names }: Counted): string {
-  const isFor = ({ type, isEdit }: Counted['votes'][number]) =>
-    type !== 'reject' && type !== 'cancel' && !(notRequester && isEdit);
+  const isFor = ({ type, isEdit }: Counted['votes'][number]) => !AGAINST.has(type) && !(notRequester && isEdit);
   const given = votes.filter(isFor).length;
   const needed = given + missing.reduce((sum, { count }) => sum + count, 0);
   const count = `${given} of ${needed} ${needed === 1 ? 'vote' : 'votes'}`;
   return missing.length === 0 ? count : `${count}, waiting for: ${missingText(missing, given > 0, names)}`;
 }
+
+const AGAINST: ReadonlySet<CardVote['type']> = new Set(['reject', 'cancel', 'revise']);
 
 function missingText(missing: readonly Missing[], hasVotes: boolean, names: Names | undefined): string {
   return missing.map(({ of, count }) => `${count} ${hasVotes ? 'more of' : 'of'} ${whoText(of, names)}`).join('; ');
@@ -34,6 +35,7 @@ const PAST: Readonly<Record<CardVote['type'], string>> = {
   approve: 'approved',
   reject: 'rejected',
   cancel: 'cancelled',
+  revise: 'asked for changes',
   respond: 'answered',
   restart: 'continued',
 };
@@ -56,7 +58,9 @@ export function voteLine(
 export function ruleLines({ notRequester, quorum = [], veto, signed }: Policy): readonly string[] {
   const isSeveral = quorum.reduce((sum, { count }) => sum + count, 0) > 1;
   return [
-    ...(notRequester ? ['The person who started the run and people who edited the input cannot approve it.'] : []),
+    ...(notRequester
+      ? ['The person who started the run, and people who edited the input or asked for changes, cannot approve it.']
+      : []),
     ...(isSeveral && veto !== 'majority' ? ['One rejection is enough to reject it.'] : []),
     ...(signed ? ['Each vote must be signed with a passkey, in the inbox.'] : []),
   ];

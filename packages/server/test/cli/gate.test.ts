@@ -1,5 +1,5 @@
 // `countersign gate`: a command runs after a person has approved it, at most once per key, through crashes.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createClient } from '@countersign/server/client';
 import { expect, test } from 'vitest';
 import { workplaceForEach } from './workplace.ts';
@@ -78,4 +78,26 @@ test('a rejected command and a program that does not exist never act', { timeout
     expect(await place.countersign(command)).toMatchObject({ code: 1, stderr: expect.stringContaining(says) });
   }
   expect(acted()).toEqual(['nothing']);
+});
+
+test('a command that was sent back never acts, and the changed one is the second round', {
+  timeout: TIMEOUT,
+}, async () => {
+  await place.json('migrate');
+  const act = ['--', 'sh', '-c', 'echo x >> acted'];
+  await place.countersign([...gate('first'), ...act]);
+  const [first] = (await place.json('inbox', '--list')).items;
+  expect(await place.countersign(['decide', first.id, '--revise', ' '])).toMatchObject({ code: 2 });
+  const decided = await place.countersign(['decide', first.id, '--revise', 'Only one.', '--by', 'bea']);
+  expect(decided).toMatchObject({ code: 0, stdout: expect.stringContaining('asked for changes: Only one.') });
+  const told = await place.countersign([...gate('first'), ...act]);
+  expect(told).toMatchObject({ code: 1, stderr: expect.stringContaining('a person asks for changes: Only one.') });
+  expect(told.stderr).toContain(`--revises ${first.runId}`);
+  await place.countersign([...gate('second'), '--revises', first.runId, ...act]);
+  const [second] = (await place.json('inbox', '--list')).items;
+  expect(second).toMatchObject({ previous: { requestId: first.id, comment: 'Only one.', by: 'bea', round: 1 } });
+  expect(existsSync(place.path('acted'))).toBe(false);
+  await place.json('decide', second.id, '--approve', '--by', 'bea');
+  expect(await place.countersign([...gate('second'), '--revises', first.runId, ...act])).toMatchObject({ code: 0 });
+  expect(acted()).toEqual(['x']);
 });

@@ -165,7 +165,7 @@ describe('show', { timeout: 120_000 }, () => {
     expect(stdout).toMatch(/model +Let me see\. \(2 tokens\)/);
     expect(stdout).toMatch(/transferMoney +waits for an approval, high risk/);
     expect(stdout).toContain('countersign decide');
-    expect(stdout).toContain('--approve | --edit | --reject');
+    expect(stdout).toContain('--approve | --edit | --revise | --reject');
   });
 
   test('leads with the title of a request, with the tool beside it', async () => {

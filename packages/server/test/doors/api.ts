@@ -27,8 +27,8 @@ export const api: Door<AskedApi> = {
           body,
         }),
       );
-    const bodyOf = ({ digest }: AskedApi, type: Decision = 'approve', more: object = {}) =>
-      JSON.stringify({ decision: { type }, digest, ...more });
+    const bodyOf = ({ digest }: AskedApi, type: Decision | 'revise' = 'approve', more: object = {}) =>
+      JSON.stringify({ decision: type === 'revise' ? { type, comment: 'Less.' } : { type }, digest, ...more });
     return {
       ask: async (payment) => {
         const { id, runId, digest } = await world.start(payment);
@@ -71,8 +71,15 @@ export const api: Door<AskedApi> = {
             post(asked.id, bodyOf(asked, 'approve', { [key]: 'x'.repeat(OVERSIZED) })),
           ),
         malformed: async (asked, { sent }) =>
-          each([...MALFORMED, '{"decision":"approve"}', '{"decision":{"type":["approve"]}}'], sent, (body) =>
-            post(asked.id, body),
+          each(
+            [
+              ...MALFORMED,
+              '{"decision":"approve"}',
+              '{"decision":{"type":["approve"]}}',
+              '{"decision":{"type":"revise"}}',
+            ],
+            sent,
+            (body) => post(asked.id, body),
           ),
         'duplicate keys': async (asked, { sent }) =>
           each(
@@ -92,9 +99,9 @@ export const api: Door<AskedApi> = {
             post(asked.id, bodyOf({ ...asked, digest })),
           ),
         'after the end': async (asked, { sent }) =>
-          each(['approve'] as const, sent, (type) => post(asked.id, bodyOf(asked, type))),
+          each(['approve', 'revise'] as const, sent, (type) => post(asked.id, bodyOf(asked, type))),
         'two at once': (asked, { sent }) =>
-          together(['approve', 'reject', 'approve', 'reject'] as const, sent, (type) =>
+          together(['approve', 'reject', 'revise', 'approve', 'reject', 'revise'] as const, sent, (type) =>
             post(asked.id, bodyOf(asked, type)),
           ),
         killed: WITH_THE_HOUSE,

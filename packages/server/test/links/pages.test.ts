@@ -51,6 +51,22 @@ test('an edit starts with the input, is checked, confirmed as a whole, and runs 
   expect(ran).toEqual([{ to: 'Bob', amount: 0 }]);
 });
 
+test('a person asks for changes: the comment is entered where it is confirmed, and must say something', async () => {
+  const { link, ran, settled, request } = await linkedRequest();
+  const url = await link();
+  const digest = digestIn(await open(url));
+  const confirm = await send(url, { digest, decision: 'revise' });
+  expect(confirm.body).toContain('Which changes? The model sees this');
+  for (const reason of ['', ' \r\n', 'x'.repeat(2_001)])
+    expect(await send(url, { digest, decision: 'revise', reason, confirmed: 'yes' })).toMatchObject({ status: 422 });
+  expect((await request()).settlement).toBeNull();
+  const done = await decide(url, { decision: 'revise', reason: 'Only <b>420</b>.' });
+  expect(done.body).toContain('Changes asked for');
+  await settled();
+  expect((await request()).settlement).toMatchObject({ decision: { type: 'revise', comment: 'Only <b>420</b>.' } });
+  expect(ran).toEqual([]);
+});
+
 test('an input that a plain form cannot show is approved or rejected here, and edited in the inbox', async () => {
   const inputSchema = z.object({ lines: z.array(z.string()) });
   const { link, id } = await linkedRequest({ inputSchema, input: { lines: ['one', 'two'] } });

@@ -48,7 +48,7 @@ function mayVote(policy: Policy, index: number, ballot: Ballot, vote: Vote): May
   if (isFor(vote) && !isEdit(vote) && isExcluded(policy, ballot, vote))
     return no(
       ballot.requesters.length > 0
-        ? `${nameOf(vote)} started the run, wrote the message or edited the input, and its policy asks for another person (notRequester).`
+        ? `${nameOf(vote)} started the run, wrote the message, edited the input or asked for changes, and its policy asks for another person (notRequester).`
         : 'Its policy asks for another person than the requester (notRequester), who is not known, and it names nobody: name `deciders`.',
     );
   if (isValid(policy, vote)) return YES;

@@ -128,8 +128,10 @@ function missingFrom(
 
 const typeOf = ({ decision }: Vote): unknown => (isObject(decision) ? decision.type : undefined);
 
-/** Rejections and cancellations are against; every other decision lets the call continue. */
-export const isFor = (vote: Vote): boolean => typeOf(vote) !== 'reject' && typeOf(vote) !== 'cancel';
+/** Rejections, cancellations and requests for changes are against; every other decision lets the call continue. */
+export const isFor = (vote: Vote): boolean => !AGAINST.has(typeOf(vote));
+
+const AGAINST: ReadonlySet<unknown> = new Set(['reject', 'cancel', 'revise']);
 
 /** The vote changes the input. */
 export const isEdit = ({ decision }: Vote): boolean =>

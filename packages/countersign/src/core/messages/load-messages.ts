@@ -29,6 +29,7 @@ function stateOf(history: State['history'], { refs, mayHaveActed, turnsUsed }: K
     turn: undefined,
     ballots: undefined,
     queued: NO_MESSAGES,
+    sentBack: undefined,
     spokenBy: undefined,
     turnsUsed,
     reply: undefined,

@@ -22,6 +22,7 @@ const SHOWN = {
   reversibility: 'shown',
   notice: 'shown',
   doubt: 'shown',
+  previous: 'shown',
 } satisfies Keys<Omit<Shown, 'payload'>, 'shown'>;
 
 /** The group of a request that each key belongs to; the payload and the kind are read on their own. */

@@ -194,7 +194,8 @@ export function decisionMetadata(decision: Decision): Metadata {
   const { by, channel, note, metadata } = decision;
   const type = 'input' in decision ? 'edit' : decision.type;
   const reason = 'reason' in decision ? decision.reason : undefined;
-  return defined({ type, by, channel, note, reason, metadata });
+  const comment = decision.type === 'revise' ? decision.comment : undefined;
+  return defined({ type, by, channel, note, reason, comment, metadata });
 }
 
 function outputOf(result: Result): Json {

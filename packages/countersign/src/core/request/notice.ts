@@ -71,7 +71,14 @@ export function noticesOf(question: NoticedRequest, now: number): readonly Reque
 }
 
 /** These outcomes say no more than the decision. */
-const SAID_BY_DECISION: ReadonlySet<NotRun> = new Set(['rejected', 'cancelled', 'expired', 'withdrawn', 'edited']);
+const SAID_BY_DECISION: ReadonlySet<NotRun> = new Set([
+  'rejected',
+  'cancelled',
+  'changes-asked',
+  'expired',
+  'withdrawn',
+  'edited',
+]);
 
 /** Whether the decision let the call run, so that what came of it is news. */
 export const mayHaveRun = (outcome: CallOutcome | null | undefined): outcome is CallOutcome =>

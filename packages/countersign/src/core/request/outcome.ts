@@ -15,10 +15,19 @@ export type CallOutcome =
   | { readonly state: 'not-run'; readonly at: number | null; readonly why: NotRun };
 
 /**
- * Why a call did not run. `edited`: someone proposed other input, which a request of its own asks about. `changed`: what the tool
- * said would happen has changed, or its tool is gone, so it asks again. `stopped`: its run was ended first.
+ * Why a call did not run. `changes-asked`: a person sent it back with a comment. `edited`: someone proposed other input, which a
+ * request of its own asks about. `changed`: what the tool said would happen has changed, or its tool is gone, so it asks again.
+ * `stopped`: its run was ended first.
  */
-export type NotRun = 'rejected' | 'cancelled' | 'expired' | 'withdrawn' | 'edited' | 'changed' | 'stopped';
+export type NotRun =
+  | 'rejected'
+  | 'cancelled'
+  | 'changes-asked'
+  | 'expired'
+  | 'withdrawn'
+  | 'edited'
+  | 'changed'
+  | 'stopped';
 
 /** The parts of a settled request that its outcome comes from. */
 export type Settled = {
@@ -57,6 +66,8 @@ export function outcomeOf({ kind, continues, settledAt, settlement, recorded }: 
       if (kind === 'doubt') return { state: 'unknown', at: settledAt };
       if (by === 'deadline' && channel === null) return notRun('expired');
       return notRun(type === 'reject' ? 'rejected' : 'cancelled');
+    case 'revise':
+      return notRun('changes-asked');
     default:
       return notRun(note === 'edited' ? 'edited' : 'withdrawn');
   }

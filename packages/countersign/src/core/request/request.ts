@@ -50,6 +50,20 @@ export type Shown = {
   readonly notice?: 'title-only';
   /** On a doubt only. */
   readonly doubt?: Doubt;
+  /** The request that this one revises, because a person asked for changes. */
+  readonly previous?: Previous;
+};
+
+/** An earlier request about the same thing, which a person sent back. */
+export type Previous = {
+  readonly requestId: string;
+  /** The input that its card showed. */
+  readonly input: Json;
+  /** What the person asked for. */
+  readonly comment: string;
+  readonly by?: string;
+  /** Which round it was, from 1; the request that revises it is the next. */
+  readonly round: number;
 };
 
 /** What the record knows of a call whose outcome is unknown, and where a person can look. */
@@ -64,6 +78,18 @@ export type Doubt = {
   readonly idempotencyKey: string;
   /** How its tool says to check whether it took effect: a text, or a link alone. */
   readonly howToCheck?: string;
+};
+
+/** A request that a person sent back, until a person decides the one that revises it. */
+export type SentBack = {
+  readonly tool: string;
+  readonly previous: Previous;
+  /** Who decided it. They decide about the next round if nothing else asks about it. */
+  readonly policies: Policies;
+  /** Everyone who asked for changes in this or an earlier round. They took part in what the next round asks. */
+  readonly people: readonly string[];
+  /** The request that revises it. */
+  readonly askedIn?: string;
 };
 
 /** Who decides. */

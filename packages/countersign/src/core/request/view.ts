@@ -9,6 +9,7 @@ import {
   type Doubt,
   type Escalation,
   type Preview,
+  type Previous,
   previewsOf,
   type Request,
   type RequestKind,
@@ -44,6 +45,8 @@ export type RequestView<Tool extends string = string, Input = Json> = {
   readonly notice: 'title-only' | null;
   /** When a call whose outcome is unknown was started, by whose approval, and where to look; null for all other requests. */
   readonly doubt: Doubt | null;
+  /** The request that this one revises, because a person asked for changes; null if it is the first round. */
+  readonly previous: Previous | null;
   readonly createdAt: number | null;
   readonly expiresAt: number | null;
   /** The decision that is made automatically at `expiresAt`. */
@@ -108,6 +111,7 @@ const NOTHING = {
   reversibility: null,
   notice: null,
   doubt: null,
+  previous: null,
   preview: null,
   earlierPreview: null,
   expiresAt: null,

@@ -3,7 +3,7 @@ import type { Ballots } from '../authority/ballots.ts';
 import type { Policies } from '../authority/policy.ts';
 import type { Json } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
-import type { Preview, Request, RequestKind } from '../request/request.ts';
+import type { Preview, Request, RequestKind, SentBack } from '../request/request.ts';
 import type { CallIds, Decision, FinishReason, HostStart, Made, Result } from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Usage } from './usage.ts';
@@ -124,6 +124,8 @@ export type State = {
   readonly queued: readonly Message[];
   /** Who wrote the last message of the user, if known. */
   readonly spokenBy: string | undefined;
+  /** Requests that people sent back, whose tools were not approved since; absent if there are none. */
+  readonly sentBack: readonly SentBack[] | undefined;
   /** Replies of the model since the user last spoke. */
   readonly turnsUsed: number;
   /** How the last reply ended, while nothing came after it. */

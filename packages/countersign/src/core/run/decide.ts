@@ -94,7 +94,7 @@ function callsByRef(calls: readonly Call[], searches: number): (ref: string) => 
   return (ref) => byRef.get(ref);
 }
 
-const ENDS: ReadonlySet<Decision['type']> = new Set(['respond', 'reject', 'cancel']);
+const ENDS: ReadonlySet<Decision['type']> = new Set(['respond', 'reject', 'cancel', 'revise']);
 
 type Fault = { readonly problem: string; readonly stale?: true };
 

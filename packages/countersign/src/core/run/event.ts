@@ -12,6 +12,7 @@ import {
   type Reasked,
   type Request,
   type Shown,
+  type SentBack,
 } from '../request/request.ts';
 import { addUsage, readUsage, type Usage } from './usage.ts';
 
@@ -53,7 +54,12 @@ export type PersonDecision = Signed &
     | ({ readonly type: 'approve' } & Edited)
     | { readonly type: 'reject'; readonly reason?: string }
     | { readonly type: 'cancel'; readonly reason?: string }
+    /** It ends the request like a rejection. The comment is for the model or the program that asked. */
+    | { readonly type: 'revise'; readonly comment: string; readonly card?: SentBackCard }
   );
+
+/** The card of a request that a person sent back: its public id, the input it showed, and which round it was. */
+export type SentBackCard = { readonly requestId: string; readonly input: Json; readonly round: number };
 
 /** A decision on one request. `inside`: the decisions on those of a sub-agent, and a note of each for the history. */
 export type Decision =
@@ -120,6 +126,8 @@ type Fact =
       /** Who wrote them, if known. */
       readonly by?: string;
       readonly outside?: true;
+      /** The earlier call of the program that a person sent back, and that its call revises. */
+      readonly revises?: SentBack;
     }
   | {
       readonly type: 'model-replied';
@@ -279,7 +287,15 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'run-ended': true,
 };
 
-const DECISIONS: readonly Decision['type'][] = ['respond', 'restart', 'approve', 'reject', 'cancel', 'inside'];
+const DECISIONS: readonly Decision['type'][] = [
+  'respond',
+  'restart',
+  'approve',
+  'reject',
+  'cancel',
+  'revise',
+  'inside',
+];
 const RESULTS: readonly Result['type'][] = ['output', 'error', 'rejected', 'cancelled'];
 
 /** False if a later release wrote the event, or used a kind of decision, request or result that this one does not know. */

@@ -19,6 +19,7 @@ import {
   type Turn,
 } from './call.ts';
 import { answerFor, type CallIds, type Decision, isKnown, type Made, type RunEvent, usageIn } from './event.ts';
+import { asksAgain, decidesSentBack, withRevisers } from './sent-back.ts';
 import {
   advanceSubAgent,
   changeSubAgent,
@@ -47,7 +48,8 @@ export function fold(state: State, event: RunEvent): State {
       if (state.turn) return { ...state, spokenBy, queued: [...state.queued, ...messages] };
       const history = state.history.append(...messages);
       const outside = event.outside ?? state.outside;
-      return { ...state, ended: undefined, spokenBy, outside, history, turnsUsed: 0 };
+      const sentBack = event.revises ? [event.revises] : state.sentBack;
+      return { ...state, ended: undefined, spokenBy, outside, history, sentBack, turnsUsed: 0 };
     }
     case 'model-replied':
       return foldReply(state, event);
@@ -69,13 +71,18 @@ export function fold(state: State, event: RunEvent): State {
       };
     case 'call-committed':
       return changeCall(state, event.callId, commitCall);
-    case 'call-interrupted':
-      return changeCall(state, event.callId, (call) => interruptCall(call, event));
+    case 'call-interrupted': {
+      if (!state.sentBack) return changeCall(state, event.callId, (call) => interruptCall(call, event));
+      const asks = (call: Call) => interruptCall(withRevisers(state, call, event), event);
+      return asksAgain(changeCall(state, event.callId, asks), event);
+    }
     case 'call-held':
       return changeCall(state, event.callId, (call) => holdSubAgent(call, event.inner));
     case 'decision-made': {
       const progress = state.ballots?.get(event.requestId);
-      return changeCall(state, event.callId, (call) => decideCall(call, event, progress), event.resumed);
+      const decided = changeCall(state, event.callId, (call) => decideCall(call, event, progress), event.resumed);
+      const sendsBack = event.decision.type === 'revise';
+      return sendsBack || state.sentBack ? decidesSentBack(state, decided, event) : decided;
     }
     case 'step-done':
       return changeCall(state, event.callId, (call) => ({
@@ -228,6 +235,7 @@ function decideCall(
     case 'respond':
     case 'reject':
     case 'cancel':
+    case 'revise':
       // The result is a separate event; until then the call cannot run.
       return decided;
     case 'restart': {

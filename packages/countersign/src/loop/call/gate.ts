@@ -4,6 +4,7 @@ import { isObject, type Json, toJson } from '../../core/json.ts';
 import type { Bound, Previews } from '../../core/request/request.ts';
 import type { Call, MayHaveActed } from '../../core/run/call.ts';
 import type { Result } from '../../core/run/event.ts';
+import { revisedBy } from '../../core/run/sent-back.ts';
 import type { MaybePromise } from '../maybe-promise.ts';
 import type { Driver, Run } from '../run.ts';
 import { requestPayload } from '../tool/ask-gate.ts';
@@ -41,7 +42,8 @@ function passWith(
 ): MaybePromise<Accepted | undefined> {
   if (!input.ok) return rejectInput(run, driver, tool, call, input.text);
   if (isNew(call) && !tool.body) return askQuestion(run, driver, tool, call, input.value);
-  if (isUnasked(driver.policies, tool, call)) return passAsking(run, driver, tool, call, input);
+  if (isUnasked(driver.policies, tool, call) || isSentBack(run, call))
+    return passAsking(run, driver, tool, call, input);
   return call.granted || isCompared(tool, call) ? passApproved(run, driver, tool, call, input) : input;
 }
 
@@ -112,15 +114,16 @@ async function askApproval(
   const bound = binding instanceof Promise ? await binding : binding;
   const judged = judgedPlainly(driver, tool) ?? (await judge(driver, judging(run, driver, tool, call, bound, input)));
   if (judged.then === 'deny') return void settle(run, call, denied(call, judged.why));
-  if (judged.then === 'run' && !changed) return heldTo(call, bound);
+  const revised = run.state.sentBack && revisedBy(run.state, call);
+  if (judged.then === 'run' && !changed && !revised) return heldTo(call, bound);
   const { approval, governed } =
-    judged.then === 'ask' ? judged : await askAnyway(run, driver, tool, call, bound, input);
+    judged.then === 'ask' ? judged : await askAnyway(run, driver, tool, call, bound, input, revised?.policies);
   const { policies } = governed;
-  // A person has seen another preview, so a person decides on this one.
+  // A person has seen another preview, or asked for changes, so a person decides on this one.
   const payload = approvalPayload(run.state.mayHaveActed, call, approval);
   const options = approval === true ? undefined : approval;
   const asking = { tool, call, bound, policies, payload, options };
-  const granted = changed || !driver.grants ? undefined : await useGrant(run, driver, asking);
+  const granted = changed || revised || !driver.grants ? undefined : await useGrant(run, driver, asking);
   if (granted) return granted === 'at-start' ? undefined : heldTo(call, bound);
   const preview = changed?.preview ?? (tool.preview && (await previewOf(driver, tool, heldTo(call, bound))));
   // The call stays unchanged, and asks when the run continues.
@@ -130,7 +133,7 @@ async function askApproval(
   return undefined;
 }
 
-/** The call was approved before and would not ask now, but its preview has changed: the same people decide again. */
+/** Nothing would ask now, but a preview has changed since the approval, or a person asked for changes: the same people decide again. */
 async function askAnyway(
   run: Run,
   driver: Driver,
@@ -138,10 +141,11 @@ async function askAnyway(
   call: Call,
   bound: Bound,
   input: unknown,
+  known = call.policies,
 ): Promise<{ readonly approval: true; readonly governed: Governed }> {
   const { json, requesters } = judging(run, driver, tool, call, bound, input);
   const request = { tool, name: call.name, input, json, requesters };
-  return { approval: true, governed: await governRequest(driver, request, 'approval', tool.asks, call.policies) };
+  return { approval: true, governed: await governRequest(driver, request, 'approval', tool.asks, known) };
 }
 
 function judging(run: Run, driver: Driver, tool: ToolDefinition, call: Call, bound: Bound, input: unknown): Judging {
@@ -216,8 +220,15 @@ export function changedKind({ name, body, innerTools }: ToolDefinition, call: Ca
   return wasAgent ? `${name} was an agent when it started, and is now a tool.` : undefined;
 }
 
-/** The tool has a gate or a rule, and no person has passed the call through it: at most a request of the body was answered. */
-function isUnasked({ rules }: Policies, tool: ToolDefinition, { approvals }: Call): boolean {
-  const isGated = tool.needsApproval !== false || (rules.length > 0 && isRuled(tool));
-  return isGated && approvals.every((kind) => kind === 'interrupt');
+/** A person asked for changes to an earlier call of the tool, and no person has decided about this one. */
+function isSentBack({ state }: Run, call: Call): boolean {
+  return state.sentBack !== undefined && isUndecided(call) && revisedBy(state, call) !== undefined;
 }
+
+/** The tool has a gate or a rule, and no person has passed the call through it: at most a request of the body was answered. */
+function isUnasked({ rules }: Policies, tool: ToolDefinition, call: Call): boolean {
+  const isGated = tool.needsApproval !== false || (rules.length > 0 && isRuled(tool));
+  return isGated && isUndecided(call);
+}
+
+const isUndecided = ({ approvals }: Call): boolean => approvals.every((kind) => kind === 'interrupt');

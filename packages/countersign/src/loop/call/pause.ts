@@ -19,12 +19,14 @@ import {
   type Bound,
   type Doubt,
   type Previews,
+  type Previous,
   type RequestKind,
   requestOf,
   type Shown,
 } from '../../core/request/request.ts';
 import { type Call, requestId, type State } from '../../core/run/call.ts';
 import { EVENT_VERSION, event } from '../../core/run/event.ts';
+import { revisedBy, revisersOf } from '../../core/run/sent-back.ts';
 import type { Driver, Run } from '../run.ts';
 import {
   answerProblem,
@@ -95,7 +97,9 @@ export async function ask(
   // No person has seen the changed preview or given the answer, so no deadline may approve it.
   const isUnseen = shownPreviews?.earlierPreview !== undefined || answer !== undefined;
   const ending = isUnseen && onExpiry === 'approve' ? 'reject' : endingFor(policies, onExpiry);
-  const shown = shownOf(tool, call, { payload, title, wait });
+  const revises = kind === 'approval' && (run.state.sentBack ?? call.decided) !== undefined;
+  const previous = revises ? previousOf(run.state, call) : undefined;
+  const shown = { ...shownOf(tool, call, { payload, title, wait }), ...(previous && { previous }) };
   const request = requestOf(kind, {
     id: requestId(call.id, call.pauses + 1),
     shown: doubt ? { ...shown, doubt } : shown,
@@ -135,6 +139,14 @@ export async function unaskedShown(
   return shownOf(tool, call, { payload, title, wait: mergedWait(tool.asks, isValid ? options : PLAIN) });
 }
 
+/** What the request revises. Nothing is recorded between this and the request, so that each is revised once. */
+function previousOf(state: State, call: Call): Previous | undefined {
+  const revised = state.sentBack && revisedBy(state, call);
+  if (revised && revised.askedIn === undefined) return revised.previous;
+  // A call that asks again, as after its preview has changed.
+  return call.decided?.request?.shown.previous;
+}
+
 /** A request without options of its own. */
 const PLAIN: InterruptOptions = {};
 
@@ -144,14 +156,20 @@ function problemOf(kind: RequestKind, given: InterruptOptions, options: WaitOpti
   return unknown ? `\`interrupt\` ${unknown.problem}` : (askProblem(options) ?? answerProblem(given));
 }
 
-/** Who took part in a call: the starter of its run, the author of the message that led to it, and everyone who edited its input. */
+/**
+ * Who took part in a call: the starter of its run, the author of the message that led to it, and everyone who edited its input or asked
+ * for the changes that it makes.
+ */
 export function requestersOf(
-  { spokenBy }: Pick<State, 'spokenBy'>,
+  state: Pick<State, 'spokenBy' | 'sentBack'>,
   { asker }: Pick<Driver, 'asker'>,
-  { editors }: Pick<Call, 'editors'>,
+  call: Pick<Call, 'editors' | 'name'>,
 ): readonly string[] {
-  if (!asker && spokenBy === undefined && !editors) return NOBODY;
-  const all = [asker?.startedBy, spokenBy ?? asker?.spokenBy, ...(editors ?? [])];
+  const { spokenBy } = state;
+  const { editors } = call;
+  const revisers = state.sentBack ? revisersOf(state, call) : NOBODY;
+  if (!asker && spokenBy === undefined && !editors && revisers.length === 0) return NOBODY;
+  const all = [asker?.startedBy, spokenBy ?? asker?.spokenBy, ...(editors ?? []), ...revisers];
   return [...new Set(all.filter((person) => typeof person === 'string'))];
 }
 

@@ -4,6 +4,7 @@ import { ProviderError, UsageError } from '../../core/errors.ts';
 import { defined, isObject, type Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import { isToolRequest, type Message, type Metadata } from '../../core/messages/message.ts';
+import type { SentBack } from '../../core/request/request.ts';
 import { type Call, callOf } from '../../core/run/call.ts';
 import { event, type Result } from '../../core/run/event.ts';
 import { GrowSet } from '../../core/run/grow.ts';
@@ -50,6 +51,12 @@ export type CallRecord = {
 
 export type CallOptions = { readonly context?: Context | undefined; readonly caller?: Caller | undefined };
 
+export type StartOptions = Pick<CallOptions, 'context'> & {
+  readonly by?: string | undefined;
+  /** The request that the call revises. */
+  readonly revises?: SentBack | undefined;
+};
+
 /** How long another process may drive a run before we check whether it still does. */
 const RECHECK_MS = 1_000;
 
@@ -94,7 +101,7 @@ export class CallGate {
     runId: string,
     opening: Opening,
     { tool: name, ref, input, metadata }: OutsideCall,
-    { by, context }: { readonly by?: string | undefined; readonly context?: Context | undefined } = {},
+    { by, context, revises }: StartOptions = {},
   ): Promise<void> {
     const drives = this.#drives;
     await drives.time.tell();
@@ -102,7 +109,7 @@ export class CallGate {
     const asks = { toolRequest: defined({ name, ref, input }), ...(metadata && { metadata }) };
     const newId = () => drives.newRunId().replace(/^run_/, 'call_');
     const facts = [
-      event({ type: 'user-spoke', messages: [openingMessage(name, opening)], outside: true }),
+      event({ type: 'user-spoke', messages: [openingMessage(name, opening)], outside: true, ...defined({ revises }) }),
       ...replyEvents({ content: [asks], finishReason: 'tool-calls' }, GrowSet.of(), newId),
     ];
     refuseLarge(drives.runLimit, { run: { id: runId, version: 0 }, size: 0 }, facts, 'message');
@@ -112,6 +119,16 @@ export class CallGate {
     open.run.record(...facts);
     await drives.begin(open);
     await drives.rested(runId);
+  }
+
+  /** The request of an earlier call of this tool that a person sent back. Throws if nobody asked for changes to it. */
+  async sentBack(runId: string, tool: string): Promise<SentBack> {
+    const loaded = await this.#load(runId);
+    if (!loaded) throw unknownRun(runId);
+    const sentBack = loaded.events.reduce(fold, newState()).sentBack?.find((one) => one.tool === tool);
+    if (sentBack) return sentBack;
+    const message = `Nobody asked for changes to a call of ${tool} in ${runId}, so no call can revise it. Nothing was asked.`;
+    throw new UsageError('invalid-request', { runId, tool }, message);
   }
 
   /** Undefined if the call was never asked for. */

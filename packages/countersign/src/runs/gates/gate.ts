@@ -17,7 +17,7 @@ import type { Caller } from '../../loop/run.ts';
 import type { Context, ToolContext, ToolDefinition } from '../../loop/tool/definition.ts';
 import { requestKey } from '../requests/card.ts';
 import { CANCEL_OPTIONS, type CancelOptions } from '../run-options.ts';
-import type { CallGate, CallRecord } from './call-gate.ts';
+import type { CallGate, CallOptions, CallRecord } from './call-gate.ts';
 import { describedTool, descriptionOf, type ToolDescription } from './described-tool.ts';
 
 /** The answer of a gate. `runId` is the run of the call; `id` is the request that a person has to decide. */
@@ -37,8 +37,16 @@ export type GateResult<Output = any, Input = any> =
       readonly error: string;
       readonly mayHaveActed: boolean;
     }
-  /** It was rejected, was withdrawn, or has expired. It did not run and will not. */
-  | { readonly status: 'rejected'; readonly runId: string; readonly reason: string }
+  /**
+   * It was rejected, was withdrawn, or has expired. It did not run and will not. `revise`: a person asks for changes. Ask for the
+   * changed call with another key and `revises: runId`.
+   */
+  | {
+      readonly status: 'rejected';
+      readonly runId: string;
+      readonly reason: string;
+      readonly revise?: { readonly comment: string; readonly by: string | null } | undefined;
+    }
   /** It was started, and its outcome is unknown. A person is asked under this id. */
   | { readonly status: 'doubt'; readonly id: string; readonly runId: string };
 
@@ -60,6 +68,8 @@ export type GateRequestOptions<Input = any, Output = any> = {
   readonly key: string;
   /** The person or program that asks. */
   readonly by?: string;
+  /** The earlier call that this one revises, because a person asked for changes. A person decides about this one, whatever allows it. */
+  readonly revises?: GateCallId;
   /** The context of the tool. It is not stored. */
   readonly context?: Context;
   /** Runs the call once it is approved: `true` for the body of the tool, or another body. Without it, nothing runs. */
@@ -122,11 +132,11 @@ export class Gate<Input = any, Output = any> {
    */
   async request(input: Input, options: GateRequestOptions<Input, Output>): Promise<GateResult<Output, Input>> {
     checkOptions('`request`', options, REQUEST_OPTIONS);
-    const { key, by, context, run = false } = options;
+    const { key, by, context, revises, run = false } = options;
     const runId = this.runId(key);
     const json = this.#json(input);
     if (this.#isDefined) this.#calls.bring(key, this.#tool);
-    await this.#ask(runId, key, json, { by, context });
+    await this.#ask(runId, key, json, { by, context, revises });
     const caller = callerOf(run);
     return this.#result(await this.#calls.settled(runId, { context, ...(caller && { caller }) }));
   }
@@ -215,7 +225,10 @@ export class Gate<Input = any, Output = any> {
     runId: string,
     key: string,
     input: Json,
-    options: { by?: string | undefined; context?: Context | undefined },
+    {
+      revises,
+      ...options
+    }: Pick<CallOptions, 'context'> & { by?: string | undefined; revises?: GateCallId | undefined },
   ): Promise<void> {
     const { name: tool } = this.#tool;
     const found = await this.#calls.read(runId);
@@ -227,8 +240,9 @@ export class Gate<Input = any, Output = any> {
     }
     this.#description ??= descriptionOf(this.#tool);
     const opening = { key, tool: this.#description as unknown as Json };
+    const sentBack = revises === undefined ? undefined : await this.#calls.sentBack(this.#find(revises), tool);
     try {
-      await this.#calls.start(runId, opening, { tool, input }, options);
+      await this.#calls.start(runId, opening, { tool, input }, { ...options, revises: sentBack });
     } catch (error) {
       if (!(error instanceof ConflictError && error.code === 'run-exists')) throw error;
       const first = await this.#calls.read(runId);
@@ -299,13 +313,16 @@ function resultOf({ run, edited: input, status }: CallRecord): GateResult {
       if (result.type === 'output') return { status: 'done', runId, input, output: result.output };
       if (result.type === 'error' || result.mayHaveActed)
         return { status: 'failed', runId, input, error: result.text, mayHaveActed: result.mayHaveActed === true };
-      return { status: 'rejected', runId, reason: reasonOf(decision) ?? result.text };
+      const reason = reasonOf(decision) ?? result.text;
+      if (decision?.type !== 'revise') return { status: 'rejected', runId, reason };
+      return { status: 'rejected', runId, reason, revise: { comment: decision.comment, by: decision.by ?? null } };
     }
   }
 }
 
 /** What a person gave as the reason, or what happened. It completes the sentence `pay was not run: …`. */
 function reasonOf(decision: Decision | undefined): string | undefined {
+  if (decision?.type === 'revise') return `a person asks for changes: ${decision.comment}`;
   if (decision?.type !== 'reject' && decision?.type !== 'cancel') return undefined;
   if (decision.reason) return decision.reason;
   if (isByDeadline(decision)) return 'its deadline passed.';
@@ -318,9 +335,15 @@ const aKey: OptionKind = {
   required: true,
 };
 
+const aCall: OptionKind = {
+  is: 'the id of a call, or `{ key }`',
+  fits: (value) => typeof value === 'string' || (typeof value === 'object' && value !== null && 'key' in value),
+};
+
 const REQUEST_OPTIONS: OptionTable<GateRequestOptions> = {
   key: aKey,
   by: aString,
+  revises: aCall,
   context: aContext,
   run: { is: 'true or a function', fits: (value) => typeof value === 'boolean' || typeof value === 'function' },
 };

@@ -104,7 +104,7 @@ type Outcome = 'approved' | 'edited' | 'rejected' | 'other';
 function outcomeOf({ settlement }: RunRequest): Outcome {
   const decision = settlement?.decision;
   if (!isObject(decision)) return 'other';
-  if (decision.type === 'reject') return 'rejected';
+  if (decision.type === 'reject' || decision.type === 'revise') return 'rejected';
   if (decision.type !== 'approve') return 'other';
   return decision.edit === undefined ? 'approved' : 'edited';
 }

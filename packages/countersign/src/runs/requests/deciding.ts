@@ -20,7 +20,7 @@ import { unknownRequest, unknownRun } from '../port/run-id.ts';
 import { refuseLarge } from '../port/run-limit.ts';
 import type { LoadedRun, RunRecord, Store } from '../port/store.ts';
 import type { DecideOptions } from '../run-options.ts';
-import { newlyInDoubt, openCallIds, type PendingCard, pendingCards, requestKey, runIdOf } from './card.ts';
+import { newlyInDoubt, openCallIds, type PendingCard, pendingCards, requestKey, runIdOf, willRun } from './card.ts';
 import { saidIn, settlementOf, signatureOf } from './decision.ts';
 import { dueEscalations, waitingOn } from './escalation.ts';
 import { expireCards, fetchTimeIfExpired, isExpired, type Settling } from './expiry.ts';
@@ -156,7 +156,7 @@ async function tryDecisions(
     },
     at: drives.clock(),
   });
-  const taken = checked.map((one) => withTitle(one, titles.get(one.key)));
+  const taken = checked.map((one) => withCard(withTitle(one, titles.get(one.key))));
   if (!options.evenIfOutOfReach) await refuseOutOfReach(recorded.id, casts.values(), drives.people);
   const matched = matchedOf(taken.flatMap(({ key, leaf }) => (casts.get(key)?.status === 'waiting' ? [] : leaf)));
   const isLeft = words?.speaker && (await isLeftOpen(drives, cards, taken, casts, words.speaker));
@@ -194,6 +194,15 @@ function withTitle(one: OnCard, title: string | undefined): OnCard {
   const { decision } = one.leaf;
   if (title === undefined || !mayRun(decision) || decision.input === undefined) return one;
   return { ...one, leaf: { ...one.leaf, decision: { ...decision, title } } };
+}
+
+/** A request that is sent back: its next round shows what this card shows. */
+function withCard(one: OnCard): OnCard {
+  const { decision } = one.leaf;
+  if (decision.type !== 'revise') return one;
+  const { previous } = one.card.request.shown;
+  const card = { requestId: one.key, input: willRun(one.card.part), round: (previous?.round ?? 0) + 1 };
+  return { ...one, leaf: { ...one.leaf, decision: { ...decision, card } } };
 }
 
 /** Whether other people decide one of the requests that stay open. */

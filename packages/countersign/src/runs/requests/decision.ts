@@ -2,8 +2,13 @@
 import type { Vote } from '../../core/authority/policy.ts';
 import { UsageError } from '../../core/errors.ts';
 import { defined, isObject, type Json, toJson } from '../../core/json.ts';
+import { LONGEST_COMMENT } from '../../core/request/comment.ts';
 import { DEADLINE, type PersonDecision } from '../../core/run/event.ts';
-import { VERBS, type Verb } from '../../core/run/read-resume.ts';
+import { VERBS as RESUME_VERBS } from '../../core/run/read-resume.ts';
+
+/** `revise` needs a record, so a resumption without a store has no such decision. */
+const VERBS = [...RESUME_VERBS, 'revise'] as const;
+type Verb = (typeof VERBS)[number];
 
 /** A person's decision. `edit` and `replaceInput` change the input that runs. */
 export type DecisionInput<Input = unknown, Output = unknown> =
@@ -13,6 +18,8 @@ export type DecisionInput<Input = unknown, Output = unknown> =
   | { readonly type: 'approve'; readonly edit?: Input }
   | { readonly type: 'reject'; readonly reason?: string }
   | { readonly type: 'cancel'; readonly reason?: string }
+  /** Asks for changes: the call does not run, and the model or the program that asked gets the comment. */
+  | { readonly type: 'revise'; readonly comment: string }
   | { readonly type: 'respond'; readonly output: Output }
   | { readonly type: 'restart'; readonly resumed?: unknown; readonly replaceInput?: Input };
 
@@ -87,7 +94,15 @@ export function decisionFrom(input: DecisionInput, signature: Signature = {}): P
         throw new UsageError('invalid-decision', { decision: type }, `The reason to ${type} must be a text.`);
       return { type, ...defined({ reason }), ...signed };
     }
+    case 'revise':
+      return { type, comment: commentIn(said.comment), ...signed };
   }
+}
+
+function commentIn(comment: unknown): string {
+  if (typeof comment === 'string' && comment.trim() !== '' && comment.length <= LONGEST_COMMENT) return comment;
+  const message = `To ask for changes, say which: the comment must be a text of 1 to ${LONGEST_COMMENT} characters.`;
+  throw new UsageError('invalid-decision', { decision: 'revise' }, message);
 }
 
 /** Callers without types, and those that forward requests, may pass anything. Inherited fields count as well. */
@@ -99,7 +114,7 @@ function checkedFields(input: DecisionInput): Readonly<Record<string, unknown>> 
     throw new UsageError(
       'invalid-decision',
       { decision: type },
-      "A decision has the type approve, reject, cancel, respond or restart: write 'approve', or { type: 'respond', output }.",
+      "A decision has the type approve, reject, revise, cancel, respond or restart: write 'approve', or { type: 'respond', output }.",
     );
   const inherited = Object.values(FIELDS).flat();
   const given = new Set([...Object.keys(decision), ...inherited.filter((field) => field in decision)]);
@@ -136,6 +151,7 @@ const FIELDS: Readonly<Record<Verb, readonly string[]>> = {
   approve: ['type', 'edit'],
   reject: ['type', 'reason'],
   cancel: ['type', 'reason'],
+  revise: ['type', 'comment'],
   respond: ['type', 'output'],
   restart: ['type', 'resumed', 'replaceInput'],
 };
@@ -158,6 +174,8 @@ export function saidIn(decision: PersonDecision): Json {
     case 'reject':
     case 'cancel':
       return { type, ...defined({ reason: decision.reason }) };
+    case 'revise':
+      return { type, comment: decision.comment };
   }
 }
 

@@ -72,6 +72,7 @@ export async function rejudge(
       reversibility,
       agentReason: shown.agentReason,
       notice: shown.notice,
+      previous: shown.previous,
     }),
     ...(before && { previews: { preview: preview ?? NO_PREVIEW, earlierPreview: before } }),
     policies,

@@ -27,6 +27,7 @@ const OUTCOMES: ReadonlyMap<string, Outcome['outcome']> = new Map([
   ['approve', 'approved'],
   ['restart', 'approved'],
   ['reject', 'rejected'],
+  ['revise', 'rejected'],
   ['respond', 'answered'],
 ]);
 

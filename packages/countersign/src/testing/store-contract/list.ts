@@ -261,6 +261,7 @@ export function listContract(check: Check): void {
       editedToNull: by({ type: 'approve', edit: null }),
       replaced: by({ type: 'restart', resumed: true, replaceInput: false }),
       rejected: by({ type: 'reject', reason: strange }),
+      sentBack: by({ type: 'revise', comment: strange }),
       answered: by({ type: 'respond', output: { type: 'reject', edit: strange } }),
       cancelled: by({ type: 'cancel' }),
       withdrawn: { withdrawn: true, by: 'deadline', at: 1, note: strange },
@@ -285,7 +286,7 @@ export function listContract(check: Check): void {
     const outcomes: Readonly<Record<RequestOutcome, readonly string[]>> = {
       approved: ['approved', 'restarted', 'edited', 'editedToNull', 'replaced', 'lateApproved'],
       edited: ['edited', 'editedToNull', 'replaced'],
-      rejected: ['rejected', 'late', 'namesake'],
+      rejected: ['rejected', 'sentBack', 'late', 'namesake'],
       answered: ['answered'],
       cancelled: ['cancelled', 'withdrawn', 'unsaid', 'leftInDoubt'],
       expired: ['late', 'lateApproved'],

@@ -57,6 +57,7 @@ function outer(decision: PersonDecision): CardDecision {
     channel,
     note,
     ...('reason' in decision && decision.reason !== undefined && { reason: decision.reason }),
+    ...('comment' in decision && { comment: decision.comment }),
     ...('input' in decision && decision.input !== undefined && { edit: decision.input }),
     ...('output' in decision && { output: decision.output }),
   };

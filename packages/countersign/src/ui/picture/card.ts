@@ -8,20 +8,22 @@ import type { RequestView, VotingProgress } from '../../core/request/view.ts';
 import type { JsonSchema } from '../../models/model.ts';
 
 /** The decisions that a request accepts. `edit` is an approval with another input. */
-export type Allowed = 'approve' | 'edit' | 'reject' | 'respond' | 'restart' | 'cancel';
+export type Allowed = 'approve' | 'edit' | 'revise' | 'reject' | 'respond' | 'restart' | 'cancel';
 
 /** Why a decision was refused. `path` points into the edited input or the answer. */
 export type Problem = { readonly path: readonly string[]; readonly message: string };
 
 /** The recorded decision. */
 export type CardDecision = {
-  readonly type: 'approve' | 'reject' | 'respond' | 'restart' | 'cancel';
+  readonly type: 'approve' | 'reject' | 'revise' | 'respond' | 'restart' | 'cancel';
   readonly by: string | null;
   /** In milliseconds. */
   readonly at: number | null;
   readonly channel: string | null;
   readonly note: string | null;
   readonly reason?: string;
+  /** The changes that the person asked for. */
+  readonly comment?: string;
   /** The input that ran instead of the proposed one. */
   readonly edit?: Json;
   /** The answer. */

@@ -179,7 +179,7 @@ function schemaOf(schema: ToolDefinition['input'] | undefined): JsonSchema | nul
 }
 
 export const ALLOWS: Readonly<Record<RequestKind, readonly Allowed[]>> = {
-  approval: ['approve', 'edit', 'reject'],
+  approval: ['approve', 'edit', 'revise', 'reject'],
   unavailable: ['approve', 'edit', 'reject'],
   question: ['respond', 'reject'],
   interrupt: ['approve', 'edit', 'reject', 'respond', 'restart'],

@@ -316,7 +316,7 @@ export class Picture {
   #isEndedBy({ part: { metadata } }: PendingCard, { type }: CardDecision): boolean {
     const path = metadata?.path;
     if (!Array.isArray(path)) return false;
-    return type === 'reject' || type === 'cancel' || !isRecorded(this.#state, path);
+    return ENDS.has(type) || !isRecorded(this.#state, path);
   }
 
   #end(callId: string, result: Result): void {
@@ -390,8 +390,11 @@ function isRecorded(state: State, path: readonly unknown[]): boolean {
   return call?.subAgent?.recorded !== undefined && isRecorded(subAgentState(call), rest);
 }
 
-function statusDecided(call: ShownCall, { type, reason, output }: CardDecision): CallStatus {
-  return type === 'reject' || type === 'cancel'
-    ? endStatus(call, { type: 'rejected', text: reason ?? 'It was rejected.' })
+/** Decisions after which nothing runs. */
+const ENDS: ReadonlySet<CardDecision['type']> = new Set(['reject', 'cancel', 'revise']);
+
+function statusDecided(call: ShownCall, { type, reason, comment, output }: CardDecision): CallStatus {
+  return ENDS.has(type)
+    ? endStatus(call, { type: 'rejected', text: comment ?? reason ?? 'It was rejected.' })
     : { state: 'output', output: output === undefined ? { decision: type } : output };
 }

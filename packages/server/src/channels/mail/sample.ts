@@ -27,6 +27,7 @@ export function sampleMail(to: string, key: string, { sampleTitle, sampleMessage
     reversibility: 'irreversible',
     preview: null,
     earlierPreview: null,
+    previous: null,
     doubt: null,
     part: {
       toolRequest: { name: about.tool, ref: '1', input },

@@ -128,7 +128,7 @@ function decisionOf(notice: Notice, { texts, reading }: Reader): Pick<Section, '
   const lead = texts.outcome(didText(notice, texts), by, reading.time(settlement?.at ?? at));
   const did = verbOf(notice);
   if (type === 'expired') return { lead, tone: 'warning' };
-  return { lead, tone: did === 'reject' ? 'bad' : did === 'cancel' ? 'muted' : 'good' };
+  return { lead, tone: did === 'reject' ? 'bad' : did === 'cancel' || did === 'revise' ? 'muted' : 'good' };
 }
 
 function didText(notice: Notice, texts: MailTexts): string {
@@ -145,9 +145,10 @@ function verbOf({ settlement }: Notice): keyof MailTexts['decided'] {
   return type ?? 'cancel';
 }
 
-function badgesOf({ risk, reversibility }: RequestCard, texts: MailTexts): Section['badges'] {
+function badgesOf({ risk, reversibility, previous }: RequestCard, texts: MailTexts): Section['badges'] {
   const tones = { low: 'muted', medium: 'warning', high: 'bad' } as const;
   return [
+    ...(previous ? [{ text: texts.round(previous.round + 1), tone: 'warning' } as const] : []),
     ...(risk === null ? [] : [{ text: texts.risk[risk], tone: tones[risk] }]),
     ...(reversibility === null
       ? []
@@ -177,10 +178,11 @@ function partBlock({ name, shown, schema }: CardPart, { texts, reading }: Reader
 }
 
 const captionsIn = (texts: MailTexts) => {
-  const { agentSays, files, doubt, input, details, preview, previewChanged, previewBefore } = texts;
+  const { agentSays, files, doubt, input, details, preview, previewChanged, previewBefore, changesAsked, inputBefore } =
+    texts;
   return {
     ...{ message: '', reason: agentSays, files, doubt, input, details },
-    ...{ preview, previewNow: previewChanged, previewBefore },
+    ...{ preview, previewNow: previewChanged, previewBefore, changesAsked, inputBefore },
   };
 };
 
@@ -226,9 +228,9 @@ function commentRow({ by, text, at }: CardComment, reading: Format): Row {
 /** The decision. The request itself is in the first mail of the thread. */
 function decisionBlocks({ decision, inputSchema }: RequestCard, { texts, reading }: Reader): readonly Block[] {
   if (!decision) return [];
-  const { reason = '', note, ...said } = decision;
+  const { comment = '', reason = comment, note, ...said } = decision;
   const remarks = [
-    ...(reason === '' ? [] : [labelled(texts.reason, reason)]),
+    ...(reason === '' ? [] : [labelled(comment === '' ? texts.reason : texts.changesAsked, reason)]),
     ...(note === null || note === '' ? [] : [labelled(texts.note, note)]),
   ];
   return [
@@ -267,6 +269,7 @@ function linksOf({ links, settlement }: Notice, card: RequestCard | null, texts:
         { label: texts.approve, url: to('approve'), look: 'main' },
         { label: texts.reject, url: to('reject'), look: 'danger' },
         { label: texts.edit, url: to('edit'), look: 'plain' },
+        ...(card.allows.includes('revise') ? [{ label: texts.revise, url: to('revise'), look: 'plain' } as const] : []),
       ],
       partial: [review],
     };

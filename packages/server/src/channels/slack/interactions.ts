@@ -85,7 +85,7 @@ function payloadIn(body: string): Payload | undefined {
 type Asked = { readonly place: Place; readonly target: Target };
 type Pressed = Asked & { readonly verb: 'approve' | FormVerb; readonly triggerId: string };
 
-const VERBS = ['approve', 'edit', 'respond', 'reject'] as const;
+const VERBS = ['approve', 'edit', 'respond', 'revise', 'reject'] as const;
 
 function pressIn({ actions: [action], user, channel, response_url, trigger_id }: Payload & { type: 'block_actions' }) {
   const verb = VERBS.find((one) => one === action?.action_id);
@@ -103,7 +103,7 @@ async function pressed(press: Pressed, hand: Hand): Promise<void> {
   const { verb } = press;
   if (verb === 'approve') return decided(press, hand, { type: 'approve' });
   await reporting(press, hand, async (person) => {
-    if (verb === 'reject') {
+    if (verb === 'reject' || verb === 'revise') {
       await hand.api('views.open', { trigger_id: press.triggerId, view: viewFor(verb, press, undefined, hand) });
       return undefined;
     }

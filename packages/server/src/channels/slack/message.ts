@@ -138,9 +138,13 @@ const seen = (card: RunRequest) => requestCard(card, undefined, true);
 /** The reason and the note of a decision. The input that ran instead is on the page. */
 function remarksOf({ card, settlement }: Notice): readonly Block[] {
   if (!card || !settlement) return [];
-  const { reason } = (settlement.decision ?? {}) as { readonly reason?: string };
+  const { reason, comment } = (settlement.decision ?? {}) as { readonly reason?: string; readonly comment?: string };
   const { note } = settlement as { readonly note?: string | null };
-  return [...(reason ? [section(plain(`Reason: ${reason}`))] : []), ...(note ? [section(plain(`Note: ${note}`))] : [])];
+  return [
+    ...(reason ? [section(plain(`Reason: ${reason}`))] : []),
+    ...(comment ? [section(plain(`Changes: ${comment}`))] : []),
+    ...(note ? [section(plain(`Note: ${note}`))] : []),
+  ];
 }
 
 /** What is decided in Slack. Whether a call happened, and whether it can start again, is decided where all of it can be seen. */
@@ -163,6 +167,7 @@ function decisionButtons({ card, settlement }: Notice): readonly Block[] {
       ? [{ ...button({ id: 'approve', label: 'Approve', style: 'primary' }, value), confirm: CONFIRM }]
       : []),
     ...(allows.has('edit') ? [button({ id: 'edit', label: 'Edit' }, value)] : []),
+    ...(allows.has('revise') ? [button({ id: 'revise', label: 'Ask for changes' }, value)] : []),
     ...(allows.has('reject') ? [button({ id: 'reject', label: 'Reject', style: 'danger' }, value)] : []),
   ];
 }

@@ -9,7 +9,7 @@ import type { Target } from './target.ts';
 import type { Place } from './tell.ts';
 
 /** The decisions that need more than a press. */
-export type FormVerb = 'edit' | 'respond' | 'reject';
+export type FormVerb = 'edit' | 'respond' | 'revise' | 'reject';
 
 export type View = { readonly [field: string]: Json };
 
@@ -34,25 +34,28 @@ export function formFor(
       return formOf(card.inputSchema, card.input as Json);
     case 'respond':
       return labelled(formOf(card.answerSchema), 'Your answer');
+    case 'revise':
+      return CHANGES;
     case 'reject':
       return REASON;
   }
 }
 
+const TEXT = {
+  description: 'The agent reads it.',
+  blank: 'empty',
+  type: 'text',
+  multiline: true,
+} as const;
+
 const REASON: Form = {
   single: true,
-  fields: [
-    {
-      name: 'reason',
-      label: 'Reason',
-      description: 'The agent reads it.',
-      required: false,
-      blank: 'empty',
-      type: 'text',
-      multiline: true,
-      maxLength: MOST_IN_INPUT,
-    },
-  ],
+  fields: [{ ...TEXT, name: 'reason', label: 'Reason', required: false, maxLength: MOST_IN_INPUT }],
+};
+
+const CHANGES: Form = {
+  single: true,
+  fields: [{ ...TEXT, name: 'comment', label: 'Changes', required: true, maxLength: 2_000 }],
 };
 
 const labelled = (form: Form | undefined, label: string): Form | undefined =>
@@ -61,6 +64,7 @@ const labelled = (form: Form | undefined, label: string): Form | undefined =>
 const WORDS = {
   edit: { title: 'Edit and approve', submit: 'Approve' },
   respond: { title: 'Answer', submit: 'Send' },
+  revise: { title: 'Ask for changes', submit: 'Send' },
   reject: { title: 'Reject', submit: 'Reject' },
 } as const;
 

@@ -83,6 +83,7 @@ const PAST: Readonly<Record<string, string>> = {
   respond: 'Answered',
   restart: 'Continued',
   cancel: 'Cancelled',
+  revise: 'Changes asked for',
 };
 
 function statusOf(notice: Notice): Pick<MessageContent, 'status' | 'tone'> {
@@ -106,7 +107,7 @@ function statusOf(notice: Notice): Pick<MessageContent, 'status' | 'tone'> {
       const by = settlement?.by ?? null;
       const isProposal = outcome?.state === 'not-run' && outcome.why === 'edited';
       const { done, verb } = isProposal ? PROPOSAL : decisionOf(settlement);
-      const tone = verb === 'reject' ? 'bad' : verb === 'cancel' ? 'over' : 'good';
+      const tone = verb === 'reject' ? 'bad' : verb === 'cancel' || verb === 'revise' ? 'over' : 'good';
       const decided = { status: by === null ? done : `${done} by ${nameOf(personText(by, names))}`, tone } as const;
       return mayHaveRun(outcome) ? withOutcome(decided, outcome) : decided;
     }

@@ -17,7 +17,7 @@ import { type GrantOptions, grantOf, withGrant } from './grant-options.ts';
 import { type Action, type BackendOptions, wholeNumber, withBackend, withDecider, withExamples } from './options.ts';
 import { parseAnswer, parseJson, readValue } from './value.ts';
 
-const VERBS: readonly Verb[] = ['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'];
+const VERBS: readonly Verb[] = ['approve', 'edit', 'revise', 'reject', 'respond', 'restart', 'cancel'];
 
 type DecideOptions = BackendOptions &
   GrantOptions & {
@@ -33,7 +33,7 @@ type DecideOptions = BackendOptions &
 export function addDecide(program: Command, action: Action): void {
   const command = program
     .command('decide <request>')
-    .summary('decide a request: approve, edit, reject, respond, restart or cancel')
+    .summary('decide a request: approve, edit, ask for changes, reject, respond, restart or cancel')
     .description(
       [
         'Records a decision on one request. Repeating the same decision changes nothing and prints the recorded one. A different decision is refused with exit code 4.',
@@ -43,6 +43,10 @@ export function addDecide(program: Command, action: Action): void {
     )
     .option('--approve', 'run the call as it is')
     .option('--edit <json>', 'run the call with this input instead')
+    .option(
+      '--revise <comment>',
+      'ask for changes: nothing runs, and the model, or the program that asked, gets the comment',
+    )
     .option('--reject', 'refuse the call; the model sees the --reason')
     .option('--respond <answer>', 'answer the question, or supply the result')
     .option('--restart <json>', 'run the tool again and pass it this value')
@@ -65,6 +69,7 @@ export function addDecide(program: Command, action: Action): void {
       'and allow the next five to ACME',
     ],
     ['countersign decide run_fJ3k:call_9 --reject --reason "too expensive"', 'refuse it'],
+    ['countersign decide run_fJ3k:call_9 --revise "Only the open part"', 'ask for changes'],
     [`countersign decide run_fJ3k:call_9 --edit '{"amount": 90}'`, 'run it with a different input'],
     ['countersign decide run_fJ3k:call_2 --respond "The blue one"', 'answer a question'],
   );
@@ -131,7 +136,7 @@ function verbOf(options: DecideOptions): Verb {
   const [verb] = verbs;
   if (verb === undefined)
     throw usageFailure(
-      'Missing decision: use --approve, --reject, --respond, --edit, --restart or --cancel.',
+      'Missing decision: use --approve, --reject, --revise, --respond, --edit, --restart or --cancel.',
       SEE_HELP,
     );
   if (verbs.length > 1)
@@ -145,7 +150,7 @@ function verbOf(options: DecideOptions): Verb {
 async function readOptionValue(verb: Verb, option: string | boolean | undefined): Promise<unknown> {
   if (typeof option !== 'string') return undefined;
   const value = await readValue(`--${verb}`, option);
-  return verb === 'respond' ? value : parseJson(`--${verb}`, value);
+  return verb === 'respond' || verb === 'revise' ? value : parseJson(`--${verb}`, value);
 }
 
 const POLL_EVERY_MS = 200;

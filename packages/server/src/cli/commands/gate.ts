@@ -14,6 +14,7 @@ import { parseJson, readValue } from './value.ts';
 type GateOptions = BackendOptions & {
   readonly input: string;
   readonly key: string;
+  readonly revises?: string;
   readonly title?: string;
   readonly description?: string;
   readonly risk?: 'low' | 'medium' | 'high';
@@ -38,6 +39,7 @@ export function addGate(program: Command, action: Action): void {
     )
     .requiredOption('--input <json>', 'what would be done: JSON, @file, or - for standard input')
     .requiredOption('--key <key>', 'identifies the call, such as the number of a build')
+    .option('--revises <run>', 'the run of the call that this one revises, because a person asked for changes')
     .option('--title <text>', 'what would happen, in one line')
     .option('--description <text>', 'more about it')
     .option('--risk <level>', 'low, medium or high')
@@ -70,9 +72,14 @@ async function gate(
   command: readonly string[],
   options: GateOptions,
 ): Promise<undefined> {
-  const { key, title, description, risk, policy, label: labels, lease } = options;
+  const { key, revises, title, description, risk, policy, label: labels, lease } = options;
   const input = parseJson('--input', await readValue('--input', options.input));
-  const asked = { tool, input, key, ...defined({ title, description, risk, policy, labels: labels && [...labels] }) };
+  const asked = {
+    tool,
+    input,
+    key,
+    ...defined({ revises, title, description, risk, policy, labels: labels && [...labels] }),
+  };
   return useBackend(options, { agents: true }, async (backend) => {
     const first = await backend.gate.ask(asked);
     const call = await decided(backend, first, options, output);
@@ -144,11 +151,17 @@ function printDone(output: Output, call: GateCall & { readonly status: 'done' })
 }
 
 function notRun(tool: string, call: GateCall): CommandFailure {
-  const hint = call.status === 'pending' ? 'Repeat the same command after the decision, or add --wait' : undefined;
+  const hint = hintFor(call);
   return new CommandFailure(EXIT.failure, call.status, textOf(visibleLine(tool), call), {
     ...defined({ hint }),
     details: { ...call },
   });
+}
+
+function hintFor(call: GateCall): string | undefined {
+  if (call.status === 'pending') return 'Repeat the same command after the decision, or add --wait';
+  if (call.status !== 'rejected' || !call.revise) return undefined;
+  return `Ask for the changed call with another --key, and with --revises ${call.runId}`;
 }
 
 function textOf(name: string, call: GateCall): string {

@@ -13,6 +13,7 @@ export const VERBS = {
   approve: 'Approve',
   edit: 'Edit and approve',
   respond: 'Answer',
+  revise: 'Ask for changes',
   reject: 'Reject',
   cancel: 'Cancel',
 } as const;
@@ -43,6 +44,13 @@ export async function askDecision(verb: Verb, card: Card, asker: Asker): Promise
       const title = `${VERBS[verb]} ${tool}. Reason (optional, the model sees it)`;
       const reason = (await prompts.text(title, '', () => undefined))?.trim();
       return reason === undefined ? undefined : { type: verb, ...(reason !== '' && { reason }) };
+    }
+    case 'revise': {
+      const title = `Ask for changes to ${tool}. Which? The model sees it`;
+      const comment = (
+        await prompts.text(title, '', (text) => (text?.trim() ? undefined : 'Say which changes.'))
+      )?.trim();
+      return comment === undefined ? undefined : { type: verb, comment };
     }
     case 'edit':
       return askEdit(card, asker);

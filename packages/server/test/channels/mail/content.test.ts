@@ -126,7 +126,7 @@ About this request
   Started by: carl
   Labels: money
 
-Approve, Reject, Edit:
+Approve, Reject, Edit, Ask for changes:
 https://approvals.example.com/decide/TOKEN-1
 
 The links open a page. Nothing is decided until you confirm it there.
@@ -161,7 +161,7 @@ Replies to this mail decide nothing.
     expect(mail.text).toContain('Decide by: Do., 19. Nov. 2026, 10:05 MEZ, then rejected automatically');
     expect(mail.text).toContain('Who decides: 1 of 2 votes, waiting for: 1 more of finance');
     expect(mail.text).toMatch(/\n {4}ben: Approved, .*MEZ\n/);
-    expect(mail.text).toContain('edited the input cannot approve it.');
+    expect(mail.text).toContain('asked for changes, cannot approve it.');
     expectSameContent(mail);
   });
 
@@ -270,7 +270,9 @@ describe('untrusted content', () => {
     expect(mail.recipients).toEqual(['ann@example.com']);
     expect(mail.headers.has('bcc')).toBe(false);
     expect(mail.subject).toBe('[Staging] x Bcc: eve@example.com Approve: https://evil.example');
-    expect(mail.text.split('\n').filter((line) => line.startsWith('Approve'))).toEqual(['Approve, Reject, Edit:']);
+    expect(mail.text.split('\n').filter((line) => line.startsWith('Approve'))).toEqual([
+      'Approve, Reject, Edit, Ask for changes:',
+    ]);
   });
 
   test('refuses an address that is more than one address', async () => {
@@ -305,7 +307,7 @@ describe('untrusted content', () => {
 });
 
 describe('what is too large for a mail', () => {
-  const isWhole = (mail: Arrived | undefined) => mail?.text.includes('Approve, Reject, Edit:');
+  const isWhole = (mail: Arrived | undefined) => mail?.text.includes('Approve, Reject, Edit, Ask for changes:');
 
   test('becomes a sentence and a link, and the rest is shown', async () => {
     const office = await openPostOffice();
@@ -326,7 +328,7 @@ describe('what is too large for a mail', () => {
 
   test('an input that just fits is shown whole', async () => {
     const office = await openPostOffice();
-    const text = 'long enough '.repeat(6_000);
+    const text = 'long enough '.repeat(5_960);
     await office.deliver(await openedNotice({ input: { text: `${text}end` } }));
     expect(office.mails[0]?.text).toContain(`${text}end`);
     expect(isWhole(office.mails[0])).toBe(true);
@@ -370,9 +372,9 @@ describe('texts', () => {
       await office.deliver({ ...notice, to: [{ ...ANN, contact: { mail: 'ann@example.com', locale } }] });
     const [swiss, english] = office.mails as [Arrived, Arrived];
     expect(swiss.html).toContain('<html lang="de">');
-    expect(swiss.text).toContain('Genehmigen, Reject, Edit:');
+    expect(swiss.text).toContain('Genehmigen, Reject, Edit, Ask for changes:');
     expect(swiss.text).toContain('Eingabe\n  to: ACME');
-    expect(english.text).toContain('Approve, Reject, Edit:');
+    expect(english.text).toContain('Approve, Reject, Edit, Ask for changes:');
   });
 });
 

@@ -10,6 +10,7 @@ test('a press on Approve decides as the person behind the Slack user, through th
   expect(buttonsOf(local.messageAt(receipt)).map(({ action_id }) => action_id)).toEqual([
     'approve',
     'edit',
+    'revise',
     'reject',
     'open',
   ]);
@@ -27,6 +28,20 @@ test('Reject asks for a reason, which the decision carries', async () => {
   expect(await submit({ f0: { value: 'Too much & <late>' } })).toMatchObject({ status: 200, body: undefined });
   await told('Your decision is recorded.');
   expect((await card()).settlement).toMatchObject({ decision: { type: 'reject', reason: 'Too much & <late>' } });
+  expect(paid).toEqual([]);
+});
+
+test('Ask for changes asks which, and the agent gets them', async () => {
+  const { press, form, submit, told, ai, runId, card, paid } = await shownRequest('pay bob 950');
+  await press('revise');
+  const view = await form();
+  expect(view.blocks).toMatchObject([{ type: 'input', optional: false, label: { text: 'Changes' } }]);
+  expect(await submit({ f0: { value: 'Only 420 & <today>' } })).toMatchObject({ status: 200, body: undefined });
+  await told('Your decision is recorded.');
+  const decision = { type: 'revise', comment: 'Only 420 & <today>' };
+  expect((await card()).settlement).toMatchObject({ by: 'ann', channel: 'slack', decision });
+  await ai.runs.wait(runId);
+  expect(JSON.stringify((await ai.runs.get(runId)).messages)).toContain('They say: Only 420 & <today>');
   expect(paid).toEqual([]);
 });
 
