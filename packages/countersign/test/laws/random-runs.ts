@@ -41,7 +41,11 @@ function factsAfter(state: State, picks: Picks, count: number): readonly Fact[] 
         granted(call, picks),
       ]);
     case 'waiting':
-      return pick(picks, [decided(call, picks), decided(call, picks), decided(call, picks), collected(call, picks)]);
+      return pick(picks, [
+        ...[decided(call, picks), decided(call, picks), decided(call, picks), collected(call, picks)],
+        // Withdrawn: its result came late, or the run was cancelled.
+        settled(call, picks),
+      ]);
     case 'cleared':
       return pick(picks, [started(call), started(call), asked(call, picks)]);
     default:
