@@ -10,6 +10,8 @@ const CAMPAIGNS = [
   'packages/countersign/test/started-once/zombie.test.ts',
   'packages/countersign/test/started-once/random-sub-agents.test.ts',
   'packages/countersign/test/started-once/sub-agents-crash-kit.test.ts',
+  'packages/countersign/test/authority/laws.test.ts',
+  'packages/countersign/test/laws/',
   'packages/countersign/test/gate/kill.test.ts',
   'packages/countersign/test/notices/kill.test.ts',
   'packages/countersign/test/notices/many.test.ts',

@@ -1,67 +1,13 @@
 // The laws of authority, with random rules, policies, people, votes and grants.
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { whyNotCovered } from '../../src/core/authority/grant.ts';
 import { mayDecide } from '../../src/core/authority/may-decide.ts';
-import { type CallAsked, type CallRule, joined, mayRun } from '../../src/core/authority/may-run.ts';
-import {
-  type Ballot,
-  deadlineMayApprove,
-  namesDeciders,
-  type Policies,
-  type Policy,
-  type Vote,
-  type Who,
-} from '../../src/core/authority/policy.ts';
-import { isFor, tally } from '../../src/core/authority/tally.ts';
-
-const PEOPLE = ['ann', 'bob', 'cleo', 'dan'];
-const ROLES = ['finance', 'security'];
-const person = fc.constantFrom(...PEOPLE);
-
-const who: fc.Arbitrary<Who> = fc.oneof(
-  fc.record({ people: fc.uniqueArray(person, { minLength: 1, maxLength: 3 }) }),
-  fc.record({ roles: fc.uniqueArray(fc.constantFrom(...ROLES), { minLength: 1, maxLength: 2 }) }),
-);
-const condition = fc.record({ field: fc.constant('amount'), above: fc.constantFrom(10, 100, 1_000) });
-const group = fc.record(
-  { of: who, count: fc.integer({ min: 1, max: 2 }), when: fc.array(condition, { minLength: 1, maxLength: 1 }) },
-  { requiredKeys: ['of', 'count'] },
-);
-const policy = fc.record(
-  {
-    deciders: who,
-    notRequester: fc.constant(true as const),
-    quorum: fc.array(group, { minLength: 1, maxLength: 2 }),
-    veto: fc.constantFrom('any' as const, 'majority' as const),
-    signed: fc.constant('passkey' as const),
-    delegates: fc.constant(true as const),
-    onExpiry: fc.constant('approve' as const),
-  },
-  { requiredKeys: [] },
-) as fc.Arbitrary<Policy>;
-const policies: fc.Arbitrary<Policies> = fc.array(policy, { minLength: 1, maxLength: 3 }).map((all) => joined(all));
-
-const decision = fc.oneof(
-  { weight: 4, arbitrary: fc.constant({ type: 'approve' }) },
-  { weight: 1, arbitrary: fc.constant({ type: 'reject' }) },
-  { weight: 1, arbitrary: fc.integer({ min: 1, max: 5_000 }).map((amount) => ({ type: 'approve', edit: { amount } })) },
-);
-const vote: fc.Arbitrary<Vote> = fc.record(
-  {
-    by: person,
-    roles: fc.subarray(ROLES),
-    onBehalfOf: person,
-    signature: fc.constant(true),
-    decision,
-  },
-  { requiredKeys: ['by', 'decision'] },
-);
-const ballot: fc.Arbitrary<Ballot> = fc.record({
-  votes: fc.array(vote, { maxLength: 5 }),
-  requesters: fc.subarray(PEOPLE, { maxLength: 2 }),
-});
-const input = fc.integer({ min: 1, max: 5_000 }).map((amount) => ({ amount }));
+import { type CallAsked, type CallRule, mayRun } from '../../src/core/authority/may-run.ts';
+import { deadlineMayApprove, namesDeciders, type Policies, type Vote } from '../../src/core/authority/policy.ts';
+import { isFor } from '../../src/core/authority/tally.ts';
+import { law } from '../laws/law.ts';
+import { approves, ballot, condition, input, policies, policy, vote } from '../laws/random-authority.ts';
 
 const rule: fc.Arbitrary<CallRule> = fc.record(
   {
@@ -88,14 +34,6 @@ const call: fc.Arbitrary<CallAsked> = fc.record(
   },
   { requiredKeys: ['tool', 'agent', 'input', 'own'] },
 ) as fc.Arbitrary<CallAsked>;
-
-const approves = (all: Policies, votes: Ballot, given: { amount: number }): boolean => {
-  const counted = tally(all, votes, given);
-  return counted.status === 'settled' && isFor(counted.vote);
-};
-
-const law = (name: string, property: fc.IProperty<any>) =>
-  test(name, () => fc.assert(property as fc.IPropertyWithHooks<any>, { numRuns: 1_000 }));
 
 describe('1. a source adds, and never takes away', () => {
   law(

@@ -7,14 +7,15 @@ const docs = resolve(import.meta.dirname, '../../../../docs');
 const pages = globSync('**/*.md', { cwd: docs, exclude: ['source/**'] }).sort();
 const textOf = (page: string): string => readFileSync(join(docs, page), 'utf8');
 
+/** Made from the code, or from results: they grow with it. */
+const GENERATED = new Set(['reference/api.md', 'reference/doors.md', 'reference/errors.md', 'scoreboard.md']);
+
 describe('a page outside the reference has at most 1,200 words', () => {
-  test.each(pages.filter((page) => !page.startsWith('reference/')))('%s', (page) => {
+  test.each(pages.filter((page) => !page.startsWith('reference/') && !GENERATED.has(page)))('%s', (page) => {
     expect(words(textOf(page)).length).toBeLessThanOrEqual(1_200);
   });
 });
 
-/** Made from the code: they grow with it. */
-const GENERATED = new Set(['reference/api.md', 'reference/doors.md', 'reference/errors.md']);
 /** Together. Lower them when you can; merge or shorten pages before you raise them. */
 const MOST_PAGES = 65;
 const MOST_WORDS = 73_000;

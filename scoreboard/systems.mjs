@@ -1,0 +1,19 @@
+// The systems, and the ways in which each is measured: alone, with an option of its own, and behind our gate.
+export const SYSTEMS = {
+  countersign: { ways: [''] },
+  'ai-sdk': { ways: ['', 'secret', 'gated'] },
+  langgraph: { ways: ['', 'gated'] },
+  mastra: { ways: ['', 'gated'] },
+  'openai-agents': { ways: ['', 'gated'] },
+  genkit: { ways: ['', 'gated'] },
+  restate: { ways: [''] },
+  dbos: { ways: [''] },
+  workflow: {
+    name: 'Vercel Workflow',
+    missing: 'not measured yet: 4.8.9 installs, but needs a build with its own compiler and a server of its own',
+  },
+  eve: {
+    name: 'eve',
+    missing: 'not measured yet: 0.80.1 (a preview) installs, but needs a build and a server of its own',
+  },
+};
