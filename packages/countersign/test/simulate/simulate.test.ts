@@ -1,0 +1,42 @@
+// The real engine in virtual time: no schedule breaks a law, and the same seed gives the same schedule. `npm run simulate` runs more.
+import { readFileSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
+import { PLANTED } from './planted/faults.ts';
+import { findPlanted } from './planted/find.ts';
+import { startWorker } from './workers.ts';
+
+function worker() {
+  const started = startWorker();
+  onTestFinished(() => started.stop());
+  return started;
+}
+
+test('no schedule breaks a law, in memory and in files of SQLite', async () => {
+  const inMemory = await worker().run({ from: 1, count: 40 });
+  const inFiles = await worker().run({ from: 5_001, count: 5, place: 'sqlite' });
+  expect([...inMemory.found, ...inFiles.found]).toEqual([]);
+  const { doubts, effects, deaths, decisions } = inMemory.figures;
+  expect(Math.min(doubts, effects, deaths, decisions)).toBeGreaterThan(0);
+});
+
+test('the same seed gives the same schedule, event by event, whatever ran before in the process', async () => {
+  const first = worker();
+  await first.run({ from: 20, count: 2 });
+  const hashes = [await first.run({ from: 31, count: 3 }), await worker().run({ from: 31, count: 3 })];
+  expect(hashes[0]?.hashes).toBe(hashes[1]?.hashes);
+});
+
+test('the text that each planted fault replaces is in the sources, once', () => {
+  const places = PLANTED.map(({ name, file, find }) => {
+    const source = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
+    return [name, source.split(find).length - 1];
+  });
+  expect(places.filter(([, count]) => count !== 1)).toEqual([]);
+  expect(new Set(PLANTED.map(({ name }) => name)).size).toBe(PLANTED.length);
+});
+
+test('the faults that are found fastest are found', async () => {
+  const fastest = PLANTED.filter(({ within }) => within <= 10).slice(0, 3);
+  const findings = await findPlanted(fastest, 2);
+  expect(findings.filter(({ found }) => found === undefined)).toEqual([]);
+});
