@@ -18,7 +18,13 @@ export type Bank = {
 export type Told = Pick<Notice, 'key' | 'type' | 'requestId'>;
 
 /** What all processes of a schedule share, beside the store: the settings, and the notices that arrived. */
-export type Shared = { readonly leaseMs: number; readonly pollMs: number; readonly told: Told[] };
+export type Shared = {
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly told: Told[];
+  /** Most of the work of a schedule with a channel is its notices, so only some have one. */
+  readonly hasChannel: boolean;
+};
 
 export const FINANCE: readonly string[] = ['ann', 'ben', 'cara'];
 export const PEOPLE: readonly string[] = [...FINANCE, 'dan', 'eve'];
@@ -34,7 +40,7 @@ type Body = (input: Amount, ctx: ToolContext) => Promise<unknown>;
 
 /** Starts a process of the bank. Odd releases lack some tools, and ask for others. */
 export function openBank(life: Life<Bank>, node: Omit<Node<Bank>, 'app'> & { store: Store }, shared: Shared): Bank {
-  const { leaseMs, pollMs, told } = shared;
+  const { leaseMs, pollMs, told, hasChannel } = shared;
   const { store } = node;
   const ai = countersign({
     model: planningModel(life),
@@ -46,7 +52,7 @@ export function openBank(life: Life<Bank>, node: Omit<Node<Bank>, 'app'> & { sto
       managerOf: () => 'dan',
       contactOf: (person) => ({ mail: `${person}@example.com` }),
     },
-    channels: [channelOf(life, told)],
+    ...(hasChannel && { channels: [channelOf(life, told)] }),
     notify: { everyone: ['dan'] },
   });
   const tools = toolsOf(life, node, ai);
@@ -89,7 +95,7 @@ function toolsOf(life: Life<Bank>, { link, release }: Omit<Node<Bank>, 'app'>, a
   const body =
     (work: Body): Body =>
     (input, ctx) =>
-      world.during(ctx.idempotencyKey, async () => {
+      world.during(link, ctx.idempotencyKey, async () => {
         await pause(chance.delay(20));
         const isNew = !world.effects.some(({ key }) => key === ctx.idempotencyKey);
         if (isNew && chance.is(0.1)) throw new NotPerformed('The other side refused.');
@@ -109,7 +115,11 @@ function toolsOf(life: Life<Bank>, { link, release }: Omit<Node<Bank>, 'app'>, a
   const finance = { roles: ['finance'] };
   return [
     tool('pay', { needsApproval: true }),
-    tool('wire', { needsApproval: { policy: { quorum: [{ of: finance, count: 2 }], notRequester: true } } }),
+    tool('wire', {
+      needsApproval: { policy: { quorum: [{ of: finance, count: 2 }], notRequester: true } },
+      expiresIn: 25_000,
+      onExpiry: 'approve',
+    }),
     tool('send', { needsApproval: true, idempotent: !isOdd }, doing('send', { repeatable: true })),
     tool(
       'ship',

@@ -3,7 +3,7 @@ import type { GrantedStart } from '../../src/runs/gates/gate.ts';
 import type { Life } from '../../src/testing/simulate/life.ts';
 import { Machine } from '../../src/testing/simulate/timeline.ts';
 import { type Bank, PEOPLE, refuseBug } from './bank.ts';
-import { type Plan, planOf } from './plan.ts';
+import { type Plan, planOf, toolsOf } from './plan.ts';
 
 /** A run that was started, and what was asked of it. */
 export type Started = {
@@ -18,10 +18,12 @@ export class Clients {
   readonly started: Started[] = [];
   readonly #life: Life<Bank>;
   readonly #isLate: () => boolean;
+  readonly #tools: readonly string[];
   #amounts = 0;
 
   constructor(life: Life<Bank>, isLate: () => boolean) {
     this.#life = life;
+    this.#tools = toolsOf(life.chance);
     this.#isLate = isLate;
   }
 
@@ -37,8 +39,8 @@ export class Clients {
     const { chance } = life;
     const one: Started = {
       id: `r${index}`,
-      by: chance.pick(PEOPLE),
-      plan: planOf(chance, this.amount),
+      by: chance.pick(['ann', 'ann', 'dan', 'eve']),
+      plan: planOf(chance, this.#tools, this.amount),
       isKnown: false,
       isDeleted: false,
     };
@@ -62,7 +64,7 @@ export class Clients {
   async #speak({ id, by }: Started): Promise<void> {
     const life = this.#life;
     await life.pause(life.chance.between(0, 30_000));
-    const prompt = life.chance.is(0.5) ? 'Hurry up.' : JSON.stringify(planOf(life.chance, this.amount));
+    const prompt = life.chance.is(0.5) ? 'Hurry up.' : JSON.stringify(planOf(life.chance, this.#tools, this.amount));
     const whilePending = life.chance.pick(['cancel', 'queue', 'refuse'] as const);
     const answer = await life.ask(`speak to ${id}`, ({ agent }) =>
       agent.generate({ runId: id, prompt, whilePending, by } as never),

@@ -1,52 +1,39 @@
 // The laws that every schedule must keep, checked from the record and the world alone.
 import { isDeepStrictEqual } from 'node:util';
 import type { Vote } from '../../src/core/authority/policy.ts';
-import { evidenceText, verifyEvidence } from '../../src/index.ts';
-import { collectEvidence } from '../../src/runs/evidence/evidence.ts';
-import { ruleProblem } from '../../src/runs/evidence/verify-evidence.ts';
-import { inspectChain } from '../../src/runs/port/chain.ts';
-import type { Store } from '../../src/runs/port/store.ts';
+import {
+  everyRunEnds,
+  type Law,
+  type Left,
+  noneAfterRejection,
+  nothingLeft,
+  oneEffect,
+  recordVerifies,
+} from '../../src/testing/simulate/laws.ts';
+import { keyOf, type RecordedCall } from '../../src/testing/simulate/records.ts';
 import { BEGIN } from '../../src/testing/simulate/timeline.ts';
 import type { SimulatedEffect, World } from '../../src/testing/simulate/world.ts';
 import { FINANCE, type Told } from './bank.ts';
 import type { Started } from './clients.ts';
-import { type Acts, keyOf, type Said } from './people.ts';
-import type { RecordedCall, RecordedRun } from './record.ts';
+import type { Acts, Said } from './people.ts';
 
 /** Everything that is left of a schedule. */
-export type Remains = {
-  readonly store: Store;
-  readonly world: World;
-  readonly records: readonly RecordedRun[];
+export type Remains = Left & {
   readonly acts: Acts;
   readonly started: readonly Started[];
   readonly told: readonly Told[];
+  readonly grants: readonly KeptGrant[];
   /** Since when the channel is known in the store. */
   readonly toldSince: number;
 };
 
-type Law = (remains: Remains) => readonly string[] | Promise<readonly string[]>;
-
-export const LAWS: Readonly<Record<string, Law>> = {
-  'a call has at most one effect': ({ world }) => {
-    const counts = new Map<string, number>();
-    for (const { name, key } of world.effects) counts.set(`${name} ${key}`, (counts.get(`${name} ${key}`) ?? 0) + 1);
-    return [...counts].flatMap(([place, count]) => (count > 1 ? [`${place} happened ${count} times`] : []));
-  },
+export const LAWS: Readonly<Record<string, Law<Remains>>> = {
+  'a call has at most one effect': oneEffect,
 
   'an effect happens only after authority': (remains) =>
     remains.world.effects.flatMap((effect) => withoutAuthority(remains, effect) ?? []),
 
-  'a rejected call has no effect': ({ records, world }) =>
-    records.flatMap(({ requests }) =>
-      requests.flatMap((request) => {
-        const [type, key] = [said(request), keyOf(request)];
-        if (request.kind !== 'approval' || (type !== 'reject' && type !== 'cancel')) return [];
-        const isApproved = requests.some((other) => keyOf(other) === key && said(other) === 'approve');
-        const effect = world.effects.find((one) => one.key === key);
-        return effect && !isApproved ? [`${request.tool} ${key} was rejected and happened`] : [];
-      }),
-    ),
+  'a rejected call has no effect': noneAfterRejection,
 
   'an acknowledged decision is recorded': (remains) => remains.acts.said.flatMap((one) => lost(remains, one) ?? []),
 
@@ -61,22 +48,9 @@ export const LAWS: Readonly<Record<string, Law>> = {
       return isThere || !isKnown || isDeleted ? [] : [`${id} is lost`];
     }),
 
-  'every run ends': ({ records }) =>
-    records.flatMap(({ run }) =>
-      run.status === 'done' || run.status === 'cancelled' ? [] : [`${run.id} is ${run.status}`],
-    ),
+  'every run ends': everyRunEnds,
 
-  'nothing is left claimed or pending': async ({ store, records }) => {
-    const left = (await store.queue()).flatMap(({ agent, due, claimed }) =>
-      due + claimed > 0 ? [`${agent}: ${due} due, ${claimed} claimed`] : [],
-    );
-    const pending = records.flatMap(({ run, requests }) =>
-      run.status === 'done' || run.status === 'cancelled'
-        ? requests.flatMap(({ id, settledAt }) => (settledAt === null ? [`${id} is pending in an ended run`] : []))
-        : [],
-    );
-    return [...left, ...pending];
-  },
+  'nothing is left claimed or pending': nothingLeft,
 
   'every notice is delivered': ({ records, told, toldSince }) =>
     records.flatMap(({ requests }) =>
@@ -90,18 +64,7 @@ export const LAWS: Readonly<Record<string, Law>> = {
       }),
     ),
 
-  'the record verifies': async ({ records, store }) => {
-    const problems: string[] = [];
-    for (const { run } of records) {
-      const loaded = await store.read(run.id);
-      if (!loaded || loaded.events.length < loaded.run.version) continue;
-      const found = (await inspectChain(loaded)).problem ?? (await ruleProblem(loaded));
-      if (found) problems.push(`${run.id}: ${found}`);
-      const evidence = await verifyEvidence(evidenceText(await collectEvidence(store, loaded)));
-      for (const { where, problem } of evidence.problems) problems.push(`evidence of ${run.id}: ${where}: ${problem}`);
-    }
-    return problems;
-  },
+  'the record verifies': recordVerifies,
 };
 
 /** Nothing is to be done any more: no claim is held, and everybody was told. */
@@ -110,9 +73,6 @@ export async function isQuiet(remains: Remains): Promise<boolean> {
   for (const law of left) if ((await LAWS[law]?.(remains))?.length) return false;
   return true;
 }
-
-const said = ({ settlement }: { readonly settlement: unknown }): string | undefined =>
-  (settlement as { decision?: { type?: string } } | null)?.decision?.type;
 
 /** Tools that need nobody's word, or whose word is another one. */
 const FREE: ReadonlySet<string> = new Set(['look', 'reserve']);
@@ -133,7 +93,7 @@ function withoutAuthority({ acts, records }: Remains, effect: SimulatedEffect): 
     voters.delete(run?.run.startedBy ?? '');
     return voters.size >= 2 ? undefined : `${what}: only ${[...voters].join() || 'nobody'} approved it`;
   }
-  if (own.length > 0) return undefined;
+  if (own.some((one) => mayApprove(acts, effect, one))) return undefined;
   if (name === 'late') {
     // A run that was deleted leaves no record.
     if (!run) return undefined;
@@ -146,15 +106,30 @@ function withoutAuthority({ acts, records }: Remains, effect: SimulatedEffect): 
   return `${what}: nobody approved it`;
 }
 
+/** Whether this person could let the call run alone. */
+function mayApprove(acts: Acts, { name, at: happened }: SimulatedEffect, { person, at, card }: Said): boolean {
+  const isFinance = standsFor(acts, person, at).length > 0;
+  if (name === 'spend') return isFinance;
+  // The clocks of the processes are off, but not by more than the engine allows.
+  const isEscalated = BEGIN + happened >= card.createdAt + ESCALATES_MS - 1_500;
+  if (name === 'check') return person === 'dan' || standsForDan(acts, person, at) || (isFinance && isEscalated);
+  return true;
+}
+
+const standsForDan = ({ absent }: Acts, person: string, at: number): boolean =>
+  absent.some((one) => one.person === 'dan' && one.delegate === person && one.at <= at);
+
 /** The members of finance whose vote this person can give. */
 const standsFor = ({ absent }: Acts, person: string, at: number): readonly string[] =>
   FINANCE.includes(person)
     ? [person]
     : absent.flatMap((one) => (one.delegate === person && one.at <= at ? [one.person] : []));
 
-function lost({ records, started }: Remains, one: Said): string | undefined {
+function lost({ acts, records, started }: Remains, one: Said): string | undefined {
   const { answer, card, person } = one;
   if (!answer) return undefined;
+  if (one.isMisdirected && isFirst(acts, one))
+    return `the decision of ${person} on another card than ${card.id} was taken`;
   const run = records.find((record) => record.run.id === card.runId);
   if (!run)
     return started.some(({ id, isDeleted }) => id === card.runId && isDeleted) ? undefined : `${card.runId} is lost`;
@@ -162,6 +137,8 @@ function lost({ records, started }: Remains, one: Said): string | undefined {
   if (answer.status === 'settled') {
     const { decision, by } = (request?.settlement ?? {}) as { decision?: unknown; by?: unknown };
     const isKept = isDeepStrictEqual(decision, answer.decision) && by === answer.by;
+    if ((answer.decision as { type?: string }).type !== one.type)
+      return `${person} said ${one.type} on ${card.id}, and was told ${JSON.stringify(answer.decision)}`;
     const kept = `${JSON.stringify(decision)} by ${by}`;
     return isKept
       ? undefined
@@ -181,28 +158,57 @@ function lost({ records, started }: Remains, one: Said): string | undefined {
     : `the vote of ${person} on ${card.id} was lost`;
 }
 
-function overdrawn({ acts, records, world }: Remains): readonly string[] {
-  const limits = new Map(acts.said.flatMap((one) => (one.grant ? [[one.card.id, one.grant] as const] : [])));
+/** Whether what came back follows from this decision, and not from another one that was the same. */
+const isFirst = ({ said: all }: Acts, { answer, person, card }: Said): boolean =>
+  (answer?.status === 'waiting' || answer?.by === person) &&
+  all.every((other) => other.person !== person || other.card.id !== card.id || other.isMisdirected);
+
+/** What the note of a grant says. */
+export type KeptGrant = {
+  readonly id: string;
+  readonly uses: number;
+  readonly total: number;
+  readonly expiresAt: number;
+  readonly requestId: string;
+};
+
+function overdrawn({ grants, records, world, acts }: Remains): readonly string[] {
+  const problems: string[] = [];
   const used = new Map<string, number[]>();
-  for (const { calls } of records)
-    for (const call of calls.values())
-      for (const event of call.events)
-        if (event.type === 'call-granted') {
-          const effect = world.effects.find(({ key }) => key === call.key);
-          if (effect)
-            used.set(event.grantId, [...(used.get(event.grantId) ?? []), (effect.input as { amount: number }).amount]);
-        }
-  const most = [...limits.values()];
-  const [total, uses] = [
-    Math.max(0, ...most.map((limit) => limit.total)),
-    Math.max(0, ...most.map((limit) => limit.uses)),
-  ];
-  return [...used].flatMap(([id, amounts]) => {
+  for (const { run, calls } of records)
+    for (const call of calls.values()) {
+      const grantId = call.events.findLast(({ type }) => type === 'call-granted');
+      const start = call.events.findLast(({ type }) => type === 'call-started');
+      const effect = world.effects.find(({ key }) => key === call.key);
+      if (grantId?.type !== 'call-granted' || !start || !effect) continue;
+      const grant = grants.find(({ id }) => id === grantId.grantId);
+      // A run that was deleted leaves no requester, and its grant no request.
+      const giving = records.find((record) => record.requests.some(({ id }) => id === grant?.requestId));
+      if (!grant) problems.push(`${call.key} ran under ${grantId.grantId}, which does not exist`);
+      else used.set(grant.id, [...(used.get(grant.id) ?? []), (effect.input as { amount: number }).amount]);
+      if (giving && giving.run.startedBy !== run.startedBy)
+        problems.push(`${call.key} of ${run.startedBy} ran under a grant for ${giving.run.startedBy}`);
+      if (grant && start.at >= grant.expiresAt + CLOCK_MS)
+        problems.push(`${call.key} started after ${grant.id} had expired`);
+      const revoked = acts.revoked.find((one) => one.grantId === grant?.id);
+      if (revoked && start.at > BEGIN + revoked.at + REVOKED_MS && startsOf(call) === 1)
+        problems.push(`${call.key} started long after ${grant?.id} was revoked`);
+    }
+  for (const [id, amounts] of used) {
+    const { uses, total } = grants.find((grant) => grant.id === id) as KeptGrant;
     const sum = amounts.reduce((a, b) => a + b, 0);
-    const isWithin = amounts.length <= uses && sum <= total && amounts.every((amount) => amount <= 1_000);
-    return isWithin ? [] : [`${id} let ${amounts.join(' + ')} run, more than ${uses} uses or ${total}`];
-  });
+    if (amounts.length > uses || sum > total || amounts.some((amount) => amount > 1_000))
+      problems.push(`${id} let ${amounts.join(' + ')} run, more than ${uses} uses or ${total}`);
+  }
+  return problems;
 }
+
+const startsOf = ({ events }: RecordedCall): number => events.filter(({ type }) => type === 'call-started').length;
+
+/** How far the time in the record may be off, and how long a start may be on its way after its grant was read. */
+const CLOCK_MS = 15_000;
+const REVOKED_MS = 45_000;
+const ESCALATES_MS = 5_000;
 
 function untrue({ effects }: World, { key, tool, events }: RecordedCall): string | undefined {
   if (['ask', 'helper', 'assistant', 'book', 'look'].includes(tool)) return undefined;

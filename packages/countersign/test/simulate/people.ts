@@ -1,6 +1,7 @@
 // The people of the simulation: they decide at random, contradict each other, vote, edit, give and revoke grants, and delegate.
 import type { DecideResult, DecisionInput, RunRequest } from '../../src/index.ts';
 import type { Life } from '../../src/testing/simulate/life.ts';
+import { keyOf } from '../../src/testing/simulate/records.ts';
 import { type Bank, FINANCE, PEOPLE, refuseBug } from './bank.ts';
 
 /** What a person has sent, and what came back. */
@@ -14,6 +15,8 @@ export type Said = {
   readonly input: unknown;
   readonly at: number;
   readonly grant?: { readonly uses: number; readonly total: number; readonly each: number };
+  /** The digest of another card was sent: a mistake of the screen, which must be refused. */
+  readonly isMisdirected: boolean;
   /** Undefined if no answer came. */
   answer?: DecideResult;
 };
@@ -27,10 +30,6 @@ export class Acts {
   readonly absent: Absent[] = [];
   readonly revoked: Revoked[] = [];
 }
-
-/** The key under which the outside knows the call of a request. */
-export const keyOf = ({ runId, part }: RunRequest): string =>
-  runId.startsWith('gate.') ? `gate:${runId}` : String(part.metadata?.callId ?? part.toolRequest.ref);
 
 /** Once `isLate`, nobody hesitates or leaves anything to others. */
 export async function person(life: Life<Bank>, acts: Acts, name: string, isLate: () => boolean): Promise<void> {
@@ -57,6 +56,8 @@ function decisionOn(life: Life<Bank>, card: RunRequest, isLate: boolean): Decisi
   if (card.kind === 'doubt') return truthAbout(life, card, key);
   if (card.tool === 'ask') return { type: 'respond', output: chance.pick(['blue', 'red']) };
   const input = card.input as { amount: number };
+  // Nobody decides some of those that have a deadline.
+  if (card.tool === 'late' && card.kind === 'approval' && Math.floor(input.amount / 10) % 2 === 0) return undefined;
   if (card.kind === 'interrupt' || card.tool === 'book')
     return chance.is(0.8) ? { type: 'restart', resumed: 'yes' } : 'reject';
   if (world.isUnderWay(key) && chance.is(0.5)) return undefined;
@@ -88,6 +89,7 @@ async function decide(
   const { chance } = life;
   const said = typeof decision === 'string' ? { type: decision } : decision;
   const grant = grantWith(life, card, said.type);
+  const isMisdirected = chance.is(0.03);
   const one: Said = {
     person: name,
     card,
@@ -95,10 +97,17 @@ async function decide(
     type: said.type,
     input: ('edit' in said && said.edit) || card.input,
     at: life.timeline.now,
+    isMisdirected,
     ...(grant && { grant: { uses: grant.uses, total: grant.budget.total, each: 1_000 } }),
   };
   acts.said.push(one);
-  const options = { by: name, digest: card.digest, channel: 'inbox', ...(grant && { grant }), drive: chance.is(0.8) };
+  const options = {
+    by: name,
+    digest: isMisdirected ? 'that-of-another' : card.digest,
+    channel: 'inbox',
+    ...(grant && { grant }),
+    drive: chance.is(0.8),
+  };
   // Whoever gets no answer sends the same again, or lets it be.
   for (let times = 1 + chance.below(3); times > 0; times -= 1) {
     const what = `${name} decides ${card.id} ${said.type}`;

@@ -25,20 +25,24 @@ const TOOLS = [
   'look',
 ];
 
+/** The tools of one schedule: all of them, or a few, so that the same ones meet. */
+export const toolsOf = (chance: Chance): readonly string[] =>
+  chance.is(0.4) ? TOOLS : Array.from({ length: 1 + chance.below(3) }, () => chance.pick(TOOLS));
+
 /** A random plan. Every amount is another one, so that no call can be taken for another. */
-export function planOf(chance: Chance, amountOf: () => number, depth = 0): Plan {
+export function planOf(chance: Chance, tools: readonly string[], amountOf: () => number, depth = 0): Plan {
   const turns = 1 + chance.below(depth === 0 ? 3 : 2);
   return Array.from({ length: turns }, () =>
-    Array.from({ length: chance.is(0.6) ? 1 : 2 + chance.below(2) }, () => callOf(chance, amountOf, depth)),
+    Array.from({ length: chance.is(0.6) ? 1 : 2 + chance.below(2) }, () => callOf(chance, tools, amountOf, depth)),
   );
 }
 
-function callOf(chance: Chance, amountOf: () => number, depth: number): PlannedCall {
-  if (depth < 2 && chance.is(0.12)) {
-    const prompt = JSON.stringify(planOf(chance, amountOf, depth + 1));
+function callOf(chance: Chance, tools: readonly string[], amountOf: () => number, depth: number): PlannedCall {
+  if (depth < 2 && chance.is(0.2)) {
+    const prompt = JSON.stringify(planOf(chance, tools, amountOf, depth + 1));
     return { name: depth === 0 ? 'helper' : 'assistant', input: { prompt } };
   }
-  return { name: chance.pick(TOOLS), input: { amount: amountOf() } };
+  return { name: chance.pick(tools), input: { amount: amountOf() } };
 }
 
 /** A model that does what the messages of the user say, and then reports. It answers from the messages alone. */

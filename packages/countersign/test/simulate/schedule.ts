@@ -1,13 +1,14 @@
 // One schedule from one seed: the bank, its people and clients, the faults, and the laws that must hold afterwards.
+import type { GrantEvent } from '../../src/core/authority/grant.ts';
 import { forgetDrawnIds } from '../../src/random-id.ts';
 import type { Store } from '../../src/runs/port/store.ts';
 import { Chance } from '../../src/testing/simulate/chance.ts';
 import { Life } from '../../src/testing/simulate/life.ts';
+import { readRecords } from '../../src/testing/simulate/records.ts';
 import { type Bank, openBank, PEOPLE, type Told } from './bank.ts';
 import { Clients } from './clients.ts';
-import { isQuiet, LAWS, type Remains } from './laws.ts';
+import { isQuiet, type KeptGrant, LAWS, type Remains } from './laws.ts';
 import { Acts, person } from './people.ts';
-import { readRecords } from './record.ts';
 import { storesOf } from './stores.ts';
 
 export type ScheduleResult = {
@@ -39,7 +40,7 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
   const size = new Chance(seed ^ 0x5bd1e995);
   const leaseMs = size.pick([1_000, 3_000, 7_500]);
   const told: Told[] = [];
-  const shared = { leaseMs, pollMs: size.pick([1_000, 2_000, 4_000]), told };
+  const shared = { leaseMs, pollMs: size.pick([1_000, 2_000, 4_000]), told, hasChannel: size.is(0.25) };
   const acts = new Acts();
   let isLate = false;
   const processes = 1 + size.below(3);
@@ -64,6 +65,7 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
     ...{ store, world: life.world, acts, started: clients.started, told },
     records: await readRecords(store),
     toldSince: await channelSince(store),
+    grants: await keptGrants(store),
   });
   watchForTheEnd(life, clients, remains, () => {
     isOver = true;
@@ -96,6 +98,16 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
 async function channelSince({ notes }: Store): Promise<number> {
   const [channel] = (await notes.list('channels', { limit: 1 })).items;
   return (channel?.value as { since?: number } | undefined)?.since ?? Number.POSITIVE_INFINITY;
+}
+
+async function keptGrants({ notes }: Store): Promise<readonly KeptGrant[]> {
+  const { items } = await notes.list('grants', { limit: 500 });
+  return items.flatMap(({ value }) => {
+    const [made] = (value as unknown as { events: GrantEvent[] }).events;
+    if (made?.type !== 'made') return [];
+    const { id, uses, budget, expiresAt, requestId } = made.grant;
+    return [{ id, uses, total: budget?.total ?? 0, expiresAt, requestId }];
+  });
 }
 
 /** Two of finance and the boss are always there, or nothing would ever end. */

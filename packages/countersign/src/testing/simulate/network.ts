@@ -82,8 +82,11 @@ export function send<T>(link: Link, what: string, work: () => Promise<T>): Promi
         const answer = (settle: () => void, how: string) => {
           if (link.isCut() || chance.is(weather.lostAnswer)) return fail(chance.pick([1, 1_000, 10_000]));
           return timeline.after(delay(), machine, `${how} ${what}`, () => {
-            if (chance.is(weather.freeze)) freeze();
-            settle();
+            // The process stands still just before it learns of the answer.
+            if (chance.is(weather.freeze)) {
+              freeze();
+              timeline.after(0, machine, `learns of ${what}`, settle);
+            } else settle();
           });
         };
         work().then(

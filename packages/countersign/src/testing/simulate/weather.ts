@@ -53,7 +53,7 @@ export function weatherOf(chance: Chance, leaseMs: number): Weather {
   const some = (likely: number, most: number) => (chance.is(likely) ? most * chance.pick([0.1, 0.3, 1]) : 0);
   return {
     crash: some(0.7, 0.015),
-    freeze: some(0.5, 0.03),
+    freeze: some(0.5, 0.06),
     freezeMs: leaseMs * chance.pick([0.4, 1.2, 2.5]),
     lostRequest: some(0.4, 0.1),
     lostAnswer: some(0.4, 0.1),

@@ -1,7 +1,6 @@
 // The outside world: what tools did there, which cannot be undone, and what is still under way.
 import type { Json } from '../../core/json.ts';
 import { type Link, never } from './network.ts';
-import { here } from './timeline.ts';
 
 /** Something that happened outside and cannot be undone. */
 export type SimulatedEffect = {
@@ -25,6 +24,9 @@ export type EffectOptions = {
   readonly until?: number;
 };
 
+/** Around an effect, a crash or a freeze tells most, so there are more of them. */
+const AROUND_EFFECTS = 20;
+
 export class World {
   readonly effects: SimulatedEffect[] = [];
   /** The effects that are on their way, by their keys. */
@@ -38,7 +40,7 @@ export class World {
     if (!machine.isAlive) return never();
     const { timeline } = machine;
     const { chance } = timeline;
-    const dies = chance.is(weather().crash) ? chance.pick(['before', 'after'] as const) : undefined;
+    const dies = chance.is(AROUND_EFFECTS * weather().crash) ? chance.pick(['before', 'after'] as const) : undefined;
     if (dies === 'before') {
       die();
       return never();
@@ -53,7 +55,7 @@ export class World {
         if (!isKnown && !isLate)
           this.effects.push({ name, key, input, output, at: timeline.now, process: machine.name, repeatable });
         timeline.after(chance.delay(5), machine, `knows of ${name}`, () => {
-          if (chance.is(weather().freeze)) freeze();
+          if (chance.is(AROUND_EFFECTS * weather().freeze)) freeze();
           if (isLate) reject(new Error(`${name} came too late.`));
           else resolve(output);
         });
@@ -62,10 +64,10 @@ export class World {
     });
   }
 
-  /** Remembers that a body runs until it returns or its process dies. */
-  async during<T>(key: string, body: () => Promise<T>): Promise<T> {
-    const machine = here.getStore();
-    const mayAct = () => machine?.isAlive === true;
+  /** Remembers that a body runs until it returns or its process dies. Its process may freeze as it begins. */
+  async during<T>({ machine, weather, freeze }: Link, key: string, body: () => Promise<T>): Promise<T> {
+    const mayAct = () => machine.isAlive;
+    if (machine.timeline.chance.is(AROUND_EFFECTS * weather().freeze)) freeze();
     const bodies = this.#bodies.get(key) ?? new Set();
     this.#bodies.set(key, bodies.add(mayAct));
     try {

@@ -1,7 +1,7 @@
 // What the store has after a schedule: every run with its events, calls and requests, read without the engine that wrote it.
-import type { RunEvent, RunRequest } from '../../src/index.ts';
-import type { RunRecord, Store, StoredEvent } from '../../src/runs/port/store.ts';
-import { requestView } from '../../src/runs/requests/view.ts';
+import type { RunEvent } from '../../core/run/event.ts';
+import type { RunRecord, Store, StoredEvent } from '../../runs/port/store.ts';
+import { type RunRequest, requestView } from '../../runs/requests/view.ts';
 
 /** One call, with what its record says, in order. */
 export type RecordedCall = { readonly id: string; readonly key: string; tool: string; readonly events: StoredEvent[] };
@@ -42,6 +42,14 @@ async function readRecord(store: Store, run: RunRecord): Promise<RecordedRun> {
   }
   return { run, events, calls: callsIn(run.id, events), requests };
 }
+
+/** The key under which the outside knows the call of a request: that of the run for a call of a program outside. */
+export const keyOf = ({ runId, part }: RunRequest): string =>
+  runId.startsWith('gate.') ? `gate:${runId}` : String(part.metadata?.callId ?? part.toolRequest.ref);
+
+/** What the settled request was decided as. */
+export const decidedAs = ({ settlement }: RunRequest): string | undefined =>
+  (settlement?.decision as { readonly type?: string } | undefined)?.type;
 
 function callsIn(runId: string, events: readonly StoredEvent[]): ReadonlyMap<string, RecordedCall> {
   const calls = new Map<string, RecordedCall>();

@@ -1,0 +1,112 @@
+// Faults of the start, the doubt and the result of a call.
+import type { Planted } from './planted.ts';
+
+const ONCE = 'a call has at most one effect';
+const TRUTH = 'what cannot be known after a crash is asked, never guessed';
+
+export const STARTS: readonly Planted[] = [
+  {
+    name: 'a start that is not awaited',
+    rule: ONCE,
+    file: 'loop/stored-run.ts',
+    find: 'if (!(await this.#isDurable())) return false;',
+    replace: 'void this.#isDurable();',
+    within: 200,
+  },
+  {
+    name: 'a start of a sub-agent that is not awaited',
+    rule: ONCE,
+    file: 'loop/stored-run.ts',
+    find: 'if (!((await this.#isDurable()) && this.#isRunning(call) && this.#mayAct())) throw',
+    replace: 'if (!this.#isRunning(call)) throw',
+    within: 300,
+  },
+  {
+    name: 'a body begins although the claim is lost',
+    rule: ONCE,
+    file: 'loop/stored-run.ts',
+    find: 'if (this.state.ended || !this.#mayAct()) return undefined;',
+    replace: 'if (this.state.ended) return undefined;',
+    within: 300,
+  },
+  {
+    name: 'a started call runs again after a crash',
+    rule: TRUTH,
+    file: 'core/run/next.ts',
+    find: "if (call.phase.at === 'started' && call.phase.host === undefined) doubtful.push(call);",
+    replace: "if (call.phase.at === 'started' && call.phase.host === undefined) ready.push(call);",
+    within: 200,
+  },
+  {
+    name: 'every call in doubt is harmless',
+    rule: TRUTH,
+    file: 'loop/call/doubt.ts',
+    find: "if (idempotent || phase.at !== 'started') return idempotent;",
+    replace: "if (idempotent || phase.at === 'started') return true;",
+    within: 200,
+  },
+  {
+    name: 'a commit point is forgotten',
+    rule: TRUTH,
+    file: 'loop/call/doubt.ts',
+    find: "commits && phase.progress === 'uncommitted'",
+    replace: 'commits',
+    within: 300,
+  },
+  {
+    name: 'a commit point that is not awaited',
+    rule: TRUTH,
+    file: 'loop/call/body-context.ts',
+    find: '  run.record(noted);\n  await run.checkHold(call);',
+    replace: '  run.record(noted);',
+    within: 400,
+  },
+  {
+    name: 'a step runs again',
+    rule: 'a step whose result is recorded does not run again',
+    file: 'loop/call/body-context.ts',
+    find: 'if (done !== undefined) return copyOf(done) as never;',
+    replace: '',
+    within: 100,
+  },
+  {
+    name: 'a look-up that finds nothing is believed at once',
+    rule: TRUTH,
+    file: 'loop/call/doubt.ts',
+    find: "if (found === 'nothing' && isSettled) {",
+    replace: "if (found === 'nothing') {",
+    within: 400,
+  },
+  {
+    name: 'the time to settle has always passed',
+    rule: TRUTH,
+    file: 'loop/call/doubt.ts',
+    find: 'return phase.since !== undefined && clock() - phase.since > settlesWithin;',
+    replace: 'return phase.since !== undefined;',
+    within: 400,
+  },
+  {
+    name: 'a tool that throws has done nothing',
+    rule: 'the model is told the truth',
+    file: 'loop/call/body.ts',
+    find: 'settle(run, call, failedInBody(tool, call, `The tool ${call.name} failed: ${why}`, why));',
+    replace: "settle(run, call, { type: 'error', text: why });",
+    within: 50,
+  },
+  {
+    name: 'an aborted body has failed',
+    rule: TRUTH,
+    file: 'loop/call/body.ts',
+    find: 'if (driver.signal?.aborted || (error instanceof OutcomeUnknown',
+    replace: 'if ((error instanceof OutcomeUnknown',
+    within: 300,
+  },
+  {
+    name: 'a late result counts for a later attempt',
+    rule: TRUTH,
+    file: 'runs/driving/late-results.ts',
+    find: "if (started.starts !== now.starts || now.phase.at === 'settled') return false;",
+    replace: "if (now.phase.at === 'settled') return false;",
+    within: 400,
+  },
+];
