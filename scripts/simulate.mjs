@@ -1,4 +1,5 @@
 // Deterministic simulation of the engine: `npm run simulate -- --schedules 1000`, `--replay SEED`, `--plant [NAME]`.
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -18,6 +19,7 @@ const { values, positionals } = parseArgs({
     replay: { type: 'string' },
     trace: { type: 'string', default: '200' },
     plant: { type: 'boolean', default: false },
+    table: { type: 'boolean', default: false },
   },
 });
 const place = values.store;
@@ -26,6 +28,7 @@ const workers = Number(values.workers ?? availableParallelism());
 process.exitCode = (await work()) ? 0 : 1;
 
 async function work() {
+  if (values.table) return table();
   if (values.plant) return plant(positionals[0]);
   if (values.replay !== undefined) return replay(Number(values.replay));
   const schedules = Number(values.schedules);
@@ -55,9 +58,9 @@ async function replay(seed) {
 
 /** Plants all faults, or the one with this name, and says which of them were found. */
 async function plant(name) {
-  const { PLANTED } = await import('../packages/countersign/test/simulate/planted/faults.ts');
+  const { FAULTS, PLANTED } = await import('../packages/countersign/test/simulate/planted/faults.ts');
   const { findPlanted } = await import('../packages/countersign/test/simulate/planted/find.ts');
-  const faults = PLANTED.filter((fault) => name === undefined || fault.name === name);
+  const faults = name === undefined ? PLANTED : FAULTS.filter((fault) => fault.name === name);
   if (faults.length === 0) throw new Error(`No planted fault is named ${name}.`);
   const findings = await findPlanted(faults, workers, ({ fault, found, schedules, error }) => {
     const what = error ?? (found ? `schedule ${schedules}: ${found.slice(0, 200)}` : `in ${schedules} schedules`);
@@ -66,4 +69,12 @@ async function plant(name) {
   const missed = findings.filter(({ found }) => !found).length;
   console.log(`${findings.length - missed} of ${findings.length} planted faults were found.`);
   return missed === 0;
+}
+
+/** Writes the page of the planted faults. */
+async function table() {
+  const { PLANTED } = await import('../packages/countersign/test/simulate/planted/faults.ts');
+  const { tableOf } = await import('../packages/countersign/test/simulate/planted/table.ts');
+  writeFileSync(join(root, 'docs/reference/planted-faults.md'), tableOf(PLANTED));
+  return true;
 }

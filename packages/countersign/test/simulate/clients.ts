@@ -133,9 +133,10 @@ export class Clients {
       die: () => undefined,
       freeze: () => undefined,
     };
-    const mayActMs = until - server.wallClock();
+    // What comes after that is refused by the other side.
+    const actsUntil = timeline.now + until - server.wallClock() - 600;
     await life.pause(chance.delay(500));
-    const act = world.send(link, 'hire', `gate:${runId}`, 'hired', { input, until: timeline.now + mayActMs - 600 });
+    const act = world.send(link, 'hire', `gate:${runId}`, 'hired', { input, until: actsUntil });
     const isDone = await Promise.race([
       act.then(
         () => true,

@@ -20,6 +20,7 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'return [...new Set([by, onBehalfOf])].filter',
     replace: 'return [...new Set([by ?? onBehalfOf])].filter',
     within: 600,
+    isUnproven: true,
   },
   {
     name: 'one vote is a quorum',
@@ -44,6 +45,7 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'return circles.length === 0 || [...circles',
     replace: 'return circles.length >= 0 || [...circles',
     within: 50,
+    isUnproven: true,
   },
   {
     name: 'an escalation comes early',
@@ -60,6 +62,7 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'return next && next.at <= now ?',
     replace: 'return next && next.at < 0 ?',
     within: 200,
+    isUnproven: true,
   },
   {
     name: 'a deadline approves for a quorum',
@@ -76,6 +79,7 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'exceeds([...amountsOf(taken), found.amount ?? 0], grant.budget.total)',
     replace: 'exceeds([found.amount ?? 0], grant.budget.total)',
     within: 600,
+    isUnproven: true,
   },
   {
     name: 'uses that are not counted',
@@ -84,6 +88,7 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'if (taken.length >= grant.uses)',
     replace: 'if (taken.length < 0)',
     within: 300,
+    isUnproven: true,
   },
   {
     name: 'two calls take the same use',
@@ -92,6 +97,7 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'return this.#notes.put(GRANTS, id, { events, hash } as unknown as Json, { version });',
     replace: 'return this.#notes.put(GRANTS, id, { events, hash } as unknown as Json, version > 0 ? {} : { version });',
     within: 600,
+    isUnproven: true,
   },
   {
     name: 'a use is released while its call may run',
@@ -100,6 +106,7 @@ export const AUTHORITY: readonly Planted[] = [
     find: "if (outcome !== 'open') (outcome",
     replace: '(outcome',
     within: 600,
+    isUnproven: true,
   },
   {
     name: 'a grant that has expired',
@@ -108,6 +115,7 @@ export const AUTHORITY: readonly Planted[] = [
     find: "if (call.now >= grant.expiresAt) return refuse('It has expired.');",
     replace: '',
     within: 600,
+    isUnproven: true,
   },
   {
     name: 'a grant serves everybody',
@@ -116,6 +124,7 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'if (serves.people && !(startedBy !== null && serves.people.includes(startedBy)))',
     replace: 'if (serves.people && startedBy === null)',
     within: 300,
+    isUnproven: true,
   },
   {
     name: 'a grant without conditions',
@@ -124,5 +133,6 @@ export const AUTHORITY: readonly Planted[] = [
     find: "if (meets(where, input) !== true) return 'The input does not meet its conditions.';",
     replace: '',
     within: 600,
+    isUnproven: true,
   },
 ];

@@ -45,6 +45,7 @@ export const DECISIONS: readonly Planted[] = [
     find: '  const { runsWith = call.input } = call;\n  const reading = read(tool, runsWith);',
     replace: '  const runsWith = call.input;\n  const reading = read(tool, runsWith);',
     within: 100,
+    isUnproven: true,
   },
   {
     name: 'an edit keeps the votes before it',
@@ -77,6 +78,7 @@ export const DECISIONS: readonly Planted[] = [
     find: 'return isOver(this.state, id);',
     replace: 'return false && isOver(this.state, id);',
     within: 600,
+    isUnproven: true,
   },
   {
     name: 'a deadline comes early',
@@ -118,5 +120,6 @@ export const DECISIONS: readonly Planted[] = [
     find: 'if (until !== undefined && until <= driver.clock())',
     replace: 'if (until !== undefined && until - 29_000 <= driver.clock())',
     within: 600,
+    isUnproven: true,
   },
 ];

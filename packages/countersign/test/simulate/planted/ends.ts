@@ -12,6 +12,7 @@ export const ENDS: readonly Planted[] = [
     find: "return before?.status === 'running' ? before.dueAt : now;",
     replace: 'return null;',
     within: 50,
+    isUnproven: true,
   },
   {
     name: 'a run that was tried once is never tried again',
@@ -20,6 +21,7 @@ export const ENDS: readonly Planted[] = [
     find: 'if (now - at > this.#options.pollMs) this.#seen.delete(runId);',
     replace: 'if (now < at) this.#seen.delete(runId);',
     within: 200,
+    isUnproven: true,
   },
   {
     name: 'a decision at the moment of leaving is overlooked',
@@ -28,6 +30,7 @@ export const ENDS: readonly Planted[] = [
     find: '          if (leaves) return false;',
     replace: '          if (leaves) return true;',
     within: 600,
+    isUnproven: true,
   },
   {
     name: 'a worker stops after an error',
@@ -36,6 +39,7 @@ export const ENDS: readonly Planted[] = [
     find: "for (const looked of await Promise.allSettled(looking)) if (looked.status === 'rejected') onError(looked.reason);",
     replace: 'await Promise.all(looking);',
     within: 200,
+    isUnproven: true,
   },
   {
     name: 'a request stays open in a run that has ended',
@@ -44,6 +48,7 @@ export const ENDS: readonly Planted[] = [
     find: '      .filter(([key]) => !cards.has(key))',
     replace: '      .filter(([key]) => !cards.has(key) && !after.ended)',
     within: 100,
+    isUnproven: true,
   },
   {
     name: 'a notice counts as told before it is noted',
@@ -52,6 +57,7 @@ export const ENDS: readonly Planted[] = [
     find: 'await this.#hint(channels, request, `n${news}`);\n          await store.told(request.id, news);',
     replace: 'await store.told(request.id, news);\n          await this.#hint(channels, request, `n${news}`);',
     within: 400,
+    isUnproven: true,
   },
   {
     name: 'a notice that was taken never comes again',
@@ -60,6 +66,7 @@ export const ENDS: readonly Planted[] = [
     find: '[...this.#taken].filter(([, { tellAt }]) => tellAt <= now);',
     replace: '[];',
     within: 300,
+    isUnproven: true,
   },
   {
     name: 'news that came meanwhile count as told',
@@ -68,6 +75,7 @@ export const ENDS: readonly Planted[] = [
     find: 'if (this.#news.get(id) === news) this.#clear(id);',
     replace: 'if (this.#news.has(id) && news > 0) this.#clear(id);',
     within: 300,
+    isUnproven: true,
   },
   {
     name: 'a delivery that failed counts as done',
@@ -76,5 +84,6 @@ export const ENDS: readonly Planted[] = [
     find: 'return this.#fail([{ ...current, notice }], error, performance.now() - started);',
     replace: 'receipt = undefined;',
     within: 100,
+    isUnproven: true,
   },
 ];

@@ -6,4 +6,8 @@ import { ENDS } from './ends.ts';
 import type { Planted } from './planted.ts';
 import { STARTS } from './starts.ts';
 
-export const PLANTED: readonly Planted[] = [...STARTS, ...CLAIMS, ...DECISIONS, ...AUTHORITY, ...ENDS];
+/** All of them. */
+export const FAULTS: readonly Planted[] = [...STARTS, ...CLAIMS, ...DECISIONS, ...AUTHORITY, ...ENDS];
+
+/** Those that the simulation finds. */
+export const PLANTED: readonly Planted[] = FAULTS.filter(({ isUnproven }) => !isUnproven);

@@ -36,7 +36,7 @@ async function findFault(fault: Planted): Promise<Finding> {
   try {
     const result = await worker.run({
       from: FIRST_SEED,
-      count: Math.min(fault.within, Number(process.env.COUNTERSIGN_WITHIN ?? fault.within)),
+      count: fault.within,
       untilFound: true,
     });
     const [first] = result.found;

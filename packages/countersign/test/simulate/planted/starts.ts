@@ -20,6 +20,7 @@ export const STARTS: readonly Planted[] = [
     find: 'if (!((await this.#isDurable()) && this.#isRunning(call) && this.#mayAct())) throw',
     replace: 'if (!this.#isRunning(call)) throw',
     within: 300,
+    isUnproven: true,
   },
   {
     name: 'a body begins although the claim is lost',
@@ -28,6 +29,7 @@ export const STARTS: readonly Planted[] = [
     find: 'if (this.state.ended || !this.#mayAct()) return undefined;',
     replace: 'if (this.state.ended) return undefined;',
     within: 300,
+    isUnproven: true,
   },
   {
     name: 'a started call runs again after a crash',
@@ -60,6 +62,7 @@ export const STARTS: readonly Planted[] = [
     find: '  run.record(noted);\n  await run.checkHold(call);',
     replace: '  run.record(noted);',
     within: 400,
+    isUnproven: true,
   },
   {
     name: 'a step runs again',
@@ -76,6 +79,7 @@ export const STARTS: readonly Planted[] = [
     find: "if (found === 'nothing' && isSettled) {",
     replace: "if (found === 'nothing') {",
     within: 400,
+    isUnproven: true,
   },
   {
     name: 'the time to settle has always passed',
@@ -84,6 +88,7 @@ export const STARTS: readonly Planted[] = [
     find: 'return phase.since !== undefined && clock() - phase.since > settlesWithin;',
     replace: 'return phase.since !== undefined;',
     within: 400,
+    isUnproven: true,
   },
   {
     name: 'a tool that throws has done nothing',
@@ -100,6 +105,7 @@ export const STARTS: readonly Planted[] = [
     find: 'if (driver.signal?.aborted || (error instanceof OutcomeUnknown',
     replace: 'if ((error instanceof OutcomeUnknown',
     within: 300,
+    isUnproven: true,
   },
   {
     name: 'a late result counts for a later attempt',
@@ -108,5 +114,6 @@ export const STARTS: readonly Planted[] = [
     find: "if (started.starts !== now.starts || now.phase.at === 'settled') return false;",
     replace: "if (now.phase.at === 'settled') return false;",
     within: 400,
+    isUnproven: true,
   },
 ];
