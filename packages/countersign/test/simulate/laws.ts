@@ -111,7 +111,8 @@ function mayApprove(acts: Acts, { name, at: happened }: SimulatedEffect, { perso
   const isFinance = standsFor(acts, person, at).length > 0;
   if (name === 'spend') return isFinance;
   // The clocks of the processes are off, but not by more than the engine allows.
-  const isEscalated = BEGIN + happened >= card.createdAt + ESCALATES_MS - 1_500;
+  const dueAt = card.escalate[0]?.at ?? card.createdAt + ESCALATES_MS;
+  const isEscalated = BEGIN + happened >= dueAt - 1_500;
   if (name === 'check') return person === 'dan' || standsForDan(acts, person, at) || (isFinance && isEscalated);
   return true;
 }

@@ -20,7 +20,6 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'return [...new Set([by, onBehalfOf])].filter',
     replace: 'return [...new Set([by ?? onBehalfOf])].filter',
     within: 600,
-    isUnproven: true,
   },
   {
     name: 'one vote is a quorum',

@@ -12,7 +12,6 @@ export const ENDS: readonly Planted[] = [
     find: "return before?.status === 'running' ? before.dueAt : now;",
     replace: 'return null;',
     within: 50,
-    isUnproven: true,
   },
   {
     name: 'a run that was tried once is never tried again',
@@ -21,7 +20,6 @@ export const ENDS: readonly Planted[] = [
     find: 'if (now - at > this.#options.pollMs) this.#seen.delete(runId);',
     replace: 'if (now < at) this.#seen.delete(runId);',
     within: 200,
-    isUnproven: true,
   },
   {
     name: 'a decision at the moment of leaving is overlooked',
@@ -39,7 +37,6 @@ export const ENDS: readonly Planted[] = [
     find: "for (const looked of await Promise.allSettled(looking)) if (looked.status === 'rejected') onError(looked.reason);",
     replace: 'await Promise.all(looking);',
     within: 200,
-    isUnproven: true,
   },
   {
     name: 'a request stays open in a run that has ended',
@@ -48,16 +45,14 @@ export const ENDS: readonly Planted[] = [
     find: '      .filter(([key]) => !cards.has(key))',
     replace: '      .filter(([key]) => !cards.has(key) && !after.ended)',
     within: 100,
-    isUnproven: true,
   },
   {
     name: 'a notice counts as told before it is noted',
     rule: TOLD,
     file: 'runs/notices/fan-out.ts',
-    find: 'await this.#hint(channels, request, `n${news}`);\n          await store.told(request.id, news);',
-    replace: 'await store.told(request.id, news);\n          await this.#hint(channels, request, `n${news}`);',
+    find: 'await this.#hint(channels, request,',
+    replace: 'await store.told(request.id, news);\n          await this.#hint(channels, request,',
     within: 400,
-    isUnproven: true,
   },
   {
     name: 'a notice that was taken never comes again',
@@ -66,7 +61,6 @@ export const ENDS: readonly Planted[] = [
     find: '[...this.#taken].filter(([, { tellAt }]) => tellAt <= now);',
     replace: '[];',
     within: 300,
-    isUnproven: true,
   },
   {
     name: 'news that came meanwhile count as told',
@@ -84,6 +78,5 @@ export const ENDS: readonly Planted[] = [
     find: 'return this.#fail([{ ...current, notice }], error, performance.now() - started);',
     replace: 'receipt = undefined;',
     within: 100,
-    isUnproven: true,
   },
 ];

@@ -93,9 +93,9 @@ export const STARTS: readonly Planted[] = [
   {
     name: 'a tool that throws has done nothing',
     rule: 'the model is told the truth',
-    file: 'loop/call/body.ts',
-    find: 'settle(run, call, failedInBody(tool, call, `The tool ${call.name} failed: ${why}`, why));',
-    replace: "settle(run, call, { type: 'error', text: why });",
+    file: 'loop/call/result.ts',
+    find: ', line, mayHaveActed: true };',
+    replace: ', line };',
     within: 50,
   },
   {
