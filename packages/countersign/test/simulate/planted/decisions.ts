@@ -59,8 +59,8 @@ export const DECISIONS: readonly Planted[] = [
     name: 'a call runs unasked',
     rule: 'a gated call runs only after a decision',
     file: 'loop/call/gate.ts',
-    find: "return isGated && approvals.every((kind) => kind === 'interrupt');",
-    replace: 'return false && isGated && approvals.length > 0;',
+    find: 'return isGated && isUndecided(call);',
+    replace: 'return false && isGated && isUndecided(call);',
     within: 20,
   },
   {
