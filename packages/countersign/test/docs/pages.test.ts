@@ -14,10 +14,15 @@ describe('a page outside the reference has at most 1,200 words', () => {
 });
 
 /** Made from the code: they grow with it. */
-const GENERATED = new Set(['reference/api.md', 'reference/doors.md', 'reference/errors.md']);
+const GENERATED = new Set([
+  'reference/api.md',
+  'reference/doors.md',
+  'reference/errors.md',
+  'reference/planted-faults.md',
+]);
 /** Together. Lower them when you can; merge or shorten pages before you raise them. */
-const MOST_PAGES = 63;
-const MOST_WORDS = 71_400;
+const MOST_PAGES = 64;
+const MOST_WORDS = 72_100;
 
 test('all pages together stay few and short', () => {
   const written = pages.filter((page) => !GENERATED.has(page));
