@@ -22,7 +22,7 @@ const GENERATED = new Set([
 ]);
 /** Together. Lower them when you can; merge or shorten pages before you raise them. */
 const MOST_PAGES = 64;
-const MOST_WORDS = 72_100;
+const MOST_WORDS = 72_500;
 
 test('all pages together stay few and short', () => {
   const written = pages.filter((page) => !GENERATED.has(page));
