@@ -17,6 +17,12 @@ export function randomId(): string {
   return `call_${drawn.slice(next - ID_LENGTH, next)}`;
 }
 
+/** Draws the next ids anew: a simulation begins with the same ids for the same seed, and leaves none of them behind. */
+export function forgetDrawnIds(): void {
+  drawn = '';
+  next = 0;
+}
+
 /** An abort clears the timer, so that it does not keep the process alive. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,4 +1,5 @@
-// `countersign/testing`: a scripted model and a stand-in model, which need no provider, the crash kit, and the contract of stores.
+// `countersign/testing`: a scripted model and a stand-in model, which need no provider, the crash kit, the simulation, and the contract
+// of stores.
 export {
   type CrashDecision,
   type CrashEffect,
@@ -18,5 +19,13 @@ export {
   type ScriptStep,
   scriptedModel,
 } from './scripted-model.ts';
+export {
+  type SimulatedFailure,
+  type SimulatedProcess,
+  type SimulateOptions,
+  type SimulationReport,
+  simulate,
+} from './simulate/simulate.ts';
+export type { SimulatedEffect } from './simulate/world.ts';
 export { type StandInOptions, standInModel } from './stand-in/stand-in-model.ts';
 export { type StoreUnderTest, storeContract, type TestFunctions } from './store-contract/store-contract.ts';

@@ -8,7 +8,13 @@ const pages = globSync('**/*.md', { cwd: docs, exclude: ['source/**'] }).sort();
 const textOf = (page: string): string => readFileSync(join(docs, page), 'utf8');
 
 /** Made from the code, or from results: they grow with it. */
-const GENERATED = new Set(['reference/api.md', 'reference/doors.md', 'reference/errors.md', 'scoreboard.md']);
+const GENERATED = new Set([
+  'reference/api.md',
+  'reference/doors.md',
+  'reference/errors.md',
+  'reference/planted-faults.md',
+  'scoreboard.md',
+]);
 
 describe('a page outside the reference has at most 1,200 words', () => {
   test.each(pages.filter((page) => !page.startsWith('reference/') && !GENERATED.has(page)))('%s', (page) => {
@@ -17,7 +23,7 @@ describe('a page outside the reference has at most 1,200 words', () => {
 });
 
 /** Together. Lower them when you can; merge or shorten pages before you raise them. */
-const MOST_PAGES = 65;
+const MOST_PAGES = 66;
 const MOST_WORDS = 73_000;
 
 test('all pages together stay few and short', () => {

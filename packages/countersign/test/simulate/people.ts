@@ -1,0 +1,159 @@
+// The people of the simulation: they decide at random, contradict each other, vote, edit, give and revoke grants, and delegate.
+import type { DecideResult, DecisionInput, RunRequest } from '../../src/index.ts';
+import type { Life } from '../../src/testing/simulate/life.ts';
+import { keyOf } from '../../src/testing/simulate/records.ts';
+import { type Bank, FINANCE, PEOPLE, refuseBug } from './bank.ts';
+
+/** What a person has sent, and what came back. */
+export type Said = {
+  readonly person: string;
+  readonly card: RunRequest;
+  /** The key of the call, as its effects have it. */
+  readonly key: string;
+  readonly type: string;
+  /** What the person lets run. */
+  readonly input: unknown;
+  readonly at: number;
+  readonly grant?: { readonly uses: number; readonly total: number; readonly each: number };
+  /** The digest of another card was sent: a mistake of the screen, which must be refused. */
+  readonly isMisdirected: boolean;
+  /** Undefined if no answer came. */
+  answer?: DecideResult;
+};
+
+export type Absent = { readonly person: string; readonly delegate: string; readonly at: number };
+export type Revoked = { readonly grantId: string; readonly at: number };
+
+/** Everything that people did. */
+export class Acts {
+  readonly said: Said[] = [];
+  readonly absent: Absent[] = [];
+  readonly revoked: Revoked[] = [];
+}
+
+/** Once `isLate`, nobody hesitates or leaves anything to others. */
+export async function person(life: Life<Bank>, acts: Acts, name: string, isLate: () => boolean): Promise<void> {
+  const { chance } = life;
+  const diligence = chance.pick([0.1, 0.5, 0.9]);
+  for (;;) {
+    await life.pause(isLate() ? chance.between(500, 3_000) : chance.delay(2_500));
+    if (!isLate() && chance.is(0.03)) await somethingElse(life, acts, name);
+    // Who has nothing to decide is not looked after: that would only be slow.
+    if ((await life.store.countRuns()).waiting === 0) continue;
+    const listed = await life.ask(`${name} lists`, ({ ai }) => ai.runs.requests({ limit: 20 }));
+    if (listed.status !== 'done' || listed.value.items.length === 0) continue;
+    const card = chance.pick(listed.value.items);
+    if (!isLate() && !chance.is(diligence)) continue;
+    const decision = decisionOn(life, card, isLate());
+    if (decision !== undefined) await decide(life, acts, name, card, decision);
+  }
+}
+
+/** What a person says about a request. Undefined: not now. */
+function decisionOn(life: Life<Bank>, card: RunRequest, isLate: boolean): DecisionInput | undefined {
+  const { chance, world } = life;
+  const key = keyOf(card);
+  if (card.kind === 'doubt') return truthAbout(life, card, key);
+  if (card.tool === 'ask') return { type: 'respond', output: chance.pick(['blue', 'red']) };
+  const input = card.input as { amount: number };
+  // Nobody decides some of those that have a deadline.
+  if (card.tool === 'late' && card.kind === 'approval' && Math.floor(input.amount / 10) % 2 === 0) return undefined;
+  if (card.kind === 'interrupt' || card.tool === 'book')
+    return chance.is(0.8) ? { type: 'restart', resumed: 'yes' } : 'reject';
+  if (world.isUnderWay(key) && chance.is(0.5)) return undefined;
+  if (chance.is(0.15)) return { type: 'reject', reason: 'no' };
+  if (chance.is(0.05)) return 'cancel';
+  if (!isLate && chance.is(0.12)) return { type: 'approve', edit: { amount: input.amount + 0.5 } };
+  return 'approve';
+}
+
+/** A person who looks at what happened, and never says more than they know. */
+function truthAbout({ chance, world }: Life<Bank>, card: RunRequest, key: string): DecisionInput | undefined {
+  if (world.isUnderWay(key)) return undefined;
+  const found = world.effects.filter((effect) => effect.key === key);
+  const known = Object.keys((card.part.metadata?.steps ?? {}) as object);
+  if (card.tool === 'book' && found.length > known.length) return { type: 'respond', output: { byHand: found.length } };
+  const last = found.at(-1);
+  if (last && card.tool !== 'book')
+    return chance.is(0.9) ? { type: 'respond', output: last.output as never } : 'reject';
+  return chance.is(0.7) ? 'approve' : 'reject';
+}
+
+async function decide(
+  life: Life<Bank>,
+  acts: Acts,
+  name: string,
+  card: RunRequest,
+  decision: DecisionInput,
+): Promise<void> {
+  const { chance } = life;
+  const said = typeof decision === 'string' ? { type: decision } : decision;
+  const grant = grantWith(life, card, said.type);
+  const isMisdirected = chance.is(0.03);
+  const one: Said = {
+    person: name,
+    card,
+    key: keyOf(card),
+    type: said.type,
+    input: ('edit' in said && said.edit) || card.input,
+    at: life.timeline.now,
+    isMisdirected,
+    ...(grant && { grant: { uses: grant.uses, total: grant.budget.total, each: 1_000 } }),
+  };
+  acts.said.push(one);
+  const options = {
+    by: name,
+    digest: isMisdirected ? 'that-of-another' : card.digest,
+    channel: 'inbox',
+    ...(grant && { grant }),
+    drive: chance.is(0.8),
+  };
+  // Whoever gets no answer sends the same again, or lets it be.
+  for (let times = 1 + chance.below(3); times > 0; times -= 1) {
+    const what = `${name} decides ${card.id} ${said.type}`;
+    const answer = await life.ask(what, ({ ai }) => ai.runs.decide(card.id, decision, options));
+    life.timeline.note(
+      `${what}: ${answer.status} ${answer.status === 'refused' ? (answer.error as Error).message : ''}`,
+    );
+    if (answer.status === 'done') one.answer = answer.value;
+    if (answer.status === 'refused') refuseBug(life, answer.error);
+    if (answer.status !== 'silence') return;
+    await life.pause(chance.delay(500));
+  }
+}
+
+function grantWith({ chance, server }: Life<Bank>, card: RunRequest, type: string) {
+  if (card.tool !== 'spend' || card.kind !== 'approval' || type !== 'approve' || !chance.is(0.6)) return undefined;
+  return {
+    uses: 1 + chance.below(3),
+    budget: { field: 'amount', total: chance.pick([500, 1_500, 3_000]) },
+    where: [{ field: 'amount', op: '<=', value: 1_000 }],
+    expiresAt: server.wallClock() + chance.pick([5_000, 30_000, 600_000]),
+  } as const;
+}
+
+/** Names a delegate, revokes a grant, assigns, comments. */
+async function somethingElse(life: Life<Bank>, acts: Acts, name: string): Promise<void> {
+  const { chance, timeline } = life;
+  const other = chance.pick(PEOPLE.filter((known) => known !== name));
+  if (FINANCE.includes(name) && chance.is(0.4)) {
+    acts.absent.push({ person: name, delegate: other, at: timeline.now });
+    const until = life.server.wallClock() + 30_000;
+    await life.ask(`${name} is away`, ({ ai }) => ai.people.absent(name, { delegate: other, until, by: name }));
+    return;
+  }
+  if (chance.is(0.5)) {
+    const grants = await life.ask(`${name} lists grants`, ({ ai }) => ai.grants.list({ status: 'active' }));
+    const [grant] = grants.status === 'done' ? grants.value.items : [];
+    if (!grant) return;
+    const done = await life.ask(`${name} revokes ${grant.id}`, ({ ai }) => ai.grants.revoke(grant.id, { by: name }));
+    if (done.status === 'done') acts.revoked.push({ grantId: grant.id, at: timeline.now });
+    return;
+  }
+  const listed = await life.ask(`${name} looks`, ({ ai }) => ai.runs.requests({ limit: 5 }));
+  const [card] = listed.status === 'done' ? listed.value.items : [];
+  if (!card) return;
+  if (chance.is(0.5))
+    await life.ask(`${name} assigns`, ({ ai }) => ai.runs.assign(card.id, { to: other, by: name } as never));
+  else await life.ask(`${name} comments`, ({ ai }) => ai.runs.comment(card.id, { text: 'Why?', by: name } as never));
+}

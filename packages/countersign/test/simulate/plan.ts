@@ -1,0 +1,68 @@
+// What a run of the simulation does: the calls of its model, turn by turn, which its messages say.
+
+import { ProviderError } from '../../src/core/errors.ts';
+import type { Message, Model, Part } from '../../src/index.ts';
+import type { Chance } from '../../src/testing/simulate/chance.ts';
+import type { Life } from '../../src/testing/simulate/life.ts';
+
+export type PlannedCall = { readonly name: string; readonly input: unknown };
+export type Plan = readonly (readonly PlannedCall[])[];
+
+const TOOLS = [
+  'pay',
+  'pay',
+  'pay',
+  'wire',
+  'wire',
+  'send',
+  'ship',
+  'check',
+  'ask',
+  'book',
+  'late',
+  'spend',
+  'spend',
+  'look',
+];
+
+/** The tools of one schedule: all of them, or a few, so that the same ones meet. */
+export const toolsOf = (chance: Chance): readonly string[] =>
+  chance.is(0.4) ? TOOLS : Array.from({ length: 1 + chance.below(3) }, () => chance.pick(TOOLS));
+
+/** A random plan. Every amount is another one, so that no call can be taken for another. */
+export function planOf(chance: Chance, tools: readonly string[], amountOf: () => number, depth = 0): Plan {
+  const turns = 1 + chance.below(depth === 0 ? 3 : 2);
+  return Array.from({ length: turns }, () =>
+    Array.from({ length: chance.is(0.6) ? 1 : 2 + chance.below(2) }, () => callOf(chance, tools, amountOf, depth)),
+  );
+}
+
+function callOf(chance: Chance, tools: readonly string[], amountOf: () => number, depth: number): PlannedCall {
+  if (depth < 2 && chance.is(0.2)) {
+    const prompt = JSON.stringify(planOf(chance, tools, amountOf, depth + 1));
+    return { name: depth === 0 ? 'helper' : 'assistant', input: { prompt } };
+  }
+  return { name: chance.pick(tools), input: { amount: amountOf() } };
+}
+
+/** A model that does what the messages of the user say, and then reports. It answers from the messages alone. */
+export const planningModel = (life: Life<any>): Model => ({
+  name: 'planning',
+  async reply({ messages, signal }) {
+    const { chance, weather } = life;
+    await new Promise((resolve) => setTimeout(resolve, chance.delay(200)));
+    signal?.throwIfAborted();
+    if (chance.is(weather.failing))
+      throw new ProviderError('provider-failed', {}, 'The simulated model is away.', { retryable: chance.is(0.5) });
+    const turns = messages.flatMap((message) => (message.role === 'user' ? turnsIn(message) : []));
+    const turn = turns[messages.filter(({ role }) => role === 'tool').length];
+    if (!turn) return { content: [{ text: 'Done.' }], finishReason: 'stop' };
+    const content = turn.map(({ name, input }) => ({ toolRequest: { name, input } }));
+    return { content, finishReason: 'tool-calls' };
+  },
+});
+
+const turnsIn = ({ content }: Message): Plan => {
+  const text = content.map((part: Part) => ('text' in part ? part.text : '')).join('');
+  return text.startsWith('[') ? (JSON.parse(text) as Plan) : [];
+};

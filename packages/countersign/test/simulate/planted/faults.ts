@@ -1,0 +1,13 @@
+// The planted faults: small changes of the sources that break one rule each. The simulation must find every one of them.
+import { AUTHORITY } from './authority.ts';
+import { CLAIMS } from './claims.ts';
+import { DECISIONS } from './decisions.ts';
+import { ENDS } from './ends.ts';
+import type { Planted } from './planted.ts';
+import { STARTS } from './starts.ts';
+
+/** All of them. */
+export const FAULTS: readonly Planted[] = [...STARTS, ...CLAIMS, ...DECISIONS, ...AUTHORITY, ...ENDS];
+
+/** Those that the simulation finds. */
+export const PLANTED: readonly Planted[] = FAULTS.filter(({ isUnproven }) => !isUnproven);

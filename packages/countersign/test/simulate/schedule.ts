@@ -1,0 +1,130 @@
+// One schedule from one seed: the bank, its people and clients, the faults, and the laws that must hold afterwards.
+import type { GrantEvent } from '../../src/core/authority/grant.ts';
+import { forgetDrawnIds } from '../../src/random-id.ts';
+import type { Store } from '../../src/runs/port/store.ts';
+import { Chance } from '../../src/testing/simulate/chance.ts';
+import { Life } from '../../src/testing/simulate/life.ts';
+import { readRecords } from '../../src/testing/simulate/records.ts';
+import { type Bank, openBank, PEOPLE, type Told } from './bank.ts';
+import { Clients } from './clients.ts';
+import { isQuiet, type KeptGrant, LAWS, type Remains } from './laws.ts';
+import { Acts, person } from './people.ts';
+import { storesOf } from './stores.ts';
+
+export type ScheduleResult = {
+  readonly seed: number;
+  /** The same for the same seed: it stands for every event in its order. */
+  readonly hash: string;
+  readonly problems: readonly string[];
+  readonly trace: readonly string[];
+  readonly figures: Figures;
+};
+
+export type Figures = {
+  schedules: number;
+  events: number;
+  virtualMs: number;
+  runs: number;
+  decisions: number;
+  doubts: number;
+  effects: number;
+  deaths: number;
+};
+
+/** How long faults happen, and how long a schedule may then take to end. */
+const FAULTS_MS = 25_000;
+const PATIENCE_MS = 900_000;
+
+export async function runSchedule(seed: number, makeStore = storesOf('memory')): Promise<ScheduleResult> {
+  forgetDrawnIds();
+  const size = new Chance(seed ^ 0x5bd1e995);
+  const leaseMs = size.pick([1_000, 3_000, 7_500]);
+  const told: Told[] = [];
+  const shared = { leaseMs, pollMs: size.pick([1_000, 2_000, 4_000]), told, hasChannel: size.is(0.25) };
+  const acts = new Acts();
+  let isLate = false;
+  const processes = 1 + size.below(3);
+  const life = new Life<Bank>({
+    seed,
+    leaseMs,
+    processes,
+    makeStore,
+    open: (life, node) => openBank(life, node, shared),
+  });
+  const clients = new Clients(life, () => isLate);
+  for (let run = 1 + size.below(4); run > 0; run -= 1) life.actor(`client ${run}`, () => clients.run(run));
+  for (let call = size.below(3); call > 0; call -= 1) life.actor(`program ${call}`, () => clients.outside(call));
+  for (const name of PEOPLE)
+    if (size.is(0.7) || isNeeded(name)) life.actor(name, () => person(life, acts, name, () => isLate));
+  let isOver = false;
+  const { timeline, store } = life;
+  await timeline.run(FAULTS_MS, () => life.problems.length > 0);
+  isLate = true;
+  life.calm();
+  const remains = async () => ({
+    ...{ store, world: life.world, acts, started: clients.started, told },
+    records: await readRecords(store),
+    toldSince: await channelSince(store),
+    grants: await keptGrants(store),
+  });
+  watchForTheEnd(life, clients, remains, () => {
+    isOver = true;
+  });
+  await timeline.run(timeline.now + PATIENCE_MS, () => isOver || life.problems.length > 0);
+  const left = await remains();
+  const problems = [...life.problems];
+  for (const [law, check] of Object.entries(LAWS)) {
+    if (problems.length > 0) break;
+    for (const problem of await check(left)) problems.push(`${law}: ${problem}`);
+  }
+  forgetDrawnIds();
+  await store.close();
+  const requests = left.records.flatMap((record) => record.requests);
+  return {
+    ...{ seed, problems, hash: timeline.hash, trace: timeline.trace },
+    figures: {
+      schedules: 1,
+      events: timeline.happened,
+      virtualMs: timeline.now,
+      runs: left.records.length,
+      decisions: acts.said.length,
+      doubts: requests.filter(({ kind }) => kind === 'doubt').length,
+      effects: life.world.effects.length,
+      deaths: life.deaths,
+    },
+  };
+}
+
+async function channelSince({ notes }: Store): Promise<number> {
+  const [channel] = (await notes.list('channels', { limit: 1 })).items;
+  return (channel?.value as { since?: number } | undefined)?.since ?? Number.POSITIVE_INFINITY;
+}
+
+async function keptGrants({ notes }: Store): Promise<readonly KeptGrant[]> {
+  const { items } = await notes.list('grants', { limit: 500 });
+  return items.flatMap(({ value }) => {
+    const [made] = (value as unknown as { events: GrantEvent[] }).events;
+    if (made?.type !== 'made') return [];
+    const { id, uses, budget, expiresAt, requestId } = made.grant;
+    return [{ id, uses, total: budget?.total ?? 0, expiresAt, requestId }];
+  });
+}
+
+/** Two of finance and the boss are always there, or nothing would ever end. */
+const isNeeded = (name: string): boolean => ['ann', 'ben', 'cara', 'dan'].includes(name);
+
+/** Looks into the store now and then. After the last run has ended, it waits for the notices, and for what should not come. */
+function watchForTheEnd(life: Life<Bank>, clients: Clients, remains: () => Promise<Remains>, end: () => void): void {
+  const { timeline, store } = life;
+  let calmSince: number | undefined;
+  const look = async () => {
+    const { running, waiting, failed } = await store.countRuns();
+    const isBusy = running + waiting + failed > 0 || clients.started.some(({ isKnown }) => !isKnown);
+    if (isBusy) calmSince = undefined;
+    else calmSince ??= timeline.now;
+    const calmMs = calmSince === undefined ? 0 : timeline.now - calmSince;
+    if (calmMs > 120_000 || (calmMs > 8_000 && (await isQuiet(await remains())))) return end();
+    timeline.after(3_000, life.server, '', () => void look());
+  };
+  timeline.after(3_000, life.server, '', () => void look());
+}

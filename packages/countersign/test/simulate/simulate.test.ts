@@ -1,0 +1,52 @@
+// The real engine in virtual time: no schedule breaks a law, and the same seed gives the same schedule. `npm run simulate` runs more.
+import { readFileSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
+import { FAULTS, PLANTED } from './planted/faults.ts';
+import { findPlanted } from './planted/find.ts';
+import { tableOf } from './planted/table.ts';
+import { startWorker } from './workers.ts';
+
+function worker() {
+  const started = startWorker();
+  onTestFinished(() => started.stop());
+  return started;
+}
+
+test('no schedule breaks a law, in memory and in files of SQLite', async () => {
+  const inMemory = await worker().run({ from: 1, count: 30 });
+  const inFiles = await worker().run({ from: 5_001, count: 3, place: 'sqlite' });
+  expect([...inMemory.found, ...inFiles.found]).toEqual([]);
+  const { doubts, effects, deaths, decisions } = inMemory.figures;
+  expect(Math.min(doubts, effects, deaths, decisions)).toBeGreaterThan(0);
+});
+
+test('the same seed gives the same schedule, event by event, whatever ran before in the process', async () => {
+  const first = worker();
+  await first.run({ from: 20, count: 2 });
+  const hashes = [await first.run({ from: 31, count: 3 }), await worker().run({ from: 31, count: 3 })];
+  expect(hashes[0]?.hashes).toBe(hashes[1]?.hashes);
+});
+
+test('the text that each planted fault replaces is in the sources, once', () => {
+  const places = FAULTS.map(({ name, file, find }) => {
+    const source = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
+    return [name, source.split(find).length - 1];
+  });
+  expect(places.filter(([, count]) => count !== 1)).toEqual([]);
+  expect(new Set(FAULTS.map(({ name }) => name)).size).toBe(FAULTS.length);
+});
+
+test('the page of the planted faults has all of them, and docs/design.md names only those that exist', () => {
+  const page = (path: string) => readFileSync(new URL(`../../../../docs/${path}`, import.meta.url), 'utf8');
+  expect(page('reference/planted-faults.md')).toBe(tableOf(PLANTED));
+  const named = [...page('design.md').matchAll(/Planted: \*([^*]+)\*/g)].map((match) => match[1]);
+  const known = new Set(PLANTED.map(({ name }) => name));
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((name) => !known.has(name ?? ''))).toEqual([]);
+});
+
+test('the faults that are found fastest are found', async () => {
+  const fastest = PLANTED.filter(({ within }) => within <= 20).slice(0, 2);
+  const findings = await findPlanted(fastest, 2);
+  expect(findings.filter(({ found }) => found === undefined)).toEqual([]);
+});
