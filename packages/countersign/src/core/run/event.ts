@@ -11,8 +11,8 @@ import {
   KINDS,
   type Reasked,
   type Request,
-  type Shown,
   type SentBack,
+  type Shown,
 } from '../request/request.ts';
 import { addUsage, readUsage, type Usage } from './usage.ts';
 
