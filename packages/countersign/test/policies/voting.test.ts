@@ -1,7 +1,8 @@
 // Votes: who may cast one, when they settle a request, and what an edit does to them.
 
-import { approve, reject } from 'countersign';
+import { approve, countersign, memoryStore, reject, z } from 'countersign';
 import { internalsOf } from 'countersign/store';
+import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { openBank, PLACES, TWO } from './bank.ts';
 
@@ -173,4 +174,20 @@ test('without a store, a decision is one vote', async () => {
   await expect(resume('ben')).rejects.toMatchObject(refused);
   await resume('anna');
   expect([...two.paid, ...one.paid]).toEqual([PAID]);
+});
+
+test('a question under the one policy of the application waits for its votes, not for one more', async () => {
+  const model = scriptedModel([{ calls: [{ name: 'askSlot', input: {} }] }]);
+  const policyFor = () => ({ deciders: { roles: ['office'] } });
+  const ai = countersign({ model, store: memoryStore(), policyFor });
+  const askSlot = ai.defineInterrupt({
+    name: 'askSlot',
+    description: 'Asks.',
+    inputSchema: z.object({}),
+    outputSchema: z.string(),
+  });
+  await ai.defineAgent({ name: 'clerk', tools: [askSlot] }).generate({ runId: 'run', prompt: 'When?' });
+  const { items } = await ai.runs.requests();
+  expect(items[0]?.policies).toEqual([{ deciders: { roles: ['office'] } }]);
+  expect(items[0]?.progress?.missing).toEqual([{ of: { roles: ['office'] }, count: 1 }]);
 });

@@ -1,9 +1,10 @@
 // What is known of a call whose outcome is unknown: where to look, when it started, by whose approval, with which key.
 import type { RequestCard } from 'countersign/ui';
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
 import { Moment } from '../text/local-text.tsx';
 import { LongText } from '../text/long-text.tsx';
+import { PersonName } from '../text/person-name.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 
 /** Nothing for other requests. */
@@ -24,7 +25,12 @@ export function CardDoubt({ request: { doubt } }: { readonly request: RequestCar
         )}
         {approvedBy && (
           <Fact name={words.approvedBy}>
-            <VisibleText text={approvedBy.join(', ')} />
+            {approvedBy.map((person, index) => (
+              <Fragment key={person}>
+                {index > 0 && ', '}
+                <PersonName id={person} />
+              </Fragment>
+            ))}
           </Fact>
         )}
         {grantId !== undefined && (

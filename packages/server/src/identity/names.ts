@@ -44,7 +44,7 @@ export class PeopleNames {
 
 type WithPeople = Pick<
   StoredCard,
-  'startedBy' | 'requesters' | 'policies' | 'progress' | 'previous' | 'decision' | 'grant'
+  'startedBy' | 'requesters' | 'policies' | 'progress' | 'previous' | 'decision' | 'doubt' | 'grant'
 > & {
   readonly assignee?: { readonly person: string } | null;
 };
@@ -57,6 +57,7 @@ export function peopleOn({
   progress,
   previous,
   decision,
+  doubt,
   grant,
   assignee,
 }: WithPeople): readonly string[] {
@@ -67,6 +68,7 @@ export function peopleOn({
     previous?.by,
     decision?.by,
     grant?.by,
+    ...(doubt?.approvedBy ?? []),
     assignee?.person,
     progress?.assignedTo,
     ...(progress?.comments ?? []).map(({ by }) => by),

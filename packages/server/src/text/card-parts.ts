@@ -50,7 +50,7 @@ export function partsOf(
     ...(message === undefined ? [] : [part('message', message)]),
     // A server of an older version does not send it.
     ...(agentReason ? [part('reason', agentReason)] : []),
-    ...(doubt ? [part('doubt', doubtText(doubt, time))] : []),
+    ...(doubt ? [part('doubt', doubtText(doubt, names, time))] : []),
     ...(previous ? [part('changesAsked', askedText(previous, names))] : []),
     { ...part('input', input), schema: inputSchema },
     ...(previous ? [{ ...part('inputBefore', previous.input), schema: inputSchema }] : []),
@@ -78,12 +78,13 @@ function filesPart(preview: Preview | null): readonly CardPart[] {
 /** What the record knows of a call whose outcome is unknown. A server of an older version does not say it. */
 function doubtText(
   { startedAt, approvedBy, grantId, idempotencyKey, howToCheck }: Doubt,
+  names: RequestCard['names'],
   time: (at: number) => string,
 ): Json {
   return {
     ...(howToCheck !== undefined && { check: howToCheck }),
     ...(startedAt !== undefined && { started: time(startedAt) }),
-    ...(approvedBy && { approvers: approvedBy.join(', ') }),
+    ...(approvedBy && { approvers: approvedBy.map((person) => personLine(person, names)).join(', ') }),
     ...(grantId !== undefined && { grant: grantId }),
     key: idempotencyKey,
   };

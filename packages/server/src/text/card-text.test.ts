@@ -172,13 +172,14 @@ test('an unknown outcome says where to look, since when, by whose approval, and 
     idempotencyKey: 'call-7',
     howToCheck: 'Ask the bank.\u202e',
   };
-  const card = { ...cardWith({ amount: 950 }), kind: 'doubt', doubt } as ApiRequest;
+  const names = { ben: 'Ben Okri' };
+  const card = { ...cardWith({ amount: 950 }), kind: 'doubt', doubt, names } as ApiRequest;
   const lines = textOf(card, 60).split('\n');
   const at = lines.indexOf('Look before you decide');
   expect(lines.slice(at + 1, at + 5)).toEqual([
     '  check      Ask the bank.<U+202E>',
     expect.stringMatching(/^ {2}started {4}19[67]\d-/),
-    '  approvers  ann, ben',
+    '  approvers  ann, Ben Okri (ben)',
     '  key        call-7',
   ]);
 });

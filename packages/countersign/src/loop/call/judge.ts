@@ -140,8 +140,9 @@ export async function governRequest(
   known: Policies | undefined,
 ): Promise<Governed> {
   const added = await addedPolicy(driver, { ...request, kind });
-  const own = known ?? [timed({}, wait)];
-  const all: Policies = added ? [...own, added.policy] : own;
+  // A plain policy beside another asks for no vote of its own.
+  const own = known ?? [added?.policy ?? timed({}, wait)];
+  const all: Policies = known && added ? [...known, added.policy] : own;
   const policies = defaulted(driver, request, all);
   const waits = [{ wait, policy: 0 }, ...(added ? [{ wait: added.waits, policy: all.length - 1 }] : [])];
   return { policies, waits };
