@@ -50,7 +50,7 @@ const DAYS = [
 ] as const;
 
 function GrantForm({ card, agent, onAllow }: Omit<AllowNextProps, 'isSending'>) {
-  const [draft, setDraft] = useState(() => draftOf(card.input, agent));
+  const [draft, setDraft] = useState(() => draftOf(card.input, agent, card.inputSchema));
   const limits = limitsOf(draft);
   const simulated = useSimulated(card.tool, limits);
   const id = useId();
@@ -117,9 +117,9 @@ function GrantForm({ card, agent, onAllow }: Omit<AllowNextProps, 'isSending'>) 
                   value={draft.budgetField}
                   onChange={({ target }) => change({ budgetField: target.value })}
                 >
-                  {numeric.map(({ name }) => (
+                  {numeric.map(({ name, label }) => (
                     <option key={name} value={name}>
-                      {name}
+                      {label}
                     </option>
                   ))}
                   <option value="">Nothing</option>
@@ -163,7 +163,7 @@ function GrantForm({ card, agent, onAllow }: Omit<AllowNextProps, 'isSending'>) 
 type FieldLimitProps = { readonly field: DraftField; readonly onChange: (field: DraftField) => void };
 
 function FieldLimit({ field, onChange }: FieldLimitProps) {
-  const { name, value, isLimited, most } = field;
+  const { label, value, isLimited, most } = field;
   const id = useId();
   return (
     <div className="flex min-h-8 flex-wrap items-center gap-x-2 gap-y-1 max-md:min-h-11">
@@ -175,7 +175,7 @@ function FieldLimit({ field, onChange }: FieldLimitProps) {
           onChange={({ target }) => onChange({ ...field, isLimited: target.checked })}
         />
         <span className={`min-w-0 break-words ${isLimited ? '' : 'text-muted'}`}>
-          <VisibleText text={name} className="font-medium" />
+          <VisibleText text={label} className="font-medium" />
           {!isLimited ? ': anything' : most === undefined ? ': ' : ': at most'}
           {isLimited && most === undefined && <VisibleText text={shown(value).slice(0, 200)} />}
         </span>
@@ -184,7 +184,7 @@ function FieldLimit({ field, onChange }: FieldLimitProps) {
         <input
           className="field w-32"
           inputMode="decimal"
-          aria-label={`Most for ${name}`}
+          aria-label={`Most for ${label}`}
           value={most}
           onChange={({ target }) => onChange({ ...field, most: target.value })}
         />

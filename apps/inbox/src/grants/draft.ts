@@ -1,10 +1,13 @@
 // The grant that a person is about to give, made from the arguments at hand.
 import type { Json } from 'countersign';
+import { lineOf } from 'countersign/request';
+import type { Card } from '../api/wire.ts';
 import { type Condition, type GrantRequest, type Limits, shown } from './wire.ts';
 
 /** One field of the input: whether it is limited, and up to which number. */
 export type DraftField = {
   readonly name: string;
+  readonly label: string;
   readonly value: unknown;
   readonly isLimited: boolean;
   /** For numbers: the most that one call may have, as typed. */
@@ -26,10 +29,16 @@ export type Draft = {
 const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0;
 
 /** Every field is limited at first, so that a grant is never wider than the person meant. */
-export function draftOf(input: unknown, agent: string): Draft {
+export function draftOf(input: unknown, agent: string, schema?: Card['inputSchema']): Draft {
+  const labels = new Map(
+    lineOf((input ?? null) as Json, schema)
+      .inside()
+      .map(({ name, label }) => [name, label]),
+  );
   const entries = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.entries(input) : [];
   const fields = entries.map(([name, value]) => ({
     name,
+    label: labels.get(name) ?? name,
     value,
     isLimited: true,
     ...(isAmount(value) && { most: String(value) }),
@@ -89,9 +98,10 @@ export function suggestedDraft(draft: Draft, { where = [], uses, budget }: Limit
 export function draftText({ fields, uses, budgetField, total, days }: Draft): string {
   const limits = fields
     .filter(({ isLimited }) => isLimited)
-    .map(({ name, value, most }) => `${name}: ${most === undefined ? shown(value).slice(0, 80) : `at most ${most}`}`);
-  const sum = budgetField === '' ? '' : `, ${budgetField} ${total} in all`;
-  const calls = `${uses} ${uses === '1' ? 'call' : 'calls'}${sum}, for ${days} days`;
+    .map(({ label, value, most }) => `${label}: ${most === undefined ? shown(value).slice(0, 80) : `at most ${most}`}`);
+  const budget = fields.find(({ name }) => name === budgetField)?.label ?? budgetField;
+  const sum = budgetField === '' ? '' : `, ${budget} ${total} in all`;
+  const calls = `${uses} ${uses === '1' ? 'call' : 'calls'}${sum}, for ${days} ${days === '1' ? 'day' : 'days'}`;
   return `${limits.length > 0 ? limits.join(', ') : 'any input'}; ${calls}`;
 }
 
