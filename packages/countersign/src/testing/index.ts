@@ -19,13 +19,13 @@ export {
   type ScriptStep,
   scriptedModel,
 } from './scripted-model.ts';
-export {
-  type SimulatedFailure,
-  type SimulatedProcess,
-  type SimulateOptions,
-  type SimulationReport,
-  simulate,
-} from './simulate/simulate.ts';
+export type {
+  SimulatedFailure,
+  SimulatedProcess,
+  SimulateOptions,
+  SimulationReport,
+} from './simulate/options.ts';
+export { simulate } from './simulate/simulate.ts';
 export type { SimulatedEffect } from './simulate/world.ts';
 export { type StandInOptions, standInModel } from './stand-in/stand-in-model.ts';
 export { type StoreUnderTest, storeContract, type TestFunctions } from './store-contract/store-contract.ts';

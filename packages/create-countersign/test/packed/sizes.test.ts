@@ -9,27 +9,27 @@ import { npmInstall, run, tarballs } from './install.ts';
 import { folderInProject, NEWEST, projectFolder } from './project.ts';
 
 /**
- * What each entry point loads, without zod and peers: kB as it is, and kB compressed. Last raised for outcomes, comments, bursts of
- * notices, and the words of a card: labels, money and names, which screens read from `countersign/request`.
+ * What each entry point loads, without zod and peers: kB as it is, and kB compressed. Last raised for asking for changes, calls that
+ * grants let run as rows of the history, and the simulation (`countersign/testing` loads it when it is called).
  */
 const BUDGET: Readonly<Record<string, readonly [raw: number, compressed: number]>> = {
-  countersign: [690, 202],
+  countersign: [702, 208],
   'countersign/ai-sdk (browser)': [68.5, 17.6],
-  'countersign/ai-sdk': [288, 87],
-  'countersign/langgraph': [210, 63],
-  'countersign/mastra': [207, 62],
+  'countersign/ai-sdk': [293, 89.2],
+  'countersign/langgraph': [211, 64],
+  'countersign/mastra': [208, 63],
   'countersign/mcp': [127, 37],
-  'countersign/genkit': [210, 63],
-  'countersign/openai-agents': [207, 62],
+  'countersign/genkit': [211, 64],
+  'countersign/openai-agents': [208, 63],
   'countersign/postgres': [122, 40.2],
-  'countersign/request': [62, 21.4],
-  'countersign/sqlite': [106, 34.5],
+  'countersign/request': [63.5, 21.8],
+  'countersign/sqlite': [107.5, 34.7],
   'countersign/store': [67.5, 24.7],
   'countersign/testing': [173, 48.5],
-  'countersign/ui': [442, 129],
+  'countersign/ui': [447, 131.5],
 };
 /** All files of the package. */
-const INSTALLED_KB = 4_950;
+const INSTALLED_KB = 5_130;
 
 const HERE = 'packages/create-countersign/test/packed/sizes.test.ts';
 

@@ -293,7 +293,17 @@ export function listContract(check: Check): void {
       done: ['approved'],
       failed: ['restarted'],
       unknown: ['editedToNull'],
-      'not-run': ['edited', 'rejected', 'cancelled', 'withdrawn', 'unsaid', 'late', 'namesake', 'grantedLater'],
+      'not-run': [
+        'edited',
+        'rejected',
+        'sentBack',
+        'cancelled',
+        'withdrawn',
+        'unsaid',
+        'late',
+        'namesake',
+        'grantedLater',
+      ],
       granted: ['granted', 'grantedLater'],
     };
     for (const [outcome, found] of Object.entries(outcomes) as [RequestOutcome, readonly string[]][]) {
