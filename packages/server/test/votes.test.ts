@@ -69,7 +69,7 @@ test('the people whom a policy names see the request and vote; the last vote set
 test('whoever started the run can reject but not approve, and roles cannot be forged', async () => {
   const { ann, eve, path, spent, as } = await payment();
   const { body } = await ann('GET', path);
-  expect(body).toMatchObject({ mayDecide: true, allows: ['edit', 'reject'] });
+  expect(body).toMatchObject({ mayDecide: true, allows: ['edit', 'revise', 'reject'] });
   expect(await ann('POST', `${path}/decide`, approve)).toMatchObject({ status: 422 });
   for (const headers of [{ 'x-roles': 'finance' }, { 'x-countersign-roles': 'finance' }])
     expect((await eve('POST', `${path}/decide`, approve, headers)).status).toBe(404);
@@ -94,7 +94,12 @@ test('a card in the chat has the votes, and lets its reader do what the policy a
   expect((await ben('POST', `${path}/assignee`, { to: 'cara' })).status).toBe(200);
   const { onMessage, ...seen } = await cardOf(ben);
   expect(onMessage).toBe('waits');
-  expect(seen).toMatchObject({ id, status: 'pending', mayDecide: true, allows: ['approve', 'edit', 'reject'] });
+  expect(seen).toMatchObject({
+    id,
+    status: 'pending',
+    mayDecide: true,
+    allows: ['approve', 'edit', 'revise', 'reject'],
+  });
   // The chat has the time of the event, the list that of the append.
   expect((await ben('GET', path)).body).toMatchObject({ ...seen, createdAt: expect.any(Number) });
   expect(seen.progress).toMatchObject({
@@ -102,7 +107,7 @@ test('a card in the chat has the votes, and lets its reader do what the policy a
     missing: [{ count: 1 }],
     assignedTo: 'cara',
   });
-  expect(await cardOf(ann)).toMatchObject({ mayDecide: true, allows: ['edit', 'reject'] });
+  expect(await cardOf(ann)).toMatchObject({ mayDecide: true, allows: ['edit', 'revise', 'reject'] });
   const body = { id: runId, decisions: [{ requestId: id, ...approve }] };
   expect(await ann('POST', '/api/v1/chat/treasurer', body)).toMatchObject({ status: 403 });
 });

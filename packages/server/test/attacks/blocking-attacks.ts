@@ -157,6 +157,10 @@ export function attacks(
       ['a large run', `/runs/${large.runId}`],
       ['many requests', '/runs/old-0'],
     ],
+    'GET /runs/{runId}/names': [
+      ['a large run', `/runs/${large.runId}/names`],
+      ['many requests', '/runs/old-0/names'],
+    ],
     'GET /runs/{runId}/events': [['a large run', `/runs/${large.runId}/events`]],
     'GET /runs/{runId}/verify': [['a large run', `/runs/${large.runId}/verify`]],
     'GET /runs/{runId}/evidence': [
