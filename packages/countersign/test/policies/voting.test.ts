@@ -191,3 +191,21 @@ test('a question under the one policy of the application waits for its votes, no
   expect(items[0]?.policies).toEqual([{ deciders: { roles: ['office'] } }]);
   expect(items[0]?.progress?.missing).toEqual([{ of: { roles: ['office'] }, count: 1 }]);
 });
+
+test('a deadline that the application lets approve does not answer for a question that says nothing of it', async () => {
+  const model = scriptedModel([{ calls: [{ name: 'askSlot', input: {} }] }]);
+  const ai = countersign({
+    model,
+    store: memoryStore(),
+    policyFor: () => ({ onExpiry: 'approve', expireAfter: '1h' }),
+  });
+  const askSlot = ai.defineInterrupt({
+    name: 'askSlot',
+    description: 'Asks.',
+    inputSchema: z.object({}),
+    outputSchema: z.string(),
+  });
+  await ai.defineAgent({ name: 'clerk', tools: [askSlot] }).generate({ runId: 'run', prompt: 'When?' });
+  const { items } = await ai.runs.requests();
+  expect(items[0]?.policies).toHaveLength(2);
+});

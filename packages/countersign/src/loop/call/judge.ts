@@ -1,5 +1,5 @@
 // What the sources say about a call: its tool, the operator's rules and the application. The pure core joins them.
-import { type CallRule, mayRun, withDeciders } from '../../core/authority/may-run.ts';
+import { type CallRule, joined, mayRun, withDeciders } from '../../core/authority/may-run.ts';
 import { ANYONE, deadlineMayApprove, type Policies, type Policy } from '../../core/authority/policy.ts';
 import { deadlineProblem } from '../../core/authority/policy-problem.ts';
 import { ruleSays } from '../../core/authority/rule.ts';
@@ -140,11 +140,10 @@ export async function governRequest(
   known: Policies | undefined,
 ): Promise<Governed> {
   const added = await addedPolicy(driver, { ...request, kind });
-  // A plain policy beside another asks for no vote of its own.
-  const own = known ?? [added?.policy ?? timed({}, wait)];
-  const all: Policies = known && added ? [...known, added.policy] : own;
+  const more = added ? [added.policy] : [];
+  const all: Policies = known ? [...known, ...more] : joined([timed({}, wait), ...more]);
   const policies = defaulted(driver, request, all);
-  const waits = [{ wait, policy: 0 }, ...(added ? [{ wait: added.waits, policy: all.length - 1 }] : [])];
+  const waits = [{ wait, policy: 0 }, ...(added ? [{ wait: added.waits, policy: placeOf(all, added.policy) }] : [])];
   return { policies, waits };
 }
 
