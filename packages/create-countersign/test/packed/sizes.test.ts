@@ -10,7 +10,8 @@ import { folderInProject, NEWEST, projectFolder } from './project.ts';
 
 /**
  * What each entry point loads, without zod and peers: kB as it is, and kB compressed. Last raised for asking for changes, calls that
- * grants let run as rows of the history, and the simulation (`countersign/testing` loads it when it is called).
+ * grants let run as rows of the history, and the simulation: `countersign/testing` loads the engine. Bundles break if it loads later,
+ * because zod would then be initialised after what uses it.
  */
 const BUDGET: Readonly<Record<string, readonly [raw: number, compressed: number]>> = {
   countersign: [702, 208],
@@ -25,7 +26,7 @@ const BUDGET: Readonly<Record<string, readonly [raw: number, compressed: number]
   'countersign/request': [63.5, 21.8],
   'countersign/sqlite': [107.5, 34.7],
   'countersign/store': [67.5, 24.7],
-  'countersign/testing': [178, 49.5],
+  'countersign/testing': [525, 152],
   'countersign/ui': [447, 131.5],
 };
 /** All files of the package. */

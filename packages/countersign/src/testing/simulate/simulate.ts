@@ -3,6 +3,7 @@ import { UsageError } from '../../core/errors.ts';
 import { aFunction, aString, aWholeNumber, checkOptions, type OptionTable } from '../../core/options.ts';
 import type { Agent } from '../../loop/agent.ts';
 import type { SimulatedProcess, SimulateOptions, SimulationReport } from './options.ts';
+import { runSchedules } from './schedules.ts';
 
 const OPTIONS: OptionTable<SimulateOptions> = {
   schedules: aWholeNumber,
@@ -33,8 +34,6 @@ export async function simulate(
 ): Promise<SimulationReport> {
   checkOptions('`simulate`', options, OPTIONS);
   if (typeof open !== 'function') throw misused('`simulate` takes a function that returns an agent.');
-  // Most users of `countersign/testing` need neither the engine nor the simulation of it.
-  const { runSchedules } = await import('./schedules.ts');
   return runSchedules(open, options);
 }
 
