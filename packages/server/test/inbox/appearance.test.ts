@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import {
+  APPROVED,
   account,
   browse,
   card,
@@ -179,7 +180,7 @@ test('a phone shows one pane at a time, with the decisions in reach', async () =
     .getByRole('link', { name: /Pay 500/ })
     .tap();
   await approve.tap();
-  await toast(page, 'approved', 'Approved: Pay').waitFor();
+  await toast(page, 'approved', APPROVED).waitFor();
 });
 
 test('values that are nested deep stand on the card in view, in every width', async () => {

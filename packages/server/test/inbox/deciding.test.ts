@@ -3,6 +3,7 @@ import { OutcomeUnknown, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import {
+  APPROVED,
   browse,
   card,
   cardPath,
@@ -53,7 +54,7 @@ test('an approval runs the tool once and shows the recorded decision', async () 
   await card(page)
     .getByText(/Approved by ada/)
     .waitFor();
-  await toast(page, 'approved', 'Approved: Pay').waitFor();
+  await toast(page, 'approved', APPROVED).waitFor();
   await list(page).getByText("You're all caught up").waitFor();
   await desk.ai.runs.wait(runId, { until: 'end' });
   expect(desk.done).toEqual([{ tool: 'pay', input: { to: 'Northwind', amount: 500 } }]);
@@ -70,7 +71,7 @@ test('two clicks on approve are one decision', async () => {
   const [id = ''] = await desk.waiting(runId);
   const page = await browse(desk, 'ada', cardPath(id));
   await card(page).getByRole('button', { name: 'Approve' }).dblclick();
-  await toast(page, 'approved', 'Approved: Pay').waitFor();
+  await toast(page, 'approved', APPROVED).waitFor();
   expect(await desk.waiting(runId)).toHaveLength(1);
   await expect.poll(() => list(page).getByRole('link').count()).toBe(1);
   // The next request has taken its place.

@@ -185,6 +185,8 @@ export const cardPath = (requestId: string): string => `/requests/${encodeURICom
 export const card = (page: Page) => page.getByRole('region', { name: 'Request' });
 /** The list beside it. */
 export const list = (page: Page) => page.getByRole('region', { name: 'Inbox' });
+/** What the toast says of an approved payment, whether it runs or is done: the toast follows the outcome. */
+export const APPROVED = /^(Approved: )?Pay/;
 /** A short message about a finished action, by its tone. */
 export const toast = (page: Page, tone: string, text: string | RegExp) =>
   page.locator(`[data-toast="${tone}"]`).getByText(text);

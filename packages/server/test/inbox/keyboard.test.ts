@@ -1,6 +1,6 @@
 // The inbox without a mouse.
 import { expect, test } from 'vitest';
-import { browse, card, list, openDesk, PATIENT, toast, withBrowser } from './desk.ts';
+import { APPROVED, browse, card, list, openDesk, PATIENT, toast, withBrowser } from './desk.ts';
 
 withBrowser();
 
@@ -31,7 +31,7 @@ test('three questions are decided with the keyboard alone', async () => {
   expect(await desk.waiting(first)).toHaveLength(1);
   await press('Enter');
   // After a decision the next one opens.
-  await toast(page, 'approved', 'Approved: Pay').waitFor();
+  await toast(page, 'approved', APPROVED).waitFor();
   await card(page).getByText('Pay 600?').waitFor();
   await press('r');
   await page.keyboard.type('jk: no');
@@ -65,7 +65,7 @@ test('pressing Enter again after a decision decides nothing more', async () => {
   await card(page).getByRole('button', { name: 'Approve' }).waitFor();
   await page.keyboard.press('a');
   for (let press = 0; press < 4; press += 1) await page.keyboard.press('Enter');
-  await toast(page, 'approved', 'Approved: Pay').waitFor();
+  await toast(page, 'approved', APPROVED).waitFor();
   await card(page).getByText('Pay 600?').waitFor();
   for (let press = 0; press < 4; press += 1) await page.keyboard.press('Enter');
   expect(await desk.waiting(runId)).toHaveLength(1);
