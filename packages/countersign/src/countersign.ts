@@ -32,6 +32,7 @@ import { openStore, type Stored } from './open-store.ts';
 import type { Prompt, PromptConfig } from './prompts/callable.ts';
 import type { PromptTemplate } from './prompts/definition.ts';
 import { PromptBook } from './prompts/prompt-book.ts';
+import type { Absences } from './runs/absences.ts';
 import { rememberRuns } from './runs/agent-runs.ts';
 import { drillPort } from './runs/drills/drill-agent.ts';
 import { agentPort } from './runs/driving/agent-port.ts';
@@ -44,7 +45,6 @@ import { grantId } from './runs/grants/give.ts';
 import { type Grants, grantsNamed } from './runs/grants/grants.ts';
 import type { Notices } from './runs/notices/notices.ts';
 import { hooksChannel, type RequestHooks } from './runs/notices/on-request.ts';
-import type { Absences } from './runs/requests/absences.ts';
 import type { Runs } from './runs/runs.ts';
 import { converse, startRun } from './runs/stored-conversation.ts';
 

@@ -2,6 +2,7 @@
 import type { CountersignOptions } from './countersign-options.ts';
 import type { Context } from './loop/tool/definition.ts';
 import { randomId, sleep } from './random-id.ts';
+import { Absences } from './runs/absences.ts';
 import { Appends } from './runs/driving/appends.ts';
 import { Drives } from './runs/driving/driving.ts';
 import type { AgentPort } from './runs/driving/open-run.ts';
@@ -9,7 +10,6 @@ import { Grants } from './runs/grants/grants.ts';
 import { Notices } from './runs/notices/notices.ts';
 import { directoryOf } from './runs/people.ts';
 import type { Store } from './runs/port/store.ts';
-import { Absences } from './runs/requests/absences.ts';
 import { Runs } from './runs/runs.ts';
 
 /** The parts of an instance that need a store. */

@@ -1,6 +1,6 @@
 // Votes: who may cast one, when they settle a request, and what an edit does to them.
 
-import { approve, countersign, memoryStore, reject, z } from 'countersign';
+import { approve, countersign, memoryStore, type PolicyConfig, reject, z } from 'countersign';
 import { internalsOf } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -176,10 +176,10 @@ test('without a store, a decision is one vote', async () => {
   expect([...two.paid, ...one.paid]).toEqual([PAID]);
 });
 
-test('a question under the one policy of the application waits for its votes, not for one more', async () => {
+/** The question of a clerk, asked where the application adds this policy. */
+async function askedUnder(policy: PolicyConfig) {
   const model = scriptedModel([{ calls: [{ name: 'askSlot', input: {} }] }]);
-  const policyFor = () => ({ deciders: { roles: ['office'] } });
-  const ai = countersign({ model, store: memoryStore(), policyFor });
+  const ai = countersign({ model, store: memoryStore(), policyFor: () => policy });
   const askSlot = ai.defineInterrupt({
     name: 'askSlot',
     description: 'Asks.',
@@ -187,25 +187,15 @@ test('a question under the one policy of the application waits for its votes, no
     outputSchema: z.string(),
   });
   await ai.defineAgent({ name: 'clerk', tools: [askSlot] }).generate({ runId: 'run', prompt: 'When?' });
-  const { items } = await ai.runs.requests();
-  expect(items[0]?.policies).toEqual([{ deciders: { roles: ['office'] } }]);
-  expect(items[0]?.progress?.missing).toEqual([{ of: { roles: ['office'] }, count: 1 }]);
+  return (await ai.runs.requests()).items[0];
+}
+
+test('a question under the one policy of the application waits for its votes, not for one more', async () => {
+  const question = await askedUnder({ deciders: { roles: ['office'] } });
+  expect(question?.policies).toEqual([{ deciders: { roles: ['office'] } }]);
+  expect(question?.progress?.missing).toEqual([{ of: { roles: ['office'] }, count: 1 }]);
 });
 
 test('a deadline that the application lets approve does not answer for a question that says nothing of it', async () => {
-  const model = scriptedModel([{ calls: [{ name: 'askSlot', input: {} }] }]);
-  const ai = countersign({
-    model,
-    store: memoryStore(),
-    policyFor: () => ({ onExpiry: 'approve', expireAfter: '1h' }),
-  });
-  const askSlot = ai.defineInterrupt({
-    name: 'askSlot',
-    description: 'Asks.',
-    inputSchema: z.object({}),
-    outputSchema: z.string(),
-  });
-  await ai.defineAgent({ name: 'clerk', tools: [askSlot] }).generate({ runId: 'run', prompt: 'When?' });
-  const { items } = await ai.runs.requests();
-  expect(items[0]?.policies).toHaveLength(2);
+  expect((await askedUnder({ onExpiry: 'approve', expireAfter: '1h' }))?.policies).toHaveLength(2);
 });

@@ -8,7 +8,9 @@ import { requestIn, waitingMetadata, withoutRequest } from '../../core/messages/
 import { requestPart } from '../../core/messages/turn-messages.ts';
 import { type Request, reasked } from '../../core/request/request.ts';
 import { type Call, callOf, pendingRequestId } from '../../core/run/call.ts';
+import type { RunEvent } from '../../core/run/event.ts';
 import { requestIdOf } from '../../core/run/made.ts';
+import { type Outcomes, outcomesIn } from '../../core/run/outcomes.ts';
 import type { State } from '../../core/run/state.ts';
 import { isSubAgentActive, isUnaskedDoubt, waitingInSubAgent } from '../../core/run/sub-agents.ts';
 import { REASON } from '../../loop/tool/model-schema.ts';
@@ -30,6 +32,14 @@ export type PendingCard = {
 export const requestKey = (runId: string, id: string): string => `${runId}:${id}`;
 
 export const runIdOf = (requestKey: string): string => requestKey.slice(0, Math.max(0, requestKey.indexOf(':')));
+
+/** What new events say came of calls, by the public id of the round of the request that was decided. */
+export function outcomesOf(runId: string, before: State, events: readonly RunEvent[]): Outcomes {
+  const found = outcomesIn(before, events);
+  if (found.size === 0) return found;
+  const keyOf = (id: string): string => requestKey(runId, roundId(id, before.ballots?.get(id)?.round ?? 1));
+  return new Map([...found].map(([id, outcome]) => [keyOf(id), outcome]));
+}
 
 /** The pending requests, by their key; with a `callId`, only those of that call. */
 export function pendingCards(runId: string, state: State, callId?: string): ReadonlyMap<string, PendingCard> {

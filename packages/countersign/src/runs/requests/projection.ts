@@ -9,9 +9,8 @@ import type { Outcomes } from '../../core/run/outcomes.ts';
 import type { State } from '../../core/run/state.ts';
 import { grantedRows } from '../grants/granted-rows.ts';
 import type { Append, EndedRequest, NewRequest, NewRun, ProgressedRequest, RunStatus } from '../port/store.ts';
-import { cardRecord, decidersOn, type PendingCard, pendingCards } from './card.ts';
+import { cardRecord, decidersOn, outcomesOf, type PendingCard, pendingCards } from './card.ts';
 import { waitingOn } from './escalation.ts';
-import { outcomesOf } from './outcomes.ts';
 import { progressOn } from './progress.ts';
 
 export type ProjectionInput = {

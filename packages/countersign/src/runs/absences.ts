@@ -2,17 +2,17 @@
 //
 // Only the absent person, or an administrator who is not the delegate, names one. A person who ever had a passkey signs it. The
 // absent person is told, and the delegate must be a known person.
-import type { Delegation } from '../../core/authority/policy.ts';
-import { UsageError } from '../../core/errors.ts';
-import { isObject, type Json } from '../../core/json.ts';
-import { anything, aString, checkOptions, checkValue, type OptionKind, type OptionTable } from '../../core/options.ts';
-import { asName } from '../../core/request/person.ts';
-import { putNews } from '../notices/person-news.ts';
-import { checkSignedAbsence } from '../passkeys/check-signature.ts';
-import { Passkeys } from '../passkeys/passkeys.ts';
-import { type NamedDelegate, type People, SIGNED_IN } from '../people.ts';
-import type { Note } from '../port/notes.ts';
-import type { Store } from '../port/store.ts';
+import type { Delegation } from '../core/authority/policy.ts';
+import { UsageError } from '../core/errors.ts';
+import { isObject, type Json } from '../core/json.ts';
+import { anything, aString, checkOptions, checkValue, type OptionKind, type OptionTable } from '../core/options.ts';
+import { asName } from '../core/request/person.ts';
+import { putNews } from './notices/person-news.ts';
+import { checkSignedAbsence } from './passkeys/check-signature.ts';
+import { Passkeys } from './passkeys/passkeys.ts';
+import { type NamedDelegate, type People, SIGNED_IN } from './people.ts';
+import type { Note } from './port/notes.ts';
+import type { Store } from './port/store.ts';
 
 /** A period: `delegate` decides for `person` during it. Times are in milliseconds; `until` is the first one after it. */
 export type Absence = {
