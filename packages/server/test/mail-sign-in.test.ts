@@ -5,6 +5,8 @@ import type { ServeOptions } from '@countersign/server';
 import { type CountersignOptions, memoryStore } from 'countersign';
 import { expect, onTestFinished, test, vi } from 'vitest';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
+import { freePort } from '../../../scripts/free-port.mjs';
+// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { openBrowser } from '../../../scripts/test-browser.mjs';
 import { openPostOffice } from './channels/mail/post-office.ts';
 import { startServer } from './server.ts';
@@ -28,7 +30,7 @@ type Options = ServeOptions & { readonly people?: CountersignOptions['people']; 
 async function openDesk({ people = PEOPLE, clock, ...options }: Options = {}) {
   const office = await openPostOffice();
   // The port of the server is known only once it listens, so it is taken first.
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const started = await startServer({
     channels: [office.channel],

@@ -1,7 +1,8 @@
 // `dev` as a process: the sign-in link, reloads, and mistakes in the agents file.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { freePort } from '../fleet/members.ts';
+// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
+import { freePort } from '../../../../scripts/free-port.mjs';
 import { KEYS } from './pty.ts';
 import { COMMAND_LINE, createWorkplace, PAY, workplaceForEach } from './workplace.ts';
 

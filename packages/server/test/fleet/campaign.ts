@@ -5,10 +5,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createToken } from '@countersign/server';
 import { createClient } from '@countersign/server/client';
 import { postgresStore } from 'countersign/postgres';
+// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
+import { freePort } from '../../../../scripts/free-port.mjs';
 import { randomFrom } from '../../../countersign/test/random.ts';
 import { type Findings, inspect, type Kill } from './inspect.ts';
 import { readLines, unfinishedOf } from './ledger.ts';
-import { type Build, freePort, Member, type Role } from './members.ts';
+import { type Build, Member, type Role } from './members.ts';
 import { followChanges } from './streams.ts';
 import { type Order, Traffic } from './traffic.ts';
 

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -94,16 +93,4 @@ function workplaceOf(folder: string, { name, root }: Build): string {
   for (const file of ['agents.ts', 'ledger.ts']) copyFileSync(join(import.meta.dirname, file), join(path, file));
   symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'));
   return path;
-}
-
-/** Below the ephemeral ports, which a client could get while the process restarts. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(12_000 * Math.random());
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-    });
-    if (isFree) return port;
-  }
 }
