@@ -59,6 +59,8 @@ function envelopeProblem(value: Params): string | undefined {
   if (has('params') && !isRecord(params)) return 'The field params must be an object.';
   if (has('method')) {
     if (typeof method !== 'string') return 'The field method must be a string.';
+    // The newest protocol repeats it in a header, as it is.
+    if (!/^[\x21-\x7e]{1,200}$/.test(method)) return 'The field method must be 1 to 200 visible ASCII characters.';
     return has('result') || has('error') ? 'The message is both a request and a response.' : undefined;
   }
   const isError = isRecord(error) && Number.isInteger(error.code) && typeof error.message === 'string';
