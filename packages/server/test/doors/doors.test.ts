@@ -34,8 +34,13 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 let cells = 0;
-const matrix = new Matrix();
 const names = Object.keys(ATTACKS) as AttackName[];
+const matrix = new Matrix<AttackName>({
+  heading: 'Hostile messages',
+  says: 'Somebody sends what the door should never accept, or the right message at the wrong time.',
+  columns: names,
+  meanings: ATTACKS,
+});
 
 describe.each(DOORS)('$name', { timeout: 120_000 }, (door) => {
   let open: OpenDoor;

@@ -12,6 +12,7 @@ import { type Asked, type Door, type OpenDoor, type Reply, replyOf } from './doo
 import type { Payment } from './house.ts';
 import { links } from './links.ts';
 import { mail } from './mail.ts';
+import { Matrix } from './matrix.ts';
 import { mcpInbox } from './mcp-inbox.ts';
 import { slack } from './slack.ts';
 import { webhook } from './webhook.ts';
@@ -145,6 +146,14 @@ afterAll(() => world.close());
 
 let cells = 0;
 const chats = new Set<string>([chatStored.name, chatSealed.name]);
+const matrix = new Matrix<string>({
+  heading: 'Ways round who may decide',
+  says: 'Ann decides honestly, with her own credential, a request that she may not approve alone.',
+  columns: Object.keys(WAYS),
+});
+const BY_HERSELF = {
+  notApplicable: 'in a chat, ann asks herself: nobody else started, edited or granted anything before',
+};
 
 describe.each(DOORS)('$name', { timeout: 60_000 }, (door) => {
   test('an ordinary payment is approved', async () => {
@@ -155,8 +164,10 @@ describe.each(DOORS)('$name', { timeout: 60_000 }, (door) => {
     await open.close?.();
   });
 
-  const ways = Object.entries(WAYS).filter(([, { start }]) => !start || !chats.has(door.name));
-  test.each(ways)('%s', async (_, { to, amount = 500, start }) => {
+  const applies = (start?: Prepare) => !start || !chats.has(door.name);
+  for (const [name, { start }] of Object.entries(WAYS)) if (!applies(start)) matrix.set(door.name, name, BY_HERSELF);
+  const ways = Object.entries(WAYS).filter(([, { start }]) => applies(start));
+  test.each(ways)('%s', async (name, { to, amount = 500, start }) => {
     const payment = { to: `${to}/${++cells}`, amount };
     // The small payment before it was ann's to approve.
     const paid = (payee: string) => world.paid(payee).filter((made) => made.amount !== 10);
@@ -180,5 +191,8 @@ describe.each(DOORS)('$name', { timeout: 60_000 }, (door) => {
       }
     }
     await open.close?.();
+    matrix.set(door.name, name, 'held');
   });
 });
+
+test('docs/reference/doors.md has this matrix', () => matrix.compare(DOORS.length * Object.keys(WAYS).length));
