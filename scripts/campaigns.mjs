@@ -23,7 +23,7 @@ const CAMPAIGNS = [
   'packages/countersign/test/ai-sdk/attacks-v7.test.ts',
   'packages/countersign/test/ai-sdk/shown-calls-v6.test.ts',
   'packages/countersign/test/ai-sdk/shown-calls-v7.test.ts',
-  'packages/server/test/fuzz/fuzz.test.ts',
+  'packages/server/test/fuzz/',
   'packages/server/test/many.test.ts',
 ];
 

@@ -65,7 +65,7 @@ export class Matrix<Column extends string> {
 
 ${says}
 
-In the last run, ${held} of ${held} attacks held at ${this.#cells.size} doors; ${results.length - held} cells do not apply.
+All ${held} attacks held, at ${this.#cells.size} doors; ${results.length - held} cells do not apply.
 
 | door | ${columns.join(' | ')} |
 |---|${columns.map(() => '---').join('|')}|
