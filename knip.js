@@ -11,6 +11,7 @@ export default {
         'scripts/*.mjs',
         'scripts/*.d.mts',
         'scripts/ratchet/{count,count-import}.mjs',
+        'scripts/soak/{soak,server,kills,chart}.mjs',
         'scripts/ratchet/*.test.ts',
         'docs/.vitepress/config.ts',
         'docs/.vitepress/theme/index.ts',

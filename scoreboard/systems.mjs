@@ -8,10 +8,7 @@ export const SYSTEMS = {
   genkit: { ways: ['', 'gated'] },
   restate: { ways: [''] },
   dbos: { ways: [''] },
-  workflow: {
-    name: 'Vercel Workflow',
-    missing: 'not measured yet: 4.8.9 installs, but needs a build with its own compiler and a server of its own',
-  },
+  workflow: { ways: [''] },
   eve: {
     name: 'eve',
     missing: 'not measured yet: 0.80.1 (a preview) installs, but needs a build and a server of its own',

@@ -5,6 +5,8 @@ import { root, run, tool } from './run.mjs';
 
 process.env.COUNTERSIGN_WRITE_DOORS = '1';
 const [command, ...args] = tool('vitest');
-const { code } = run(command, [...args, 'run', '--reporter=dot', '--maxWorkers=1', 'packages/server/test/doors'], { show: true });
+const { code } = run(command, [...args, 'run', '--reporter=dot', '--maxWorkers=1', 'packages/server/test/doors'], {
+  show: true,
+});
 console.log(readFileSync(join(root, 'docs/reference/doors.md'), 'utf8'));
 process.exitCode = code;

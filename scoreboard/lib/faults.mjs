@@ -196,7 +196,8 @@ const late = inTurn(
   async (worker, id) => {
     const has = await worker.order('hasDeadline');
     if (has.missing) return undefined;
-    await sleep(700);
+    // Long enough for a system that wakes once a second.
+    await sleep(2_000);
     const answer = await worker.order('decide', [id, 'approve'], 5_000);
     // The program goes on with what the deadline decided.
     if ((await worker.order('look', [id])).said === 'unfinished') await worker.order('recover', [id], 5_000);

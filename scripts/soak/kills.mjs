@@ -1,6 +1,6 @@
 // The long version of the kill tests: processes killed for as long as one likes, on SQLite, PostgreSQL or both.
 //
-//   node scripts/soak.mjs [--store sqlite|postgres|both] [--minutes 10] [--kills 1000] [--seed 1] [--at-once 4]
+//   node scripts/soak/kills.mjs [--store sqlite|postgres|both] [--minutes 10] [--kills 1000] [--seed 1] [--at-once 4]
 //
 // Each store gets so many minutes or kills, whichever is reached first. Without either: 10 minutes. The exit code is 1 if
 // anything happened twice, was lost or did not end; then the files are kept, and named.
@@ -8,9 +8,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { campaign } from '../packages/countersign/test/crash/campaign.ts';
+import { campaign } from '../../packages/countersign/test/crash/campaign.ts';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
-import { startPostgres } from './postgres.mjs';
+import { startPostgres } from '../postgres.mjs';
 
 const { values } = parseArgs({
   options: {
