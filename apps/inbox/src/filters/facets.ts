@@ -79,7 +79,7 @@ const OUTCOMES: readonly Choice[] = [
   { value: 'failed', label: 'Failed' },
   { value: 'unknown', label: 'Outcome unknown' },
   { value: 'not-run', label: 'Not run' },
-  { value: 'granted', label: 'Allowed by a grant' },
+  { value: 'granted', label: 'Allowed by a grant or a rule' },
 ];
 const RISKS: readonly Choice[] = [
   { value: 'high', label: 'High' },

@@ -62,6 +62,8 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
       const what = `runs without a request under ${visibleLine(entry.grantId)}${giver}${amount}`;
       return [{ who, what, tone: 'quiet' }];
     }
+    case 'call-cleared':
+      return entry.as === undefined ? [] : [{ who, what: 'runs without a request: a rule allows it', tone: 'quiet' }];
     case 'call-started':
       return [{ who, what: 'starts', tone: 'quiet' }];
     case 'wait-started':
@@ -107,7 +109,6 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
     }
     case 'step-done':
       return [{ who, what: `step ${visibleLine(entry.step)} is done`, tone: 'quiet' }];
-    case 'call-cleared':
       return [{ who, what: 'may run, and waits for its caller', tone: 'quiet' }];
     case 'call-committed':
       return [{ who, what: 'is about to act', tone: 'quiet' }];
