@@ -62,8 +62,6 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
       const what = `runs without a request under ${visibleLine(entry.grantId)}${giver}${amount}`;
       return [{ who, what, tone: 'quiet' }];
     }
-    case 'call-cleared':
-      return entry.as === undefined ? [] : [{ who, what: 'runs without a request: a rule allows it', tone: 'quiet' }];
     case 'call-started':
       return [{ who, what: 'starts', tone: 'quiet' }];
     case 'wait-started':
@@ -109,7 +107,10 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
     }
     case 'step-done':
       return [{ who, what: `step ${visibleLine(entry.step)} is done`, tone: 'quiet' }];
-      return [{ who, what: 'may run, and waits for its caller', tone: 'quiet' }];
+    case 'call-cleared': {
+      const why = entry.as === undefined ? '' : ' by a rule, without a request';
+      return [{ who, what: `may run${why}, and waits for its caller`, tone: 'quiet' }];
+    }
     case 'call-committed':
       return [{ who, what: 'is about to act', tone: 'quiet' }];
     case 'late-result':
