@@ -71,6 +71,7 @@ const OUTCOMES: readonly Choice[] = [
   { value: 'approved', label: 'Approved' },
   { value: 'edited', label: 'Approved with changes' },
   { value: 'rejected', label: 'Rejected' },
+  { value: 'changes-asked', label: 'Changes asked for' },
   { value: 'answered', label: 'Answered' },
   { value: 'cancelled', label: 'Cancelled or withdrawn' },
   { value: 'expired', label: 'Expired' },

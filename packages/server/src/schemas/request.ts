@@ -17,7 +17,7 @@ import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
 
 export const KINDS = ['approval', 'question', 'interrupt', 'doubt', 'unavailable'] as const;
 const DECIDED_AS = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
-export const OUTCOMES = [...DECIDED_AS, 'done', 'failed', 'unknown', 'not-run', 'granted'] as const;
+export const OUTCOMES = [...DECIDED_AS, 'changes-asked', 'done', 'failed', 'unknown', 'not-run', 'granted'] as const;
 export const RISKS = ['low', 'medium', 'high'] as const;
 
 export const REVERSIBILITIES = ['read-only', 'reversible', 'irreversible'] as const;
@@ -309,7 +309,7 @@ export const RequestFilterShape = z.strictObject({
     .optional()
     .openapi({
       description:
-        'Selects settled requests by their outcome. `approved` includes `edited`, which are approved with changes. ' +
+        'Selects settled requests by their outcome. `approved` includes `edited`, which are approved with changes, and `rejected` includes `changes-asked`, which were sent back. ' +
         '`expired`: not decided in time. `done`, `failed`, `unknown` and `not-run`: by what came of the call. `granted`: calls ' +
         'that a grant or a rule let run, which nobody decided.',
     }),
