@@ -3,10 +3,19 @@
 import type { Json } from '../../core/json.ts';
 import { shortHash } from '../port/chain.ts';
 import type { Notes } from '../port/notes.ts';
-import type { CallRecord } from './call-gate.ts';
+import type { RunRecord } from '../port/store.ts';
+import type { CallStatus } from './call-status.ts';
+import type { Opening } from './described-tool.ts';
 
 /** The call of the tool that was sent back last. `isRevised`: a later call has asked again. */
 type SentBackNote = { readonly runId: string; readonly at: number; readonly isRevised?: true };
+
+type Call = {
+  readonly run: Pick<RunRecord, 'id' | 'updatedAt'>;
+  readonly tool: string;
+  readonly opening: Opening;
+  readonly status: CallStatus;
+};
 
 const COLLECTION = 'sent-back-calls';
 /** A conversation that asks again later makes a request of its own. */
@@ -36,7 +45,7 @@ export class SentBackNotes {
   }
 
   /** The caller learns that its call was sent back. */
-  async learned({ run, tool, opening: { conversation }, status }: CallRecord): Promise<void> {
+  async learned({ run, tool, opening: { conversation }, status }: Call): Promise<void> {
     if (typeof conversation !== 'string' || status.at !== 'settled' || status.decision?.type !== 'revise') return;
     const place = this.#place(conversation, tool);
     const known = await this.#read(place);
