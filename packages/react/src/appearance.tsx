@@ -115,6 +115,7 @@ export const ENGLISH = {
   decidedWithChanges: 'Approved with changes',
   decidedProposed: 'Changes proposed',
   granted: 'Allowed by a grant',
+  allowedByRule: 'Allowed by a rule',
   grantedBy: 'of',
   running: 'Running…',
   done: (text: string | null) => (text === null ? 'Done' : `Done: ${text}`),

@@ -71,6 +71,7 @@ const OUTCOMES: readonly Choice[] = [
   { value: 'approved', label: 'Approved' },
   { value: 'edited', label: 'Approved with changes' },
   { value: 'rejected', label: 'Rejected' },
+  { value: 'changes-asked', label: 'Changes asked for' },
   { value: 'answered', label: 'Answered' },
   { value: 'cancelled', label: 'Cancelled or withdrawn' },
   { value: 'expired', label: 'Expired' },
@@ -79,7 +80,7 @@ const OUTCOMES: readonly Choice[] = [
   { value: 'failed', label: 'Failed' },
   { value: 'unknown', label: 'Outcome unknown' },
   { value: 'not-run', label: 'Not run' },
-  { value: 'granted', label: 'Allowed by a grant' },
+  { value: 'granted', label: 'Allowed by a grant or a rule' },
 ];
 const RISKS: readonly Choice[] = [
   { value: 'high', label: 'High' },

@@ -1,11 +1,12 @@
-// The grant of a decided request: the one that let its call run, or the one that was given with the decision.
+// The grant of a decided request: the one that let its call run, or the one that was given with the decision. Also the rule that let it run.
 
 import { FastForward } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { ApiRequest } from '../api/wire.ts';
+import { ruleText } from './wire.ts';
 
-type WithGrant = { readonly request: Pick<ApiRequest, 'grant'> };
+type WithGrant = { readonly request: Pick<ApiRequest, 'grant' | 'rule'> };
 
 /** In a row of the list: “gave a grant: 4 of 5 left”. */
 export function GrantMark({ request: { grant } }: WithGrant) {
@@ -19,7 +20,8 @@ export function GrantMark({ request: { grant } }: WithGrant) {
 }
 
 /** On the card, with a link to the grant. */
-export function GrantNote({ request: { grant } }: WithGrant) {
+export function GrantNote({ request: { grant, rule } }: WithGrant) {
+  if (rule) return <GrantLine>Nobody was asked: the rule for {ruleText(rule)} let this call run</GrantLine>;
   if (!grant) return null;
   return (
     <GrantLine>

@@ -2,6 +2,7 @@
 
 import type { Grant, SimulatedGrant } from '@countersign/server/client';
 import type { GrantRequest } from 'countersign';
+import type { ApiRequest } from '../api/wire.ts';
 
 export type { Grant, GrantInDetail } from '@countersign/server/client';
 export type { GrantRequest } from 'countersign';
@@ -23,6 +24,12 @@ export function conditionText({ field, equals, oneOf, ...limits }: Condition): s
     ...ranges,
   ];
   return `${name} ${texts.join(' and ')}`;
+}
+
+/** Which calls a rule lets run, as in `tool read_*, amount at most 100`. */
+export function ruleText({ at: _at, where = [], ...match }: NonNullable<ApiRequest['rule']>): string {
+  const parts = Object.entries(match).map(([name, value]) => `${name} ${[value].flat().join(', ')}`);
+  return [...parts, ...where.map(conditionText)].join(', ') || 'any call';
 }
 
 export const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

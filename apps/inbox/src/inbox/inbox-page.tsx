@@ -208,11 +208,16 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   );
 }
 
-/** Nobody decided a call that a grant let run. */
+/** Nobody decided a call that a grant or a rule let run. */
 function countsText(items: readonly ApiRequest[]): string {
   const granted = items.filter(({ grant }) => grant?.is === 'used').length;
-  const decided = items.length - granted;
-  const counts = [decided > 0 && `${decided} decided`, granted > 0 && `${granted} by a grant`];
+  const ruled = items.filter(({ rule }) => rule).length;
+  const decided = items.length - granted - ruled;
+  const counts = [
+    decided > 0 && `${decided} decided`,
+    granted > 0 && `${granted} by a grant`,
+    ruled > 0 && `${ruled} by a rule`,
+  ];
   return counts.filter((count) => count !== false).join(', ');
 }
 

@@ -146,13 +146,13 @@ function Bar({ onBack, children }: { readonly onBack: () => void; readonly child
 }
 
 /** Who asks stands on the card. */
-function Facts({ request: { runId, createdAt, grant } }: { readonly request: RequestWithMessages }) {
+function Facts({ request: { runId, createdAt, grant, rule } }: { readonly request: RequestWithMessages }) {
   return (
     <p className="flex min-w-0 flex-1 items-center gap-1 text-xs text-muted">
       {createdAt !== null && (
         <>
           <span className="truncate">
-            {grant?.is === 'used' ? 'Ran ' : 'Asked '}
+            {rule || grant?.is === 'used' ? 'Ran ' : 'Asked '}
             <Ago at={createdAt} />
           </span>
           <span aria-hidden="true">·</span>

@@ -43,7 +43,7 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
   const { id, tool, agent, risk, reversibility, createdAt, expiresAt, labels, decision } = request;
   const summary = summaryOf(request);
   const outcome = outcomeOf(request);
-  const decidedAt = decision?.at ?? (request.grant?.is === 'used' ? request.grant.at : null);
+  const decidedAt = (decision ?? request.rule)?.at ?? (request.grant?.is === 'used' ? request.grant.at : null);
   return (
     <li className="row relative border-b border-line" aria-posinset={place} aria-setsize={size}>
       {onSelect && canSelect(request) && (
@@ -162,14 +162,14 @@ const isBad = ({ outcome }: ApiRequest): boolean => outcome?.state === 'failed' 
 
 /** “Rejected by ada: too expensive”, or “Approved by ada. Failed: no funds” */
 function Outcome({ request }: { readonly request: ApiRequest }) {
-  const { decision, grant } = request;
+  const { decision, grant, rule } = request;
   const outcome = decisionOutcome(request) ?? 'withdrawn';
   const why = decision?.comment ?? decision?.reason;
   const came = cameText(request.outcome, useWords());
   return (
     <span className="line-clamp-2 min-w-0 wrap-anywhere">
       <span className={isBad(request) ? 'text-muted' : OUTCOME_TONES[outcomeOf(request) ?? outcome]}>
-        {OUTCOME_WORDS[outcome]}
+        {rule ? 'Allowed by a rule' : OUTCOME_WORDS[outcome]}
         {outcome !== 'expired' && decision !== null && decision.by !== null && (
           <>
             {' by '}

@@ -187,7 +187,11 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent, nameOf: NameOf): 
       row.facts.push({ name: 'Grant', value: entry.grantId });
       break;
     case 'call-cleared':
-      mark('said', 'May run; waits for its caller');
+      if (entry.as === undefined) mark('said', 'May run; waits for its caller');
+      else {
+        mark('approved', 'Allowed by a rule');
+        row.requests.push(entry.as);
+      }
       break;
     // These are part of a span that is shown.
     case 'call-committed':

@@ -8,7 +8,6 @@ import type { SchemaInput } from '../loop/tool/schema.ts';
 import { tool } from '../loop/tool/tool.ts';
 import { describedTool } from '../runs/gates/described-tool.ts';
 import { type Gate, type GateBody, type GateResult, gateText } from '../runs/gates/gate.ts';
-import { SentBackCalls } from './sent-back-calls.ts';
 
 /** How the calls of a tool ask, beside `title`, `preview` and `policy`. `needsApproval` can be a function of the input. */
 export type AskConfig<Input = any> = Pick<
@@ -74,7 +73,6 @@ export type FrameworkTool = {
 export class GatedCalls {
   readonly #options: GateToolsOptions<any>;
   readonly #gates = new Map<string, Gate>();
-  readonly #sentBack = new SentBackCalls();
 
   constructor(framework: string, tools: readonly FrameworkTool[], options: GateToolsOptions<any>) {
     checkOptions('`gateTools`', options, OPTIONS);
@@ -94,10 +92,8 @@ export class GatedCalls {
   ask(tool: string, callId: string, input: unknown, run?: GateBody, conversation?: string): Promise<GateResult> {
     const { by } = this.#options;
     const key = this.key(callId, conversation);
-    const place = JSON.stringify([conversation ?? this.#options.key, tool]);
-    return this.#sentBack.ask(place, key, (revises) =>
-      this.#gate(tool).request(input, { key, ...(by !== undefined && { by }), ...(run && { run }), ...revises }),
-    );
+    const place = { conversation: conversation ?? this.#options.key };
+    return this.#gate(tool).request(input, { key, ...place, ...(by !== undefined && { by }), ...(run && { run }) });
   }
 
   /** Withdraws the request about a call, because the conversation went on without it. */

@@ -121,6 +121,7 @@ const INTERRUPT_LIST_OPTIONS: OptionTable<RequestListOptions> = {
     'approved',
     'edited',
     'rejected',
+    'changes-asked',
     'answered',
     'cancelled',
     'expired',

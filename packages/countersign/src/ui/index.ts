@@ -19,6 +19,7 @@ export type {
   CardDecision,
   CardGrant,
   CardProgress,
+  CardRule,
   CardVote,
   Problem,
   RequestCard,

@@ -68,6 +68,18 @@ describe.each(Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[])('with a %s', (ki
   });
 });
 
+test('a call that was sent back is asked again as the second round', async () => {
+  const { pay, runs, decide, post } = await asked();
+  await decide({ type: 'revise', comment: 'Only 5.' });
+  const { gated, messages } = await post({ state: 'approval-requested' }, userMessage('And?'));
+  expect(JSON.stringify(messages)).toContain('Only 5.');
+  const { model } = saying(() => ({ calls: [{ id: 'call-2', tool: 'pay', input: { amount: 5 } }] }));
+  await generateText({ model, tools: gated.tools as any, messages: await convertToModelMessages(messages) });
+  const [card] = (await runs.requests()).items;
+  expect(card?.previous).toMatchObject({ comment: 'Only 5.', by: 'boss', input: { amount: 10 }, round: 1 });
+  expect(pay).not.toHaveBeenCalled();
+});
+
 test('the return value of a tool is its result, whether or not it matches the schema', async () => {
   const { decide, shownPart } = await asked({ outputSchema: z.number() });
   await decide('approve');

@@ -7,7 +7,7 @@ import { useNamed, type Words } from '../appearance.tsx';
 /**
  * `edited`: approved with changes. `expired`: decided by the deadline. `withdrawn`: no longer pending, without a decision.
  * `changes-asked`: sent back with a comment. `proposed`: someone proposed other input, which a request of its own asks about.
- * `granted`: a grant let the call run, and nobody was asked.
+ * `granted`: a grant or a rule let the call run, and nobody was asked.
  */
 export type DecisionOutcome =
   | 'approved'
@@ -25,7 +25,9 @@ export type DecisionOutcome =
 /** What people should see first: a call that was approved and has failed is not simply approved. */
 export type Outcome = DecisionOutcome | 'running' | 'failed' | 'unknown' | 'not-run';
 
-type Decidable = Pick<RequestCard, 'status' | 'decision' | 'grant'> & { readonly outcome?: CallOutcome | null };
+type Decidable = Pick<RequestCard, 'status' | 'decision' | 'grant' | 'rule'> & {
+  readonly outcome?: CallOutcome | null;
+};
 
 /** Undefined while the request is pending. */
 export function outcomeOf(request: Decidable): Outcome | undefined {
@@ -37,8 +39,8 @@ export function outcomeOf(request: Decidable): Outcome | undefined {
 }
 
 /** What was decided, whatever came of it. Undefined while the request is pending. */
-export function decisionOutcome({ status, decision, outcome, grant }: Decidable): DecisionOutcome | undefined {
-  if (grant?.is === 'used') return 'granted';
+export function decisionOutcome({ status, decision, outcome, grant, rule }: Decidable): DecisionOutcome | undefined {
+  if (rule || grant?.is === 'used') return 'granted';
   if (outcome?.state === 'not-run' && outcome.why === 'edited') return 'proposed';
   if (decision !== null) return outcomeOfDecision(decision);
   return status === 'decided' ? 'withdrawn' : undefined;
@@ -88,6 +90,7 @@ const isExpired = ({ by, channel }: Decided): boolean => by === 'deadline' && ch
 /** “Approved with changes”, “Expired, rejected automatically”. */
 export function outcomeText(request: Decidable, words: Words): string {
   const { decision } = request;
+  if (request.rule) return words.allowedByRule;
   if (request.grant?.is === 'used') return words.granted;
   if (decisionOutcome(request) === 'proposed') return words.decidedProposed;
   if (decision === null) return words.withdrawn;

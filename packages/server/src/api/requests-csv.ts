@@ -17,7 +17,8 @@ const COLUMNS: readonly Column[] = [
   ['status', ({ status }) => status],
   [
     'decision',
-    ({ decision, grant }) => (grant?.is === 'used' ? 'allowed by a grant' : decision && decisionOf(decision)),
+    ({ decision, grant, rule }) =>
+      rule ? 'allowed by a rule' : grant?.is === 'used' ? 'allowed by a grant' : decision && decisionOf(decision),
   ],
   ['decidedBy', ({ decision }) => decision?.by ?? null],
   ['decidedAt', ({ decision }) => timeOf(decision?.at ?? null)],

@@ -66,7 +66,7 @@ export async function permit(call: AgentCall, options: PermitOptions): Promise<P
   const ticket = await calls.take(identity, { ...given, newKey });
   const { key } = ticket;
   await ticket.keep();
-  const asked = gate.request(call.input, { key, by });
+  const asked = gate.request(call.input, { key, by, conversation: call.session });
   const result = await asked.then((first) => decidedWithin(gate, first, waitMs)).finally(ticket.pause);
   if (result.status === 'pending' || result.status === 'doubt') {
     await ticket.release();

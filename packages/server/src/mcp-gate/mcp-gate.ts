@@ -1,6 +1,7 @@
 // The gate of an MCP gateway: holds the calls that its rules name, asks, and sends each of them at most once.
 import { randomUUID } from 'node:crypto';
 import { type Countersign, type Gate, type GateResult, gateText } from 'countersign';
+import { defined } from '../defined.ts';
 import { decidedWithin } from '../gate-calls.ts';
 import { isRecord } from '../is-record.ts';
 import { jsonHash } from '../json-hash.ts';
@@ -170,7 +171,9 @@ export class McpGate {
     const { by, signal } = leg.line;
     const begun = performance.now();
     if (!this.#running.has(ticket.key)) {
-      const first = await gate.request(input, { key: ticket.key, by }).catch(asInvalid);
+      const { person, client } = leg.line;
+      const conversation = client === undefined ? undefined : jsonHash(['mcp', person, client]);
+      const first = await gate.request(input, { key: ticket.key, by, ...defined({ conversation }) }).catch(asInvalid);
       if (typeof first === 'string') return { response: refusal(request, first), next: 'over' };
       if (first.status === 'pending') await this.#askClient(leg, first.id);
       const result = await decidedWithin(gate, first, this.#holdMs(leg), signal);

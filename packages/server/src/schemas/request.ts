@@ -2,14 +2,22 @@
 import { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
 import type { Remark } from 'countersign/request';
-import { PolicySchema, WhoSchema } from 'countersign/store';
-import type { CardComment, CardDecision, CardGrant, CardProgress, CardVote, StoredCard } from 'countersign/ui';
+import { ConditionSchema, PolicySchema, WhoSchema } from 'countersign/store';
+import type {
+  CardComment,
+  CardDecision,
+  CardGrant,
+  CardProgress,
+  CardRule,
+  CardVote,
+  StoredCard,
+} from 'countersign/ui';
 import { MessageShape } from './message.ts';
 import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
 
 export const KINDS = ['approval', 'question', 'interrupt', 'doubt', 'unavailable'] as const;
 const DECIDED_AS = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
-export const OUTCOMES = [...DECIDED_AS, 'done', 'failed', 'unknown', 'not-run', 'granted'] as const;
+export const OUTCOMES = [...DECIDED_AS, 'changes-asked', 'done', 'failed', 'unknown', 'not-run', 'granted'] as const;
 export const RISKS = ['low', 'medium', 'high'] as const;
 
 export const REVERSIBILITIES = ['read-only', 'reversible', 'irreversible'] as const;
@@ -161,6 +169,18 @@ const CardGrantShape = z
   } satisfies Fields<CardGrant>)
   .openapi('CardGrant');
 
+const CardRuleShape = z
+  .object({
+    tool: z.union([z.string(), z.array(z.string())]).optional(),
+    agent: z.string().optional(),
+    label: z.string().optional(),
+    risk: z.enum(RISKS).optional(),
+    reversibility: z.enum(REVERSIBILITIES).optional(),
+    where: z.array(ConditionSchema).optional().openapi({ description: 'Conditions on the input.' }),
+    at: z.number().nullable(),
+  } satisfies Fields<CardRule>)
+  .openapi('CardRule');
+
 const RemarkShape = z
   .discriminatedUnion('type', [
     z
@@ -250,6 +270,9 @@ export const RequestShape = z
     grant: CardGrantShape.optional().openapi({
       description: 'Of a grant that let the call run, or that was given with the decision.',
     }),
+    rule: CardRuleShape.optional().openapi({
+      description: 'The rule of the operator that let the call run, where nobody was asked.',
+    }),
     drill: z.literal(true).optional().openapi({
       description: 'On a settled drill: a request that had to be rejected, and could not run.',
     }),
@@ -286,9 +309,9 @@ export const RequestFilterShape = z.strictObject({
     .optional()
     .openapi({
       description:
-        'Selects settled requests by their outcome. `approved` includes `edited`, which are approved with changes. ' +
+        'Selects settled requests by their outcome. `approved` includes `edited`, which are approved with changes, and `rejected` includes `changes-asked`, which were sent back. ' +
         '`expired`: not decided in time. `done`, `failed`, `unknown` and `not-run`: by what came of the call. `granted`: calls ' +
-        'that a grant let run, which nobody decided.',
+        'that a grant or a rule let run, which nobody decided.',
     }),
   runId: runIdShape.optional(),
   agent: nameShape.optional(),

@@ -15,6 +15,7 @@ import {
   payloadOf,
   votingOf,
 } from './card-parts.ts';
+import { ruleText } from './condition-text.ts';
 import { recordedText } from './decision-text.ts';
 import { durationText, roughDuration, timeText } from './moment.ts';
 import { outcomeText } from './outcome-text.ts';
@@ -115,14 +116,14 @@ export const cardAge = (card: ApiRequest, now: number): string =>
   card.createdAt === null ? '' : roughDuration(now - card.createdAt);
 
 /** As in `ann (inbox) at 2026-11-15 07:00:01: approved. failed: The bank refused.` */
-export function decisionLine({ decision, outcome, names, grant }: ApiRequest): string {
+export function decisionLine({ decision, outcome, names, grant, rule }: ApiRequest): string {
   if (grant?.is === 'used') return grantedLine(grant, outcome, names);
+  if (rule) return cameOf(`allowed by the rule for ${ruleText(rule)}${timeOf(rule)}`, outcome);
   if (!decision) return '';
   const { by, at, channel, note, ...said } = decision;
   const edited = outcome?.state === 'not-run' && outcome.why === 'edited';
   const recorded = recordedText({ decision: edited ? { type: 'propose' } : said, by, at, channel, note }, names);
-  const came = outcomeText(outcome);
-  return came === '' ? recorded : `${recorded}. ${came}`;
+  return cameOf(recorded, outcome);
 }
 
 /** As in `allowed by the grant grant_1 of ann at 2026-11-15 07:00:01. done: paid.` */
@@ -132,9 +133,14 @@ function grantedLine(
   names?: Names,
 ): string {
   const giver = by === null ? '' : ` of ${personLine(by, names)}`;
-  const allowed = `allowed by the grant ${visibleLine(id)}${giver}${at === null ? '' : ` at ${timeText(at)}`}`;
+  return cameOf(`allowed by the grant ${visibleLine(id)}${giver}${timeOf({ at })}`, outcome);
+}
+
+const timeOf = ({ at }: { readonly at: number | null }): string => (at === null ? '' : ` at ${timeText(at)}`);
+
+function cameOf(line: string, outcome: ApiRequest['outcome']): string {
   const came = outcomeText(outcome);
-  return came === '' ? allowed : `${allowed}. ${came}`;
+  return came === '' ? line : `${line}. ${came}`;
 }
 
 function timesOf(card: ApiRequest, now: number): readonly string[] {

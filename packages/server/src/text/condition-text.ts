@@ -1,5 +1,6 @@
 // Conditions on an input as sentences.
 import type { Condition } from 'countersign/request';
+import type { CardRule } from 'countersign/ui';
 import { jsonText, nameText } from './value-text.ts';
 import { visibleLine } from './visible-text.ts';
 
@@ -25,6 +26,13 @@ function conditionText({ field, equals, oneOf, ...limits }: Condition, labels: R
     ...ranges,
   ];
   return `${name} is ${verdicts.join(' and ')}`;
+}
+
+/** Which calls a rule lets run, as in `tool read_*, amount is at most 100`. */
+export function ruleText({ tool, agent, label, risk, reversibility, where }: CardRule): string {
+  const named = Object.entries({ tool: tool && [tool].flat().join(', '), agent, label, risk, reversibility });
+  const parts = named.flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${visibleLine(value)}`]));
+  return [...parts, ...(where ? [conditionsText(where)] : [])].join(', ') || 'any call';
 }
 
 const shown = (value: unknown): string => (typeof value === 'string' ? visibleLine(value) : jsonText(value));

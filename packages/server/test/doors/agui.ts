@@ -57,7 +57,11 @@ export const agui: Door<AskedAgui> = {
         const { id, runId, digest } = await world.start(payment);
         return { ...payment, id, runId, digest };
       },
-      decide,
+      decide: async (asked, decision) => {
+        // Its protocol has no way to ask for changes.
+        if (decision === 'revise') await world.decide(asked.id, decision);
+        return decide(asked, decision);
+      },
       hostile: {
         forged: (asked, { sent }) => each(['', 'none', `${ann}x`], sent, (token) => post(bodyOf(asked), token)),
         replayed: (asked, { sent }) => each([1, 2], sent, () => decide(asked)),

@@ -49,7 +49,11 @@ export const aiSdkGate: Door<AskedGate> = {
         const { id, runId } = await world.request(payment.to);
         return { ...payment, id, runId, chatId, messages };
       },
-      decide,
+      decide: async (asked, decision) => {
+        // Its protocol has no way to ask for changes.
+        if (decision === 'revise') await world.decide(asked.id, decision);
+        return decide(asked, decision);
+      },
       hostile: {
         forged: (asked, { sent }) => {
           const bodies = [

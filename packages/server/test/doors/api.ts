@@ -9,6 +9,7 @@ import {
   OVERSIZED,
   type Reply,
   replyOf,
+  said,
   together,
   WITH_THE_HOUSE,
 } from './door.ts';
@@ -27,8 +28,8 @@ export const api: Door<AskedApi> = {
           body,
         }),
       );
-    const bodyOf = ({ digest }: AskedApi, type: Decision | 'revise' = 'approve', more: object = {}) =>
-      JSON.stringify({ decision: type === 'revise' ? { type, comment: 'Less.' } : { type }, digest, ...more });
+    const bodyOf = ({ digest }: AskedApi, type: Decision = 'approve', more: object = {}) =>
+      JSON.stringify({ decision: said(type), digest, ...more });
     return {
       ask: async (payment) => {
         const { id, runId, digest } = await world.start(payment);
@@ -99,7 +100,9 @@ export const api: Door<AskedApi> = {
             post(asked.id, bodyOf({ ...asked, digest })),
           ),
         'after the end': async (asked, { sent }) =>
-          each(['approve', 'revise'] as const, sent, (type) => post(asked.id, bodyOf(asked, type))),
+          each([{ type: 'approve' }, { type: 'revise', comment: 'Less.' }], sent, (decision) =>
+            post(asked.id, bodyOf(asked, 'approve', { decision })),
+          ),
         'two at once': (asked, { sent }) =>
           together(['approve', 'reject', 'revise', 'approve', 'reject', 'revise'] as const, sent, (type) =>
             post(asked.id, bodyOf(asked, type)),

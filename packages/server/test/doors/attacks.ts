@@ -30,6 +30,7 @@ export const CHECKS: { readonly [name in AttackName]: Attack } = {
   'hidden characters': hidden,
   'wrong digest': refused,
   'after the end': afterTheEnd,
+  'sent back': sentBack,
   'two at once': twoAtOnce,
   killed,
 };
@@ -90,6 +91,20 @@ async function afterTheEnd(cell: Cell): Promise<void> {
   refusesAll(await cell.hostile?.(asked, setting));
   expect(world.paid(asked.to)).toEqual([]);
   expect(await world.ai.runs.get(asked.runId)).toMatchObject({ status: 'cancelled' });
+}
+
+/** The request for changes is the one decision: no later one counts, and nothing is paid. */
+async function sentBack(cell: Cell): Promise<void> {
+  const { world, door } = cell;
+  const asked = await door.ask(cell.payment);
+  const { isFault = false, text } = await door.decide(asked, 'revise');
+  expect(isFault, text).toBe(false);
+  const settlement = await settlementOf(world, asked);
+  expect(settlement).toMatchObject({ type: 'revise', by: 'ann' });
+  const { setting } = settingOf(cell, asked);
+  refusesAll(await cell.hostile?.(asked, setting));
+  expect(await settlementOf(world, asked)).toEqual(settlement);
+  expect(world.paid(asked.to)).toEqual([]);
 }
 
 /** One decision is recorded, what was paid follows from it, and no sender was told anything else. */

@@ -10,6 +10,7 @@ import {
   MALFORMED,
   type NotApplicable,
   OVERSIZED,
+  said,
   together,
   WITH_THE_HOUSE,
 } from './door.ts';
@@ -36,7 +37,7 @@ export const chatDoor = (
       JSON.stringify({
         id: chatId,
         messages,
-        decisions: [{ requestId: card.id, digest: card.digest, decision: { type }, ...changes }],
+        decisions: [{ requestId: card.id, digest: card.digest, decision: said(type), ...changes }],
       });
     const decide = (asked: AskedChat, type?: Decision) => post(url, bodyOf(asked, type));
     const approved = (asked: AskedChat, change: (part: any) => object) =>
@@ -143,7 +144,9 @@ export const chatDoor = (
         'two at once':
           without?.['two at once'] ??
           ((asked, { sent }) =>
-            together(['approve', 'reject', 'approve', 'reject'] as const, sent, (type) => decide(asked, type))),
+            together(['approve', 'reject', 'revise', 'approve', 'reject', 'revise'] as const, sent, (type) =>
+              decide(asked, type),
+            )),
         killed: without?.killed ?? WITH_THE_HOUSE,
       },
     };

@@ -7,6 +7,8 @@ import { type Asked, type Decision, type Door, each, HIDDEN, OVERSIZED, type Rep
 
 type AskedCli = Asked & { readonly id: string; readonly digest: string };
 
+const flags = (decision: Decision) => [`--${decision}`, ...(decision === 'revise' ? ['Only half.'] : [])];
+
 export const cli: Door<AskedCli> = {
   name: 'CLI',
   open: async (world) => {
@@ -28,7 +30,7 @@ export const cli: Door<AskedCli> = {
       digest,
     ];
     const decide = async (asked: AskedCli, decision: Decision = 'approve', token?: string) =>
-      replyOf(await command(argsOf(asked, `--${decision}`), token));
+      replyOf(await command(argsOf(asked, ...flags(decision)), token));
     const process = (args: readonly string[]) => place.begin([...args, '--url', world.url], { COUNTERSIGN_TOKEN: ann });
     return {
       ask: async (payment) => {
@@ -98,8 +100,8 @@ export const cli: Door<AskedCli> = {
           each(['0'.repeat(64), 'x', asked.digest.toUpperCase()], sent, (digest) => decide({ ...asked, digest })),
         'after the end': (asked, { sent }) => each([asked], sent, (one) => decide(one)),
         'two at once': (asked, { sent }) =>
-          together(['--approve', '--reject'], sent, async (option) => {
-            const started = process(argsOf(asked, option));
+          together(['approve', 'reject', 'revise'] as const, sent, async (decision) => {
+            const started = process(argsOf(asked, ...flags(decision)));
             const code = await started.ended;
             return { accepted: code === 0, isFault: code === null || code > 4, text: `${code} ${started.output()}` };
           }),

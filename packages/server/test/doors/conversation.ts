@@ -12,7 +12,10 @@ export async function post(url: string, body: string, user = 'ann', headers: Hea
     headers: { 'content-type': 'application/json', 'x-user': user, ...headers },
     body,
   });
-  return replyOf(response, (text) => /"type":"tool-output-(available|denied)"/.test(text));
+  return replyOf(
+    response,
+    (text) => /"type":"tool-output-(available|denied)"/.test(text) && !text.includes('Your decision was not saved.'),
+  );
 }
 
 /** A new chat of ann in which the model asks for a payment. */

@@ -1,6 +1,8 @@
 // A door: a way into the house through which a decision, or a call that needs one, arrives. Each door has one adapter, which
 // says how its client sends honest messages and hostile ones. What must hold afterwards is the same for all: `attacks.ts`.
-import type { World } from './world.ts';
+import type { Decision, World } from './world.ts';
+
+export { type Decision, said } from './world.ts';
 
 /** The attacks by name, and what each of them sends. A new one does not compile until every door answers it. */
 export const ATTACKS = {
@@ -16,6 +18,7 @@ export const ATTACKS = {
   'hidden characters': 'characters that nobody sees, in what the person is shown and in ids',
   'wrong digest': 'a decision on another card',
   'after the end': 'a decision after the run was cancelled',
+  'sent back': 'a decision, or the call again, after ann asked for changes',
   'two at once': 'contradicting decisions, or the same call, at the same moment',
   killed: 'SIGKILL in the middle',
 } as const;
@@ -42,8 +45,6 @@ export type Asked = {
   readonly runId: string;
 };
 
-export type Decision = 'approve' | 'reject';
-
 /** The process of the server is killed by the payment itself, after the honest decision. */
 export const WITH_THE_HOUSE = 'with the house';
 
@@ -65,12 +66,15 @@ export type Hostile<A extends Asked> = (asked: A, setting: Setting<A>) => Promis
 export type OpenDoor<A extends Asked = Asked> = {
   /** A payment that waits and can be decided through this door. Above 1000, ann and cleo decide together. */
   ask(payment: { readonly to: string; readonly amount: number }): Promise<A>;
-  /** The honest way: ann decides, and an approved payment is made. */
+  /** The honest way: ann decides, and an approved payment is made. A door without a way to ask for changes leaves that to the record. */
   decide(asked: A, decision?: Decision): Promise<Reply>;
   /** The text that the person is shown before they decide; undefined if the door gives data to a program that shows it. */
   shown?(asked: A): Promise<string>;
   readonly hostile: {
-    readonly [name in AttackName]: Hostile<A> | NotApplicable | (name extends 'killed' ? typeof WITH_THE_HOUSE : never);
+    readonly [name in Exclude<AttackName, 'sent back'>]:
+      | Hostile<A>
+      | NotApplicable
+      | (name extends 'killed' ? typeof WITH_THE_HOUSE : never);
   };
   close?(): Promise<void>;
 };

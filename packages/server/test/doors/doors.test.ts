@@ -51,7 +51,8 @@ describe.each(DOORS)('$name', { timeout: 120_000 }, (door) => {
 
   for (const name of names) {
     test(`${door.name}: ${name}`, async () => {
-      const hostile = open.hostile[name];
+      // What comes too late is the same.
+      const hostile = open.hostile[name === 'sent back' ? 'after the end' : name];
       if (typeof hostile === 'object') {
         expect(hostile.notApplicable.length).toBeGreaterThan(20);
         matrix.set(door.name, name, hostile);

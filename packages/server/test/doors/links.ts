@@ -41,10 +41,10 @@ export const linkDoor = (
           body: form,
           headers: { 'content-type': 'application/x-www-form-urlencoded' },
         }),
-        (text) => /<h1>(Approved|Rejected)<\/h1>|vote is recorded/.test(text),
+        (text) => /<h1>(Approved|Rejected|Changes asked for)<\/h1>|vote is recorded/.test(text),
       );
     const formOf = ({ digest }: { digest: string }, decision: string = 'approve', confirmed = 'yes') =>
-      new URLSearchParams({ digest, decision, confirmed });
+      new URLSearchParams({ digest, decision, confirmed, ...(decision === 'revise' && { reason: 'Only half.' }) });
     const decide = (asked: AskedLink, decision: Decision = 'approve') => send(asked.link, formOf(asked, decision));
     const signed = async ({ id: requestId, digest }: AskedLink, changes: object) => {
       const whole = { requestId, person: 'ann', digest, expiresAt: Date.now() + 60_000, channel: 'mail', ...changes };
@@ -139,7 +139,9 @@ export const linkDoor = (
         },
         'after the end': (asked, { sent }) => each([asked], sent, (one) => decide(one)),
         'two at once': (asked, { sent }) =>
-          together(['approve', 'reject', 'approve', 'reject'] as const, sent, (decision) => decide(asked, decision)),
+          together(['approve', 'reject', 'revise', 'approve', 'reject', 'revise'] as const, sent, (decision) =>
+            decide(asked, decision),
+          ),
         killed: WITH_THE_HOUSE,
       },
     };

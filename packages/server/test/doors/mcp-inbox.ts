@@ -95,7 +95,11 @@ export const mcpInbox: Door<AskedMcp> = {
         const { id, runId } = await world.start(payment);
         return { ...payment, id, runId };
       },
-      decide: (asked, decision: Decision = 'approve') => ann.decide(asked.id, decision),
+      decide: async (asked, decision: Decision = 'approve') => {
+        // Its tool has no way to ask for changes.
+        if (decision === 'revise') await world.decide(asked.id, decision);
+        return ann.decide(asked.id, decision);
+      },
       shown: async ({ id }) => {
         await ann.decide(id, 'reject');
         return ann.shown.at(-1) ?? '';

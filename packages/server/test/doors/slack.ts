@@ -31,6 +31,12 @@ export const slack: Door<AskedSlack> = {
       const { status } = await send(url, payload);
       return { accepted: false, isFault: status >= 500, text: String(status) };
     };
+    /** Opens the form of this button for this person. */
+    const askForm = async (asked: AskedSlack, button: 'reject' | 'revise', user: string) => {
+      const views = local.views.size;
+      await send(url, local.pressOf(asked.receipt, button, user));
+      await expect.poll(() => local.views.size).toBeGreaterThan(views);
+    };
     const withTarget = (asked: AskedSlack, change: (target: { i: string; d: string }) => object | string) => {
       const payload = payloadOf(asked);
       const [action] = payload.actions;
@@ -43,8 +49,11 @@ export const slack: Door<AskedSlack> = {
         const receipt = (await channel.deliver(noticeOn(card, 'opened'), NEVER)) as unknown as Receipt;
         return { ...payment, id: card.id, runId: card.runId, receipt };
       },
-      decide: async (asked) => {
+      decide: async (asked, decision) => {
+        if (decision === 'revise') await askForm(asked, 'revise', 'U1');
         const before = local.remarks.length;
+        if (decision === 'revise')
+          return told((await send(url, local.submissionOf('U1', { f0: { value: 'Only half.' } }))).status, before);
         const sent = await send(url, payloadOf(asked));
         asked.again = sent.again;
         // The process may be killed by the payment, before it can tell.
@@ -128,9 +137,7 @@ export const slack: Door<AskedSlack> = {
         'after the end': (asked, { sent }) => each([asked], sent, (one) => press(payloadOf(one))),
         'two at once': async (asked, { sent }) => {
           // cleo fills in the form of a rejection while ann approves.
-          const views = local.views.size;
-          await send(url, local.pressOf(asked.receipt, 'reject', 'U2'));
-          await expect.poll(() => local.views.size).toBeGreaterThan(views);
+          await askForm(asked, 'reject', 'U2');
           const before = local.remarks.length;
           sent();
           const answers = await Promise.all([

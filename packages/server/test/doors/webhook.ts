@@ -15,6 +15,7 @@ import {
   OVERSIZED,
   type Reply,
   replyOf,
+  said,
   together,
   WITH_THE_HOUSE,
 } from './door.ts';
@@ -40,7 +41,7 @@ export const webhook: Door<AskedEvent> = {
       const response = await fetch(`${world.url}/api/v1/requests/${encodeURIComponent(requestId)}/decide`, {
         method: 'POST',
         headers: { authorization: `Bearer ${ann}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ decision: { type }, digest: request.digest }),
+        body: JSON.stringify({ decision: said(type), digest: request.digest }),
       });
       return replyOf(response);
     };
@@ -124,7 +125,9 @@ export const webhook: Door<AskedEvent> = {
           each([altered(event, digestOf(event), '0'.repeat(64))], sent, (one) => receive(one)),
         'after the end': ({ event }, { sent }) => each([event], sent, (one) => receive(one)),
         'two at once': ({ event }, { sent }) =>
-          together(['approve', 'reject', 'approve', 'reject'] as const, sent, (decision) => receive(event, decision)),
+          together(['approve', 'reject', 'revise', 'approve', 'reject', 'revise'] as const, sent, (decision) =>
+            receive(event, decision),
+          ),
         killed: WITH_THE_HOUSE,
       },
     };

@@ -5,14 +5,17 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createToken, type NewToken } from '@countersign/server';
-import type { Countersign, RunRequest } from 'countersign';
+import type { Countersign, DecisionInput, RunRequest } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { expect } from 'vitest';
 import { openPostOffice, type PostOffice } from '../channels/mail/post-office.ts';
 import { type LocalSlack, openSlack } from '../channels/slack/local-slack.ts';
 import { defineHouse, openHouse, type Payment } from './house.ts';
 
-type Decision = 'approve' | 'reject';
+export type Decision = 'approve' | 'reject' | 'revise';
+
+/** The decision as the API takes it. */
+export const said = (type: Decision) => (type === 'revise' ? { type, comment: 'Only half.' } : { type });
 
 export type World = {
   /** The server. */
@@ -101,7 +104,7 @@ export async function openWorld(): Promise<OwnWorld> {
       requests,
       // She may decide everything, also what a program asked.
       decide: async (id: string, decision: Decision) =>
-        void (await ai.runs.decide(id, decision, { by: 'ann', roles: ['server:everything'] })),
+        void (await ai.runs.decide(id, said(decision) as DecisionInput, { by: 'ann', roles: ['server:everything'] })),
       pay: (payment: Payment) => appendFileSync(plan.ledger, `${JSON.stringify(payment)}\n`),
       mortal,
     };

@@ -1,6 +1,7 @@
-// Calls that a grant let run, in the history and on the page of their run: what ran, who allowed it, and what is left of the grant.
+// Calls that a grant or a rule let run, in the history and on the page of their run: what ran, who allowed it, and what is left of the grant.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { decisionLine } from '../../src/text/card-text.ts';
 import {
   browse,
   card,
@@ -77,7 +78,7 @@ test('filters show only these calls, or leave them out; no person decided them',
   const page = await browse(desk, 'ben', '/history');
   const history = page.getByRole('region', { name: 'History' });
   const shows = (text: string) => history.getByText(text, { exact: true }).waitFor();
-  await filterBy(page, 'Outcome', 'Allowed by a grant');
+  await filterBy(page, 'Outcome', 'Allowed by a grant or a rule');
   await shows('1 by a grant');
   await removeFilter(page, 'Outcome');
   await filterBy(page, 'Outcome', 'Approved');
@@ -88,6 +89,40 @@ test('filters show only these calls, or leave them out; no person decided them',
   await removeFilter(page, 'Outcome');
   await filterBy(page, 'Decided by', 'Me');
   await shows('1 decided');
+});
+
+test('a call that a rule let run is in the history, with the rule, its outcome and links', async () => {
+  const rules = [{ tool: 'deploy', where: [{ field: 'to', equals: 'staging' }], then: 'allow' }] as const;
+  const desk = await openDesk({}, { rules });
+  const ada = desk.as('ada');
+  const asked = { tool: 'deploy', input: { to: 'staging' }, key: 'k', title: 'Deploy to staging' };
+  const { runId, status } = (await ada('POST', '/api/v1/gate', asked)).body;
+  expect(status).toBe('approved');
+  const { token } = (await ada('POST', `/api/v1/gate/${runId}/started`, {})).body;
+  await ada('POST', `/api/v1/gate/${runId}/result`, { token, error: 'No disk.', notPerformed: true });
+  const [row] = (await ada('GET', '/api/v1/requests?status=settled')).body.items;
+  const rule = { tool: 'deploy', where: [{ field: 'to', equals: 'staging' }], at: expect.any(Number) };
+  expect(row).toMatchObject({ rule, decision: null, allows: [], outcome: { state: 'failed' } });
+  expect(decisionLine(row)).toMatch(/^allowed by the rule for tool deploy, to is staging at .*\. failed: /);
+  const page = await browse(desk, 'ada', '/history');
+  const history = page.getByRole('region', { name: 'History' });
+  await history.getByText('1 by a rule', { exact: true }).waitFor();
+  await expect
+    .poll(() => history.locator('[data-row]').textContent(), PATIENT)
+    .toMatch(/Deploy.*Failed.*Allowed by a rule|Allowed by a rule.*No disk/);
+  if (SHOTS) await page.screenshot({ path: join(SHOTS, 'ruled.png') });
+  await history.locator('[data-row]').click();
+  await card(page).getByText('Nobody was asked: the rule for tool deploy, to is staging let this call run').waitFor();
+  if (SHOTS) await page.screenshot({ path: join(SHOTS, 'ruled-card.png') });
+  await card(page).getByRole('link', { name: 'View run' }).click();
+  const step = page.getByRole('figure', { name: 'Timeline of the run' });
+  await step.getByText('Allowed by a rule').last().waitFor();
+  await step
+    .getByRole('button', { name: /Deploy|deploy/ })
+    .first()
+    .click();
+  await step.getByRole('link', { name: 'View request' }).click();
+  await card(page).getByText('Nobody was asked').waitFor();
 });
 
 test('on a phone and in the dark', async () => {

@@ -80,6 +80,24 @@ describe('the hook', () => {
     expect(await edited).toEqual(allow({ command: 'pnpm test' }));
   });
 
+  test('a call that was sent back is asked again as the next round, in its session only', async () => {
+    const { ai, hook, request } = openHook();
+    const first = hook(pre('toolu_1'));
+    await ai.runs.decide((await request()).id, { type: 'revise', comment: 'Use pnpm.' }, { by: 'bea' });
+    expect(await first).toEqual(denied('Bash was not run: a person asks for changes: Use pnpm.'));
+    const command = { tool_input: { command: 'pnpm test' } };
+    const elsewhere = hook(pre('toolu_2', { ...command, session_id: 'another' }));
+    const { id, asked: own } = await request();
+    expect(own?.previous).toBeNull();
+    await ai.runs.decide(id, 'reject');
+    await elsewhere;
+    const second = hook(pre('toolu_3', command));
+    const { id: next, asked: card } = await request();
+    expect(card?.previous).toMatchObject({ comment: 'Use pnpm.', by: 'bea', input: BASH.tool_input, round: 1 });
+    await ai.runs.decide(next, 'approve', { by: 'bea' });
+    expect(await second).toEqual(allow(command.tool_input));
+  });
+
   test('a pending call is denied or deferred, and the next try continues its question', async () => {
     const { ai, hook, request } = openHook({ waitMs: 50, defer: true });
     const waiting = (await hook(pre('toolu_1'))) as { hookSpecificOutput: object };

@@ -66,6 +66,19 @@ describe('before the filesystem server', { timeout: 60_000 }, () => {
     expect(existsSync(place.path('c.txt'))).toBe(false);
   });
 
+  test('a call that was sent back is asked again as the next round', async () => {
+    const first = write('h.txt', 'eight');
+    const [request] = await place.pending();
+    await place.ai.runs.decide(request?.id ?? '', { type: 'revise', comment: 'Shorter.' }, { by: 'bea' });
+    expect(textOf(await first)).toContain('a person asks for changes: Shorter.');
+    const second = write('h.txt', '8');
+    const [next] = await place.pending();
+    expect(next?.previous).toMatchObject({ requestId: request?.id, comment: 'Shorter.', round: 1 });
+    await place.ai.runs.decide(next?.id ?? '', 'approve');
+    await second;
+    expect(readFileSync(place.path('h.txt'), 'utf8')).toBe('8');
+  });
+
   test('a rule denies a tool, and allows one by its arguments', async () => {
     const moved = { source: place.path('a.txt'), destination: place.path('z.txt') };
     expect(textOf(await client.callTool({ name: 'move_file', arguments: moved }))).toContain(

@@ -16,8 +16,8 @@ export type CallAsked = CallFacts & {
 };
 
 export type MayRun =
-  /** `grant`: its id, if a grant lets the call run. */
-  | { readonly then: 'run'; readonly grant?: string }
+  /** `grant`: its id, if a grant lets the call run. `rule`: the first one that allows the call, if its tool leaves that to rules. */
+  | { readonly then: 'run'; readonly grant?: string; readonly rule?: CallRule }
   | { readonly then: 'ask'; readonly policies: Policies }
   | { readonly then: 'deny'; readonly why: string };
 
@@ -34,8 +34,9 @@ export function mayRun(
   const denied = said.find(({ then }) => then === 'deny');
   if (denied || call.own === 'deny') return { then: 'deny', why: denied?.rule.reason ?? 'A rule denies it.' };
   const asking = said.filter(({ then }) => then === 'ask');
-  const isAllowed = call.own === 'allow' || (call.own === 'undecided' && said.some(({ then }) => then === 'allow'));
-  if (isAllowed && asking.length === 0) return { then: 'run' };
+  const allowing = call.own === 'undecided' ? said.find(({ then }) => then === 'allow') : undefined;
+  const isAllowed = call.own === 'allow' || allowing !== undefined;
+  if (isAllowed && asking.length === 0) return allowing ? { then: 'run', rule: allowing.rule } : { then: 'run' };
   const own = isAllowed ? [] : [call.policy ?? {}];
   const policies = joined([
     ...own,

@@ -1,5 +1,5 @@
 // Rules: which calls are allowed, ask, or are denied, as data of the operator.
-import type { Json } from '../json.ts';
+import { defined, type Json } from '../json.ts';
 import type { Reversibility } from '../request/request.ts';
 import { type Condition, meets } from './condition.ts';
 
@@ -15,6 +15,11 @@ export type RuleMatch = {
   /** Conditions on the input. */
   readonly where?: readonly Condition[];
 };
+
+/** Which calls the rule is for, without what it says about them. */
+export function matchOf({ tool, agent, label, risk, reversibility, where }: RuleMatch): RuleMatch {
+  return defined({ tool, agent, label, risk, reversibility, where });
+}
 
 /** `allow`: the call runs unless something else asks. `ask`: people decide. `deny`: it never runs. */
 export type Then = 'allow' | 'ask' | 'deny';

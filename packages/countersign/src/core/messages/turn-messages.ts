@@ -165,10 +165,7 @@ function writePhase(phase: Phase, written: Writing): Writing {
 
 /** What stays on a request for good: the decided request, the decision and the edit. */
 function writeDecided({ edit, granted, decided }: Call, written: Writing): Writing {
-  if (granted) {
-    const { as: _row, ...grant } = granted;
-    written.grant = grant;
-  }
+  if (granted) written.grant = granted;
   if (!decided) return written;
   const { request, decision, earlier } = decided;
   if (request) written.resolvedInterrupt = request.shown.payload;

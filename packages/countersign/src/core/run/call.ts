@@ -63,8 +63,10 @@ export type Call = CallIds & {
   readonly decided: DecidedCall | undefined;
   /** The kinds of requests that were answered with `approve` or `restart`. */
   readonly approvals: readonly RequestKind[];
-  /** The grant that let the call run without a request, and the amount taken from its budget. `as`: the id of its row in lists. */
-  readonly granted: { readonly id: string; readonly amount?: number | undefined; readonly as?: string } | undefined;
+  /** The grant that let the call run without a request, and the amount taken from its budget. */
+  readonly granted: { readonly id: string; readonly amount?: number | undefined } | undefined;
+  /** The id of its row in lists, if a grant or a rule let the call run without a request. */
+  readonly unasked: string | undefined;
   /** The policies that it was approved by. Later requests about the call are decided by the same people. */
   readonly policies: Policies | undefined;
   /** Everyone who has edited the input. */
@@ -115,7 +117,7 @@ export type State = {
   /** Every `ref` used in the run. */
   readonly refs: GrowSet<string>;
   readonly mayHaveActed: readonly MayHaveActed[];
-  /** How many calls that a person or a grant let run have failed, or ended without anyone knowing how. */
+  /** How many calls that a person, a grant or a rule let run have failed, or ended without anyone knowing how. */
   readonly failures: number;
   readonly turn: Turn | undefined;
   /** What the requests of the open turn have collected, those of sub-agents included; absent if nothing. */
@@ -168,6 +170,7 @@ export function newCall({ id, ref }: CallIds, name: string, input: Json, metadat
     decided: undefined,
     approvals: NO_APPROVALS,
     granted: undefined,
+    unasked: undefined,
     policies: undefined,
     editors: undefined,
     endedLate: undefined,
@@ -205,8 +208,8 @@ export function isInDoubt({ phase }: Call): boolean {
   return phase.at === 'waiting' && phase.request.kind === 'doubt';
 }
 
-/** The id of the row of a call that a grant lets run, in place of the request that it would have made next. */
-export function grantedId({ id, pauses }: Pick<Call, 'id' | 'pauses'>): string {
+/** The id of the row of a call that a grant or a rule lets run, in place of the request that it would have made next. */
+export function unaskedId({ id, pauses }: Pick<Call, 'id' | 'pauses'>): string {
   return `${requestId(id, pauses + 1)}/granted`;
 }
 

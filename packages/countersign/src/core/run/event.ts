@@ -1,6 +1,7 @@
 // Events: the facts that a run consists of.
 
 import type { Policies, Vote, Who } from '../authority/policy.ts';
+import type { RuleMatch } from '../authority/rule.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
 import {
@@ -169,9 +170,9 @@ type Fact =
     }
   /**
    * The gate let the call of an outside program pass, or it may start again. It waits until its caller runs it. `takesGrant`: a
-   * grant covers it now; the gate looks for a grant again at the start.
+   * grant covers it now; the gate looks for a grant again at the start. `allowed`: a rule of the operator let it pass.
    */
-  | { readonly type: 'call-cleared'; readonly callId: string; readonly takesGrant?: true }
+  | { readonly type: 'call-cleared'; readonly callId: string; readonly takesGrant?: true; readonly allowed?: ByRule }
   /** The next events of the sub-agent of the call. */
   | { readonly type: 'call-went-on'; readonly callId: string; readonly inside: readonly RunEvent[] }
   | {
@@ -209,6 +210,15 @@ type Fact =
   | { readonly type: 'run-went-on' }
   | { readonly type: 'run-ended'; readonly reason: FinishReason; readonly message?: string }
   | BallotFact;
+
+/** The rule that let a call run, and the request that was not made: its policies, who took part, and what it would have shown. */
+export type ByRule = {
+  readonly rule: RuleMatch;
+  readonly policies: Policies;
+  readonly requesters?: readonly string[];
+  readonly runsWith?: Json;
+  readonly shown?: Shown;
+};
 
 /** Changes to a pending request that do not settle it. */
 type BallotFact =

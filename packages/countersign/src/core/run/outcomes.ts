@@ -1,14 +1,14 @@
 // What new events say came of calls that people have decided: for the rows of their requests.
 
 import { type CallOutcome, lineOf, type NotRun } from '../request/outcome.ts';
-import { type Call, callOf, grantedId, type State } from './call.ts';
+import { type Call, callOf, type State, unaskedId } from './call.ts';
 import type { Result, RunEvent } from './event.ts';
 import { hasSubAgent, subAgentState } from './sub-agents.ts';
 
 export type Outcomes = ReadonlyMap<string, CallOutcome>;
 
 /**
- * By the ids of the requests that let the calls run, or of the rows of calls that a grant let run, in the run before these events
+ * By the ids of the requests that let the calls run, or of the rows of calls that a grant or a rule let run, in the run before these events
  * and in the calls of sub-agents.
  */
 export function outcomesIn(before: State, events: readonly RunEvent[]): Outcomes {
@@ -36,7 +36,7 @@ class Reading {
           break;
         case 'call-granted': {
           const call = callOf(state, event.callId);
-          if (call) this.#letRun(call, grantedId(call));
+          if (call) this.#letRun(call, unaskedId(call));
           break;
         }
         case 'call-settled': {
@@ -83,14 +83,14 @@ class Reading {
 
   #isDecided(call: Call | undefined): call is Call {
     if (call === undefined) return false;
-    return (call.decided?.ids.length ?? 0) > 0 || call.granted !== undefined || this.#decided?.has(call.id) === true;
+    return (call.decided?.ids.length ?? 0) > 0 || call.unasked !== undefined || this.#decided?.has(call.id) === true;
   }
 
   #tell(call: Call | undefined, outcome: CallOutcome): void {
     if (!this.#isDecided(call)) return;
     this.found ??= new Map();
     for (const id of call.decided?.ids ?? []) this.found.set(id, outcome);
-    if (call.granted?.as !== undefined) this.found.set(call.granted.as, outcome);
+    if (call.unasked !== undefined) this.found.set(call.unasked, outcome);
     const last = this.#decided?.get(call.id);
     if (last !== undefined) this.found.set(last, outcome);
   }

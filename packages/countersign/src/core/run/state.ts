@@ -9,7 +9,6 @@ import { askedAnswer, boundOf, previewsOf, type Request, type RequestKind } from
 import {
   type Call,
   callOf,
-  grantedId,
   type MayHaveActed,
   newCall,
   newTurn,
@@ -17,6 +16,7 @@ import {
   placeOf,
   type State,
   type Turn,
+  unaskedId,
 } from './call.ts';
 import { answerFor, type CallIds, type Decision, isKnown, type Made, type RunEvent, usageIn } from './event.ts';
 import { asksAgain, decidesSentBack, withRevisers } from './sent-back.ts';
@@ -62,6 +62,7 @@ export function fold(state: State, event: RunEvent): State {
         ...call,
         approvals:
           event.takesGrant || call.approvals.includes('approval') ? call.approvals : [...call.approvals, 'approval'],
+        unasked: event.allowed ? unaskedId(call) : call.unasked,
         phase: CLEARED,
       }));
     case 'call-went-on':
@@ -147,10 +148,10 @@ function requestedCalls(content: readonly Part[], ids: readonly CallIds[]): read
 
 /** As an approval of the input that the grant was checked with. */
 function grantCall(call: Call, { grantId, amount, runsWith, policies }: RunEvent & { type: 'call-granted' }): Call {
-  const granted = defined({ id: grantId, amount, as: grantedId(call) });
+  const granted = defined({ id: grantId, amount });
   const input = runsWith === undefined ? call.input : runsWith;
   const approvals: Call['approvals'] = [...call.approvals, 'approval'];
-  return { ...call, policies, granted, runsWith: input, approvals, phase: CLEARED };
+  return { ...call, policies, granted, unasked: unaskedId(call), runsWith: input, approvals, phase: CLEARED };
 }
 
 const CLEARED: Call['phase'] = { at: 'cleared' };
@@ -192,6 +193,7 @@ function interruptCall(call: Call, { request, inner }: RunEvent & { type: 'call-
   const asked: Call = {
     ...call,
     granted: loses ? undefined : call.granted,
+    unasked: call.starts === 0 ? undefined : call.unasked,
     approvals: loses ? call.approvals.filter((kind) => kind !== 'approval') : call.approvals,
     pauses: call.pauses + 1,
     resumed: undefined,
@@ -330,11 +332,11 @@ function closeIfSettled(state: State): State {
   if (!turn || turn.calls.findLast((call) => call.phase.at !== 'settled')) return state;
   const failed: MayHaveActed[] = [];
   let { failures } = state;
-  for (const { phase, name, ref, decided, granted } of turn.calls) {
+  for (const { phase, name, ref, decided, granted, unasked } of turn.calls) {
     if (phase.at !== 'settled' || phase.result.type === 'output') continue;
     const { type, text, mayHaveActed } = phase.result;
     if (mayHaveActed) failed.push({ name, ref, text });
-    if ((decided ?? granted) && (type === 'error' || mayHaveActed)) failures += 1;
+    if ((decided ?? granted ?? unasked) && (type === 'error' || mayHaveActed)) failures += 1;
   }
   const [reply, results] = closeTurn(turn);
   return {

@@ -4,7 +4,7 @@ import type { Policies, Vote, Who } from '../authority/policy.ts';
 import { defined, type Json } from '../json.ts';
 import { isToolRequest, type Message, type Part } from '../messages/message.ts';
 import type { Request } from '../request/request.ts';
-import { grantedId } from './call.ts';
+import { unaskedId } from './call.ts';
 import {
   type BallotEvent,
   type Decision,
@@ -89,8 +89,8 @@ export type TimelineEntry = {
     }
   | { readonly type: 'step-done'; readonly call: TimelineCall; readonly step: string }
   | { readonly type: 'call-committed'; readonly call: TimelineCall }
-  /** The call of an outside program may run, and waits until that program runs it. */
-  | { readonly type: 'call-cleared'; readonly call: TimelineCall }
+  /** The call of an outside program may run, and waits until that program runs it. `as`: its row in lists, if a rule let it run. */
+  | { readonly type: 'call-cleared'; readonly call: TimelineCall; readonly as?: string }
   | { readonly type: 'call-held'; readonly call: TimelineCall }
   | { readonly type: 'late-result'; readonly call: TimelineCall; readonly result: Result }
   | { readonly type: 'run-failed'; readonly message: string | null }
@@ -161,7 +161,7 @@ class Conversation {
       case 'call-granted': {
         const { callId, grantId, amount, by } = event;
         const call = this.#call(callId);
-        const as = grantedId({ id: callId, pauses: call.pauses });
+        const as = unaskedId({ id: callId, pauses: call.pauses });
         return [defined({ type: 'call-granted', call: named(call), grantId, amount, by, as })];
       }
       case 'call-started': {
@@ -169,8 +169,12 @@ class Conversation {
         call.startedAt = at;
         return [{ type: 'call-started', call: named(call) }];
       }
-      case 'call-cleared':
-        return [{ type: 'call-cleared', call: named(this.#call(event.callId)) }];
+      case 'call-cleared': {
+        const { callId, allowed } = event;
+        const call = this.#call(callId);
+        const as = allowed && unaskedId({ id: callId, pauses: call.pauses });
+        return [defined({ type: 'call-cleared', call: named(call), as })];
+      }
       case 'call-went-on': {
         const { conversation } = this.#call(event.callId);
         return event.inside.flatMap((inner) => conversation.read(inner, at));

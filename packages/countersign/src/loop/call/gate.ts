@@ -16,7 +16,7 @@ import { type Governed, governRequest, isRuled, type Judging, judge, judgedPlain
 import { ask, askUnavailable, asPayload, requestersOf } from './pause.ts';
 import { changedPreview, isCompared, previewOf } from './preview.ts';
 import { failed, settle } from './result.ts';
-import { grantStands, useGrant } from './use-grant.ts';
+import { clearByRule, grantStands, useGrant } from './use-grant.ts';
 
 type Accepted = ValidInput & { readonly ok: true };
 
@@ -115,7 +115,14 @@ async function askApproval(
   const judged = judgedPlainly(driver, tool) ?? (await judge(driver, judging(run, driver, tool, call, bound, input)));
   if (judged.then === 'deny') return void settle(run, call, denied(call, judged.why));
   const revised = run.state.sentBack && revisedBy(run.state, call);
-  if (judged.then === 'run' && !changed && !revised) return heldTo(call, bound);
+  if (judged.then === 'run' && !changed && !revised) {
+    const { rule } = judged;
+    if (!rule || !driver.limits.awaitCaller) return heldTo(call, bound);
+    const { governed } = await askAnyway(run, driver, tool, call, bound, input);
+    const payload = approvalPayload(run.state.mayHaveActed, call, true);
+    const allowed = { tool, call, bound, policies: governed.policies, payload, options: undefined };
+    return void (await clearByRule(run, driver, rule, allowed));
+  }
   const { approval, governed } =
     judged.then === 'ask' ? judged : await askAnyway(run, driver, tool, call, bound, input, revised?.policies);
   const { policies } = governed;

@@ -29,7 +29,8 @@ export type Governed = {
 };
 
 export type Judged =
-  | { readonly then: 'run' }
+  /** `rule`: the one that lets the call run, where its tool would ask. */
+  | { readonly then: 'run'; readonly rule?: CallRule }
   | { readonly then: 'deny'; readonly why: string }
   /** `approval`: what the tool wants shown. `failure`: why its gate could not say who decides. */
   | {

@@ -1,6 +1,7 @@
-// A call that a grant lets run: its use is reserved, and the run records the call with what its request would have shown.
+// A call that a grant or a rule lets run: the run records it with what its request would have shown. The use of a grant is reserved first.
 
 import type { Policies } from '../../core/authority/policy.ts';
+import { matchOf, type RuleMatch } from '../../core/authority/rule.ts';
 import { defined, type Json } from '../../core/json.ts';
 import type { Bound, Shown } from '../../core/request/request.ts';
 import { type Call, requestId } from '../../core/run/call.ts';
@@ -42,10 +43,21 @@ export async function useGrant(run: Run, driver: Driver, asking: Asking): Promis
   const shown = await shownUnasked(asking);
   if (run.isSuperseded(call)) return undefined;
   const { id: grantId, amount, by } = grant;
-  const people = requesters.length > 0 ? { requesters } : {};
   const given = defined({ grantId, amount, runsWith, by, shown });
-  run.record(event({ type: 'call-granted', callId, policies, ...people, ...given }));
+  run.record(event({ type: 'call-granted', callId, policies, ...named(requesters), ...given }));
   return (await driver.grants.stands(gated.requestId, grantId)) ? 'now' : undefined;
+}
+
+const named = (requesters: readonly string[]) => (requesters.length > 0 ? { requesters } : {});
+
+/** A rule lets the call of a program outside run. It waits until its caller runs it. */
+export async function clearByRule(run: Run, driver: Driver, match: RuleMatch, asking: Asking): Promise<void> {
+  const { call, bound, policies } = asking;
+  const shown = await shownUnasked(asking);
+  if (run.isSuperseded(call)) return;
+  const requesters = named(requestersOf(run.state, driver, call));
+  const allowed = { rule: matchOf(match), policies, ...requesters, ...defined({ runsWith: bound.runsWith, shown }) };
+  run.record(event({ type: 'call-cleared', callId: call.id, allowed }));
 }
 
 /** A call whose start is recorded keeps its grant. One that was only granted, before a crash, may have lost it. */

@@ -72,7 +72,7 @@ export type StartedCall = {
   /** The ids of the call, and of the calls that it is inside of. */
   readonly path: readonly string[];
   readonly tool: string;
-  readonly by: 'approval' | 'answer' | 'doubt' | 'deadline' | 'grant' | 'unasked';
+  readonly by: 'approval' | 'answer' | 'doubt' | 'deadline' | 'grant' | 'rule' | 'unasked';
 };
 
 export type Replay = {
@@ -212,12 +212,13 @@ function startsIn(state: State, event: RunEvent, path: readonly string[]): reado
   return call ? [{ path: [...path, call.id], tool: call.name, by: whyStarted(call) }] : [];
 }
 
-function whyStarted({ granted, decided, approvals }: Call): StartedCall['by'] {
+function whyStarted({ granted, unasked, decided, approvals }: Call): StartedCall['by'] {
   if (decided && decided.decision.type !== 'inside') {
     if (isByDeadline(decided.decision)) return 'deadline';
     if (decided.request?.kind === 'doubt') return 'doubt';
   }
   if (granted) return 'grant';
+  if (unasked !== undefined) return 'rule';
   if (approvals.some((kind) => kind !== 'interrupt')) return 'approval';
   return approvals.length > 0 ? 'answer' : 'unasked';
 }

@@ -27,6 +27,7 @@ import { errorIn } from '../requests/view.ts';
 import type { CancelOptions } from '../run-options.ts';
 import { type CallStatus, callStatus, decisionsIn } from './call-status.ts';
 import { describedTool, descriptionIn, gatedTool, type Opening } from './described-tool.ts';
+import { SentBackNotes } from './sent-back-notes.ts';
 
 /** A call to ask about. `ref` and `metadata` are kept with it. */
 export type OutsideCall = {
@@ -53,7 +54,7 @@ export type CallOptions = { readonly context?: Context | undefined; readonly cal
 
 export type StartOptions = Pick<CallOptions, 'context'> & {
   readonly by?: string | undefined;
-  /** The request that the call revises. */
+  /** The request that the call revises. By default the last one of its tool that was sent back in the conversation of its opening. */
   readonly revises?: SentBack | undefined;
 };
 
@@ -69,11 +70,13 @@ export const ONE_CALL_MODEL = silentModel('Done.');
 export class CallGate {
   readonly port: AgentPort;
   readonly #drives: Drives;
+  readonly #sentBack: SentBackNotes;
   /** The tools of calls that callers in this process have asked about, by call. */
   readonly #callTools = new Map<string, ToolDefinition>();
 
   constructor(name: string, drives: Drives, driver: (context: Context | undefined) => Driver) {
     this.#drives = drives;
+    this.#sentBack = new SentBackNotes(drives.store.notes, name);
     this.port = portOf(name, (call) => this.#callTools.get(call), driver);
   }
 
@@ -101,12 +104,14 @@ export class CallGate {
     runId: string,
     opening: Opening,
     { tool: name, ref, input, metadata }: OutsideCall,
-    { by, context, revises }: StartOptions = {},
+    { by, context, revises: given }: StartOptions = {},
   ): Promise<void> {
     const drives = this.#drives;
     await drives.time.tell();
     const create = { id: checkRunId(runId), agent: this.name, startedBy: checkStarter(by) };
     const asks = { toolRequest: defined({ name, ref, input }), ...(metadata && { metadata }) };
+    const earlier = given ? undefined : await this.#sentBack.next(opening.conversation, name);
+    const revises = earlier === undefined ? given : await this.sentBack(earlier, name).catch(() => undefined);
     const newId = () => drives.newRunId().replace(/^run_/, 'call_');
     const facts = [
       event({ type: 'user-spoke', messages: [openingMessage(name, opening)], outside: true, ...defined({ revises }) }),
@@ -119,6 +124,7 @@ export class CallGate {
     open.run.record(...facts);
     await drives.begin(open);
     await drives.rested(runId);
+    if (earlier !== undefined) await this.#sentBack.revised(opening.conversation, name, earlier);
   }
 
   /** The request of an earlier call of this tool that a person sent back. Throws if nobody asked for changes to it. */
@@ -135,7 +141,10 @@ export class CallGate {
   async read(runId: string): Promise<CallRecord | undefined> {
     const loaded = await this.#load(runId);
     const found = loaded && recordOf(loaded);
-    if (found?.status.at === 'settled') this.#callTools.delete(callId(found.tool, found.opening.key));
+    if (found?.status.at === 'settled') {
+      this.#callTools.delete(callId(found.tool, found.opening.key));
+      await this.#sentBack.learned(found);
+    }
     return found;
   }
 

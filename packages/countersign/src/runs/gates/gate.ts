@@ -1,7 +1,7 @@
 // The gate for calls of programs outside: asked once per key, decided in the record, run at most once.
 import { randomUUID } from 'node:crypto';
 import { ConflictError, UsageError } from '../../core/errors.ts';
-import { copyOf, hasTooManyValues, type Json, MOST_VALUES, sameJson, toJson } from '../../core/json.ts';
+import { copyOf, defined, hasTooManyValues, type Json, MOST_VALUES, sameJson, toJson } from '../../core/json.ts';
 import {
   aContext,
   aSignal,
@@ -70,6 +70,8 @@ export type GateRequestOptions<Input = any, Output = any> = {
   readonly by?: string;
   /** The earlier call that this one revises, because a person asked for changes. A person decides about this one, whatever allows it. */
   readonly revises?: GateCallId;
+  /** The conversation of the caller. The next call of the tool in it, after one that a person sent back, revises that one. */
+  readonly conversation?: string;
   /** The context of the tool. It is not stored. */
   readonly context?: Context;
   /** Runs the call once it is approved: `true` for the body of the tool, or another body. Without it, nothing runs. */
@@ -132,11 +134,11 @@ export class Gate<Input = any, Output = any> {
    */
   async request(input: Input, options: GateRequestOptions<Input, Output>): Promise<GateResult<Output, Input>> {
     checkOptions('`request`', options, REQUEST_OPTIONS);
-    const { key, by, context, revises, run = false } = options;
+    const { key, by, context, revises, conversation, run = false } = options;
     const runId = this.runId(key);
     const json = this.#json(input);
     if (this.#isDefined) this.#calls.bring(key, this.#tool);
-    await this.#ask(runId, key, json, { by, context, revises });
+    await this.#ask(runId, key, json, { by, context, revises, conversation });
     const caller = callerOf(run);
     return this.#result(await this.#calls.settled(runId, { context, ...(caller && { caller }) }));
   }
@@ -227,8 +229,13 @@ export class Gate<Input = any, Output = any> {
     input: Json,
     {
       revises,
+      conversation,
       ...options
-    }: Pick<CallOptions, 'context'> & { by?: string | undefined; revises?: GateCallId | undefined },
+    }: Pick<CallOptions, 'context'> & {
+      by?: string | undefined;
+      revises?: GateCallId | undefined;
+      conversation?: string | undefined;
+    },
   ): Promise<void> {
     const { name: tool } = this.#tool;
     const found = await this.#calls.read(runId);
@@ -239,7 +246,7 @@ export class Gate<Input = any, Output = any> {
       throw new UsageError('invalid-request', { tool, key }, message);
     }
     this.#description ??= descriptionOf(this.#tool);
-    const opening = { key, tool: this.#description as unknown as Json };
+    const opening = { key, tool: this.#description as unknown as Json, ...defined({ conversation }) };
     const sentBack = revises === undefined ? undefined : await this.#calls.sentBack(this.#find(revises), tool);
     try {
       await this.#calls.start(runId, opening, { tool, input }, { ...options, revises: sentBack });
@@ -344,6 +351,7 @@ const REQUEST_OPTIONS: OptionTable<GateRequestOptions> = {
   key: aKey,
   by: aString,
   revises: aCall,
+  conversation: aString,
   context: aContext,
   run: { is: 'true or a function', fits: (value) => typeof value === 'boolean' || typeof value === 'function' },
 };

@@ -7,7 +7,7 @@ import { defined, isObject, type Json } from '../../core/json.ts';
 import { Turn } from '../port/in-turns.ts';
 import { mapValid } from '../port/skip-invalid.ts';
 import type { RequestQuery, Store } from '../port/store.ts';
-import { grantIn } from '../requests/decision.ts';
+import { grantedIn } from '../requests/decision.ts';
 import { type RunRequest, requestView } from '../requests/view.ts';
 import { fits } from './use.ts';
 
@@ -90,7 +90,7 @@ async function settledRequests(
     for (const request of mapValid(items, requestView)) {
       if (turn.isLong) await turn.pass();
       // A call that a grant let run was decided by nobody.
-      if (!request.drill && !grantIn(request.settlement) && (await among(request))) found.push(request);
+      if (!request.drill && !grantedIn(request.settlement) && (await among(request))) found.push(request);
     }
     looked += items.length;
     if (cursor === null) return { requests: found.toReversed(), more: false };

@@ -60,20 +60,21 @@ export type ReadOptions = { readonly after?: number; readonly limit?: number };
 export type Risk = 'low' | 'medium' | 'high';
 
 /**
- * The outcome of a settled request: `approved` (edited or restarted ones too), `rejected`, `answered` or `cancelled`
- * (withdrawn ones too). `edited` selects the approved ones with changes, `expired` those that a deadline decided. `done`,
+ * The outcome of a settled request: `approved` (edited or restarted ones too), `rejected` (sent back ones too), `answered` or
+ * `cancelled` (withdrawn ones too). `changes-asked` selects those that were sent back. `edited` selects the approved ones with changes, `expired` those that a deadline decided. `done`,
  * `failed`, `unknown` and `not-run` select by what came of the call: by the `state` of the outcome that an append gave. `not-run` also
- * selects requests without one, except of the kind `doubt`, that were rejected or cancelled. `granted` selects calls that a grant let
+ * selects requests without one, except of the kind `doubt`, that were rejected or cancelled. `granted` selects calls that a grant or a rule let
  * run, which have none of the outcomes of a decision.
  *
- * A store reads the outcome from the settlement. `decision.type` is `approve`, `restart`, `reject`, `respond` or `cancel`;
- * a withdrawn request has no `decision`, and neither has a call that a grant let run: it has `granted`. A decision with `edit` or `replaceInput` is edited. A deadline's decision has
+ * A store reads the outcome from the settlement. `decision.type` is `approve`, `restart`, `reject`, `revise`, `respond` or `cancel`;
+ * a withdrawn request has no `decision`, and neither has a call that a grant or a rule let run: it has `granted`. A decision with `edit` or `replaceInput` is edited. A deadline's decision has
  * `deadline` as `by` and null as `channel`.
  */
 export type RequestOutcome =
   | 'approved'
   | 'edited'
   | 'rejected'
+  | 'changes-asked'
   | 'answered'
   | 'cancelled'
   | 'expired'

@@ -1,5 +1,6 @@
 // Decisions on stored requests: how callers write them, as a typed value, and as they are recorded.
 import type { Vote } from '../../core/authority/policy.ts';
+import type { RuleMatch } from '../../core/authority/rule.ts';
 import { UsageError } from '../../core/errors.ts';
 import { defined, isObject, type Json, toJson } from '../../core/json.ts';
 import { LONGEST_COMMENT } from '../../core/request/comment.ts';
@@ -48,9 +49,11 @@ export type Withdrawal = {
   readonly at: number;
 };
 
-/** The record of a call that a grant let run without a request. No person decided it: `by` gave the grant. */
-export type GrantedCall = {
-  readonly granted: { readonly id: string; readonly amount?: number };
+/** The record of a call that a grant or a rule let run without a request. No person decided it: `by` gave the grant. */
+export type UnaskedCall = {
+  readonly granted:
+    | { readonly id: string; readonly amount?: number; readonly rule?: undefined }
+    | { readonly rule: RuleMatch; readonly id?: undefined };
   readonly decision?: undefined;
   readonly by: string | null;
   readonly channel?: undefined;
@@ -59,10 +62,10 @@ export type GrantedCall = {
 };
 
 /** How a row of the history came to its end. */
-export type Ending = Settlement | Withdrawal | GrantedCall;
+export type Ending = Settlement | Withdrawal | UnaskedCall;
 
-/** The grant that let a call run without a request; undefined for a request. */
-export const grantIn = (settlement: Ending | null): GrantedCall['granted'] | undefined =>
+/** The grant or rule that let a call run without a request; undefined for a request. */
+export const grantedIn = (settlement: Ending | null): UnaskedCall['granted'] | undefined =>
   settlement && 'granted' in settlement ? settlement.granted : undefined;
 
 /** The person, the channel and the note of a decision. */

@@ -7,11 +7,11 @@ import type { RunEvent } from '../../core/run/event.ts';
 import { type Limits, next } from '../../core/run/next.ts';
 import type { Outcomes } from '../../core/run/outcomes.ts';
 import type { State } from '../../core/run/state.ts';
-import { grantedRows } from '../grants/granted-rows.ts';
 import type { Append, EndedRequest, NewRequest, NewRun, ProgressedRequest, RunStatus } from '../port/store.ts';
 import { cardRecord, decidersOn, outcomesOf, type PendingCard, pendingCards } from './card.ts';
 import { waitingOn } from './escalation.ts';
 import { progressOn } from './progress.ts';
+import { unaskedRows } from './unasked-rows.ts';
 
 export type ProjectionInput = {
   readonly run: NewRun;
@@ -33,7 +33,8 @@ export function project(input: ProjectionInput): Projection {
   const before = pendingCards(run.id, input.before);
   const cards = pendingCards(run.id, after);
   const status = statusOf(after, limits);
-  const granted = grantedRows({ run, now, outcomes }, input.before, events);
+  // A program may ask for a call, and a rule let it run, in one append.
+  const unasked = unaskedRows({ run, now, outcomes }, input.before.turn ? input.before : after, events);
   return {
     status,
     wakeAt: wakeAtOf([...cards.values()].map(waitingOn), after),
@@ -42,7 +43,7 @@ export function project(input: ProjectionInput): Projection {
       ...[...cards]
         .filter(([key]) => !before.has(key))
         .map(([key, card]) => ({ ...cardRecord(key, card, run.id, run.agent, now), ...progressIn(card) })),
-      ...granted,
+      ...unasked,
     ],
     settled: [...before]
       .filter(([key]) => !cards.has(key))
@@ -52,7 +53,7 @@ export function project(input: ProjectionInput): Projection {
         ...(outcomes.has(id) && { outcome: outcomes.get(id) as Json }),
       })),
     ...(input.before.ballots !== after.ballots && { progressed: progressedIn(before, cards) }),
-    ...(outcomes.size > 0 && { ended: endedIn(outcomes, before, granted) }),
+    ...(outcomes.size > 0 && { ended: endedIn(outcomes, before, unasked) }),
   };
 }
 

@@ -8,7 +8,7 @@ import { DEADLINE, type PersonDecision } from '../../core/run/event.ts';
 import type { GivenGrant } from '../grants/view.ts';
 import type { RequestRecord, Store } from '../port/store.ts';
 import { digestOf, type PendingCard, willRun } from './card.ts';
-import { type Ending, grantIn, type Settlement, saidIn } from './decision.ts';
+import { type Ending, grantedIn, type Settlement, saidIn } from './decision.ts';
 
 /** The recorded decision; the same for a caller that decides the same again. */
 export type Decided = Settlement & {
@@ -31,9 +31,9 @@ export function settledAs(
   const at = new Date(recorded?.at ?? settledAt ?? Number.NaN);
   // The row may have been edited by hand, with an invalid time.
   const when = Number.isNaN(at.getTime()) ? '' : ` at ${at.toISOString()}`;
-  const grant = grantIn(recorded);
-  const what = grant
-    ? `was not asked: the grant ${grant.id} let its call run${when}.`
+  const granted = grantedIn(recorded);
+  const what = granted
+    ? `was not asked: ${granted.rule ? 'a rule' : `the grant ${granted.id}`} let its call run${when}.`
     : recorded?.decision
       ? decidedAs(recorded, when)
       : withdrawnAs(recorded, when);

@@ -17,7 +17,7 @@ export type CountedRequest = {
 export type PendingTool = { readonly tool: string; readonly waiting: number; readonly oldest_at: number | null };
 
 /** A call that a grant let run is no decision. */
-type Decided = Exclude<Outcome['outcome'], 'granted'>;
+type Decided = Exclude<Outcome['outcome'], 'granted' | 'changes-asked'>;
 type Settled = Record<Decided, number>;
 type SettledTool = Settled & { readonly times: Times };
 
@@ -35,7 +35,7 @@ export class SettledPart {
   add({ tool, agent, createdAt, settledAt, outcome }: CountedRequest): void {
     if (isDrill({ agent }) || outcome === 'granted') return;
     const ofTool = kept(this.#tools, tool, () => ({ ...NOTHING, times: new Times() }));
-    ofTool[outcome] += 1;
+    ofTool[outcome === 'changes-asked' ? 'rejected' : outcome] += 1;
     // `createdAt` comes from the asking process, whose clock may be a little ahead.
     if (outcome === 'withdrawn') return;
     const tookMs = Math.max(0, settledAt - createdAt);

@@ -4,9 +4,9 @@ import { isObject, type Json } from '../../core/json.ts';
 import { DEADLINE } from '../../core/run/event.ts';
 import type { RequestOutcome } from '../../runs/port/store.ts';
 
-/** `withdrawn`: cancelled without a decision. `granted`: a grant let the call run, and nobody was asked. */
+/** `changes-asked`: sent back, which counts as rejected. `withdrawn`: cancelled without a decision. `granted`: a grant let the call run, and nobody was asked. */
 export type Outcome = {
-  readonly outcome: 'approved' | 'rejected' | 'answered' | 'cancelled' | 'withdrawn' | 'granted';
+  readonly outcome: 'approved' | 'rejected' | 'changes-asked' | 'answered' | 'cancelled' | 'withdrawn' | 'granted';
   readonly edited: boolean;
   readonly expired: boolean;
 };
@@ -27,7 +27,7 @@ const OUTCOMES: ReadonlyMap<string, Outcome['outcome']> = new Map([
   ['approve', 'approved'],
   ['restart', 'approved'],
   ['reject', 'rejected'],
-  ['revise', 'rejected'],
+  ['revise', 'changes-asked'],
   ['respond', 'answered'],
 ]);
 
@@ -42,7 +42,13 @@ export function endedAs(outcome: Json): string | null {
 }
 
 /** These decisions let nothing run; on a call in doubt they leave its outcome unknown. */
-export const LETS_NOTHING_RUN: readonly Outcome['outcome'][] = ['rejected', 'cancelled', 'withdrawn'];
+export const LETS_NOTHING_RUN: readonly Outcome['outcome'][] = ['rejected', 'changes-asked', 'cancelled', 'withdrawn'];
+
+/** What these count as, too: in lists and in statistics. */
+export const OTHER_NAMES: { readonly [name in Outcome['outcome']]?: 'rejected' | 'cancelled' } = {
+  'changes-asked': 'rejected',
+  withdrawn: 'cancelled',
+};
 
 /** `ended`: what `endedAs` says. */
 export function hasOutcome(
@@ -55,5 +61,5 @@ export function hasOutcome(
   if (asked === 'done' || asked === 'failed' || asked === 'unknown') return ended === asked;
   if (asked === 'edited') return edited;
   if (asked === 'expired') return expired;
-  return outcome === asked || (asked === 'cancelled' && outcome === 'withdrawn');
+  return outcome === asked || OTHER_NAMES[outcome] === asked;
 }

@@ -1,7 +1,7 @@
 // The lists of runs and requests as SQL that both SQL stores understand: pages by key, read along one index.
 import type { RequestOutcome, RequestQuery, RunQuery } from '../../runs/port/store.ts';
 import { askedKeys } from '../rules/deciders.ts';
-import { LETS_NOTHING_RUN } from '../rules/outcomes.ts';
+import { LETS_NOTHING_RUN, OTHER_NAMES } from '../rules/outcomes.ts';
 import { isBySettlement, type Place, readPageRequest } from '../rules/page.ts';
 import { searchWords } from '../rules/search-text.ts';
 import { EXISTS } from './rows.ts';
@@ -166,7 +166,8 @@ function outcomeSql(asked: RequestOutcome): string {
   if (asked === 'done') return opaque(`i.ended = 'done'`);
   if (asked === 'not-run') return opaque(`(i.ended = 'not-run' OR ${NOTHING_RAN})`);
   if (asked === 'edited' || asked === 'expired') return opaque(`i.${asked} = 1`);
-  return opaque(asked === 'cancelled' ? `i.outcome IN ('cancelled', 'withdrawn')` : `i.outcome = '${asked}'`);
+  const others = Object.entries(OTHER_NAMES).flatMap(([name, other]) => (other === asked ? `'${name}'` : []));
+  return opaque(`i.outcome IN (${[`'${asked}'`, ...others].join(', ')})`);
 }
 
 /** What `hasOutcome` says of requests whose calls have recorded nothing. */

@@ -287,6 +287,7 @@ export function listContract(check: Check): void {
       approved: ['approved', 'restarted', 'edited', 'editedToNull', 'replaced', 'lateApproved'],
       edited: ['edited', 'editedToNull', 'replaced'],
       rejected: ['rejected', 'sentBack', 'late', 'namesake'],
+      'changes-asked': ['sentBack'],
       answered: ['answered'],
       cancelled: ['cancelled', 'withdrawn', 'unsaid', 'leftInDoubt'],
       expired: ['late', 'lateApproved'],

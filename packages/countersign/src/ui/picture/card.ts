@@ -1,5 +1,6 @@
 // The card of a request on the wire to a browser: the data of a `data-request` part.
 
+import type { RuleMatch } from '../../core/authority/rule.ts';
 import type { Missing } from '../../core/authority/tally.ts';
 import type { Json } from '../../core/json.ts';
 import type { CallOutcome } from '../../core/request/outcome.ts';
@@ -43,6 +44,9 @@ export type CardGrant = {
   readonly uses?: number;
   readonly left?: number;
 };
+
+/** Which calls the rule lets run, and when it let this one run, in milliseconds. */
+export type CardRule = RuleMatch & { readonly at: number | null };
 
 /** One vote on a request that several people decide. */
 export type CardVote = {
@@ -96,6 +100,8 @@ export type RequestCard<Tool extends string = string, Input = Json> = Omit<Reque
   readonly outcome: CallOutcome | null;
   /** Present if a grant let the call run, or was given with the decision. */
   readonly grant?: CardGrant;
+  /** Present if a rule of the operator let the call run, and nobody was asked. */
+  readonly rule?: CardRule;
   /** The names of people on the card, by their ids. */
   readonly names?: Names;
   /** Why the last decision of this client was refused. */

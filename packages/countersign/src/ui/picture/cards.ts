@@ -10,7 +10,7 @@ import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import { ANYTHING } from '../../loop/tool/schema.ts';
 import type { JsonSchema } from '../../models/model.ts';
 import { digestOf, type PendingCard, willRun } from '../../runs/requests/card.ts';
-import { type DecisionInput, grantIn, type Settlement } from '../../runs/requests/decision.ts';
+import { type DecisionInput, grantedIn, type Settlement } from '../../runs/requests/decision.ts';
 import { policiesOn } from '../../runs/requests/progress.ts';
 import type { RunRequest } from '../../runs/requests/view.ts';
 import type { Allowed, CardDecision, CardProgress, RequestCard } from './card.ts';
@@ -46,10 +46,11 @@ export function requestCard(
   if (settledAt === null) return { ...card, progress: progressOf(progress, reader), mayDecide };
   const votes = settlement && 'votes' in settlement ? settlement.votes : undefined;
   const counted = progress && { ...progress, votes: votes ?? progress.votes, missing: [] };
-  const granted = grantIn(settlement);
+  const granted = grantedIn(settlement);
   if (granted) {
-    const grant = { id: granted.id, is: 'used', by: settlement?.by ?? null, at: settledAt } as const;
-    return { ...card, status: 'decided', grant, outcome, allows: [], progress: null };
+    const unasked = { ...card, status: 'decided', outcome, allows: [], progress: null } as const;
+    if (granted.rule) return { ...unasked, rule: { ...granted.rule, at: settledAt } };
+    return { ...unasked, grant: { id: granted.id, is: 'used', by: settlement?.by ?? null, at: settledAt } };
   }
   const decision = settledDecision(request);
   return { ...card, status: 'decided', decision, outcome, progress: progressOf(counted, reader) };

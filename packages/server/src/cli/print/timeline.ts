@@ -107,8 +107,10 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
     }
     case 'step-done':
       return [{ who, what: `step ${visibleLine(entry.step)} is done`, tone: 'quiet' }];
-    case 'call-cleared':
-      return [{ who, what: 'may run, and waits for its caller', tone: 'quiet' }];
+    case 'call-cleared': {
+      const why = entry.as === undefined ? '' : ' by a rule, without a request';
+      return [{ who, what: `may run${why}, and waits for its caller`, tone: 'quiet' }];
+    }
     case 'call-committed':
       return [{ who, what: 'is about to act', tone: 'quiet' }];
     case 'late-result':

@@ -8,8 +8,8 @@ import { GatedCalls } from './gated-calls.ts';
 
 const inputSchema = z.object({ amount: z.number() });
 
-function openAgent() {
-  const ai = countersign({ store: memoryStore() });
+function openAgent(store = memoryStore()) {
+  const ai = countersign({ store });
   const needsApproval = ({ amount }: { amount: number }) => amount > 50;
   const calls = new GatedCalls('agents', [{ name: 'pay', inputSchema }], {
     ai,
@@ -22,7 +22,7 @@ function openAgent() {
   const cardOf = (result: GateResult) => ai.runs.request('id' in result ? result.id : '');
   const revise = async (result: GateResult) =>
     ai.runs.decide((await cardOf(result)).id, { type: 'revise', comment: 'Less.' }, { by: 'bea' });
-  return { ai, ask, cardOf, revise };
+  return { ai, ask, cardOf, revise, anotherProcess: () => openAgent(store) };
 }
 
 test('the next call asks as the second round, even if it would not ask on its own, and the one after is its own', async () => {
@@ -38,6 +38,15 @@ test('the next call asks as the second round, even if it would not ask on its ow
   expect(await ask('4', 30)).toMatchObject({ status: 'done' });
   await ai.runs.decide((await cardOf(second)).id, 'approve', { by: 'bea' });
   expect(await ask('3', 40)).toMatchObject({ status: 'done', output: 'paid' });
+});
+
+test('another process revises it too, once', async () => {
+  const { ask, revise, anotherProcess } = openAgent();
+  await revise(await ask('1', 100));
+  await ask('1', 100);
+  const second = anotherProcess();
+  expect((await second.cardOf(await second.ask('2', 40))).previous).toMatchObject({ comment: 'Less.', round: 1 });
+  expect(await anotherProcess().ask('3', 30)).toMatchObject({ status: 'done' });
 });
 
 test('another conversation revises nothing, and a call that was refused leaves the next one to it', async () => {
