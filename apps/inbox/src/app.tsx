@@ -19,6 +19,7 @@ const GrantsPage = page(() => import('./grants/grants-page.tsx'));
 const GrantPage = page(() => import('./grants/grant-page.tsx'));
 const NoticesPage = page(() => import('./notices/notices-page.tsx'));
 const PasskeysPage = page(() => import('./passkeys/passkeys-page.tsx'));
+const RulesPage = page(() => import('./rules/rules-page.tsx'));
 const RunsPage = page(() => import('./runs/runs-page.tsx'));
 const RunPage = page(() => import('./runs/run-page.tsx'));
 
@@ -77,6 +78,9 @@ function Pages() {
         <GrantsPage />
       </Route>
       <Route path="/grants/:id">{({ id }) => <GrantPage key={id} id={decoded(id) ?? ''} />}</Route>
+      <Route path="/rules">
+        <RulesPage />
+      </Route>
       <Route path="/passkeys">
         <PasskeysPage />
       </Route>

@@ -41,6 +41,7 @@ import { ONE_CALL_MODEL } from './runs/gates/call-gate.ts';
 import type { ToolDescription } from './runs/gates/described-tool.ts';
 import { Gate, type GateOptions } from './runs/gates/gate.ts';
 import { Gates } from './runs/gates/gates.ts';
+import { observeCall } from './runs/gates/observe.ts';
 import { grantId } from './runs/grants/give.ts';
 import { type Grants, grantsNamed } from './runs/grants/grants.ts';
 import type { Notices } from './runs/notices/notices.ts';
@@ -95,6 +96,7 @@ export class Countersign<C extends Context = Context> {
       policies: this.#policies,
       callGate: (name) => this.#needed(this.#gates, 'A gate needs').named(name),
       onAppend: (listener) => this.#needed(this.#stored, 'Runs live in').appends.listen(listener),
+      observeCall: (gate, ...call) => observeCall(this.#needed(this.#gates, 'A gate needs').named(gate), ...call),
       peopleCalled: (name) => this.notices.peopleCalled(name),
       grantIdOf: grantId,
       grantsNamed: (ids) => grantsNamed(this.runs.store, ids),

@@ -3,9 +3,12 @@ import type { PolicyBook } from './loop/tool/policy-book.ts';
 import type { ModelInput } from './models/resolve.ts';
 import type { Appends } from './runs/driving/appends.ts';
 import type { Gates } from './runs/gates/gates.ts';
+import type { observeCall } from './runs/gates/observe.ts';
 import type { GrantView } from './runs/grants/view.ts';
 import type { KnownPerson } from './runs/people.ts';
 import type { RunRequest } from './runs/requests/view.ts';
+
+type Observing = Parameters<typeof observeCall> extends [unknown, ...infer Rest] ? Rest : never;
 
 export type InstanceInternals = {
   readonly policies: PolicyBook;
@@ -16,6 +19,8 @@ export type InstanceInternals = {
    * unknown outcome, because the store disconnected, may be left out. Returns a function that stops it.
    */
   readonly onAppend: Appends['listen'];
+  /** Records a call that its caller runs unasked, if rules observe it; the gate has this name. */
+  readonly observeCall: (gate: string, ...call: Observing) => Promise<boolean>;
   /** The people whom this id or mail address may mean. */
   readonly peopleCalled: (name: string) => Promise<readonly KnownPerson[]>;
   /** The id that the grant of this request has, if one was given with its decision. */

@@ -27,6 +27,7 @@ export type { VerifiedEvidence } from './runs/evidence/verify-evidence.ts';
 export type { GateReport } from './runs/gates/gate.ts';
 export type { GrantListOptions } from './runs/grants/grants.ts';
 export type { GrantSimulation, SimulatedGrant } from './runs/grants/simulate.ts';
+export type { Suggestion } from './runs/grants/suggestions.ts';
 export type { GrantDetails, GrantView } from './runs/grants/view.ts';
 export type { Contact, PersonNews, Reason, Recipient } from './runs/notices/channel.ts';
 export type { NoticePreferences } from './runs/notices/preferences.ts';
@@ -60,6 +61,9 @@ export type {
   StoredEvent,
   UntoldRequest,
 } from './runs/port/store.ts';
+export type { Replayed, ReplayedCalls } from './runs/replay/replay.ts';
+export { rulesOf } from './runs/replay/rules-of.ts';
+export type { RulesContent, RulesVersion } from './runs/replay/versions.ts';
 export type { ListedRun } from './runs/requests/view.ts';
 export type { RequestListOptions, RunListOptions } from './runs/run-options.ts';
 export { type Claim, claimAfter, mayTake, takeClaim } from './stores/rules/claim.ts';

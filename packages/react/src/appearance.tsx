@@ -117,6 +117,7 @@ export const ENGLISH = {
   granted: 'Allowed by a grant',
   allowedByRule: 'Allowed by a rule',
   grantedBy: 'of',
+  observed: (why: readonly string[]) => `Ran unasked; would have asked: ${why.join('; ')}`,
   running: 'Running…',
   done: (text: string | null) => (text === null ? 'Done' : `Done: ${text}`),
   failed: (text: string, mayHaveActed: boolean) => `Failed: ${text}${mayHaveActed ? ' It may have taken effect.' : ''}`,

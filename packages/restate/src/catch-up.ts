@@ -93,9 +93,9 @@ function groupedByTime(questions: readonly RequestRecord[]): readonly (readonly 
   return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group);
 }
 
-/** A call that a grant let run: nobody was asked about it. */
+/** Nobody was asked about the call. */
 function isSettledAtOnce({ settlement }: RequestRecord): boolean {
-  return settlement !== null && typeof settlement === 'object' && 'granted' in settlement;
+  return settlement !== null && typeof settlement === 'object' && ('granted' in settlement || 'observed' in settlement);
 }
 
 function asNew(record: RequestRecord): Append['opened'][number] {

@@ -6,8 +6,9 @@ import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono
 import { type Countersign, UsageError } from 'countersign';
 import type { Stopped, Worker, WorkerOptions } from 'countersign/store';
 import { type App, createAppWithLinks } from './app.ts';
-import { aBoolean, aFunction, aNumber, checkOptions, option } from './check-options.ts';
+import { aBoolean, aFunction, aNumber, aString, checkOptions, option } from './check-options.ts';
 import { defined } from './defined.ts';
+import { recordDeployed } from './deployed.ts';
 import { Connections } from './http/connections.ts';
 import { isLoopback } from './http/host-check.ts';
 import { problemResponse } from './http/problem.ts';
@@ -42,6 +43,8 @@ export type ServeOptions = AppOptions & {
   readonly patienceMs?: number;
   /** SIGTERM and SIGINT stop the server and end the process; off by default. */
   readonly handleSignals?: boolean;
+  /** Who deployed the rules and policies, for the record of their versions; COUNTERSIGN_DEPLOYED_BY, or the user and host, by default. */
+  readonly deployedBy?: string;
   /** How long a stop waits for open requests before it cuts them; 10 seconds by default. */
   readonly graceMs?: number;
 };
@@ -68,6 +71,7 @@ const ServeOptionsShape = AppOptionsShape.extend({
   trace: option((value) => value === true || typeof value === 'object', 'must be an object of options or true'),
   patienceMs: aNumber,
   handleSignals: aBoolean,
+  deployedBy: aString,
   graceMs: aNumber,
 } satisfies Record<Exclude<keyof ServeOptions, keyof AppOptions>, unknown>);
 
@@ -99,6 +103,7 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
   try {
     const server = await start(ai, app, { ...options, hostname, dev }, cleanups);
     address.resolve(server.url);
+    void recordDeployed(ai, options.deployedBy);
     return server;
   } catch (error) {
     // A second try must find the port free and nothing still running.

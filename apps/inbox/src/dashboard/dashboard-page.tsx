@@ -80,7 +80,8 @@ function Numbers({ stats, insights, selection, isOwn }: NumbersProps) {
   const { quick, drills, grants, isComplete } = insights;
   const isEmpty = insights.total.requests === 0;
   const group = GROUPS[by];
-  if (stats.waiting === 0 && isEmpty && !isFiltered && drills.people.length === 0) return <NoData isOwn={isOwn} />;
+  const isUnused = stats.waiting === 0 && insights.observed === 0 && drills.people.length === 0;
+  if (isUnused && isEmpty && !isFiltered) return <NoData isOwn={isOwn} />;
   const groups = insights[group.of];
   const waiting = new Map(stats.tools.map(({ tool, waiting }) => [tool, waiting]));
   return (
@@ -129,6 +130,17 @@ function Numbers({ stats, insights, selection, isOwn }: NumbersProps) {
         <Panel id="drills" title="Drills">
           <p className="mb-3 text-muted">Requests that had to be rejected. No other figure counts them.</p>
           <Drills drills={drills} />
+        </Panel>
+      )}
+      {insights.observed > 0 && (
+        <Panel id="observed" title="Would have asked">
+          <p className="text-muted">
+            <strong className="text-ink tabular-nums">{count(insights.observed)}</strong> calls ran unasked, and rules
+            that only observe would have asked about them.{' '}
+            <Link href="/history?outcome=observed" className="underline underline-offset-2">
+              View the calls
+            </Link>
+          </p>
         </Panel>
       )}
       {grants.length > 0 && (

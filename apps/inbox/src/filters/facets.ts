@@ -81,6 +81,7 @@ const OUTCOMES: readonly Choice[] = [
   { value: 'unknown', label: 'Outcome unknown' },
   { value: 'not-run', label: 'Not run' },
   { value: 'granted', label: 'Allowed by a grant or a rule' },
+  { value: 'observed', label: 'Ran unasked (observed)' },
 ];
 const RISKS: readonly Choice[] = [
   { value: 'high', label: 'High' },

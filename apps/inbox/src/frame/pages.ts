@@ -16,6 +16,6 @@ export const PAGES: readonly PageEntry[] = [
   { href: '/chat', name: 'Chat', icon: MessageSquare, key: 'c', at: /^\/chat/ },
   { href: '/history', name: 'History', icon: History, key: 'h', at: /^\/history/ },
   { href: '/runs', name: 'Runs', icon: Workflow, key: 'r', at: /^\/runs/ },
-  { href: '/grants', name: 'Grants', icon: FastForward, key: 'a', at: /^\/grants/ },
+  { href: '/grants', name: 'Grants', icon: FastForward, key: 'a', at: /^\/(?:grants|rules)/ },
   { href: '/dashboard', name: 'Dashboard', icon: ChartColumn, key: 'd', at: /^\/dashboard/ },
 ];

@@ -21,6 +21,7 @@ export default function GrantsPage() {
   return (
     <>
       <PageHeader title="Grants">
+        <RulesLink />
         <ChoiceMenu
           label="Status"
           value={status}
@@ -49,6 +50,17 @@ export default function GrantsPage() {
         <LoadMore list={list} className="m-3 shrink-0 self-center" />
       </div>
     </>
+  );
+}
+
+/** Rules are about the calls of everyone. */
+function RulesLink() {
+  const { data: me } = useQuery(meQuery);
+  if (me?.reach !== 'all') return null;
+  return (
+    <Link href="/rules" className="button-quiet text-sm">
+      Rules and suggestions
+    </Link>
   );
 }
 

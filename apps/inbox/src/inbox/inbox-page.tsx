@@ -208,15 +208,17 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
   );
 }
 
-/** Nobody decided a call that a grant or a rule let run. */
+/** Nobody decided a call that ran unasked. */
 function countsText(items: readonly ApiRequest[]): string {
   const granted = items.filter(({ grant }) => grant?.is === 'used').length;
   const ruled = items.filter(({ rule }) => rule).length;
-  const decided = items.length - granted - ruled;
+  const observed = items.filter((item) => item.observed).length;
+  const decided = items.length - granted - ruled - observed;
   const counts = [
     decided > 0 && `${decided} decided`,
     granted > 0 && `${granted} by a grant`,
     ruled > 0 && `${ruled} by a rule`,
+    observed > 0 && `${observed} observed`,
   ];
   return counts.filter((count) => count !== false).join(', ');
 }

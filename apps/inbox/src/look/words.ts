@@ -13,6 +13,7 @@ export const OUTCOME_WORDS: Readonly<Record<DecisionOutcome, string>> = {
   withdrawn: 'Cancelled',
   proposed: 'Changes proposed',
   granted: 'Allowed by a grant',
+  observed: 'Ran unasked (observed)',
 };
 
 /** Said once a drill is settled: kindly, whatever was decided. */
@@ -34,6 +35,7 @@ export const OUTCOME_TONES: Readonly<Record<Outcome, string>> = {
   withdrawn: 'text-muted',
   proposed: 'text-edited',
   granted: 'text-approved',
+  observed: 'text-muted',
   running: 'text-answered',
   failed: 'text-rejected',
   unknown: 'text-expired',

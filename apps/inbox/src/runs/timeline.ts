@@ -186,6 +186,10 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent, nameOf: NameOf): 
       row.requests.push(entry.as);
       row.facts.push({ name: 'Grant', value: entry.grantId });
       break;
+    case 'call-observed':
+      mark('said', `Ran unasked; would have asked: ${entry.why.join('; ')}`);
+      row.requests.push(entry.as);
+      break;
     case 'call-cleared':
       if (entry.as === undefined) mark('said', 'May run; waits for its caller');
       else {

@@ -130,6 +130,7 @@ const INTERRUPT_LIST_OPTIONS: OptionTable<RequestListOptions> = {
     'unknown',
     'not-run',
     'granted',
+    'observed',
   ),
   runId: aString,
   tool: aString,

@@ -15,7 +15,7 @@ const rule: fc.Arbitrary<CallRule> = fc.record(
     label: fc.constantFrom('money', 'eu'),
     risk: fc.constantFrom('low' as const, 'high' as const),
     where: fc.array(condition, { minLength: 1, maxLength: 1 }),
-    then: fc.constantFrom('allow' as const, 'ask' as const, 'deny' as const),
+    then: fc.constantFrom('allow' as const, 'ask' as const, 'deny' as const, 'observe' as const),
     policy,
   },
   { requiredKeys: [] },
@@ -29,7 +29,7 @@ const call: fc.Arbitrary<CallAsked> = fc.record(
     risk: fc.constantFrom('low' as const, 'high' as const),
     isDescribed: fc.boolean(),
     own: fc.constantFrom('allow' as const, 'ask' as const, 'undecided' as const),
-    policy,
+    policies: fc.tuple(policy),
     added: policy,
   },
   { requiredKeys: ['tool', 'agent', 'input', 'own'] },
@@ -42,6 +42,19 @@ describe('1. a source adds, and never takes away', () => {
       fc.pre(asked.own !== 'undecided' || more.then !== 'allow');
       const strict = { run: 0, ask: 1, deny: 2 };
       expect(strict[mayRun(asked, [...rules, more]).then]).toBeGreaterThanOrEqual(strict[mayRun(asked, rules).then]);
+    }),
+  );
+  law(
+    'a rule that observes changes nothing but what is observed',
+    fc.property(call, fc.array(rule, { maxLength: 4 }), rule, (asked, rules, more) => {
+      const before = mayRun(asked, rules);
+      const { observed, ...after } = {
+        observed: undefined,
+        ...mayRun(asked, [...rules, { ...more, then: 'observe' }]),
+      };
+      const { observed: _, ...unobserved } = { observed: undefined, ...before };
+      expect(after).toEqual(unobserved);
+      if (before.then === 'run' && before.observed) expect(observed).toBeDefined();
     }),
   );
   law(
@@ -65,7 +78,7 @@ describe('1. a source adds, and never takes away', () => {
       const found = mayRun(asked, rules);
       if (found.then !== 'ask') return;
       const texts = found.policies.map((one) => JSON.stringify(one));
-      const own = asked.own === 'ask' && asked.policy && Object.keys(asked.policy).length > 0 ? [asked.policy] : [];
+      const own = asked.own === 'ask' ? (asked.policies ?? []).filter((one) => Object.keys(one).length > 0) : [];
       for (const one of own) expect(texts).toContain(JSON.stringify(one));
       expect(found.policies.length).toBeGreaterThan(0);
     }),

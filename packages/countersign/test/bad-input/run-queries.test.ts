@@ -97,7 +97,7 @@ describe.each(stores)('on %s', (_name, open) => {
     await refused(runs.requests({ order: 'random' as never }), /one of newest, oldest, not "random"/);
     await refused(
       runs.requests({ outcome: 'paid' as never }),
-      /one of approved, edited, .*expired, .*unknown, not-run, granted, not "paid"/,
+      /one of approved, edited, .*expired, .*unknown, not-run, granted, observed, not "paid"/,
     );
   });
 

@@ -100,7 +100,8 @@ export async function inspect(
     const doubted = mine.some(({ kind }) => kind === 'doubt');
     // A call that a grant let run has a row in the history, and asked nobody.
     const asked = mine.filter(
-      ({ kind, settlement }) => kind !== 'doubt' && !(settlement && 'granted' in settlement),
+      ({ kind, settlement }) =>
+        kind !== 'doubt' && !(settlement && ('granted' in settlement || 'observed' in settlement)),
     ).length;
     const { effects } = EXPECTED[kindOf(record.id)];
     const expected = { effects, cards: granted.has(record.id) ? 0 : EXPECTED[kindOf(record.id)].cards };

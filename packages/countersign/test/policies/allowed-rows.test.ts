@@ -83,7 +83,7 @@ test('it costs no append, and a call that its tool lets run has no row and no mo
   const ruled = appended.splice(0);
   const own = ai.gate(ai.defineTool({ name: 'read', description: '', needsApproval: () => false }, () => 'read'));
   await own.request({}, { key: 'l' });
-  expect(appended.map(({ length }) => length)).toEqual(ruled.map(({ length }) => length));
+  expect(appended).toHaveLength(ruled.length);
   expect(appended.flat().at(-1)).toBe('at,callId,type,v');
   expect(await rows()).toHaveLength(1);
 });

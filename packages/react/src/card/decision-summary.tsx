@@ -14,8 +14,8 @@ type AnyCard = RequestCard<string, any>;
 /** Shows nothing while nothing is decided. */
 export function DecisionSummary({ request }: { readonly request: AnyCard }) {
   const named = useNamed();
-  const { decision, grant, rule } = request;
-  if (decision === null && grant?.is !== 'used' && !rule) return null;
+  const { decision, grant, rule, observed } = request;
+  if (decision === null && grant?.is !== 'used' && !rule && !observed) return null;
   return (
     <People names={request.names}>
       <div {...named('decision')} data-decision={decision?.type} data-outcome={outcomeOf(request)}>
@@ -30,9 +30,9 @@ export function DecisionSummary({ request }: { readonly request: AnyCard }) {
 export function OutcomeLine({ request }: { readonly request: AnyCard }) {
   const named = useNamed();
   const words = useWords();
-  const { decision, grant, rule } = request;
+  const { decision, grant, rule, observed } = request;
   const outcome = outcomeOf({ ...request, status: 'decided' });
-  const at = grant?.is === 'used' ? grant.at : ((rule ?? decision)?.at ?? null);
+  const at = grant?.is === 'used' ? grant.at : ((rule ?? observed ?? decision)?.at ?? null);
   const came = cameText(request.outcome, words);
   return (
     <p {...named('outcome')} data-outcome={outcome}>

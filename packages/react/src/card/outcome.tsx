@@ -7,7 +7,7 @@ import { useNamed, type Words } from '../appearance.tsx';
 /**
  * `edited`: approved with changes. `expired`: decided by the deadline. `withdrawn`: no longer pending, without a decision.
  * `changes-asked`: sent back with a comment. `proposed`: someone proposed other input, which a request of its own asks about.
- * `granted`: a grant or a rule let the call run, and nobody was asked.
+ * `granted`: a grant or a rule let the call run, and nobody was asked. `observed`: it ran, and a rule would have asked.
  */
 export type DecisionOutcome =
   | 'approved'
@@ -20,12 +20,13 @@ export type DecisionOutcome =
   | 'expired'
   | 'withdrawn'
   | 'proposed'
-  | 'granted';
+  | 'granted'
+  | 'observed';
 
 /** What people should see first: a call that was approved and has failed is not simply approved. */
 export type Outcome = DecisionOutcome | 'running' | 'failed' | 'unknown' | 'not-run';
 
-type Decidable = Pick<RequestCard, 'status' | 'decision' | 'grant' | 'rule'> & {
+type Decidable = Pick<RequestCard, 'status' | 'decision' | 'grant' | 'rule' | 'observed'> & {
   readonly outcome?: CallOutcome | null;
 };
 
@@ -39,8 +40,16 @@ export function outcomeOf(request: Decidable): Outcome | undefined {
 }
 
 /** What was decided, whatever came of it. Undefined while the request is pending. */
-export function decisionOutcome({ status, decision, outcome, grant, rule }: Decidable): DecisionOutcome | undefined {
+export function decisionOutcome({
+  status,
+  decision,
+  outcome,
+  grant,
+  rule,
+  observed,
+}: Decidable): DecisionOutcome | undefined {
   if (rule || grant?.is === 'used') return 'granted';
+  if (observed) return 'observed';
   if (outcome?.state === 'not-run' && outcome.why === 'edited') return 'proposed';
   if (decision !== null) return outcomeOfDecision(decision);
   return status === 'decided' ? 'withdrawn' : undefined;
@@ -92,6 +101,7 @@ export function outcomeText(request: Decidable, words: Words): string {
   const { decision } = request;
   if (request.rule) return words.allowedByRule;
   if (request.grant?.is === 'used') return words.granted;
+  if (request.observed) return words.observed(request.observed.why);
   if (decisionOutcome(request) === 'proposed') return words.decidedProposed;
   if (decision === null) return words.withdrawn;
   const outcome = outcomeOfDecision(decision);
@@ -113,6 +123,7 @@ const SHAPES: Readonly<Record<Outcome, ReactNode>> = {
   withdrawn: <path d="M9 7l-5 5 5 5m-5-5h16" />,
   proposed: <path d="M5 19h4L19 9l-4-4L5 15zm8-12 4 4" />,
   granted: <path d="M4 7l6 5-6 5zm8 0 6 5-6 5z" />,
+  observed: <path d="M3 12s3.500-6 9-6 9 6 9 6-3.500 6-9 6-9-6-9-6zm9 .5v-1" />,
   running: <path d="M12 4a8 8 0 1 1-8 8" />,
   failed: <path d="M12 5v9m0 4.5v.5" />,
   unknown: <path d="M8.5 9a3.5 3.5 0 1 1 5 3.2c-1 .5-1.500 1.300-1.500 2.300m0 4v.5" />,

@@ -14,6 +14,7 @@ import { passkeyEndpoints } from './people/passkeys.ts';
 import { pushEndpoints } from './people/push.ts';
 import { fileEndpoints } from './request-files.ts';
 import { interruptEndpoints } from './requests.ts';
+import { rulesEndpoints } from './rules.ts';
 import { eventEndpoints } from './runs/events.ts';
 import { runEndpoints } from './runs/runs.ts';
 import { startEndpoints } from './runs/start.ts';
@@ -35,6 +36,7 @@ export function apiEndpoints(services: Services): readonly Endpoint[] {
     ...decisionsEndpoints(services),
     ...gateEndpoints(services),
     ...grantEndpoints(services),
+    ...rulesEndpoints(services),
     ...statsEndpoints(services),
     ...insightsEndpoints(services),
     ...noticeEndpoints(services),

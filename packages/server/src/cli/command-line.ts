@@ -100,6 +100,8 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     runs: async () => (await import('./commands/runs.ts')).addRuns,
     show: async () => (await import('./commands/show.ts')).addShow,
     stats: async () => (await import('./commands/stats.ts')).addStats,
+    replay: async () => (await import('./commands/operations/replay.ts')).addReplay,
+    policies: async () => (await import('./commands/operations/policies.ts')).addPolicies,
     evidence: async () => (await import('./commands/evidence.ts')).addEvidence,
     verify: async () => (await import('./commands/verify.ts')).addVerify,
   },

@@ -1,6 +1,6 @@
 // The API as typed functions.
 import type { z } from '@hono/zod-openapi';
-import type { StoredEvent } from 'countersign/store';
+import type { Replayed, StoredEvent } from 'countersign/store';
 import type { Absence, AbsentShape, MyAbsence } from '../schemas/absence.ts';
 import type { DecidedShape, DecideShape, WaitingShape } from '../schemas/decision.ts';
 import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
@@ -23,6 +23,7 @@ import type {
   RequestQueryShape,
   RequestWithMessages,
 } from '../schemas/request.ts';
+import type { ReplayShape, Rules, Suggestion } from '../schemas/rules.ts';
 import type { Run, RunQueryShape, RunSummary, StartShape, VerifiedShape } from '../schemas/run.ts';
 import type { Stats } from '../schemas/stats.ts';
 import { ApiError } from './api-error.ts';
@@ -271,8 +272,19 @@ export function createClient(url: string, options: ClientOptions = {}) {
       /** Counts what a grant would have let run, and suggests one. Nothing is recorded. */
       simulate: (asked: SimulateGrant, ask?: Waiting) => post<SimulatedGrant>('/grants/simulate', asked, ask),
     },
+    /** Only for callers with the reach `all`. */
+    rules: {
+      get: (ask?: Waiting) => get<Rules>('/rules', {}, ask),
+      /** What other rules would have done with past calls. Nothing is recorded. */
+      replay: (rules: Replay, ask?: Waiting) => post<Replayed>('/rules/replay', rules, ask),
+      suggestions: (days?: number, ask?: Waiting) => items<Suggestion>(`/rules/suggestions?days=${days ?? 90}`, ask),
+    },
   } as const;
 }
+
+/** Rules instead of those of the server, policies beside or instead of its own, and grants to try: 90 days by default. */
+export type Replay = z.input<typeof ReplayShape>;
+export type { Replayed };
 
 /** The API of a server as typed functions. */
 export type Client = ReturnType<typeof createClient>;

@@ -9,6 +9,7 @@ export type { ChannelStatus, DeadLetter, Delivery, MyNotices } from '../schemas/
 export type { AgentInfo, Me } from '../schemas/person.ts';
 export type { ApiProblem } from '../schemas/problem.ts';
 export type { ApiRequest, Assignee, RequestWithMessages } from '../schemas/request.ts';
+export type { Rules, Suggestion } from '../schemas/rules.ts';
 export type { Run, RunSummary } from '../schemas/run.ts';
 export type { Stats } from '../schemas/stats.ts';
 export { ApiError } from './api-error.ts';
@@ -28,6 +29,8 @@ export {
   type GrantFilters,
   type InsightFilters,
   type Page,
+  type Replay,
+  type Replayed,
   type RequestFilters,
   type RunEvent,
   type RunFilters,

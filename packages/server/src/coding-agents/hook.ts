@@ -1,8 +1,8 @@
 // The hook of coding agents: one event as JSON in, one answer as JSON out. Claude Code and Codex send nearly the same events.
 import { type Countersign, z } from 'countersign';
 import { faultInJson } from 'countersign/store';
-import { judge, type McpRules, rulesFor, toolFacts } from '../mcp-gate/rules.ts';
-import { type AgentCall, type Permit, permit, report, settleDueCalls } from './permits.ts';
+import { judge, type McpRules, observedTool, rulesFor, toolFacts } from '../mcp-gate/rules.ts';
+import { type AgentCall, observe, type Permit, permit, report, settleDueCalls } from './permits.ts';
 
 const Event = z.looseObject({
   hook_event_name: z.string(),
@@ -78,9 +78,14 @@ async function ask(
     const result = judged(input);
     return result.then === 'deny' ? result.why : undefined;
   };
-  if (judged(call.input).then === 'run') return undefined;
-  const denied = denial(call.input);
+  const said = judged(call.input);
   const described = { ...toolFacts(rules, call.tool), rules: rulesFor(rules, tool) };
+  if (said.then === 'run') {
+    // PermissionRequest asks about the same call again.
+    if (said.observed && name === 'PreToolUse') await observe(call, options, observedTool(rules, described));
+    return undefined;
+  }
+  const denied = denial(call.input);
   const given: Permit =
     denied === undefined
       ? await permit(call, { ...options, reportsEnd: true, takesEdits: !isCodex, denial, described })

@@ -1,6 +1,7 @@
 // Permits for the calls of coding agents: a person decides, the agent runs the call, and is allowed to at most once.
 import { randomUUID } from 'node:crypto';
-import { type Countersign, type Gate, gateText, type ToolDescription } from 'countersign';
+import { type Countersign, type Gate, gateText, type Json, type ToolDescription } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { decidedWithin } from '../gate-calls.ts';
 import { jsonHash } from '../json-hash.ts';
 import { OpenCalls, type Ticket } from '../mcp-gate/open-calls.ts';
@@ -90,6 +91,19 @@ export async function permit(call: AgentCall, options: PermitOptions): Promise<P
   return refused(gateText(call.tool, result));
 }
 
+/** Records a call that the agent runs unasked, and whom the rules would have asked. The call runs as it would have, even if that fails. */
+export async function observe(
+  call: AgentCall,
+  { ai, by }: Pick<PermitOptions, 'ai' | 'by'>,
+  described: Partial<ToolDescription>,
+): Promise<void> {
+  const key = `agent:${call.id === undefined ? randomUUID() : jsonHash([call.session, call.id])}`;
+  const input = (call.input ?? null) as Json;
+  await internalsOf(ai)
+    .observeCall(call.agent, describe(call, described), { input, key, by })
+    .catch(() => undefined);
+}
+
 async function grantStart(gate: Gate, ticket: Ticket, call: AgentCall, options: PermitOptions): Promise<Permit> {
   const { ai, leaseMs, reportsEnd } = options;
   const { key } = ticket;
@@ -164,12 +178,12 @@ export async function settleDueCalls(ai: Countersign): Promise<void> {
 const recordedName = (tool: string): string =>
   /^[\w-]{1,128}$/.test(tool) ? tool : `${tool.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${jsonHash(tool)}`;
 
-function gateOf(ai: Countersign, { agent, tool, input }: AgentCall, described: Partial<ToolDescription> = {}): Gate {
+const gateOf = (ai: Countersign, call: AgentCall, described?: Partial<ToolDescription>): Gate =>
+  ai.gate(describe(call, described), { name: call.agent });
+
+function describe({ tool, input }: AgentCall, described: Partial<ToolDescription> = {}): ToolDescription {
   const description = 'A call of a coding agent.';
-  return ai.gate(
-    { title: callTitle(tool, input), description, ...described, name: recordedName(tool) },
-    { name: agent },
-  );
+  return { title: callTitle(tool, input), description, ...described, name: recordedName(tool) };
 }
 
 /** The end of a call without what is too long to keep. */

@@ -187,6 +187,13 @@ test('drills are counted by person and nowhere else', () => {
   });
 });
 
+test('an observed call counts as that, and as nothing else', () => {
+  const observed = { observed: { why: [] }, by: null, at: NINE } as never;
+  const all = [request(10), request(0, { tool: 'send', settlement: observed })];
+  expect(figuresOf(all)).toMatchObject({ observed: 1, total: { requests: 1 } });
+  expect(figuresOf(all, { tool: 'pay' })).toMatchObject({ observed: 0, total: { requests: 1 } });
+});
+
 test('a cell of the CSV cannot be a formula or break its row', () => {
   const names = ['=1+1', '+1', '-1', '@x', '\t=1', ' =1', '＝1', 'a"b', 'a,b', 'a\r\nb', 'plain'];
   const figures = figuresOf(names.map((tool) => request(1, { tool })));

@@ -29,7 +29,8 @@ export function figuresOf(
   selection: Selection = {},
   days: readonly string[] = [],
 ): InsightFigures {
-  const selected = all.filter((request) => isSelected(request, selection));
+  const chosen = all.filter((request) => isSelected(request, selection));
+  const selected = chosen.filter(({ observed }) => !observed);
   const [drills, requests] = [selected.filter(({ drill }) => drill), selected.filter(({ drill }) => !drill)];
   const votes = votesOf(requests, selection);
   const byPerson = groups(votes, ({ by }) => by);
@@ -56,6 +57,7 @@ export function figuresOf(
       .map(({ name, hours }) => ({ name, hours })),
     quick: [...byPerson].flatMap(([name, own]) => quickApprover(name, own)).sort((a, b) => b.approvals - a.approvals),
     drills: drillFigures(drills, selection),
+    observed: chosen.length - selected.length,
     choices: choicesOf(all),
   };
 }

@@ -25,6 +25,8 @@ export type SettledRequest = {
   readonly outcome: Outcome | 'expired' | 'withdrawn';
   readonly votes: readonly CountedVote[];
   readonly drill: boolean;
+  /** The call ran unasked, and a rule would have asked. Only one figure counts it. */
+  readonly observed?: true;
 };
 
 /** The part of a stored request that is read. */
@@ -33,12 +35,13 @@ export type Readable = Pick<RunRequest, 'tool' | 'createdAt' | 'settledAt' | 'se
   readonly drill?: boolean;
 };
 
-/** Undefined while the request is pending, and for a call that nobody was asked about. */
+/** Undefined while the request is pending, and for a call that a grant let run. */
 export function settledRequest(request: Readable): SettledRequest | undefined {
   const { tool, policies, createdAt, settledAt, settlement, drill = false } = request;
   // Nobody decided a call that a grant let run.
   if (settledAt === null || settlement === null || 'granted' in settlement) return undefined;
   const common = { tool, policy: policies.flatMap(({ name }) => name ?? [])[0] ?? null, createdAt, settledAt, drill };
+  if ('observed' in settlement) return { ...common, outcome: 'withdrawn', votes: [], observed: true };
   if (settlement.decision === undefined) return { ...common, outcome: 'withdrawn', votes: [] };
   const { by, channel, at, decision } = settlement;
   const given: readonly GivenVote[] = (settlement as { votes?: readonly GivenVote[] }).votes ?? [];

@@ -1,6 +1,7 @@
 // The gate of an MCP gateway: holds the calls that its rules name, asks, and sends each of them at most once.
 import { randomUUID } from 'node:crypto';
-import { type Countersign, type Gate, type GateResult, gateText } from 'countersign';
+import { type Countersign, type Gate, type GateResult, gateText, type Json } from 'countersign';
+import { internalsOf } from 'countersign/store';
 import { defined } from '../defined.ts';
 import { decidedWithin } from '../gate-calls.ts';
 import { isRecord } from '../is-record.ts';
@@ -19,7 +20,7 @@ import {
   refusal,
 } from './messages.ts';
 import { OpenCalls, type Ticket } from './open-calls.ts';
-import { descriptionOf, judge, type McpRules, type McpTool } from './rules.ts';
+import { descriptionOf, judge, type McpRules, type McpTool, observedTool } from './rules.ts';
 import { RunningCall } from './running-call.ts';
 import { type CallState, type SealedState, sealedState } from './sealed-state.ts';
 
@@ -86,7 +87,10 @@ export class McpGate {
       const { name, arguments: input = {} } = request.params as { readonly name: string; readonly arguments?: Params };
       const tool = (await line.tool(name)) ?? { name };
       const judged = judge(this.#options.rules ?? {}, { tool, input, agent: GATE });
-      if (judged.then === 'run') return await line.pass().catch((error: Error) => this.#lost(request, line, error));
+      if (judged.then === 'run') {
+        if (judged.observed) await this.#observe(line, tool, input);
+        return await line.pass().catch((error: Error) => this.#lost(request, line, error));
+      }
       if (judged.then === 'deny') return await line.deliver(refusal(request, `${name} was not run: ${judged.why}`));
       const leg = await this.#begin(request, line, { tool, input });
       if ('gate' in leg) await this.#answer(leg);
@@ -97,6 +101,16 @@ export class McpGate {
       const message = `The gateway failed, and the tool was not run: ${(error as Error).message}`;
       if (!line.signal.aborted) await line.deliver(failure(request, INTERNAL_ERROR, message)).catch(() => undefined);
     }
+  }
+
+  /** Records whom the rules would have asked. The call runs as it would have, even if the record fails. */
+  async #observe({ by }: Line, tool: McpTool, input: Params): Promise<void> {
+    const { name, ai, rules = {}, onError } = this.#options;
+    const description = observedTool(rules, descriptionOf(name, tool, rules));
+    const call = { input: input as Json, key: `mcp:${randomUUID()}`, by };
+    await internalsOf(ai)
+      .observeCall(GATE, description, call)
+      .catch((error: unknown) => onError?.(error));
   }
 
   /** An allowed call has no record. It may have run. */

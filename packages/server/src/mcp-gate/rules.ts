@@ -28,7 +28,7 @@ export type McpRule = Rule & { readonly annotations?: { readonly [hint in Hint]?
 /** Every rule that fits a call counts: `deny` beats `ask`, `ask` beats `allow`. */
 export type McpRules = {
   readonly rules?: readonly McpRule[];
-  /** For calls that no rule fits; `ask` by default. */
+  /** For calls that no rule fits; `ask` by default. `observe` lets them run, and records whom it would have asked. */
   readonly otherwise?: Then;
   /** By the names of the tools, in which `*` stands for any characters. If several fit, the last one that says something counts. */
   readonly tools?: { readonly [name: string]: ToolFacts };
@@ -84,17 +84,20 @@ function policyProblem(rules: readonly McpRule[]): string | undefined {
 /** A call of a tool. `agent`: the name under which the gate records it. */
 export type GivenCall = { readonly tool: McpTool; readonly input: unknown; readonly agent: string };
 
-/** Whether the call may run. Without a rule that fits, a person is asked. */
+/** Whether the call may run. Without a rule that fits, a person is asked. `observed`: a rule would have asked, and only observes. */
 export function judge(
   all: McpRules,
   { tool, input, agent }: GivenCall,
-): { then: 'run' | 'ask' } | { then: 'deny'; why: string } {
+): { then: 'run'; observed?: unknown } | { then: 'ask' } | { then: 'deny'; why: string } {
   const facts = { ...factsOf(all, tool), agent, input: (input ?? {}) as Json };
   const applied = rulesFor(all, tool).filter((rule) => ruleSays(rule, rule.then, facts) !== undefined);
-  const own = applied.length === 0 ? (all.otherwise ?? 'ask') : 'undecided';
+  const isUnruled = applied.every(({ then }) => then === 'observe');
+  const { otherwise = 'ask' } = all;
+  const own = !isUnruled ? 'undecided' : otherwise === 'observe' ? 'allow' : otherwise;
+  const observing = isUnruled && otherwise === 'observe' ? [...applied, { then: 'observe' } as const] : applied;
   return mayRun(
     { ...facts, own },
-    applied.map(({ policy: _named, ...rule }) => rule),
+    observing.map(({ policy: _named, ...rule }) => rule),
   );
 }
 
@@ -108,8 +111,8 @@ export function rulesFor(all: McpRules, tool: McpTool): readonly (Rule & { reado
   return rules.flatMap(({ annotations, agent, where, policy, reason, then = 'ask', ...kind }) => {
     const says = ruleSays(kind, then, facts);
     if (says === undefined || (annotations && says === 'allow')) return [];
-    const sure = hasHints(tool, annotations) ? says : 'ask';
-    return [defined({ agent, where, policy, then: sure, reason: sure === 'deny' ? reason : undefined })];
+    const sure = says === 'observe' || hasHints(tool, annotations) ? says : 'ask';
+    return [defined({ agent, where, policy, then: sure, reason: sure === 'ask' ? undefined : reason })];
   });
 }
 
@@ -132,6 +135,11 @@ const ownRisk = ({ annotations }: McpTool): ToolFacts['risk'] =>
 export function toolFacts({ tools = {} }: McpRules, name: string): ToolFacts {
   const fitting = Object.entries(tools).filter(([pattern]) => isLike(pattern, name));
   return Object.assign({}, ...fitting.map(([, facts]) => facts));
+}
+
+/** The tool of a call that is only observed. */
+export function observedTool<T extends { readonly rules?: readonly Rule[] }>({ otherwise }: McpRules, tool: T): T {
+  return otherwise === 'observe' ? { ...tool, rules: [...(tool.rules ?? []), { then: 'observe' }] } : tool;
 }
 
 /** The tool as the record and the card name it. */

@@ -55,6 +55,9 @@ export const InsightsShape = z
         }),
       )
       .openapi({ description: 'Given in the period, or active. Only for callers with the reach `all`.' }),
+    observed: z
+      .int()
+      .openapi({ description: 'Calls that ran unasked, and that rules which observe would have asked about.' }),
     choices: z.object({ tools: names, people: names, policies: names }),
   })
   .openapi('Insights');

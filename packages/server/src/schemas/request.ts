@@ -17,7 +17,16 @@ import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
 
 export const KINDS = ['approval', 'question', 'interrupt', 'doubt', 'unavailable'] as const;
 const DECIDED_AS = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
-export const OUTCOMES = [...DECIDED_AS, 'changes-asked', 'done', 'failed', 'unknown', 'not-run', 'granted'] as const;
+export const OUTCOMES = [
+  ...DECIDED_AS,
+  'changes-asked',
+  'done',
+  'failed',
+  'unknown',
+  'not-run',
+  'granted',
+  'observed',
+] as const;
 export const RISKS = ['low', 'medium', 'high'] as const;
 
 export const REVERSIBILITIES = ['read-only', 'reversible', 'irreversible'] as const;
@@ -267,6 +276,10 @@ export const RequestShape = z
     outcome: orNull(CallOutcomeShape).openapi({
       description: 'Null while the request is pending, and for an answer that nothing runs with.',
     }),
+    observed: z
+      .object({ why: z.array(z.string()), at: z.number() })
+      .optional()
+      .openapi({ description: 'The call ran unasked, and rules that only observe would have asked about it.' }),
     grant: CardGrantShape.optional().openapi({
       description: 'Of a grant that let the call run, or that was given with the decision.',
     }),
@@ -311,7 +324,7 @@ export const RequestFilterShape = z.strictObject({
       description:
         'Selects settled requests by their outcome. `approved` includes `edited`, which are approved with changes, and `rejected` includes `changes-asked`, which were sent back. ' +
         '`expired`: not decided in time. `done`, `failed`, `unknown` and `not-run`: by what came of the call. `granted`: calls ' +
-        'that a grant or a rule let run, which nobody decided.',
+        'that a grant or a rule let run, `observed`: calls that rules only observed. Nobody decided these.',
     }),
   runId: runIdShape.optional(),
   agent: nameShape.optional(),

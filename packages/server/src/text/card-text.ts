@@ -116,7 +116,11 @@ export const cardAge = (card: ApiRequest, now: number): string =>
   card.createdAt === null ? '' : roughDuration(now - card.createdAt);
 
 /** As in `ann (inbox) at 2026-11-15 07:00:01: approved. failed: The bank refused.` */
-export function decisionLine({ decision, outcome, names, grant, rule }: ApiRequest): string {
+export function decisionLine({ decision, outcome, names, grant, rule, observed }: ApiRequest): string {
+  if (observed) {
+    const ran = `ran unasked at ${timeText(observed.at)}; would have asked: ${observed.why.map(visibleLine).join('; ')}`;
+    return [ran, outcomeText(outcome)].filter((text) => text !== '').join('. ');
+  }
   if (grant?.is === 'used') return grantedLine(grant, outcome, names);
   if (rule) return cameOf(`allowed by the rule for ${ruleText(rule)}${timeOf(rule)}`, outcome);
   if (!decision) return '';

@@ -147,6 +147,16 @@ export function attacks(
         },
       ],
     ],
+    'GET /rules': [['the versions', '/rules']],
+    'POST /rules/replay': [
+      ['every call', '', { days: 3_660 }],
+      [
+        'many rules',
+        '',
+        { rules: many(100, (index) => ({ tool: `t${index}*`, where: [{ field: 'to', equals: 'x' }] })) },
+      ],
+    ],
+    'GET /rules/suggestions': [['a year', '/rules/suggestions?days=366']],
     'GET /grants': lists('/grants'),
     'GET /grants/{grantId}': [['an unknown one', '/grants/grant_x', undefined, REFUSED]],
     'POST /grants/{grantId}/revoke': [

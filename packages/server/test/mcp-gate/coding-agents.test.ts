@@ -207,6 +207,20 @@ describe('the hook', () => {
     expect(await edited).toEqual(denied(expect.stringContaining('was not run')));
   });
 
+  test('a rule that observes leaves the call to the agent, and records it once', async () => {
+    const rules = { otherwise: 'observe' as const, rules: [{ tool: 'Web*', then: 'deny' as const }] };
+    const { ai, hook } = openHook({ rules });
+    for (const event of [pre('1'), pre('1'), pre('1').replace('PreToolUse', 'PermissionRequest'), post('1')])
+      expect(await hook(event)).toBeUndefined();
+    expect(await hook(pre('2', { tool_name: 'WebFetch' }))).toEqual(
+      denied(expect.stringContaining('A rule denies it')),
+    );
+    const observed = (await ai.runs.requests({ settled: true, outcome: 'observed' })).items;
+    expect(observed).toMatchObject([{ tool: 'Bash', agent: 'claude-code', input: { command: 'npm test' } }]);
+    expect((await ai.runs.verify(observed[0]?.runId ?? '')).ok).toBe(true);
+    expect((await ai.runs.list()).items).toHaveLength(1);
+  });
+
   test('an edit to an input that the rules deny by now does not run', async () => {
     const rules: { rules: McpRule[] } = { rules: [] };
     const { ai, hook, request } = openHook({ rules });

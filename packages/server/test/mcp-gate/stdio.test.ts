@@ -17,6 +17,7 @@ describe('before the filesystem server', { timeout: 60_000 }, () => {
     const rules = place.write('rules.json', {
       rules: [
         { tool: ['read_*', 'list_*', 'get_file_info'], then: 'allow' },
+        { tool: 'list_*', then: 'observe', policy: { deciders: { roles: ['admin'] } }, reason: 'Folders are private' },
         { tool: 'move_file', then: 'deny', reason: 'files stay where they are' },
         { tool: 'create_directory', where: [{ field: 'path', equals: place.path('inbox') }], then: 'allow' },
       ],
@@ -32,6 +33,16 @@ describe('before the filesystem server', { timeout: 60_000 }, () => {
     const listed = await client.callTool({ name: 'list_directory', arguments: { path: place.folder } });
     expect(textOf(listed)).toContain('rules.json');
     expect((await place.ai.runs.requests()).items).toEqual([]);
+    // Only one of the rules observes, and it changed nothing.
+    expect((await place.ai.runs.requests({ settled: true })).items).toMatchObject([
+      {
+        tool: 'mcp__files__list_directory',
+        startedBy: 'ada',
+        policies: [{ deciders: { roles: ['admin'] } }],
+        settlement: { observed: { why: ['Folders are private'] } },
+        outcome: { state: 'done' },
+      },
+    ]);
   });
 
   test('a gated call waits for its decision and runs once', async () => {

@@ -8,16 +8,22 @@ export type CallRule = RuleMatch & { readonly then?: Then; readonly policy?: Pol
 
 /** A call, and what its own tool says. `undecided`: the tool says nothing, so the gate asks unless a rule allows the call. */
 export type CallAsked = CallFacts & {
-  readonly own: Then | 'undecided';
-  /** The policy that the tool names. */
-  readonly policy?: Policy;
+  readonly own: Exclude<Then, 'observe'> | 'undecided';
+  /** The policies that the tool names: one, unless they come from a record. */
+  readonly policies?: readonly Policy[];
   /** What the application adds for this request. */
   readonly added?: Policy;
 };
 
+/** What a call's own sources said about it: recorded where a rule had a say, so that other rules can judge the call again. */
+export type CallSays = Omit<CallAsked, 'tool' | 'agent' | 'input'>;
+
 export type MayRun =
-  /** `grant`: its id, if a grant lets the call run. `rule`: the first one that allows the call, if its tool leaves that to rules. */
-  | { readonly then: 'run'; readonly grant?: string; readonly rule?: CallRule }
+  /**
+   * `grant`: its id, if a grant lets the call run. `rule`: the first one that allows the call, if its tool leaves that to rules.
+   * `observed`: the policies of the request that a rule would have made.
+   */
+  | { readonly then: 'run'; readonly grant?: string; readonly rule?: CallRule; readonly observed?: Policies }
   | { readonly then: 'ask'; readonly policies: Policies }
   | { readonly then: 'deny'; readonly why: string };
 
@@ -34,16 +40,17 @@ export function mayRun(
   const denied = said.find(({ then }) => then === 'deny');
   if (denied || call.own === 'deny') return { then: 'deny', why: denied?.rule.reason ?? 'A rule denies it.' };
   const asking = said.filter(({ then }) => then === 'ask');
-  const allowing = call.own === 'undecided' ? said.find(({ then }) => then === 'allow') : undefined;
-  const isAllowed = call.own === 'allow' || allowing !== undefined;
-  if (isAllowed && asking.length === 0) return allowing ? { then: 'run', rule: allowing.rule } : { then: 'run' };
-  const own = isAllowed ? [] : [call.policy ?? {}];
-  const policies = joined([
-    ...own,
-    ...asking.map(({ rule }) => rule.policy ?? {}),
-    ...(call.added ? [call.added] : []),
-  ]);
-  const { tool, input, agent } = call;
+  const { tool, input, agent, own, policies: named = ANYONE, added } = call;
+  const allowing = own === 'undecided' ? said.find(({ then }) => then === 'allow') : undefined;
+  const isAllowed = own === 'allow' || allowing !== undefined;
+  const join = (sources: readonly Policy[], rules: typeof said) =>
+    joined([...sources, ...rules.map(({ rule }) => rule.policy ?? {}), ...(added ? [added] : [])]);
+  if (isAllowed && asking.length === 0) {
+    const observing = said.filter(({ then }) => then === 'observe');
+    const by = allowing && { rule: allowing.rule };
+    return { then: 'run', ...by, ...(observing.length > 0 && { observed: join([], observing) }) };
+  }
+  const policies = join(isAllowed ? [] : named, asking);
   const { grants, key, requesters, startedBy, now } = uses;
   const asks = { key, tool, input, agent: agent ?? '', policies, requesters, startedBy, fitsSchema: true, now };
   const grant = grants.find((state) => mayUse(state, asks).ok);

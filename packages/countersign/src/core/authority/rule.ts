@@ -21,8 +21,11 @@ export function matchOf({ tool, agent, label, risk, reversibility, where }: Rule
   return defined({ tool, agent, label, risk, reversibility, where });
 }
 
-/** `allow`: the call runs unless something else asks. `ask`: people decide. `deny`: it never runs. */
-export type Then = 'allow' | 'ask' | 'deny';
+/**
+ * `allow`: the call runs unless something else asks. `ask`: people decide. `deny`: it never runs. `observe`: nothing changes for the call,
+ * and if it runs unasked, the record says whom the rule would have asked.
+ */
+export type Then = 'allow' | 'ask' | 'deny' | 'observe';
 
 /** What rules go by. */
 export type CallFacts = {
@@ -38,7 +41,8 @@ export type CallFacts = {
 
 /**
  * What the rule says about the call; undefined if it is not for it. Where that cannot be known, because a field is missing or only the
- * caller says what kind of call it is, a rule that allows says nothing, one that asks asks, and one that denies asks at least.
+ * caller says what kind of call it is, a rule that allows says nothing, one that asks asks, one that denies asks at least, and one that
+ * observes observes.
  */
 export function ruleSays(rule: RuleMatch, then: Then, call: CallFacts): Then | undefined {
   const { tool = '*', agent, where = [] } = rule;
@@ -50,7 +54,7 @@ export function ruleSays(rule: RuleMatch, then: Then, call: CallFacts): Then | u
   const isOfKind = hasKind(rule, call);
   if (!goesByKind || !call.isDescribed) return isOfKind ? then : undefined;
   if (then === 'allow') return undefined;
-  return isOfKind ? then : 'ask';
+  return isOfKind || then === 'observe' ? then : 'ask';
 }
 
 function hasKind({ label, risk, reversibility }: RuleMatch, call: CallFacts): boolean {

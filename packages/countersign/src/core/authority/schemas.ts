@@ -150,7 +150,7 @@ function build() {
         z.enum(['read-only', 'reversible', 'irreversible'], must('one of read-only, reversible, irreversible')),
       ),
       where: z.exactOptional(conditions),
-      then: z.exactOptional(z.enum(['allow', 'ask', 'deny'], must('one of allow, ask, deny'))),
+      then: z.exactOptional(z.enum(['allow', 'ask', 'deny', 'observe'], must('one of allow, ask, deny, observe'))),
       policy: z.exactOptional(
         z.union([z.string(), z.record(z.string(), z.any())], must('the name of a policy, or a policy')),
       ),

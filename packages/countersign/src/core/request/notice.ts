@@ -45,6 +45,8 @@ export type NoticedRequest = Pick<RequestView, 'kind' | 'expiresAt' | 'reminders
     readonly channel?: string | null | undefined;
     /** A grant let the call run. */
     readonly granted?: unknown;
+    /** A rule would have asked, and only observed. */
+    readonly observed?: unknown;
   } | null;
   /** What came of the call after the decision. */
   readonly outcome?: CallOutcome | null;
@@ -57,7 +59,7 @@ export type NoticedRequest = Pick<RequestView, 'kind' | 'expiresAt' | 'reminders
 export function noticesOf(question: NoticedRequest, now: number): readonly RequestNotice[] {
   const { kind, createdAt, settledAt, settlement } = question;
   // Nobody was asked.
-  if (settlement?.granted) return [];
+  if (settlement?.granted ?? settlement?.observed) return [];
   const opened: RequestNotice = notice(kind === 'doubt' ? 'doubt' : 'opened', createdAt, 'opened');
   const meanwhile = [
     ...escalations(question),

@@ -42,6 +42,8 @@ export type Settled = {
     readonly note?: string | null | undefined;
     /** A grant let the call run, so nobody was asked. */
     readonly granted?: unknown;
+    /** A rule would have asked, and only observed. */
+    readonly observed?: unknown;
   } | null;
   /** What the record of the call said last; null if nothing yet. */
   readonly recorded: CallOutcome | null;
@@ -50,8 +52,8 @@ export type Settled = {
 /** Null while the request is pending, and for an answer that nothing runs with. */
 export function outcomeOf({ kind, continues, settledAt, settlement, recorded }: Settled): CallOutcome | null {
   if (settledAt === null || recorded) return recorded;
-  const { decision, by, channel, note, granted } = settlement ?? {};
-  if (granted) return { state: 'running' };
+  const { decision, by, channel, note, granted, observed } = settlement ?? {};
+  if (granted ?? observed) return { state: 'running' };
   const type = isObject(decision) ? decision.type : undefined;
   const notRun = (why: NotRun): CallOutcome => ({ state: 'not-run', at: settledAt, why });
   switch (type) {

@@ -65,7 +65,7 @@ export type Call = CallIds & {
   readonly approvals: readonly RequestKind[];
   /** The grant that let the call run without a request, and the amount taken from its budget. */
   readonly granted: { readonly id: string; readonly amount?: number | undefined } | undefined;
-  /** The id of its row in lists, if a grant or a rule let the call run without a request. */
+  /** The id of its row in lists, if it ran without a request: a grant or a rule let it, or a rule only observed it. */
   readonly unasked: string | undefined;
   /** The policies that it was approved by. Later requests about the call are decided by the same people. */
   readonly policies: Policies | undefined;
@@ -208,7 +208,7 @@ export function isInDoubt({ phase }: Call): boolean {
   return phase.at === 'waiting' && phase.request.kind === 'doubt';
 }
 
-/** The id of the row of a call that a grant or a rule lets run, in place of the request that it would have made next. */
+/** The id of the row of a call that runs without a request, in place of the request that it would have made next. */
 export function unaskedId({ id, pauses }: Pick<Call, 'id' | 'pauses'>): string {
   return `${requestId(id, pauses + 1)}/granted`;
 }

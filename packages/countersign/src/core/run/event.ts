@@ -1,5 +1,6 @@
 // Events: the facts that a run consists of.
 
+import type { CallSays } from '../authority/may-run.ts';
 import type { Policies, Vote, Who } from '../authority/policy.ts';
 import type { RuleMatch } from '../authority/rule.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
@@ -66,6 +67,14 @@ export type SentBackCard = { readonly requestId: string; readonly input: Json; r
 export type Decision =
   | PersonDecision
   | (Signed & { readonly type: 'inside'; readonly decisions: readonly Made[]; readonly decided: Json });
+
+/** A request that a rule would have made. `why`: what these rules say, one text each. */
+export type Observed = {
+  readonly policies: Policies;
+  readonly why: readonly string[];
+  readonly requesters?: readonly string[];
+  readonly shown?: Shown;
+};
 
 /** The request that a decision is on. */
 export type Address = {
@@ -156,6 +165,17 @@ type Fact =
       readonly requesters?: readonly string[];
       readonly by?: string;
       readonly shown?: Shown;
+    }
+  /**
+   * What the sources said about the call, where a rule had a say. `runsWith`: the input that they judged, if it differs. `observed`: the
+   * call ran, and a rule would have asked these people.
+   */
+  | {
+      readonly type: 'call-judged';
+      readonly callId: string;
+      readonly says: CallSays;
+      readonly runsWith?: Json;
+      readonly observed?: Observed;
     }
   /**
    * `inside`: each event of its sub-agent is recorded as it happens, with `call-went-on`.
@@ -277,6 +297,7 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'user-spoke': true,
   'model-replied': true,
   'call-granted': true,
+  'call-judged': true,
   'call-started': true,
   'call-cleared': true,
   'call-went-on': true,
@@ -322,6 +343,20 @@ export function isKnown(event: RunEvent): boolean {
 export function usageIn(event: RunEvent): Usage | undefined {
   if (event.type === 'model-replied') return readUsage(event.usage);
   return event.type === 'call-went-on' ? event.inside.map(usageIn).reduce(addUsage, undefined) : undefined;
+}
+
+/** A rule let a call run, or only observed it, in the run or in a sub-agent. Such an event may be in one append with its call. */
+export function mayJoinItsCall(event: RunEvent): boolean {
+  switch (event.type) {
+    case 'call-judged':
+      return event.observed !== undefined;
+    case 'call-cleared':
+      return event.allowed !== undefined;
+    case 'call-went-on':
+      return event.inside.some(mayJoinItsCall);
+    default:
+      return false;
+  }
 }
 
 /** Makes an event. Where many are made, they are written out, because a copy of each costs. */

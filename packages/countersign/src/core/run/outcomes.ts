@@ -2,19 +2,21 @@
 
 import { type CallOutcome, lineOf, type NotRun } from '../request/outcome.ts';
 import { type Call, callOf, type State, unaskedId } from './call.ts';
-import type { Result, RunEvent } from './event.ts';
+import { mayJoinItsCall, type Result, type RunEvent } from './event.ts';
+import { fold } from './state.ts';
 import { hasSubAgent, subAgentState } from './sub-agents.ts';
 
 export type Outcomes = ReadonlyMap<string, CallOutcome>;
 
 /**
- * By the ids of the requests that let the calls run, or of the rows of calls that a grant or a rule let run, in the run before these events
+ * By the ids of the requests that let the calls run, or of the rows of calls that ran unasked, in the run before these events
  * and in the calls of sub-agents.
  */
 export function outcomesIn(before: State, events: readonly RunEvent[]): Outcomes {
-  if (!before.turn) return NONE;
+  const inOne = events.some(mayJoinItsCall);
+  if (!before.turn && !inOne) return NONE;
   const reading = new Reading();
-  reading.read(before, events, undefined);
+  reading.read(before, events, undefined, inOne);
   return reading.found ?? NONE;
 }
 
@@ -26,8 +28,9 @@ class Reading {
   /** The request of the last decision of these events, or the row of a grant, by its call. */
   #decided: Map<string, string> | undefined;
 
-  /** `at`: the time of the event that carries those of a sub-agent. */
-  read(state: State, events: readonly RunEvent[], at: number | undefined): void {
+  /** `at`: the time of the event that carries those of a sub-agent. `inOne`: the calls may be in the same append. */
+  read(before: State, events: readonly RunEvent[], at: number | undefined, inOne: boolean): void {
+    let state = before;
     for (const event of events) {
       const time = event.at ?? at ?? null;
       switch (event.type) {
@@ -36,6 +39,11 @@ class Reading {
           break;
         case 'call-granted': {
           const call = callOf(state, event.callId);
+          if (call) this.#letRun(call, unaskedId(call));
+          break;
+        }
+        case 'call-judged': {
+          const call = event.observed && callOf(state, event.callId);
           if (call) this.#letRun(call, unaskedId(call));
           break;
         }
@@ -58,12 +66,13 @@ class Reading {
         }
         case 'call-went-on': {
           const call = callOf(state, event.callId);
-          if (call) this.read(subAgentState(call), event.inside, time ?? undefined);
+          if (call) this.read(subAgentState(call), event.inside, time ?? undefined, inOne);
           break;
         }
         case 'run-ended':
           for (const call of state.turn?.calls ?? []) this.#end(call, time);
       }
+      if (inOne) state = fold(state, event);
     }
   }
 

@@ -55,6 +55,9 @@ export function fold(state: State, event: RunEvent): State {
       return foldReply(state, event);
     case 'call-granted':
       return changeCall(state, event.callId, (call) => grantCall(call, event));
+    case 'call-judged':
+      if (!event.observed) return state;
+      return changeCall(state, event.callId, (call) => ({ ...call, unasked: unaskedId(call) }));
     case 'call-started':
       return changeCall(state, event.callId, (call) => startCall(call, event));
     case 'call-cleared':

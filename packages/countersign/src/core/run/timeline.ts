@@ -54,6 +54,14 @@ export type TimelineEntry = {
       /** The id of its row in lists, where a request has its own. */
       readonly as: string;
     }
+  /** The call ran unasked, and a rule would have asked these people. */
+  | {
+      readonly type: 'call-observed';
+      readonly call: TimelineCall;
+      readonly policies: Policies;
+      readonly why: readonly string[];
+      readonly as: string;
+    }
   | { readonly type: 'call-started'; readonly call: TimelineCall }
   /** Without `result` the body stopped to ask. */
   | {
@@ -163,6 +171,13 @@ class Conversation {
         const call = this.#call(callId);
         const as = unaskedId({ id: callId, pauses: call.pauses });
         return [defined({ type: 'call-granted', call: named(call), grantId, amount, by, as })];
+      }
+      case 'call-judged': {
+        if (!event.observed) return [];
+        const call = this.#call(event.callId);
+        const as = unaskedId({ id: event.callId, pauses: call.pauses });
+        const { policies, why } = event.observed;
+        return [{ type: 'call-observed', call: named(call), policies, why, as }];
       }
       case 'call-started': {
         const call = this.#call(event.callId);

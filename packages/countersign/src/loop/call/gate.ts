@@ -16,7 +16,7 @@ import { type Governed, governRequest, isRuled, type Judging, judge, judgedPlain
 import { ask, askUnavailable, asPayload, requestersOf } from './pause.ts';
 import { changedPreview, isCompared, previewOf } from './preview.ts';
 import { failed, settle } from './result.ts';
-import { clearByRule, grantStands, useGrant } from './use-grant.ts';
+import { clearByRule, grantStands, recordSays, useGrant } from './use-grant.ts';
 
 type Accepted = ValidInput & { readonly ok: true };
 
@@ -113,6 +113,7 @@ async function askApproval(
   const binding = runsWithOf(tool, call, input);
   const bound = binding instanceof Promise ? await binding : binding;
   const judged = judgedPlainly(driver, tool) ?? (await judge(driver, judging(run, driver, tool, call, bound, input)));
+  if (judged.says) await recordSays(run, driver, tool, { call, bound, judged });
   if (judged.then === 'deny') return void settle(run, call, denied(call, judged.why));
   const revised = run.state.sentBack && revisedBy(run.state, call);
   if (judged.then === 'run' && !changed && !revised) {

@@ -1,5 +1,5 @@
 // What the sources say about a call: its tool, the operator's rules and the application. The pure core joins them.
-import { type CallRule, joined, mayRun, withDeciders } from '../../core/authority/may-run.ts';
+import { type CallRule, type CallSays, joined, mayRun, withDeciders } from '../../core/authority/may-run.ts';
 import { ANYONE, deadlineMayApprove, type Policies, type Policy } from '../../core/authority/policy.ts';
 import { deadlineProblem } from '../../core/authority/policy-problem.ts';
 import { ruleSays } from '../../core/authority/rule.ts';
@@ -28,9 +28,16 @@ export type Governed = {
   readonly waits: readonly { readonly wait: WaitOptions; readonly policy: number }[];
 };
 
-export type Judged =
-  /** `rule`: the one that lets the call run, where its tool would ask. */
-  | { readonly then: 'run'; readonly rule?: CallRule }
+/** `says`: for the record, where a rule had a say. */
+export type Judged = { readonly says?: CallSays } & JudgedAs;
+
+type JudgedAs =
+  /** `rule`: the one that lets the call run, where its tool would ask. `observed`: whom a rule would have asked, and what each such rule says. */
+  | {
+      readonly then: 'run';
+      readonly rule?: CallRule;
+      readonly observed?: { readonly policies: Policies; readonly why: readonly string[] };
+    }
   | { readonly then: 'deny'; readonly why: string }
   /** `approval`: what the tool wants shown. `failure`: why its gate could not say who decides. */
   | {
@@ -74,31 +81,50 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const asks = said === false ? ('allow' as const) : isUndecided ? ('undecided' as const) : ('ask' as const);
   // Most calls have no rule, so the tool alone says whether they ask.
   const first = applied.length > 0 && mayRun({ ...facts, own: asks }, applied.map(withoutPolicy));
-  if (first && first.then !== 'ask') return first;
+  const kinds = defined({ labels, risk, reversibility, ...(tool.isDescribed && { isDescribed: true }) });
+  const plainly = { says: { own: asks, ...kinds } };
+  if (first && first.then === 'deny') return { ...first, ...plainly };
+  if (first && first.then === 'run' && !first.observed)
+    return { ...RUNS, ...defined({ rule: first.rule }), ...plainly };
   if (!first && asks === 'allow') return RUNS;
   const { policy: named, ...options } = own;
   const governed = 'policy' in own ? await governedBy(named, driver.policies, input, ctx) : NO_POLICY;
   const ownWait = mergedWait(mergedWait(tool.asks, governed.waits), options);
   const others = await governedByAll(applied, driver, input, ctx);
   const added = policyFor && (await addedPolicy(driver, { ...judging, kind: 'approval' }));
+  const sources = {
+    own: asks,
+    ...(asks !== 'allow' && { policies: [timed(governed.policy, ownWait)] }),
+    ...(added && { added: added.policy }),
+  };
+  const says = applied.length > 0 ? { says: { ...sources, ...kinds } } : undefined;
   const result = mayRun(
-    { ...facts, own: asks, policy: timed(governed.policy, ownWait), ...(added && { added: added.policy }) },
+    { ...facts, ...sources },
     applied.map((rule, index) => ({ ...rule, policy: timed(others[index]?.policy ?? {}, others[index]?.waits ?? {}) })),
   );
-  if (result.then !== 'ask') return result;
+  if (result.then === 'deny') return { ...result, ...says };
+  if (result.then === 'run') {
+    const { observed = ANYONE } = result;
+    const why = applied.filter(({ then }) => then === 'observe').map(textOf);
+    return { then: 'run', observed: { policies: defaulted(driver, judging, observed), why }, ...says };
+  }
   const policies = defaulted(driver, judging, result.policies);
-  const sources = [
+  const waiting = [
     { wait: ownWait, policy: timed(governed.policy, ownWait) },
     ...others.map(({ policy, waits }) => ({ wait: waits, policy: timed(policy, waits) })),
     ...(added ? [{ wait: added.waits, policy: added.policy }] : []),
   ];
-  const waits = sources.map(({ wait, policy }) => ({ wait, policy: placeOf(result.policies, policy) }));
+  const waits = waiting.map(({ wait, policy }) => ({ wait, policy: placeOf(result.policies, policy) }));
   const isPlain = said === true || said === false || ('policy' in own && Object.keys(options).length === 0);
-  return { then: 'ask', approval: isPlain ? true : options, governed: { policies, waits }, ...defined({ failure }) };
+  const approval = isPlain ? true : options;
+  return { then: 'ask', approval, governed: { policies, waits }, ...defined({ failure }), ...says };
 }
 
 const NO_POLICY = { policy: ANYONE[0], waits: {} };
 const RUNS = { then: 'run' } as const;
+
+/** What a rule says, for people. */
+const textOf = ({ tool = 'every tool', reason }: Rule): string => reason ?? `A rule for ${[tool].flat().join(', ')}`;
 
 const withoutPolicy = ({ policy: _named, ...rule }: Rule): CallRule => rule;
 
@@ -119,7 +145,7 @@ async function governedByAll(
 export const isRuled = ({ body, innerTools }: ToolDefinition): boolean => body !== undefined && !innerTools;
 
 /** A deadline may approve only where the policy says so itself, and no quorum and no signature is needed. */
-function timed(policy: Policy, { onExpiry }: WaitOptions): Policy {
+export function timed(policy: Policy, { onExpiry }: WaitOptions): Policy {
   if (onExpiry !== 'approve') return policy;
   const admits: Policy = { ...policy, onExpiry };
   return deadlineProblem(admits) === undefined ? admits : policy;

@@ -1,14 +1,15 @@
-// A call that a grant or a rule lets run: the run records it with what its request would have shown. The use of a grant is reserved first.
+// A call that runs without a request: the use of its grant is reserved, and the run records the call with what its request would have shown.
 
 import type { Policies } from '../../core/authority/policy.ts';
 import { matchOf, type RuleMatch } from '../../core/authority/rule.ts';
-import { defined, type Json } from '../../core/json.ts';
+import { defined, type Json, sameJson } from '../../core/json.ts';
 import type { Bound, Shown } from '../../core/request/request.ts';
 import { type Call, requestId } from '../../core/run/call.ts';
-import { event } from '../../core/run/event.ts';
+import { event, type Observed } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { InterruptOptions } from '../tool/signal.ts';
+import type { Judged } from './judge.ts';
 import { requestersOf, unaskedShown } from './pause.ts';
 
 /** A call that a person would be asked about. */
@@ -64,6 +65,46 @@ export async function clearByRule(run: Run, driver: Driver, match: RuleMatch, as
 export async function grantStands({ grants }: Driver, call: Call): Promise<boolean> {
   const { granted, starts } = call;
   return !grants || !granted || starts > 0 || grants.stands(nextRequestId(call), granted.id);
+}
+
+/** Records what the sources said about a call where a rule had a say, and the request that a rule would have made if it asked. */
+export async function recordSays(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  { call, bound, judged }: { readonly call: Call; readonly bound: Bound; readonly judged: Judged },
+): Promise<void> {
+  const { says } = judged;
+  // What was recorded before a crash stays.
+  if (!says || !driver.asker || call.unasked !== undefined || run.isSuperseded(call)) return;
+  const told =
+    judged.then === 'run' && judged.observed
+      ? await observed(run, driver, tool, call, bound, judged.observed)
+      : undefined;
+  if (run.isSuperseded(call)) return;
+  const { runsWith } = bound;
+  const differs = runsWith !== undefined && !sameJson(runsWith, call.input);
+  const given = defined({ observed: told, ...(differs && { runsWith }) });
+  run.record(event({ type: 'call-judged', callId: call.id, says, ...given }));
+}
+
+/** Undefined if a grant covers the call, so that nobody would have been asked. */
+async function observed(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  bound: Bound,
+  { policies, why }: Pick<Observed, 'policies' | 'why'>,
+): Promise<Observed | undefined> {
+  const { runsWith } = bound;
+  const requesters = requestersOf(run.state, driver, call);
+  const input = runsWith === undefined ? call.input : runsWith;
+  const gated = { requestId: nextRequestId(call), tool: call.name, input, policies, requesters };
+  if (!bound.readAnew && (await driver.grants?.covers(gated))) return undefined;
+  const shown = await shownUnasked({ tool, call, bound, policies, payload: true, options: undefined });
+  const people = requesters.length > 0 ? { requesters } : {};
+  return { policies, why, ...people, ...defined({ shown }) };
 }
 
 const nextRequestId = ({ id, pauses }: Call): string => requestId(id, pauses + 1);

@@ -75,6 +75,7 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
     }
     case 'user-spoke':
     case 'call-granted':
+    case 'call-judged':
     case 'call-started':
     case 'call-cleared':
     case 'call-went-on':

@@ -67,12 +67,12 @@ export type PolicyHandle<Input = any> = string & { readonly [policyInput]?: (inp
 export type Rule = RuleMatch & {
   /**
    * `ask`, the default: people decide. `allow`: a call through a gate runs without a request, unless its tool or another rule asks.
-   * `deny`: the call never runs.
+   * `deny`: the call never runs. `observe`: the call runs as without the rule, and the record says whom the rule would have asked.
    */
   readonly then?: Then;
   /** Who must decide: the name of a policy, or the policy itself. By default any one person. */
   readonly policy?: string | PolicyConfig;
-  /** Why it is denied, for the model. */
+  /** Why it is denied, for the model; or observed, for people. */
   readonly reason?: string;
 };
 

@@ -28,7 +28,7 @@ type Governing = { readonly policy: Policy; readonly waits: WaitOptions };
 /** Throws if the policy cannot be satisfied, or has an unknown field or role. */
 export function checkPolicy(name: string | undefined, config: unknown, roles?: readonly string[]): void {
   const { deciders, ...rest } = (isObject(config) ? config : {}) as PolicyConfig;
-  const { policy, waits } = partsOf(rest);
+  const { policy, waits } = dataOf(rest);
   const asked = typeof deciders === 'function' || deciders === undefined ? policy : { ...policy, deciders };
   const { onExpiry } = waits;
   const late = onExpiry === 'approve' ? deadlineProblem({ ...policy, onExpiry }) : undefined;
@@ -65,7 +65,7 @@ export async function governedBy(
   try {
     checkPolicy(name, config, roles);
     const { deciders, ...rest } = config as PolicyConfig;
-    const { policy, waits } = partsOf(rest);
+    const { policy, waits } = dataOf(rest);
     const found = typeof deciders === 'function' ? await decidersFor(deciders, input, ctx) : deciders && { deciders };
     const plain: Policy = { ...common, ...policy, ...found };
     const warnings = [...(plain.warnings ?? []), ...(await tooFew(plain, membersOf))];
@@ -80,7 +80,7 @@ export const nobody = (warning: string): Policy => ({ deciders: { people: [] }, 
 const TIMES: readonly string[] = ['remind', 'escalate', 'expireAfter', 'businessHours', 'onExpiry'];
 
 /** What counts votes, and how the request waits. */
-function partsOf(config: Omit<PolicyConfig, 'deciders'>): Governing {
+export function dataOf(config: Omit<PolicyConfig, 'deciders'>): Governing {
   const [waits, policy] = [true, false].map((isTime) =>
     Object.fromEntries(Object.entries(config).filter(([key]) => TIMES.includes(key) === isTime)),
   );

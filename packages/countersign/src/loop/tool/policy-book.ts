@@ -6,6 +6,12 @@ import type { PolicyConfig, Rule, ToolDefinition } from './definition.ts';
 import { checkPolicy, type Policies, refuseUnknownPolicy } from './policies.ts';
 import { checkConditionFields, checkRules } from './rules.ts';
 
+/** Rules instead of those of an instance, and policies beside or instead of its own. */
+export type OtherRules = {
+  readonly rules?: readonly Rule[];
+  readonly policies?: Readonly<Record<string, PolicyConfig>>;
+};
+
 export class PolicyBook {
   readonly named = new Map<string, PolicyConfig>();
   readonly rules: Rule[] = [];
@@ -47,13 +53,28 @@ export class PolicyBook {
     this.rules.push(...rules);
   }
 
+  /** The same tools under these rules, and under these policies beside those that are defined. Throws if they cannot be used. */
+  with({ rules = this.rules, policies = {} }: OtherRules): PolicyBook {
+    const other = new PolicyBook([], this.#roles);
+    other.checkTools(this.#tools.values());
+    for (const [name, config] of Object.entries({ ...Object.fromEntries(this.named), ...policies }))
+      other.define(name, config);
+    other.apply(rules, new Map());
+    return other;
+  }
+
+  /** Undefined if neither the instance nor one of its agents has the tool. */
+  toolNamed(name: string): ToolDefinition | undefined {
+    return this.#tools.get(name);
+  }
+
   /** Whether rules make calls of this tool ask, as far as what the tool declares says. */
   asksByRule({ name, asks, body, innerTools }: ToolDefinition): 'always' | 'sometimes' | 'never' {
     const { labels, risk, reversibility } = asks;
     const call = { tool: name, agent: null, input: null, labels, risk, reversibility };
     const asking = this.rules.filter(({ agent: _any, ...rule }) => {
       const says = body && !innerTools ? ruleSays(rule, rule.then ?? 'ask', call) : undefined;
-      return says !== undefined && says !== 'allow';
+      return says === 'ask' || says === 'deny';
     });
     if (asking.length === 0) return 'never';
     return asking.some(({ where, agent }) => !where && agent === undefined) ? 'always' : 'sometimes';

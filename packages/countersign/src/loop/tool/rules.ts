@@ -17,7 +17,8 @@ export function checkRules(rules: unknown, roles: readonly string[] | undefined)
 }
 
 function contradiction({ policy, then = 'ask' }: Rule): string | undefined {
-  return policy !== undefined && then !== 'ask' ? 'it has a policy and does not ask: leave out one of them' : undefined;
+  const hasPolicy = policy !== undefined && then !== 'ask' && then !== 'observe';
+  return hasPolicy ? 'it has a policy and does not ask: leave out one of them' : undefined;
 }
 
 /** Throws if a tool, a tool of its sub-agents, or a rule names a policy that is not defined. */

@@ -6,7 +6,7 @@ import { newState } from '../../core/messages/load-messages.ts';
 import { isToolRequest, type Message, type Metadata } from '../../core/messages/message.ts';
 import type { SentBack } from '../../core/request/request.ts';
 import { type Call, callOf } from '../../core/run/call.ts';
-import { event, type Result } from '../../core/run/event.ts';
+import { event, type Result, type RunEvent } from '../../core/run/event.ts';
 import { GrowSet } from '../../core/run/grow.ts';
 import { replyEvents } from '../../core/run/reply.ts';
 import { fold } from '../../core/run/state.ts';
@@ -56,6 +56,8 @@ export type StartOptions = Pick<CallOptions, 'context'> & {
   readonly by?: string | undefined;
   /** The request that the call revises. By default the last one of its tool that was sent back in the conversation of its opening. */
   readonly revises?: SentBack | undefined;
+  /** More events of the same append, for a call that is over when it is recorded. */
+  readonly ends?: (callId: string) => readonly RunEvent[];
 };
 
 /** How long another process may drive a run before we check whether it still does. */
@@ -104,7 +106,7 @@ export class CallGate {
     runId: string,
     opening: Opening,
     { tool: name, ref, input, metadata }: OutsideCall,
-    { by, context, revises: given }: StartOptions = {},
+    { by, context, revises: given, ends }: StartOptions = {},
   ): Promise<void> {
     const drives = this.#drives;
     await drives.time.tell();
@@ -113,10 +115,12 @@ export class CallGate {
     const earlier = given ? undefined : await this.#sentBack.next(opening.conversation, name);
     const revises = earlier === undefined ? given : await this.sentBack(earlier, name).catch(() => undefined);
     const newId = () => drives.newRunId().replace(/^run_/, 'call_');
-    const facts = [
+    const calls = [
       event({ type: 'user-spoke', messages: [openingMessage(name, opening)], outside: true, ...defined({ revises }) }),
       ...replyEvents({ content: [asks], finishReason: 'tool-calls' }, GrowSet.of(), newId),
     ];
+    const callIds = calls.flatMap((fact) => (fact.type === 'model-replied' ? fact.calls : []));
+    const facts = ends ? [...calls, ...callIds.flatMap(({ id }) => ends(id))] : calls;
     refuseLarge(drives.runLimit, { run: { id: runId, version: 0 }, size: 0 }, facts, 'message');
     const port = this.port.forRun?.(facts.reduce(fold, newState())) ?? this.port;
     const record = { ...create, version: 0, hash: chainStart(create) };

@@ -1,13 +1,14 @@
 // What a grant would have done in the past, and which grant the past suggests.
 import { commonConditions } from '../../core/authority/common-conditions.ts';
 import { fieldOf } from '../../core/authority/condition.ts';
-import { foldGrant, type Grant, type GrantEvent, type GrantRequest, mayUse } from '../../core/authority/grant.ts';
+import type { GrantRequest } from '../../core/authority/grant.ts';
 import { isAmount } from '../../core/authority/grant-maximum.ts';
+import { matchesOffer, offered, offeredGrant } from '../../core/authority/grant-offer.ts';
 import { defined, isObject, type Json } from '../../core/json.ts';
 import { Turn } from '../port/in-turns.ts';
 import { mapValid } from '../port/skip-invalid.ts';
 import type { RequestQuery, Store } from '../port/store.ts';
-import { grantedIn } from '../requests/decision.ts';
+import { isUnasked } from '../requests/decision.ts';
 import { type RunRequest, requestView } from '../requests/view.ts';
 import { fits } from './use.ts';
 
@@ -51,7 +52,7 @@ export type HistoryOptions = {
 };
 
 /** The requests that count, oldest first. */
-type History = { readonly requests: readonly RunRequest[]; readonly more: boolean };
+export type History = { readonly requests: readonly RunRequest[]; readonly more: boolean };
 
 /** Counts what the grant would have done. Its expiry does not count, because the past is over. */
 export async function simulate(
@@ -76,7 +77,7 @@ export async function suggest(
   return { tool, grant, simulation: await replay(history, tool, grant) };
 }
 
-async function settledRequests(
+export async function settledRequests(
   store: Store,
   tool: string,
   { among = () => true, deciders }: HistoryOptions,
@@ -89,8 +90,8 @@ async function settledRequests(
     const { items, cursor } = await store.listRequests({ ...query, ...defined({ after, deciders }) });
     for (const request of mapValid(items, requestView)) {
       if (turn.isLong) await turn.pass();
-      // A call that a grant let run was decided by nobody.
-      if (!request.drill && !grantedIn(request.settlement) && (await among(request))) found.push(request);
+      // A call that ran unasked was decided by nobody.
+      if (!request.drill && !isUnasked(request.settlement) && (await among(request))) found.push(request);
     }
     looked += items.length;
     if (cursor === null) return { requests: found.toReversed(), more: false };
@@ -101,7 +102,7 @@ async function settledRequests(
 
 type Outcome = 'approved' | 'edited' | 'rejected' | 'other';
 
-function outcomeOf({ settlement }: RunRequest): Outcome {
+export function outcomeOf({ settlement }: RunRequest): Outcome {
   const decision = settlement?.decision;
   if (!isObject(decision)) return 'other';
   if (decision.type === 'reject' || decision.type === 'revise') return 'rejected';
@@ -109,31 +110,23 @@ function outcomeOf({ settlement }: RunRequest): Outcome {
   return decision.edit === undefined ? 'approved' : 'edited';
 }
 
-async function replay(
+export async function replay(
   { requests, more }: History,
   tool: string,
-  { where = [], schema, serves = {}, uses, budget }: Omit<GrantRequest, 'expiresAt'>,
+  { schema, ...limits }: Omit<GrantRequest, 'expiresAt'>,
 ): Promise<GrantSimulation> {
-  const votes = [{ by: 'simulation', decision: { type: 'approve' } }];
-  const limits = { id: '', tool, where, serves, uses, votes, givenBy: '', requestId: '' };
-  const limitless: Grant = { ...limits, ...(budget && { budget }), expiresAt: Number.POSITIVE_INFINITY };
-  const made: GrantEvent = { type: 'made', at: 0, grant: limitless };
-  const events: GrantEvent[] = [made];
+  let events = offeredGrant({ ...limits, tool });
   const counts: Record<Outcome, number> = { approved: 0, edited: 0, rejected: 0, other: 0 };
   const otherwise: string[] = [];
   const turn = new Turn();
   for (const request of requests) {
     if (turn.isLong) await turn.pass();
-    const { id: key, input, startedBy, agent } = request;
-    const call = { key, tool, input, startedBy, agent, fitsSchema: true, now: 0 };
-    const first = mayUse(foldGrant([made]), call);
-    if ((!first.ok && !first.isFull) || !fits(schema, input)) continue;
+    const { id: key, input } = request;
+    if (!matchesOffer(events, true, request) || !fits(schema, input)) continue;
     const outcome = outcomeOf(request);
     counts[outcome] += 1;
     if (outcome !== 'approved' && otherwise.length < MOST_SHOWN) otherwise.push(key);
-    const verdict = events.length <= uses ? mayUse(foldGrant(events), call) : undefined;
-    if (verdict?.ok)
-      events.push({ type: 'reserved', at: 0, key, ...(verdict.amount !== undefined && { amount: verdict.amount }) });
+    events = offered({ events, key, fitsSchema: true }, request) ?? events;
   }
   const { other, ...decided } = counts;
   const matching = Object.values(decided).reduce((sum, count) => sum + count, other);
@@ -144,7 +137,7 @@ const MOST_SHOWN = 20;
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /** What the inputs have in common. The numeric field with the largest sum becomes the budget. */
-function commonGrant(approved: readonly RunRequest[], now: number): GrantRequest {
+export function commonGrant(approved: readonly RunRequest[], now: number): GrantRequest {
   const inputs = approved.map(({ input }) => input).filter(isObject) as readonly { readonly [key: string]: Json }[];
   const where = commonConditions(inputs);
   let budget: GrantRequest['budget'];

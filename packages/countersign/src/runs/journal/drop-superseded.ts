@@ -45,6 +45,7 @@ const TOLD_BY_BODIES: ReadonlySet<RunEvent['type']> = new Set([
 
 const NOT_AFTER_A_RESULT: ReadonlySet<RunEvent['type']> = new Set([
   'call-granted',
+  'call-judged',
   'call-started',
   'call-cleared',
   'call-interrupted',

@@ -64,10 +64,10 @@ export type Risk = 'low' | 'medium' | 'high';
  * `cancelled` (withdrawn ones too). `changes-asked` selects those that were sent back. `edited` selects the approved ones with changes, `expired` those that a deadline decided. `done`,
  * `failed`, `unknown` and `not-run` select by what came of the call: by the `state` of the outcome that an append gave. `not-run` also
  * selects requests without one, except of the kind `doubt`, that were rejected or cancelled. `granted` selects calls that a grant or a rule let
- * run, which have none of the outcomes of a decision.
+ * run, `observed` those that a rule only observed: they have none of the outcomes of a decision.
  *
  * A store reads the outcome from the settlement. `decision.type` is `approve`, `restart`, `reject`, `revise`, `respond` or `cancel`;
- * a withdrawn request has no `decision`, and neither has a call that a grant or a rule let run: it has `granted`. A decision with `edit` or `replaceInput` is edited. A deadline's decision has
+ * a withdrawn request has no `decision`, and neither has a call that nobody was asked about: it has `granted` or `observed`. A decision with `edit` or `replaceInput` is edited. A deadline's decision has
  * `deadline` as `by` and null as `channel`.
  */
 export type RequestOutcome =
@@ -82,7 +82,8 @@ export type RequestOutcome =
   | 'failed'
   | 'unknown'
   | 'not-run'
-  | 'granted';
+  | 'granted'
+  | 'observed';
 
 /** A request to a person, pending or settled. Only its deciders, its progress and its settlement ever change. */
 export type RequestRecord = {

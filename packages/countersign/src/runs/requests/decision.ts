@@ -61,8 +61,15 @@ export type UnaskedCall = {
   readonly at: number;
 };
 
+/** The record of a call that ran unasked, and that a rule would have asked about. `why`: what the rules say. */
+export type ObservedCall = Omit<UnaskedCall, 'granted'> & { readonly observed: { readonly why: readonly string[] } };
+
 /** How a row of the history came to its end. */
-export type Ending = Settlement | Withdrawal | UnaskedCall;
+export type Ending = Settlement | Withdrawal | UnaskedCall | ObservedCall;
+
+/** Nobody was asked about the call: a grant or a rule let it run, or a rule only observed it. */
+export const isUnasked = (settlement: Ending | null): settlement is UnaskedCall | ObservedCall =>
+  settlement !== null && ('granted' in settlement || 'observed' in settlement);
 
 /** The grant or rule that let a call run without a request; undefined for a request. */
 export const grantedIn = (settlement: Ending | null): UnaskedCall['granted'] | undefined =>

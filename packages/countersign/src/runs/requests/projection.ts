@@ -33,8 +33,7 @@ export function project(input: ProjectionInput): Projection {
   const before = pendingCards(run.id, input.before);
   const cards = pendingCards(run.id, after);
   const status = statusOf(after, limits);
-  // A program may ask for a call, and a rule let it run, in one append.
-  const unasked = unaskedRows({ run, now, outcomes }, input.before.turn ? input.before : after, events);
+  const unasked = unaskedRows({ run, now, outcomes }, input.before, events);
   return {
     status,
     wakeAt: wakeAtOf([...cards.values()].map(waitingOn), after),

@@ -19,7 +19,7 @@ import { type PendingTool, pendingRows, SettledPart } from '../rules/count-stats
 import { askedKeys, keysOf, STARTER } from '../rules/deciders.ts';
 import { dueAfter } from '../rules/due.ts';
 import { createNotes } from '../rules/notes.ts';
-import { endedAs, hasOutcome, isGranted, outcomeOf } from '../rules/outcomes.ts';
+import { endedAs, hasOutcome, outcomeOf, unaskedAs } from '../rules/outcomes.ts';
 import { isBySettlement, makePage, type Order, type Place, readEventLimit, readPageRequest } from '../rules/page.ts';
 import { checkAppend, refusalOf } from '../rules/refusals.ts';
 import { searchTextOf, searchWords } from '../rules/search-text.ts';
@@ -142,7 +142,7 @@ function storeWith(clock: () => number): Store {
       for (const { id, outcome } of ended) {
         if (requests.get(id)?.record.runId !== runId) continue;
         change(id, { outcome });
-        if (!isGranted(requests.get(id)?.record.settlement)) untold.mark(id);
+        if (!unaskedAs(requests.get(id)?.record.settlement)) untold.mark(id);
       }
       watchers.notify(runId);
       return { claimed: claim !== undefined && run.claim?.token === claim.token };

@@ -2,7 +2,7 @@
 
 import { STARTER } from '../rules/deciders.ts';
 import type { EncodedAppend } from '../sql/encode.ts';
-import { unlessGranted, untoldSince } from '../sql/rows.ts';
+import { unlessUnasked, untoldSince } from '../sql/rows.ts';
 import { asOneRow, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { type Statement, statement } from './pool.ts';
 import type { Tables } from './schema.ts';
@@ -294,6 +294,6 @@ function progressing({ request }: Tables): string {
 }
 
 function endingSql({ request }: Tables): string {
-  return `UPDATE ${request} i SET ended = e.ended, ending = e.ending, ${untoldSince(unlessGranted(NOW, 'i.'), 'i.')}
+  return `UPDATE ${request} i SET ended = e.ended, ending = e.ending, ${untoldSince(unlessUnasked(NOW, 'i.'), 'i.')}
     FROM written w JOIN ending e ON e.run_id = w.id WHERE i.id = e.id AND i.run_id = e.run_id`;
 }

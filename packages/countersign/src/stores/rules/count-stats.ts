@@ -16,8 +16,8 @@ export type CountedRequest = {
 /** How many requests of a tool are pending. `oldest_at`: of some of them. */
 export type PendingTool = { readonly tool: string; readonly waiting: number; readonly oldest_at: number | null };
 
-/** A call that a grant let run is no decision. */
-type Decided = Exclude<Outcome['outcome'], 'granted' | 'changes-asked'>;
+/** A call that nobody was asked about is no decision. */
+type Decided = Exclude<Outcome['outcome'], 'granted' | 'observed' | 'changes-asked'>;
 type Settled = Record<Decided, number>;
 type SettledTool = Settled & { readonly times: Times };
 
@@ -33,7 +33,7 @@ export class SettledPart {
   }
 
   add({ tool, agent, createdAt, settledAt, outcome }: CountedRequest): void {
-    if (isDrill({ agent }) || outcome === 'granted') return;
+    if (isDrill({ agent }) || outcome === 'granted' || outcome === 'observed') return;
     const ofTool = kept(this.#tools, tool, () => ({ ...NOTHING, times: new Times() }));
     ofTool[outcome === 'changes-asked' ? 'rejected' : outcome] += 1;
     // `createdAt` comes from the asking process, whose clock may be a little ahead.

@@ -4,9 +4,20 @@ import { isObject, type Json } from '../../core/json.ts';
 import { DEADLINE } from '../../core/run/event.ts';
 import type { RequestOutcome } from '../../runs/port/store.ts';
 
-/** `changes-asked`: sent back, which counts as rejected. `withdrawn`: cancelled without a decision. `granted`: a grant let the call run, and nobody was asked. */
+/**
+ * `changes-asked`: sent back, which counts as rejected. `withdrawn`: cancelled without a decision. `granted`, `observed`: a grant or a rule
+ * let the call run, or a rule only observed it, and nobody was asked.
+ */
 export type Outcome = {
-  readonly outcome: 'approved' | 'rejected' | 'changes-asked' | 'answered' | 'cancelled' | 'withdrawn' | 'granted';
+  readonly outcome:
+    | 'approved'
+    | 'rejected'
+    | 'changes-asked'
+    | 'answered'
+    | 'cancelled'
+    | 'withdrawn'
+    | 'granted'
+    | 'observed';
   readonly edited: boolean;
   readonly expired: boolean;
 };
@@ -14,8 +25,7 @@ export type Outcome = {
 export function outcomeOf(settlement: Json): Outcome {
   const { decision, by, channel } = isObject(settlement) ? settlement : {};
   const { type, ...options } = isObject(decision) ? decision : {};
-  if (typeof type !== 'string')
-    return { outcome: isGranted(settlement) ? 'granted' : 'withdrawn', edited: false, expired: false };
+  if (typeof type !== 'string') return { outcome: unaskedAs(settlement) ?? 'withdrawn', edited: false, expired: false };
   return {
     outcome: OUTCOMES.get(type) ?? 'cancelled',
     edited: Object.hasOwn(options, 'edit') || Object.hasOwn(options, 'replaceInput'),
@@ -31,9 +41,11 @@ const OUTCOMES: ReadonlyMap<string, Outcome['outcome']> = new Map([
   ['respond', 'answered'],
 ]);
 
-/** A grant let the call run, and nobody was asked. */
-export const isGranted = (settlement: Json | undefined): boolean =>
-  typeof settlement === 'object' && settlement !== null && 'granted' in settlement && !('decision' in settlement);
+/** Why the call ran and nobody was asked; undefined for a request. */
+export function unaskedAs(settlement: Json | undefined): 'granted' | 'observed' | undefined {
+  if (typeof settlement !== 'object' || settlement === null || 'decision' in settlement) return undefined;
+  return 'granted' in settlement ? 'granted' : 'observed' in settlement ? 'observed' : undefined;
+}
 
 /** What came of the call, as the append said it; null if it did not. */
 export function endedAs(outcome: Json): string | null {

@@ -108,9 +108,9 @@ export const queueOf = ({ due_since, ...queue }: QueueRow): AgentQueue => ({ ...
 export const untoldSince = (time: string, row = ''): string =>
   `news = coalesce(${row}news, 0) + 1, tell_at = ${time}, tell_attempts = NULL`;
 
-/** Nobody is told what came of a call that a grant let run: nobody was asked about it. */
-export const unlessGranted = (time: string, row = ''): string =>
-  `CASE WHEN coalesce(${row}outcome, '') <> 'granted' THEN ${time} END`;
+/** Nobody is told what came of a call that nobody was asked about. */
+export const unlessUnasked = (time: string, row = ''): string =>
+  `CASE WHEN coalesce(${row}outcome, '') NOT IN ('granted', 'observed') THEN ${time} END`;
 
 /** Lets the request be taken again after a pause, which doubles with each attempt. */
 export const takenUntold = (now: string, leaseMs: string, lesser: string, row = ''): string => {

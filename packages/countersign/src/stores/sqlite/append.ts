@@ -4,7 +4,7 @@ import { claimAfter } from '../rules/claim.ts';
 import { dueAfter } from '../rules/due.ts';
 import { refusalOf } from '../rules/refusals.ts';
 import { type EncodedAppend, type EncodedSettlement, encodeAppend } from '../sql/encode.ts';
-import { DELETED, unlessGranted, untoldSince } from '../sql/rows.ts';
+import { DELETED, unlessUnasked, untoldSince } from '../sql/rows.ts';
 import type { Job } from './connection.ts';
 
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
@@ -94,7 +94,7 @@ const SETTLE = `UPDATE countersign_request SET ${untoldSince('?')}, settled_at =
 const PROGRESS = `UPDATE countersign_request SET progress = :progress, deciders = coalesce(:deciders, deciders), ${untoldSince(':tellAt')}
   WHERE id = :id`;
 
-const END = `UPDATE countersign_request SET ${untoldSince(unlessGranted('?'))}, ended = ?, ending = ? WHERE id = ? AND run_id = ?`;
+const END = `UPDATE countersign_request SET ${untoldSince(unlessUnasked('?'))}, ended = ?, ending = ? WHERE id = ? AND run_id = ?`;
 
 function insertion(table: string, columns: readonly string[]): string {
   return `INSERT INTO countersign_${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;

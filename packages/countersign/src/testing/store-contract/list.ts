@@ -272,6 +272,7 @@ export function listContract(check: Check): void {
       leftInDoubt: by({ type: 'cancel' }),
       granted: { granted: { id: 'grant' }, by: 'ann', at: 1 },
       grantedLater: { granted: { id: 'grant' }, by: 'ann', at: 1 },
+      observed: { observed: { why: ['A rule.'] }, by: null, at: 1 },
     };
     const opened = [...Object.keys(settlements), 'pending'].map((id, createdAt) =>
       request(id, 'run', { createdAt, ...(id === 'leftInDoubt' && { kind: 'doubt' }) }),
@@ -306,6 +307,7 @@ export function listContract(check: Check): void {
         'grantedLater',
       ],
       granted: ['granted', 'grantedLater'],
+      observed: ['observed'],
     };
     for (const [outcome, found] of Object.entries(outcomes) as [RequestOutcome, readonly string[]][]) {
       for (const query of [{}, { runId: 'run', order: 'newest' }] as const) {

@@ -102,6 +102,8 @@ export type RequestCard<Tool extends string = string, Input = Json> = Omit<Reque
   readonly grant?: CardGrant;
   /** Present if a rule of the operator let the call run, and nobody was asked. */
   readonly rule?: CardRule;
+  /** Present if the call ran unasked, and these rules would have asked about it. */
+  readonly observed?: { readonly why: readonly string[]; readonly at: number };
   /** The names of people on the card, by their ids. */
   readonly names?: Names;
   /** Why the last decision of this client was refused. */

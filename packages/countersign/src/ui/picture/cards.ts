@@ -52,6 +52,10 @@ export function requestCard(
     if (granted.rule) return { ...unasked, rule: { ...granted.rule, at: settledAt } };
     return { ...unasked, grant: { id: granted.id, is: 'used', by: settlement?.by ?? null, at: settledAt } };
   }
+  if (settlement && 'observed' in settlement) {
+    const observed = { why: settlement.observed.why, at: settledAt };
+    return { ...card, status: 'decided', observed, outcome, allows: [], progress: null };
+  }
   const decision = settledDecision(request);
   return { ...card, status: 'decided', decision, outcome, progress: progressOf(counted, reader) };
 }

@@ -54,7 +54,7 @@ function budgetOf(text: string): NonNullable<GrantRequest['budget']> {
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS };
 
-function durationOf(text: string): number {
+export function durationOf(text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
   const size = UNITS[unit];
   if (size === undefined) throw usageFailure(`Not a time: ${text}. Write 30m, 12h, 7d or 2w.`);

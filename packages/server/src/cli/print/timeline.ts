@@ -62,6 +62,8 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
       const what = `runs without a request under ${visibleLine(entry.grantId)}${giver}${amount}`;
       return [{ who, what, tone: 'quiet' }];
     }
+    case 'call-observed':
+      return [{ who, what: `runs unasked; would have asked: ${entry.why.map(visibleLine).join('; ')}`, tone: 'quiet' }];
     case 'call-started':
       return [{ who, what: 'starts', tone: 'quiet' }];
     case 'wait-started':

@@ -33,17 +33,21 @@ export async function loadAgentsFile(
   file: string,
   /** Makes an instance without agents, for a file that has only settings. */
   orElse?: (environment: AgentsEnvironment) => Countersign,
+  /** Settings instead of those beside the agents, or beside which the agents are. */
+  settings?: string,
 ): Promise<AgentsExport> {
   const exported = await load(file);
+  const instead = settings === undefined ? undefined : await load(settings);
   const found = agentsIn(file, exported);
   if (found) {
+    if (instead) return governed(found, [...(CONFIG_NAMES.includes(basename(file)) ? [] : [exported]), instead]);
     const config = CONFIG_NAMES.includes(basename(file)) ? undefined : beside(file, CONFIG_NAMES);
     return governed(found, config === undefined ? [exported] : [exported, await load(config)]);
   }
   const agentsFile = SETTINGS.some((name) => exported[name] !== undefined) ? beside(file, AGENTS_NAMES) : undefined;
   const loaded = agentsFile === undefined ? undefined : await load(agentsFile);
   const agents = loaded && agentsIn(agentsFile ?? '', loaded);
-  if (agents) return governed(agents, [loaded, exported]);
+  if (agents) return governed(agents, [loaded, instead ?? exported]);
   if (orElse && agentsFile === undefined && SETTINGS.some((name) => exported[name] !== undefined)) {
     const make = async (environment: AgentsEnvironment) => orElse(environment);
     return governed({ file, server: {}, mcp: undefined, kind: 'function', make }, [exported]);

@@ -75,29 +75,36 @@ async function openBackend(options: BackendOptions, { agents, channel = 'cli' }:
 const SLOW_MS = 5_000;
 
 /** `standIn`: agents without a model get the stand-in model, if the environment has no model for them either. */
-export type OpenAgentsOptions = { readonly opening?: Opening; readonly standIn?: boolean };
+/** `config`: a file of settings instead of the one beside the agents. */
+export type OpenAgentsOptions = { readonly opening?: Opening; readonly standIn?: boolean; readonly config?: string };
 
 /** Opens the user's agents, or the demo agents, on the chosen store. */
 export async function openAgents(
   options: StoreOptions,
   named: string | undefined,
   output: Output,
-  { opening = 'make', standIn = false }: OpenAgentsOptions = {},
+  { opening = 'make', standIn = false, config }: OpenAgentsOptions = {},
 ): Promise<OpenedAgents> {
   const file = findAgentsFile(named ?? options.agents);
   // The file may wait for something that never comes.
   const warn = () => file !== undefined && output.note(`Still loading ${shownPath(file)} …`);
   const timer = setTimeout(warn, SLOW_MS).unref();
   try {
-    const opened = await openAgentsOf(file, options, opening);
+    const opened = await openAgentsOf(file ?? config, options, opening, config);
     return standIn && opened.model === undefined ? { ...opened, model: await standInFor(opened.ai) } : opened;
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function openAgentsOf(file: string | undefined, options: StoreOptions, opening: Opening): Promise<OpenedAgents> {
-  const loaded = file === undefined ? undefined : await loadAgentsFile(file);
+async function openAgentsOf(
+  file: string | undefined,
+  options: StoreOptions,
+  opening: Opening,
+  config?: string,
+): Promise<OpenedAgents> {
+  const orElse = config === undefined ? undefined : ({ store }: AgentsEnvironment) => countersign({ store });
+  const loaded = file === undefined ? undefined : await loadAgentsFile(file, orElse, config);
   const server = loaded?.server ?? {};
   if (loaded?.kind === 'instance') {
     if (options.store !== undefined)

@@ -1,6 +1,7 @@
 // `countersign worker`: drives the runs of a store, without a server.
 import type { Command } from 'commander';
 import type { Countersign } from 'countersign';
+import { recordDeployed } from '../../../deployed.ts';
 import type { AppOptions } from '../../../options.ts';
 import { visibleLine } from '../../../text/visible-text.ts';
 import { unrecordedText } from '../../../unrecorded.ts';
@@ -54,6 +55,7 @@ async function work(output: Output, file: string | undefined, options: WorkerOpt
     if (output.json) output.document({ type: 'error', at: Date.now(), message }, { follow: true });
     else output.note(`${output.style('red', 'error')}: ${visibleLine(message)}`);
   };
+  void recordDeployed(ai);
   const working = ai.runs.work({
     concurrency: options.concurrency,
     onError: (error) => report(failureOf(error).message),
