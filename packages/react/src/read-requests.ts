@@ -88,6 +88,7 @@ const NOTHING_SAID: Partial<RequestCard> = {
   preview: null,
   earlierPreview: null,
   notice: null,
+  commentsForModel: false,
   doubt: null,
   previous: null,
   createdAt: null,

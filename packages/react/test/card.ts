@@ -21,6 +21,7 @@ export function card(change: Partial<RequestCard> = {}): RequestCard {
     preview: null,
     earlierPreview: null,
     notice: null,
+    commentsForModel: false,
     createdAt: null,
     expiresAt: null,
     onExpiry: null,

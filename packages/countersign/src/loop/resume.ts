@@ -8,7 +8,15 @@ import { copyOf, type Json, toJson } from '../core/json.ts';
 import { askedAnswer, type Request, type RequestKind } from '../core/request/request.ts';
 import { type Call, isInDoubt, pendingRequestId } from '../core/run/call.ts';
 import { type Found, type Leaf, type Matched, mayRun } from '../core/run/decide.ts';
-import { answerFor, type Decision, EVENT_VERSION, event, isByDeadline, type Result } from '../core/run/event.ts';
+import {
+  answerFor,
+  type Decision,
+  EVENT_VERSION,
+  event,
+  isByDeadline,
+  type Result,
+  type Said,
+} from '../core/run/event.ts';
 import type { DecisionFault } from '../core/run/made.ts';
 import { hasSubAgent, isSubAgentInDoubt } from '../core/run/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
@@ -160,11 +168,11 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
     case 'respond':
       return { type: 'output', output: decision.output, metadata: { interruptResponse: decision.metadata ?? true } };
     case 'reject':
-      return { type: 'rejected', ...refusal(call, rejectedBy(decision), decision.reason) };
+      return { type: 'rejected', ...withComments(refusal(call, rejectedBy(decision), decision.reason), decision) };
     case 'cancel':
       return { type: 'cancelled', ...refusal(call, 'was cancelled', decision.reason) };
     case 'revise':
-      return { type: 'rejected', ...sentBack(call, decision.comment) };
+      return { type: 'rejected', ...withComments(sentBack(call, decision.comment), decision) };
     case 'restart':
     case 'approve':
     case 'inside':
@@ -173,10 +181,18 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
 }
 
 /** The comment is for the model. What may have taken effect must not be called again. */
-function sentBack(call: Call, comment: string): { text: string; mayHaveActed?: true } {
+function sentBack(call: Call, comment: string): Refusal {
   const refused = refusal(call, 'was sent back: a person asks for changes', undefined);
   const next = refused.mayHaveActed ? '' : ` Call ${call.name} again with changed arguments, or answer.`;
   return { ...refused, text: `${refused.text}${next} They say: ${comment}` };
+}
+
+type Refusal = { readonly text: string; readonly mayHaveActed?: true };
+
+function withComments(refusal: Refusal, { comments = [] }: { readonly comments?: readonly Said[] }): Refusal {
+  if (comments.length === 0) return refusal;
+  const said = comments.map(({ by, text }) => `${by}: ${text}`);
+  return { ...refusal, text: `${refusal.text}\nComments on the request:\n${said.join('\n')}` };
 }
 
 const askedBy = ({ phase }: Call): Request | undefined => (phase.at === 'waiting' ? phase.request : undefined);
@@ -185,7 +201,7 @@ const rejectedBy = (decision: Decision): string =>
   isByDeadline(decision) ? 'was rejected, because its deadline passed' : 'was rejected by a person';
 
 /** Says explicitly that nothing ran: a model mistakes a vague refusal for success. */
-function refusal(call: Call, verb: string, reason: string | undefined): { text: string; mayHaveActed?: true } {
+function refusal(call: Call, verb: string, reason: string | undefined): Refusal {
   const kind = isSubAgentInDoubt(call) ? 'doubt' : kindOf(call);
   const because = reason ? ` Reason: ${reason}` : '';
   const text = `${call.name} ${verb}. ${CONSEQUENCE[kind]}${because}`;

@@ -251,6 +251,7 @@ export const RequestShape = z
     earlierPreview: orNull(PreviewShape).openapi({
       description: 'The preview that was approved before, if it has changed since.',
     }),
+    commentsForModel: z.boolean().openapi({ description: 'The model reads the comments of a rejected request.' }),
     notice: z.enum(['title-only']).nullable().openapi({ description: '`title-only`: notices show nothing else.' }),
     doubt: orNull(DoubtShape).openapi({ description: 'About a call whose outcome is unknown: where to look.' }),
     previous: orNull(PreviousShape).openapi({ description: 'The earlier round, if this request revises one.' }),

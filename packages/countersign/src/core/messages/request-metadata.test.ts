@@ -13,6 +13,7 @@ const everything = {
     risk: 'high',
     reversibility: 'irreversible',
     notice: 'title-only',
+    commentsForModel: true,
     doubt: { idempotencyKey: 'call_1' },
     previous: { requestId: 'run:call', input: { amount: 9 }, comment: 'Less.', by: 'ann', round: 1 },
   },

@@ -21,6 +21,7 @@ const SHOWN = {
   risk: 'shown',
   reversibility: 'shown',
   notice: 'shown',
+  commentsForModel: 'shown',
   doubt: 'shown',
   previous: 'shown',
 } satisfies Keys<Omit<Shown, 'payload'>, 'shown'>;

@@ -48,6 +48,8 @@ export type Shown = {
   readonly reversibility?: Reversibility;
   /** Mail, chat messages and the like show only the title. */
   readonly notice?: 'title-only';
+  /** The model reads the comments if the request is rejected or sent back. */
+  readonly commentsForModel?: true;
   /** On a doubt only. */
   readonly doubt?: Doubt;
   /** The request that this one revises, because a person asked for changes. */

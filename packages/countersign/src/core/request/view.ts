@@ -43,6 +43,8 @@ export type RequestView<Tool extends string = string, Input = Json> = {
   readonly earlierPreview: Preview | null;
   /** `title-only` if its tool keeps the rest out of notices; null if it does not. */
   readonly notice: 'title-only' | null;
+  /** Whether the model reads the comments if the request is rejected or sent back. */
+  readonly commentsForModel: boolean;
   /** When a call whose outcome is unknown was started, by whose approval, and where to look; null for all other requests. */
   readonly doubt: Doubt | null;
   /** The request that this one revises, because a person asked for changes; null if it is the first round. */
@@ -110,6 +112,7 @@ const NOTHING = {
   labels: [],
   reversibility: null,
   notice: null,
+  commentsForModel: false,
   doubt: null,
   previous: null,
   preview: null,

@@ -5,6 +5,7 @@ import type { Policies, Vote, Who } from '../authority/policy.ts';
 import type { RuleMatch } from '../authority/rule.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
+import type { Comment } from '../request/comment.ts';
 import {
   askedAnswer,
   type EditBound,
@@ -54,11 +55,19 @@ export type PersonDecision = Signed &
     | { readonly type: 'respond'; readonly output: Json }
     | ({ readonly type: 'restart'; readonly resumed: Json } & Edited)
     | ({ readonly type: 'approve' } & Edited)
-    | { readonly type: 'reject'; readonly reason?: string }
+    | { readonly type: 'reject'; readonly reason?: string; readonly comments?: readonly Said[] }
     | { readonly type: 'cancel'; readonly reason?: string }
     /** It ends the request like a rejection. The comment is for the model or the program that asked. */
-    | { readonly type: 'revise'; readonly comment: string; readonly card?: SentBackCard }
+    | {
+        readonly type: 'revise';
+        readonly comment: string;
+        readonly card?: SentBackCard;
+        readonly comments?: readonly Said[];
+      }
   );
+
+/** A comment on the request, for the model. */
+export type Said = Pick<Comment, 'by' | 'text'>;
 
 /** The card of a request that a person sent back: its public id, the input it showed, and which round it was. */
 export type SentBackCard = { readonly requestId: string; readonly input: Json; readonly round: number };

@@ -191,6 +191,11 @@ export type ToolConfig<
    * model's words.
    */
   readonly reason?: boolean;
+  /**
+   * The model reads what people commented on a request that they reject or send back. By default it reads only their reason. Whoever
+   * comments is told so.
+   */
+  readonly commentsForModel?: boolean;
   readonly metadata?: Metadata;
 };
 
@@ -204,6 +209,7 @@ export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends Schem
   | 'howToCheck'
   | 'settlesWithin'
   | 'reason'
+  | 'commentsForModel'
   | 'preview'
   | 'previewWithin'
   | 'onPreviewChange'
@@ -273,6 +279,7 @@ export type ToolDefinition = Pick<
   readonly needsApproval: boolean | Approval | ((input: any, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
   /** The model says why it makes a call. */
   readonly asksReason?: true;
+  readonly commentsForModel?: true;
   /** It asks because it is behind a gate, not because it says so. */
   readonly asksByDefault?: true;
   /** A caller outside has described it, and nobody has verified its labels, risk and reversibility. */

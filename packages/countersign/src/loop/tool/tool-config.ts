@@ -55,6 +55,7 @@ const ABOUT_THE_BODY = {
   howToCheck: aTextOrFunction,
   settlesWithin: aDurationMs,
   reason: aBoolean,
+  commentsForModel: aBoolean,
   preview: aFunction,
   previewWithin: aTimerMs,
   onPreviewChange: oneOf('ask', 'run', 'reject'),

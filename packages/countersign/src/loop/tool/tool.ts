@@ -62,6 +62,7 @@ function define<I extends SchemaInput, O extends SchemaInput>(
     }),
     needsApproval,
     ...(asksReason && { asksReason }),
+    ...(config.commentsForModel && { commentsForModel: true }),
     idempotent: config.idempotent === true,
     commits: config.commits === true,
     asks: askOptionsOf(config),

@@ -39,6 +39,7 @@ export function sampleMail(to: string, key: string, { sampleTitle, sampleMessage
       },
     },
     notice: null,
+    commentsForModel: false,
     policies: [{}],
     requesters: [],
     progress: null,
