@@ -24,6 +24,8 @@ export type Shared = {
   readonly told: Told[];
   /** Most of the work of a schedule with a channel is its notices, so only some have one. */
   readonly hasChannel: boolean;
+  /** Those that the plans of the schedule name. A process has no others: making tools takes longer than running them. */
+  readonly tools: ReadonlySet<string>;
 };
 
 export const FINANCE: readonly string[] = ['ann', 'ben', 'cara'];
@@ -40,7 +42,7 @@ type Body = (input: Amount, ctx: ToolContext) => Promise<unknown>;
 
 /** Starts a process of the bank. Odd releases lack some tools, and ask for others. */
 export function openBank(life: Life<Bank>, node: Omit<Node<Bank>, 'app'> & { store: Store }, shared: Shared): Bank {
-  const { leaseMs, pollMs, told, hasChannel } = shared;
+  const { leaseMs, pollMs, told, hasChannel, tools: used } = shared;
   const { store } = node;
   const ai = countersign({
     model: planningModel(life),
@@ -55,7 +57,7 @@ export function openBank(life: Life<Bank>, node: Omit<Node<Bank>, 'app'> & { sto
     ...(hasChannel && { channels: [channelOf(life, told)] }),
     notify: { everyone: ['dan'] },
   });
-  const tools = toolsOf(life, node, ai);
+  const tools = toolsOf(life, node, ai, used);
   const missing: readonly string[] = node.release % 2 === 1 ? ['ship', 'book'] : [];
   const known = tools.filter(({ name }) => !missing.includes(name));
   const assistant = ai.defineAgent({ name: 'assistant', description: 'Helps the helper.', tools: known });
@@ -86,7 +88,12 @@ const channelOf = (life: Life<Bank>, told: Told[]): Channel => ({
   },
 });
 
-function toolsOf(life: Life<Bank>, { link, release }: Omit<Node<Bank>, 'app'>, ai: Countersign): readonly Tool[] {
+function toolsOf(
+  life: Life<Bank>,
+  { link, release }: Omit<Node<Bank>, 'app'>,
+  ai: Countersign,
+  used: ReadonlySet<string>,
+): readonly Tool[] {
   const { world, chance, timeline } = life;
   const isOdd = release % 2 === 1;
   const act = (name: string, { idempotencyKey: key }: ToolContext, input: Amount, options: EffectOptions = {}) =>
@@ -110,8 +117,10 @@ function toolsOf(life: Life<Bank>, { link, release }: Omit<Node<Bank>, 'app'>, a
     const until = timeline.now + REFUSES_AFTER_MS;
     return body(() => act('check', ctx, input, { until }))(input, ctx);
   };
-  const tool = (name: string, config: object, work: Body = doing(name)): Tool =>
-    ai.defineTool({ name, description: `Does ${name}.`, inputSchema: amount, ...config } as never, work as never);
+  const tool = (name: string, config: object, work: Body = doing(name)): readonly Tool[] =>
+    used.has(name)
+      ? [ai.defineTool({ name, description: `Does ${name}.`, inputSchema: amount, ...config } as never, work as never)]
+      : [];
   const finance = { roles: ['finance'] };
   return [
     tool('pay', { needsApproval: true }),
@@ -144,7 +153,7 @@ function toolsOf(life: Life<Bank>, { link, release }: Omit<Node<Bank>, 'app'>, a
       },
       checked,
     ),
-    ai.defineInterrupt({ name: 'ask', description: 'Asks.', inputSchema: amount, outputSchema: z.string() }),
+    ask(ai, used),
     tool(
       'book',
       {},
@@ -161,7 +170,12 @@ function toolsOf(life: Life<Bank>, { link, release }: Omit<Node<Bank>, 'app'>, a
       },
     }),
     tool('look', { idempotent: true, needsApproval: isOdd }, doing('look', { repeatable: true })),
-  ];
+  ].flat();
 }
+
+const ask = (ai: Countersign, used: ReadonlySet<string>): readonly Tool[] =>
+  used.has('ask')
+    ? [ai.defineInterrupt({ name: 'ask', description: 'Asks.', inputSchema: amount, outputSchema: z.string() })]
+    : [];
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -10,10 +10,11 @@ import {
   oneEffect,
   recordVerifies,
 } from '../../src/testing/simulate/laws.ts';
+import type { Life } from '../../src/testing/simulate/life.ts';
 import { keyOf, type RecordedCall } from '../../src/testing/simulate/records.ts';
 import { BEGIN } from '../../src/testing/simulate/timeline.ts';
 import type { SimulatedEffect, World } from '../../src/testing/simulate/world.ts';
-import { FINANCE, type Told } from './bank.ts';
+import { type Bank, FINANCE, type Told } from './bank.ts';
 import type { Started } from './clients.ts';
 import type { Acts, Said } from './people.ts';
 
@@ -68,10 +69,13 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
 };
 
 /** Nothing is to be done any more: no claim is held, and everybody was told. */
-export async function isQuiet(remains: Remains): Promise<boolean> {
-  const left = ['nothing is left claimed or pending', 'every notice is delivered'];
-  for (const law of left) if ((await LAWS[law]?.(remains))?.length) return false;
-  return true;
+export async function isQuiet(
+  { store }: Life<Bank>,
+  remains: () => Promise<Remains>,
+  isTold: boolean,
+): Promise<boolean> {
+  if ((await store.queue()).some(({ due, claimed }) => due + claimed > 0)) return false;
+  return !isTold || (await LAWS['every notice is delivered']?.(await remains()))?.length === 0;
 }
 
 /** Tools that need nobody's word, or whose word is another one. */

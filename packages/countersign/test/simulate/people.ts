@@ -34,18 +34,23 @@ export class Acts {
 /** Once `isLate`, nobody hesitates or leaves anything to others. */
 export async function person(life: Life<Bank>, acts: Acts, name: string, isLate: () => boolean): Promise<void> {
   const { chance } = life;
-  const diligence = chance.pick([0.1, 0.5, 0.9]);
+  const diligence = chance.pick([0.2, 0.6, 0.9]);
+  /** What this person need not decide again once all is calm. */
+  const done = new Set<string>();
   for (;;) {
-    await life.pause(isLate() ? chance.between(500, 3_000) : chance.delay(2_500));
+    await life.pause(isLate() ? chance.between(500, 2_500) : chance.delay(1_500));
     if (!isLate() && chance.is(0.03)) await somethingElse(life, acts, name);
-    // Who has nothing to decide is not looked after: that would only be slow.
-    if ((await life.store.countRuns()).waiting === 0) continue;
-    const listed = await life.ask(`${name} lists`, ({ ai }) => ai.runs.requests({ limit: 20 }));
-    if (listed.status !== 'done' || listed.value.items.length === 0) continue;
-    const card = chance.pick(listed.value.items);
     if (!isLate() && !chance.is(diligence)) continue;
+    // A look into the store first: whoever has nothing to decide would only be slow.
+    const { items } = await life.store.listRequests({ limit: 20 });
+    if (items.every(({ id }) => isLate() && done.has(id))) continue;
+    const listed = await life.ask(`${name} lists`, ({ ai }) => ai.runs.requests({ limit: 20 }));
+    if (listed.status !== 'done') continue;
+    const open = listed.value.items.filter(({ id }) => !isLate() || !done.has(id));
+    if (open.length === 0) continue;
+    const card = chance.pick(open);
     const decision = decisionOn(life, card, isLate());
-    if (decision !== undefined) await decide(life, acts, name, card, decision);
+    if (decision !== undefined && (await decide(life, acts, name, card, decision))) done.add(card.id);
   }
 }
 
@@ -79,13 +84,14 @@ function truthAbout({ chance, world }: Life<Bank>, card: RunRequest, key: string
   return chance.is(0.7) ? 'approve' : 'reject';
 }
 
+/** Returns whether the decision was taken. */
 async function decide(
   life: Life<Bank>,
   acts: Acts,
   name: string,
   card: RunRequest,
   decision: DecisionInput,
-): Promise<void> {
+): Promise<boolean> {
   const { chance } = life;
   const said = typeof decision === 'string' ? { type: decision } : decision;
   const grant = grantWith(life, card, said.type);
@@ -117,9 +123,10 @@ async function decide(
     );
     if (answer.status === 'done') one.answer = answer.value;
     if (answer.status === 'refused') refuseBug(life, answer.error);
-    if (answer.status !== 'silence') return;
+    if (answer.status !== 'silence') return answer.status === 'done';
     await life.pause(chance.delay(500));
   }
+  return false;
 }
 
 function grantWith({ chance, server }: Life<Bank>, card: RunRequest, type: string) {
