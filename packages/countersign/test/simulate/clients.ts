@@ -29,10 +29,10 @@ export class Clients {
     this.#isLate = isLate;
   }
 
-  /** Whole numbers; an edit adds a half. Some are more than a grant allows. */
+  /** Whole numbers, each another one; an edit adds a half. Some are more than a grant allows. */
   readonly amount = (): number => {
     this.#amounts += 1;
-    return this.#amounts * 10 + (this.#life.chance.is(0.2) ? 2_000 : 0);
+    return this.#amounts + this.#life.chance.pick([0, 0, 300, 900, 2_000]);
   };
 
   #plan(): Plan {
@@ -144,7 +144,8 @@ export class Clients {
     };
     // What comes after that is refused by the other side.
     const actsUntil = timeline.now + until - server.wallClock() - 600;
-    await life.pause(chance.delay(500));
+    // Some use all of their time.
+    await life.pause(chance.is(0.3) ? chance.between(0, lease - 1_500) : chance.delay(500));
     const act = world.send(link, 'hire', `gate:${runId}`, 'hired', { input, until: actsUntil });
     const isDone = await Promise.race([
       act.then(

@@ -37,6 +37,7 @@ export type Size = {
 
 /** Most schedules are small: what goes wrong does so between two calls and two people, and large ones are slow. */
 export function sizeOf(chance: Chance): Size {
+  if (chance.is(0.15)) return { runs: 3, programs: 0, turns: 3, people: 0.3, tools: ['spend'] };
   const isLarge = chance.is(0.15);
   return {
     runs: 1 + chance.below(isLarge ? 4 : 2),

@@ -20,10 +20,17 @@ export type LifeOptions<App> = {
   readonly makeStore: (now: () => number) => Store;
   /** Starts the program on a process. */
   readonly open: (life: Life<App>, node: Omit<Node<App>, 'app'> & { readonly store: Store }) => App;
+  /** Stops it cleanly. */
+  readonly stop: (app: App) => Promise<unknown>;
+  /** What else a process that has stopped cleanly broke. */
+  readonly stopped?: (machine: Machine) => void;
   readonly processes: number;
   readonly leaseMs: number;
   readonly weather?: Weather;
 };
+
+/** How long a process may take to stop. */
+const STOP_MS = 60_000;
 
 export class Life<App> {
   readonly options: LifeOptions<App>;
@@ -36,9 +43,15 @@ export class Life<App> {
   readonly problems: string[] = [];
   weather: Weather;
   #nodes: Node<App>[] = [];
+  /** What clients have asked each process, and it has not answered yet. */
+  readonly #busy = new Map<Machine, Set<Promise<unknown>>>();
+  /** They have successors already. */
+  readonly #stopping = new Set<Machine>();
   readonly #cutUntil = new Map<Machine, number>();
   /** How often a process died. */
   deaths = 0;
+  /** How often a process was asked to stop cleanly. */
+  stops = 0;
   #booted = 0;
   #release = 0;
 
@@ -79,7 +92,12 @@ export class Life<App> {
         timeline.after(this.chance.delay(this.weather.networkMs), client, '', () => resolve(answered));
       };
       timeline.after(this.chance.delay(this.weather.networkMs), node.machine, `<- ${what}`, () => {
-        work(node.app, node).then(
+        const doing = work(node.app, node);
+        const busy = this.#busy.get(node.machine) ?? new Set();
+        this.#busy.set(node.machine, busy.add(doing));
+        const done = () => void busy.delete(doing);
+        doing.then(done, done);
+        doing.then(
           (value) => answer({ status: 'done', value }),
           (error: unknown) => answer({ status: 'refused', error }),
         );
@@ -104,6 +122,7 @@ export class Life<App> {
     this.timeline.note(`${machine.name} DIES`);
     machine.isAlive = false;
     this.deaths += 1;
+    if (this.#stopping.has(machine)) return;
     this.timeline.after(this.chance.between(10, 2 * this.options.leaseMs), undefined, '', () => {
       this.#nodes = this.#nodes.filter((node) => node.machine !== machine);
       this.#boot();
@@ -165,8 +184,35 @@ export class Life<App> {
   deploy(release: number): void {
     this.#release = release;
     this.timeline.note(`DEPLOY of release ${release}`);
-    for (const { machine } of this.#nodes)
-      this.timeline.after(this.chance.between(0, this.options.leaseMs), undefined, '', () => this.kill(machine));
+    for (const node of this.#nodes)
+      this.timeline.after(this.chance.between(0, this.options.leaseMs), undefined, '', () => {
+        if (this.chance.is(0.6)) this.#replace(node);
+        else this.kill(node.machine);
+      });
+  }
+
+  /** A new process takes over while the old one stops cleanly, as in a rolling deploy. One that takes too long is killed. */
+  #replace({ machine, app }: Node<App>): void {
+    if (!machine.isAlive || this.#stopping.has(machine)) return;
+    this.timeline.note(`${machine.name} STOPS`);
+    this.stops += 1;
+    this.#stopping.add(machine);
+    this.#nodes = this.#nodes.filter((node) => node.machine !== machine);
+    this.#boot();
+    const end = (what: string) => {
+      if (!machine.isAlive) return;
+      this.timeline.note(`${machine.name} ${what}`);
+      machine.isAlive = false;
+    };
+    this.timeline.after(STOP_MS, undefined, '', () => end('IS KILLED'));
+    here.run(machine, () => this.options.stop(app)).then(
+      () => {
+        // A server that stops answers its clients first. One that does not may leave a decision half way, until its lease ends.
+        if (machine.isAlive && !this.#busy.get(machine)?.size) this.options.stopped?.(machine);
+        end('HAS STOPPED');
+      },
+      () => end('FAILED TO STOP'),
+    );
   }
 
   #cut(machine: Machine): void {

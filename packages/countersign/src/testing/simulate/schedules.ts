@@ -62,6 +62,7 @@ async function runOne(
   const life = new Life<SimulatedApp>({
     ...{ seed, leaseMs: LEASE_MS, processes: 1 + (seed % 3) },
     makeStore: frozenStore,
+    stop: ({ runs }) => runs.stop(),
     open: ({ world }, { link, store }) =>
       appOf(
         open({
