@@ -57,16 +57,11 @@ export class Claims {
       ...store,
       append: (append) => {
         if (append.claim) own(append.claim.token);
-        if (append.claim?.how === 'release') this.#left.add(append.claim.token);
         return store.append(append);
       },
       claim: (runId, token, leaseMs) => {
         own(token);
         return store.claim(runId, token, leaseMs);
-      },
-      release: (runId, token) => {
-        this.#left.add(token);
-        return store.release(runId, token);
       },
     };
   }
@@ -83,13 +78,6 @@ export class Claims {
     if (held && owner === machine && held.until > this.#now()) return;
     const who = owner === machine ? 'its lease was over' : `${owner?.name ?? 'nobody'} had the claim`;
     this.problems.push(`the body of ${callId} in ${runId} began on ${machine.name}, and ${who}`);
-  }
-
-  /** A process has stopped cleanly: others need not wait for its leases. */
-  stopped(machine: Machine): void {
-    for (const [runId, { token, until }] of this.#held)
-      if (this.#owners.get(token) === machine && !this.#left.has(token) && until > this.#now())
-        this.problems.push(`${machine.name} has stopped and still has the claim on ${runId}`);
   }
 
   #appended(runId: string, { how, token, leaseMs }: Claim, claimed: boolean, isNew: boolean): void {

@@ -62,7 +62,6 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
     processes,
     makeStore: (now) => claims.watched(makeStore(now), now),
     stop: ({ ai }) => ai.runs.stop(),
-    stopped: (machine) => claims.stopped(machine),
     open: (life, node) => openBank(life, node, shared),
   });
   const clients = new Clients(life, much, () => isLate);

@@ -22,8 +22,6 @@ export type LifeOptions<App> = {
   readonly open: (life: Life<App>, node: Omit<Node<App>, 'app'> & { readonly store: Store }) => App;
   /** Stops it cleanly. */
   readonly stop: (app: App) => Promise<unknown>;
-  /** What else a process that has stopped cleanly broke. */
-  readonly stopped?: (machine: Machine) => void;
   readonly processes: number;
   readonly leaseMs: number;
   readonly weather?: Weather;
@@ -43,8 +41,6 @@ export class Life<App> {
   readonly problems: string[] = [];
   weather: Weather;
   #nodes: Node<App>[] = [];
-  /** What clients have asked each process, and it has not answered yet. */
-  readonly #busy = new Map<Machine, Set<Promise<unknown>>>();
   /** They have successors already. */
   readonly #stopping = new Set<Machine>();
   readonly #cutUntil = new Map<Machine, number>();
@@ -92,12 +88,7 @@ export class Life<App> {
         timeline.after(this.chance.delay(this.weather.networkMs), client, '', () => resolve(answered));
       };
       timeline.after(this.chance.delay(this.weather.networkMs), node.machine, `<- ${what}`, () => {
-        const doing = work(node.app, node);
-        const busy = this.#busy.get(node.machine) ?? new Set();
-        this.#busy.set(node.machine, busy.add(doing));
-        const done = () => void busy.delete(doing);
-        doing.then(done, done);
-        doing.then(
+        work(node.app, node).then(
           (value) => answer({ status: 'done', value }),
           (error: unknown) => answer({ status: 'refused', error }),
         );
@@ -206,11 +197,7 @@ export class Life<App> {
     };
     this.timeline.after(STOP_MS, undefined, '', () => end('IS KILLED'));
     here.run(machine, () => this.options.stop(app)).then(
-      () => {
-        // A server that stops answers its clients first. One that does not may leave a decision half way, until its lease ends.
-        if (machine.isAlive && !this.#busy.get(machine)?.size) this.options.stopped?.(machine);
-        end('HAS STOPPED');
-      },
+      () => end('HAS STOPPED'),
       () => end('FAILED TO STOP'),
     );
   }
