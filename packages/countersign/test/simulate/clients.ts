@@ -3,7 +3,7 @@ import type { GrantedStart } from '../../src/runs/gates/gate.ts';
 import type { Life } from '../../src/testing/simulate/life.ts';
 import { Machine } from '../../src/testing/simulate/timeline.ts';
 import { type Bank, PEOPLE, refuseBug } from './bank.ts';
-import { type Plan, planOf, toolsOf } from './plan.ts';
+import { type Plan, planOf, type Size } from './plan.ts';
 
 /** A run that was started, and what was asked of it. */
 export type Started = {
@@ -19,19 +19,25 @@ export class Clients {
   readonly #life: Life<Bank>;
   readonly #isLate: () => boolean;
   readonly #tools: readonly string[];
+  readonly #turns: number;
   #amounts = 0;
 
-  constructor(life: Life<Bank>, isLate: () => boolean) {
+  constructor(life: Life<Bank>, { tools, turns }: Size, isLate: () => boolean) {
     this.#life = life;
-    this.#tools = toolsOf(life.chance);
+    this.#tools = tools;
+    this.#turns = turns;
     this.#isLate = isLate;
   }
 
-  /** Whole numbers; an edit adds a half. Some are more than a grant allows. */
+  /** Whole numbers, each another one; an edit adds a half. Some are more than a grant allows. */
   readonly amount = (): number => {
     this.#amounts += 1;
-    return this.#amounts * 10 + (this.#life.chance.is(0.2) ? 2_000 : 0);
+    return this.#amounts + this.#life.chance.pick([0, 0, 300, 900, 2_000]);
   };
+
+  #plan(): Plan {
+    return planOf(this.#life.chance, this.#tools, this.amount, this.#turns);
+  }
 
   /** Starts a run, and does to it what people do. */
   async run(index: number): Promise<void> {
@@ -40,7 +46,7 @@ export class Clients {
     const one: Started = {
       id: `r${index}`,
       by: chance.pick(['ann', 'ann', 'dan', 'eve']),
-      plan: planOf(chance, this.#tools, this.amount),
+      plan: this.#plan(),
       isKnown: false,
       isDeleted: false,
     };
@@ -64,7 +70,7 @@ export class Clients {
   async #speak({ id, by }: Started): Promise<void> {
     const life = this.#life;
     await life.pause(life.chance.between(0, 30_000));
-    const prompt = life.chance.is(0.5) ? 'Hurry up.' : JSON.stringify(planOf(life.chance, this.#tools, this.amount));
+    const prompt = life.chance.is(0.5) ? 'Hurry up.' : JSON.stringify(this.#plan());
     const whilePending = life.chance.pick(['cancel', 'queue', 'refuse'] as const);
     const answer = await life.ask(`speak to ${id}`, ({ agent }) =>
       agent.generate({ runId: id, prompt, whilePending, by } as never),
@@ -84,6 +90,9 @@ export class Clients {
     const isDeleted = life.chance.is(0.1);
     for (;;) {
       await life.pause(life.chance.delay(5_000));
+      // A look into the store first: a program that asks again and again would only be slow.
+      const { status: now } = (await life.store.read(one.id, { limit: 1 }))?.run ?? {};
+      if (now === 'running' || now === 'waiting') continue;
       const view = await life.ask(`get ${one.id}`, ({ ai }) => ai.runs.get(one.id));
       if (view.status !== 'done') continue;
       const { status } = view.value;
@@ -135,7 +144,8 @@ export class Clients {
     };
     // What comes after that is refused by the other side.
     const actsUntil = timeline.now + until - server.wallClock() - 600;
-    await life.pause(chance.delay(500));
+    // Some use all of their time.
+    await life.pause(chance.is(0.3) ? chance.between(0, lease - 1_500) : chance.delay(500));
     const act = world.send(link, 'hire', `gate:${runId}`, 'hired', { input, until: actsUntil });
     const isDone = await Promise.race([
       act.then(

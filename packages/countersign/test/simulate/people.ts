@@ -31,39 +31,48 @@ export class Acts {
   readonly revoked: Revoked[] = [];
 }
 
-/** Once `isLate`, nobody hesitates or leaves anything to others. */
-export async function person(life: Life<Bank>, acts: Acts, name: string, isLate: () => boolean): Promise<void> {
+/** Who a person is. Once `isLate`, nobody hesitates. One who is not there comes back then, and decides only what others cannot. */
+export type Person = { readonly name: string; readonly isThere: boolean; readonly isLate: () => boolean };
+
+export async function person(life: Life<Bank>, acts: Acts, { name, isThere, isLate }: Person): Promise<void> {
   const { chance } = life;
-  const diligence = chance.pick([0.1, 0.5, 0.9]);
+  const diligence = chance.pick([0.2, 0.6, 0.9]);
+  /** What this person need not decide again once all is calm. */
+  const done = new Set<string>();
   for (;;) {
-    await life.pause(isLate() ? chance.between(500, 3_000) : chance.delay(2_500));
+    await life.pause(isLate() ? chance.between(500, 2_500) : chance.delay(1_500));
     if (!isLate() && chance.is(0.03)) await somethingElse(life, acts, name);
-    // Who has nothing to decide is not looked after: that would only be slow.
-    if ((await life.store.countRuns()).waiting === 0) continue;
+    if (!isLate() && (!isThere || !chance.is(diligence))) continue;
+    // A look into the store first: whoever has nothing to decide would only be slow.
+    const { items } = await life.store.listRequests({ limit: 20 });
+    if (items.every(({ id }) => isLate() && done.has(id))) continue;
     const listed = await life.ask(`${name} lists`, ({ ai }) => ai.runs.requests({ limit: 20 }));
-    if (listed.status !== 'done' || listed.value.items.length === 0) continue;
-    const card = chance.pick(listed.value.items);
-    if (!isLate() && !chance.is(diligence)) continue;
-    const decision = decisionOn(life, card, isLate());
-    if (decision !== undefined) await decide(life, acts, name, card, decision);
+    if (listed.status !== 'done') continue;
+    const open = listed.value.items.filter(({ id }) => !isLate() || !done.has(id));
+    if (open.length === 0) continue;
+    const card = chance.pick(open);
+    const decision = decisionOn(life, card, isLate(), isThere);
+    if (decision !== undefined && (await decide(life, acts, name, card, decision))) done.add(card.id);
   }
 }
 
 /** What a person says about a request. Undefined: not now. */
-function decisionOn(life: Life<Bank>, card: RunRequest, isLate: boolean): DecisionInput | undefined {
+function decisionOn(life: Life<Bank>, card: RunRequest, isLate: boolean, isThere: boolean): DecisionInput | undefined {
   const { chance, world } = life;
   const key = keyOf(card);
   if (card.kind === 'doubt') return truthAbout(life, card, key);
+  // The boss comes back in the end, and leaves what has escalated to others.
+  if (isLate && !isThere && card.kind === 'approval') return undefined;
   if (card.tool === 'ask') return { type: 'respond', output: chance.pick(['blue', 'red']) };
   const input = card.input as { amount: number };
   // Nobody decides some of those that have a deadline.
-  if (card.tool === 'late' && card.kind === 'approval' && Math.floor(input.amount / 10) % 2 === 0) return undefined;
+  if (card.tool === 'late' && card.kind === 'approval' && Math.floor(input.amount) % 2 === 0) return undefined;
   if (card.kind === 'interrupt' || card.tool === 'book')
     return chance.is(0.8) ? { type: 'restart', resumed: 'yes' } : 'reject';
   if (world.isUnderWay(key) && chance.is(0.5)) return undefined;
   if (chance.is(0.15)) return { type: 'reject', reason: 'no' };
   if (chance.is(0.05)) return 'cancel';
-  if (!isLate && chance.is(0.12)) return { type: 'approve', edit: { amount: input.amount + 0.5 } };
+  if (!isLate && chance.is(0.12)) return { type: 'approve', edit: { ...input, amount: input.amount + 0.5 } };
   return 'approve';
 }
 
@@ -79,13 +88,14 @@ function truthAbout({ chance, world }: Life<Bank>, card: RunRequest, key: string
   return chance.is(0.7) ? 'approve' : 'reject';
 }
 
+/** Returns whether the decision was taken. */
 async function decide(
   life: Life<Bank>,
   acts: Acts,
   name: string,
   card: RunRequest,
   decision: DecisionInput,
-): Promise<void> {
+): Promise<boolean> {
   const { chance } = life;
   const said = typeof decision === 'string' ? { type: decision } : decision;
   const grant = grantWith(life, card, said.type);
@@ -117,9 +127,10 @@ async function decide(
     );
     if (answer.status === 'done') one.answer = answer.value;
     if (answer.status === 'refused') refuseBug(life, answer.error);
-    if (answer.status !== 'silence') return;
+    if (answer.status !== 'silence') return answer.status === 'done';
     await life.pause(chance.delay(500));
   }
+  return false;
 }
 
 function grantWith({ chance, server }: Life<Bank>, card: RunRequest, type: string) {
@@ -127,7 +138,7 @@ function grantWith({ chance, server }: Life<Bank>, card: RunRequest, type: strin
   return {
     uses: 1 + chance.below(3),
     budget: { field: 'amount', total: chance.pick([500, 1_500, 3_000]) },
-    where: [{ field: 'amount', op: '<=', value: 1_000 }],
+    where: [{ field: 'amount', atMost: 1_000 }],
     expiresAt: server.wallClock() + chance.pick([5_000, 30_000, 600_000]),
   } as const;
 }

@@ -25,21 +25,55 @@ const TOOLS = [
   'look',
 ];
 
-/** The tools of one schedule: all of them, or a few, so that the same ones meet. */
-export const toolsOf = (chance: Chance): readonly string[] =>
-  chance.is(0.4) ? TOOLS : Array.from({ length: 1 + chance.below(3) }, () => chance.pick(TOOLS));
+/** How much happens in a schedule, and with which tools. */
+export type Size = {
+  readonly runs: number;
+  readonly programs: number;
+  /** The most turns of a run. */
+  readonly turns: number;
+  readonly people: number;
+  readonly tools: readonly string[];
+};
+
+/** Most schedules are small: what goes wrong does so between two calls and two people, and large ones are slow. */
+export function sizeOf(chance: Chance): Size {
+  if (chance.is(0.15)) return { runs: 3, programs: 0, turns: 3, people: 0.3, tools: ['spend'] };
+  const isLarge = chance.is(0.15);
+  return {
+    runs: 1 + chance.below(isLarge ? 4 : 2),
+    programs: chance.is(0.3) ? 1 + chance.below(2) : 0,
+    turns: isLarge ? 3 : 1,
+    people: isLarge ? 0.7 : 0.2,
+    // All of them, or a few, so that the same ones meet.
+    tools: isLarge ? TOOLS : Array.from({ length: 1 + chance.below(3) }, () => chance.pick(TOOLS)),
+  };
+}
 
 /** A random plan. Every amount is another one, so that no call can be taken for another. */
-export function planOf(chance: Chance, tools: readonly string[], amountOf: () => number, depth = 0): Plan {
-  const turns = 1 + chance.below(depth === 0 ? 3 : 2);
-  return Array.from({ length: turns }, () =>
-    Array.from({ length: chance.is(0.6) ? 1 : 2 + chance.below(2) }, () => callOf(chance, tools, amountOf, depth)),
+export function planOf(
+  chance: Chance,
+  tools: readonly string[],
+  amountOf: () => number,
+  turns: number,
+  depth = 0,
+): Plan {
+  const length = 1 + chance.below(depth === 0 ? turns : Math.min(turns, 2));
+  return Array.from({ length }, () =>
+    Array.from({ length: chance.is(0.6) ? 1 : 2 + chance.below(2) }, () =>
+      callOf(chance, tools, amountOf, turns, depth),
+    ),
   );
 }
 
-function callOf(chance: Chance, tools: readonly string[], amountOf: () => number, depth: number): PlannedCall {
+function callOf(
+  chance: Chance,
+  tools: readonly string[],
+  amountOf: () => number,
+  turns: number,
+  depth: number,
+): PlannedCall {
   if (depth < 2 && chance.is(0.2)) {
-    const prompt = JSON.stringify(planOf(chance, tools, amountOf, depth + 1));
+    const prompt = JSON.stringify(planOf(chance, tools, amountOf, turns, depth + 1));
     return { name: depth === 0 ? 'helper' : 'assistant', input: { prompt } };
   }
   return { name: chance.pick(tools), input: { amount: amountOf() } };

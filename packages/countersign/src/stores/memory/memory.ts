@@ -35,6 +35,11 @@ export function memoryStore(options: { readonly now?: () => number } = {}): Stor
   return storeWith(() => Math.floor(now()));
 }
 
+/** How callers get what the store keeps, so that they share nothing with it that they could change. */
+export type HandOut = { event(text: string): StoredEvent; record<T extends object>(record: T): T };
+
+const COPIES: HandOut = { event: (text) => JSON.parse(text), record: copy };
+
 /** A run in memory, with its events as JSON texts. */
 type KeptRun = Place & {
   readonly id: string;
@@ -50,7 +55,9 @@ const ENDED: ReadonlySet<RunStatus> = new Set(['done', 'cancelled']);
 
 type KeptRequest = Place & { readonly record: RequestRecord; readonly searchText: string; readonly size: number };
 
-function storeWith(clock: () => number): Store {
+/** `handOut`: copies, unless a simulation wants them frozen, which is faster. */
+export function storeWith(clock: () => number, handOut = COPIES): Store {
+  const recordOf = <T extends object>({ record }: { readonly record: T }): T => handOut.record(record);
   const runs = new Map<string, KeptRun>();
   const deleted = new Set<string>();
   const requests = new Map<string, KeptRequest>();
@@ -151,7 +158,7 @@ function storeWith(clock: () => number): Store {
     async read(runId, { after = 0, limit } = {}) {
       const run = runs.get(runId);
       const most = readEventLimit(limit);
-      return run && load(run, after, most);
+      return run && load(run, after, most, handOut);
     },
 
     async delete(runId) {
@@ -172,7 +179,7 @@ function storeWith(clock: () => number): Store {
       const run = runs.get(runId);
       if (run === undefined || !mayTake(token, run.claim, clock())) return undefined;
       run.claim = takeClaim(token, leaseMs, clock());
-      return load(run, 0, MOST_PAGE_EVENTS);
+      return load(run, 0, MOST_PAGE_EVENTS, handOut);
     },
 
     async renew(runId, token, leaseMs) {
@@ -288,15 +295,15 @@ function recordAfter(append: Append, before: RunRecord | undefined, now: number)
   return { id, agent, status, version, hash, startedBy, createdAt, updatedAt: now, wakeAt, outcome };
 }
 
-function load({ record, events }: KeptRun, after: number, limit: number): LoadedRun {
+function load({ record, events }: KeptRun, after: number, limit: number, handOut: HandOut): LoadedRun {
   const page: StoredEvent[] = [];
   let size = 0;
   for (const text of events.slice(after, after + limit)) {
     if (size >= FULL_PAGE_SIZE) break;
-    page.push(JSON.parse(text));
+    page.push(handOut.event(text));
     size += text.length;
   }
-  return { run: copy(record), events: page };
+  return { run: handOut.record(record), events: page };
 }
 
 /** The items behind the cursor, in this order. */
@@ -344,10 +351,6 @@ function hasKey({ deciders, startedBy }: RequestRecord, keys: readonly string[])
 const placeOf = (kept: Place): Place => kept;
 const bySettlement = (kept: KeptRequest): KeptRequest => ({ ...kept, createdAt: Number(kept.record.settledAt) });
 const outcomeSize = ({ record }: KeptRun): number => JSON.stringify(record.outcome).length;
-
-function recordOf<T>({ record }: { readonly record: T }): T {
-  return copy(record);
-}
 
 function fits<T>(value: T, asked: T | undefined): boolean {
   return asked === undefined || value === asked;
