@@ -47,7 +47,7 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   const prepared = prepareDriver(settings, options, schema, subAgent ? 'leave-out' : 'refuse');
   // Inside a stored run, the clock, the stop signal, the grants and the people of that run apply.
   const { clock, worker, grants, asker } = subAgent ?? {};
-  const inside = outer ? { ...prepared, outer } : prepared;
+  const inside = outer ? { ...prepared, outer, usesOrigins: true } : prepared;
   const driver = subAgent ? { ...inside, ...defined({ clock, worker, grants, asker }) } : inside;
   const { state, spoken, storedIn } = subAgent?.past
     ? recorded(subAgent.past, options)

@@ -48,6 +48,8 @@ export type Driver = {
   readonly caller?: Caller;
   /** The conversation that this one is inside. */
   readonly outer?: Outer | undefined;
+  /** Its requests say where their values came from. */
+  readonly usesOrigins?: boolean;
 };
 
 export type CallFailure = { readonly call: Call; readonly error: unknown };

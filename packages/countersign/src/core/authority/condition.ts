@@ -39,25 +39,25 @@ export function fieldOf(input: Json, field: Condition['field']): Json | undefine
 export const pathOf = (field: Condition['field']): readonly string[] => (typeof field === 'string' ? [field] : field);
 export const fieldText = (field: Condition['field']): string => pathOf(field).join('.');
 
-function meetsOne(condition: Condition, input: Json, origins: Origins | undefined): boolean | undefined {
-  const { field, origin } = condition;
+function meetsOne(
+  { field, origin, ...limits }: Condition,
+  input: Json,
+  origins: Origins | undefined,
+): boolean | undefined {
   const value = fieldOf(input, field);
   if (value === undefined) return undefined;
-  const isWithin = isWithinLimits(condition, value);
-  const isFrom = origin === undefined ? true : hasOrigin(origin, pathOf(field), origins);
-  return isWithin === false || isFrom === false ? false : isWithin && isFrom;
-}
-
-function isWithinLimits({ equals, oneOf, above, atLeast, below, atMost }: Condition, value: Json): boolean | undefined {
+  const { equals, oneOf, above, atLeast, below, atMost } = limits;
   if (equals !== undefined && !sameJson(value, equals)) return false;
   if (oneOf !== undefined && !oneOf.some((allowed) => sameJson(value, allowed))) return false;
+  const isFrom = origin === undefined ? true : hasOrigin(origin, pathOf(field), origins);
+  if (isFrom === false) return false;
   const isRange = [above, atLeast, below, atMost].some((limit) => limit !== undefined);
-  if (!isRange) return true;
+  if (!isRange) return isFrom;
   if (typeof value !== 'number') return undefined;
   if (above !== undefined && !(value > above)) return false;
   if (atLeast !== undefined && !(value >= atLeast)) return false;
   if (below !== undefined && !(value < below)) return false;
-  return atMost === undefined || value <= atMost;
+  return atMost === undefined || value <= atMost ? isFrom : false;
 }
 
 type Field = Condition['field'];

@@ -48,8 +48,8 @@ export type CallFacts = {
  * observes observes.
  */
 export function ruleSays(rule: RuleMatch, then: Then, call: CallFacts): Then | undefined {
-  const { agent, where = [] } = rule;
-  if (!forTool(rule, call.tool)) return undefined;
+  const { tool = '*', agent, where = [] } = rule;
+  if (![tool].flat().some((pattern) => isLike(pattern, call.tool))) return undefined;
   if (agent !== undefined && agent !== call.agent) return undefined;
   const isMet = meets(where, call.input, call.origins);
   if (isMet === false || (then === 'allow' && isMet === undefined)) return undefined;

@@ -10,8 +10,8 @@ export type Source = Origin & { readonly text: string };
 /** The newest sources first. `isCut`: there were more. */
 export type Sources = { readonly all: readonly Source[]; readonly isCut: boolean };
 
-/** A conversation that a sub-agent is inside. `isUsed`: somebody goes by origins there. */
-export type Outer = { readonly isUsed: () => boolean; readonly sources: () => Sources };
+/** What can be searched in the conversation that a sub-agent is inside. */
+export type Outer = () => Sources;
 
 /** What is known of the input. */
 export type Searched = {

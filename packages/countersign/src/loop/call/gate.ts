@@ -13,7 +13,7 @@ import type { Policies } from '../tool/policies.ts';
 import { approvalContext } from './body-context.ts';
 import { runsWithOf, type ValidInput, validInput } from './bound-input.ts';
 import { type Governed, governRequest, isRuled, type Judging, judge, judgedPlainly } from './judge.ts';
-import { originsIn } from './origins.ts';
+import { type LazyOrigins, originsIn } from './origins.ts';
 import { ask, askUnavailable, asPayload, requestersOf } from './pause.ts';
 import { changedPreview, isCompared, previewOf } from './preview.ts';
 import { failed, settle } from './result.ts';
@@ -92,7 +92,7 @@ export async function mayRunAgain(
   if (!input.ok) return false;
   const { runsWith: json = call.input } = bound;
   const ctx = approvalContext(driver, call);
-  const origins = originsIn(run, driver, tool, call, bound);
+  const origins = driver.usesOrigins ? originsIn(run, driver, tool, call, bound) : undefined;
   return (await judge(driver, { tool, input: input.value, json, ctx, requesters: [], origins })).then === 'run';
 }
 
@@ -120,9 +120,9 @@ async function askApproval(
   // Before the gate, which may change its copy.
   const binding = runsWithOf(tool, call, input);
   const bound = binding instanceof Promise ? await binding : binding;
-  const origins = originsIn(run, driver, tool, call, bound);
+  const origins = driver.usesOrigins ? originsIn(run, driver, tool, call, bound) : undefined;
   const asked = judgedPlainly(driver, tool);
-  const judged = asked ?? (await judge(driver, { ...judging(run, driver, tool, call, bound, input), origins }));
+  const judged = asked ?? (await judge(driver, judging(run, driver, tool, call, bound, input, origins)));
   if (judged.says) await recordSays(run, driver, tool, { call, bound, judged });
   if (judged.then === 'deny') return void settle(run, call, denied(call, judged.why));
   const revised = run.state.sentBack && revisedBy(run.state, call);
@@ -166,10 +166,18 @@ async function askAnyway(
   return { approval: true, governed: await governRequest(driver, request, 'approval', tool.asks, known) };
 }
 
-function judging(run: Run, driver: Driver, tool: ToolDefinition, call: Call, bound: Bound, input: unknown): Judging {
+function judging(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  bound: Bound,
+  input: unknown,
+  origins?: LazyOrigins,
+): Judging {
   const { runsWith = call.input } = bound;
   const requesters = requestersOf(run.state, driver, call);
-  return { tool, input, json: runsWith, ctx: approvalContext(driver, call), requesters };
+  return { tool, input, json: runsWith, ctx: approvalContext(driver, call), requesters, origins };
 }
 
 export const denied = ({ name }: Call, why: string): Result => ({

@@ -21,7 +21,7 @@ export type Judging = {
   readonly ctx: ApprovalContext;
   readonly requesters: readonly string[];
   /** Absent where nothing can be searched. */
-  readonly origins?: LazyOrigins;
+  readonly origins?: LazyOrigins | undefined;
 };
 
 /** Who must decide a request, and how each source lets it wait. */
@@ -67,8 +67,11 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const own = typeof said === 'object' ? said : {};
   const { labels, risk, reversibility } = { ...tool.asks, ...own };
   const agent = driver.asker?.agent ?? null;
-  const isByOrigin = rules.some((rule) => goesByOrigin(rule) && forTool(rule, tool.name)) && isRuled(tool);
-  const origins = isByOrigin ? judging.origins?.() : undefined;
+  const findOrigins =
+    judging.origins && isRuled(tool) && rules.some((rule) => goesByOrigin(rule) && forTool(rule, tool.name))
+      ? judging.origins
+      : undefined;
+  const origins = findOrigins?.();
   const facts = {
     tool: tool.name,
     agent,

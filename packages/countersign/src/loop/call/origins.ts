@@ -2,9 +2,8 @@
 
 import { pathOf } from '../../core/authority/condition.ts';
 import { forTool, goesByOrigin } from '../../core/authority/rule.ts';
-import { defined, type Json } from '../../core/json.ts';
 import type { Origins } from '../../core/origin/origin.ts';
-import { isOneOf, type Outer, originsOf, type Sources } from '../../core/origin/search.ts';
+import { isOneOf, originsOf, type Sources } from '../../core/origin/search.ts';
 import { sourcesIn } from '../../core/origin/sources.ts';
 import type { Bound } from '../../core/request/request.ts';
 import { namesRecipient } from '../../core/request/totals.ts';
@@ -21,23 +20,19 @@ export type Conversation = Pick<Driver, 'tools' | 'policies' | 'outer'> & {
   readonly state: Pick<State, 'history' | 'outside'>;
 };
 
-/** Computed at the first use; undefined where nobody uses origins, and for a call of a program outside, whose conversation is not here. */
+/** Searched at the first use; undefined for a call of a program outside, whose conversation is not here. */
 export type LazyOrigins = () => Origins | undefined;
 
-/** Of a call of the run. */
-export const originsIn = (
-  run: Pick<Run, 'state'>,
-  driver: Driver,
+/** Of a call of the run. Ask only where the driver goes by origins. */
+export function originsIn(
+  { state }: Pick<Run, 'state'>,
+  { tools, policies, outer }: Driver,
   tool: ToolDefinition | undefined,
   call: Call,
   bound: Bound,
-): LazyOrigins =>
-  lazyOrigins(
-    { tools: driver.tools, policies: driver.policies, outer: driver.outer, state: run.state },
-    tool,
-    call,
-    bound,
-  );
+): LazyOrigins {
+  return lazyOrigins({ tools, policies, outer, state }, tool, call, bound);
+}
 
 export function lazyOrigins(
   conversation: Conversation,
@@ -52,34 +47,28 @@ export function lazyOrigins(
   };
 
   function find(): Origins | undefined {
-    if (!tool || conversation.state.outside || !usesOrigins(conversation)) return undefined;
+    if (!tool || conversation.state.outside) return undefined;
     const marked = sensitiveFields(tool, conversation.policies);
     const isSensitive = (field: readonly string[]) => isOneOf(marked, field) || isRecipient(tool, field);
     const schema = tool.body ? tool.spec().inputSchema : undefined;
-    const unedited = edit?.proposed as Json | undefined;
-    return originsOf(json, sourcesOf(conversation), { schema, isSensitive, ...defined({ unedited }) });
+    return originsOf(json, sourcesOf(conversation), { schema, isSensitive, ...(edit && { unedited: edit.proposed }) });
   }
 }
 
-/** The conversation, for a sub-agent inside it. */
-export const outerOf = (conversation: Conversation): Outer => ({
-  isUsed: () => usesOrigins(conversation),
-  sources: () => sourcesOf(conversation),
-});
-
-function sourcesOf({ state, tools, outer }: Conversation): Sources {
+/** What can be searched in the conversation, for itself and its sub-agents. */
+export function sourcesOf({ state, tools, outer }: Conversation): Sources {
   const descriptions = [...tools.values()].flatMap((tool) =>
     tool.isForeign ? [{ tool: tool.name, text: tool.spec() }] : [],
   );
   const ofTool = (name: string) => trustOf(tools.get(name));
-  return sourcesIn(state.history.toArray(), { ofTool, outer: outer?.sources(), descriptions });
+  return sourcesIn(state.history.toArray(), { ofTool, outer: outer?.(), descriptions });
 }
 
 /** For a decision on a call inside these calls, the outermost first. */
 export function conversationInside(root: Conversation, path: readonly Call[]): Conversation {
   return path.reduce<Conversation>((outer, call) => {
     const tools = outer.tools.get(call.name)?.innerTools?.() ?? NO_TOOLS;
-    return { tools, policies: outer.policies, state: subAgentState(call), outer: outerOf(outer) };
+    return { tools, policies: outer.policies, state: subAgentState(call), outer: () => sourcesOf(outer) };
   }, root);
 }
 
@@ -94,12 +83,15 @@ function trustOf(tool: ToolDefinition | undefined): 'trusted' | 'untrusted' | 'p
 const isUntrusted = ({ trust, innerTools }: ToolDefinition): boolean =>
   trust === 'untrusted' || (innerTools !== undefined && [...innerTools().values()].some(isUntrusted));
 
-/** A tool is marked, or a rule goes by the origin. */
-function usesOrigins({ tools, policies: { rules, origins }, outer }: Conversation): boolean {
-  if (origins === true || rules.some(goesByOrigin)) return true;
-  const isMarked = [...tools.values()].some((tool) => isUntrusted(tool) || tool.sensitive);
-  return isMarked || outer?.isUsed() === true;
+/** A tool of the run or of its sub-agents is marked, or a rule goes by origins. Nothing is searched elsewhere. */
+export function usesOrigins(tools: Tools, { rules, origins }: Pick<Policies, 'rules' | 'origins'>): boolean {
+  if (origins || (rules.length > 0 && rules.some(goesByOrigin))) return true;
+  for (const { trust, sensitive, innerTools } of tools.values())
+    if (trust === 'untrusted' || sensitive || (innerTools && usesOrigins(innerTools(), NO_RULES))) return true;
+  return false;
 }
+
+const NO_RULES = { rules: [] };
 
 function sensitiveFields(
   { name, sensitive = [] }: ToolDefinition,

@@ -61,7 +61,7 @@ type Question = {
   readonly previews?: Previews | undefined;
   readonly doubt?: Doubt;
   /** Where the values of the input came from. */
-  readonly origins?: LazyOrigins;
+  readonly origins?: LazyOrigins | undefined;
 };
 
 /** Records the request with its title. If its options are invalid, the call fails instead. */
@@ -107,7 +107,7 @@ export async function ask(run: Run, driver: Driver, call: Call, asked: Question)
   const ending = isUnseen && onExpiry === 'approve' ? 'reject' : endingFor(policies, onExpiry);
   const revises = kind === 'approval' && (run.state.sentBack ?? call.decided) !== undefined;
   const previous = revises ? previousOf(run.state, call) : undefined;
-  const { origins = originsIn(run, driver, tool, call, bound) } = asked;
+  const origins = asked.origins ?? (driver.usesOrigins ? originsIn(run, driver, tool, call, bound) : undefined);
   const shown = { ...shownOf(tool, call, { payload, title, wait, origins }), ...(previous && { previous }) };
   const made = requestOf(kind, {
     id: requestId(call.id, call.pauses + 1),
@@ -154,7 +154,7 @@ export async function unaskedShown(
   const title = await titleOf(tool, call, bound, given.title);
   const isValid = problemOf('approval', given, options) === undefined;
   const wait = mergedWait(tool.asks, isValid ? options : PLAIN);
-  return shownOf(tool, call, { payload, title, wait, ...defined({ origins }) });
+  return shownOf(tool, call, { payload, title, wait, origins });
 }
 
 /** What the request revises. Nothing is recorded between this and the request, so that each is revised once. */

@@ -21,7 +21,7 @@ type Asking = {
   readonly policies: Policies;
   readonly payload: Json;
   readonly options: InterruptOptions | undefined;
-  readonly origins: LazyOrigins;
+  readonly origins: LazyOrigins | undefined;
 };
 
 /**
@@ -35,7 +35,7 @@ export async function useGrant(run: Run, driver: Driver, asking: Asking): Promis
   const { runsWith } = bound;
   const input = runsWith === undefined ? call.input : runsWith;
   const requesters = requestersOf(run.state, driver, call);
-  const from = defined({ origins: origins() });
+  const from = origins && defined({ origins: origins() });
   const gated = { requestId: nextRequestId(call), tool, input, policies, requesters, ...from };
   if (driver.limits.awaitCaller) {
     if (!(await driver.grants.covers(gated))) return undefined;
@@ -103,7 +103,7 @@ async function observed(
   const { runsWith } = bound;
   const requesters = requestersOf(run.state, driver, call);
   const input = runsWith === undefined ? call.input : runsWith;
-  const from = defined({ origins: origins() });
+  const from = origins && defined({ origins: origins() });
   const gated = { requestId: nextRequestId(call), tool: call.name, input, policies, requesters, ...from };
   if (!bound.readAnew && (await driver.grants?.covers(gated))) return undefined;
   const shown = await shownUnasked({ tool, call, bound, policies, payload: true, options: undefined, origins });

@@ -48,7 +48,8 @@ export async function rejudge(
       { status: 403, requestId: key, runId: run.id },
       `The edit of ${key} was not recorded. ${why}`,
     );
-  const conversation = conversationInside({ tools: driver.tools, policies: driver.policies, state }, path);
+  const { tools, policies: known, usesOrigins } = driver;
+  const conversation = usesOrigins ? conversationInside({ tools, policies: known, state }, path) : undefined;
   const edited = await judgeEdit(driver, tool, asked, input, ballotOf(card).requesters, conversation);
   if (!edited.ok || !tool) throw refuse(edited.ok ? '' : edited.why);
   const { call, bound, judged } = edited;
