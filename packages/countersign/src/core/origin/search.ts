@@ -1,6 +1,7 @@
 // Finds where each value of an input came from: the same record and input always give the same origins.
 
 import { isObject, type Json } from '../json.ts';
+import { plainSchema, type Schema } from '../request/plain-schema.ts';
 import { isIn, SearchedText, type Wanted, wantedOf } from './normal.ts';
 import { type FieldOrigin, type Origin, type Origins, startsWith } from './origin.ts';
 
@@ -16,7 +17,7 @@ export type Outer = () => Sources;
 /** What is known of the input. */
 export type Searched = {
   /** The JSON Schema of the input: values that it lists are not looked for. */
-  readonly schema?: unknown;
+  readonly schema?: Schema;
   readonly isSensitive: (field: readonly string[]) => boolean;
   /** What the input was before a person edited it. */
   readonly unedited?: Json;
@@ -30,10 +31,10 @@ const MOST_PARTS = 30;
 /** What a person says comes first, then untrusted sources, so that a value in both a trusted and an untrusted one is untrusted. */
 const RANKS: readonly Origin['from'][] = ['user', 'answer', 'untrusted', 'instructions', 'tool'];
 
-export function originsOf(input: Json, sources: Sources, { schema, isSensitive, unedited }: Searched): Origins {
+export function originsOf(input: Json, sources: Sources, { schema = {}, isSensitive, unedited }: Searched): Origins {
   const found: FieldOrigin[] = [];
   const search = searchIn(sources);
-  const leaves = leavesOf(input, [], [schema], schema);
+  const leaves = leavesOf(input, [], schema, schema);
   for (const { field, value } of leaves) {
     const sensitive = isSensitive(field) && { sensitive: true as const };
     if (found.length === MOST_FIELDS) {
@@ -105,53 +106,22 @@ const HOST = /https?:\/\/(?:[^\s/@]*@)?([^\s/:?#]+)/gi;
 type Leaf = { readonly field: readonly string[]; readonly value: string | number };
 
 /** The texts and numbers of an input that its schema does not list. */
-function leavesOf(value: Json, field: readonly string[], schemas: readonly unknown[], root: unknown): readonly Leaf[] {
-  if (typeof value === 'string' || typeof value === 'number')
-    return schemas.some((schema) => lists(schema, value)) ? [] : [{ field, value }];
-  if (!isObject(value)) return [];
-  return Object.entries(value).flatMap(([key, inner]) =>
-    leavesOf(
-      inner as Json,
-      [...field, key],
-      schemas.flatMap((schema) => within(schema, key, root)),
-      root,
-    ),
-  );
-}
-
-function lists(schema: unknown, value: string | number): boolean {
-  if (!isObject(schema)) return false;
-  return (
-    schema.const === value || schema.default === value || (Array.isArray(schema.enum) && schema.enum.includes(value))
-  );
-}
-
-/** The schemas that a field may have. */
-function within(schema: unknown, key: string, root: unknown): readonly unknown[] {
-  if (!isObject(schema)) return [];
+function leavesOf(value: Json, field: readonly string[], given: unknown, root: Schema): readonly Leaf[] {
+  const schema = plainSchema(given, root, value);
   const { properties, items, additionalProperties } = schema;
-  const own =
-    isObject(properties) && Object.hasOwn(properties, key) ? properties[key] : (items ?? additionalProperties);
-  return own === undefined
-    ? choices(schema, root).flatMap((one) => within(one, key, root))
-    : [own, ...choices(own, root)];
+  if (typeof value === 'string' || typeof value === 'number') {
+    const listed = [schema.const, schema.default, ...(Array.isArray(schema.enum) ? schema.enum : [])];
+    return listed.includes(value) ? [] : [{ field, value }];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const isOwn = isObject(properties) && Object.hasOwn(properties, key);
+    return leavesOf(inner, [...field, key], isOwn ? properties[key] : (items ?? additionalProperties), root);
+  });
 }
-
-function choices(schema: unknown, root: unknown, depth = 0): readonly unknown[] {
-  if (!isObject(schema) || depth > MOST_DEPTH) return [];
-  const { anyOf = [], oneOf = [], allOf = [], $ref } = schema as { readonly [key: string]: unknown };
-  const named =
-    typeof $ref === 'string' && $ref.startsWith('#/') ? valueAt(root as Json, $ref.slice(2).split('/')) : undefined;
-  const found = [named, ...[anyOf, oneOf, allOf].flat()].filter(isObject);
-  return found.flatMap((one) => [one, ...choices(one, root, depth + 1)]);
-}
-
-const MOST_DEPTH = 4;
 
 function valueAt(value: Json, path: readonly string[]): Json | undefined {
-  let found: Json | undefined = value;
-  for (const key of path) found = isObject(found) && Object.hasOwn(found, key) ? (found[key] as Json) : undefined;
-  return found;
+  return path.reduce<any>((found, key) => (Object.hasOwn(Object(found), key) ? found[key] : undefined), value);
 }
 
 /** Whether one of these fields is the field, holds it or is inside it. */

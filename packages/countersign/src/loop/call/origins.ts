@@ -50,7 +50,7 @@ export function lazyOrigins(
     if (!tool || conversation.state.outside) return undefined;
     const marked = sensitiveFields(tool, conversation.policies);
     const isSensitive = (field: readonly string[]) => isOneOf(marked, field) || isRecipient(tool, field);
-    const schema = tool.body ? tool.spec().inputSchema : undefined;
+    const schema = tool.spec().inputSchema;
     return originsOf(json, sourcesOf(conversation), { schema, isSensitive, ...(edit && { unedited: edit.proposed }) });
   }
 }
