@@ -1,6 +1,7 @@
 // The options of an instance, their checks, and the settings of the loop that they make.
 import { defined, isObject } from './core/json.ts';
 import {
+  aBoolean,
   aContext,
   aFunction,
   anything,
@@ -61,6 +62,8 @@ export type CountersignOptions<C extends Context = Context> = {
    * policyFor: ({ tool, input }) => (tool === 'pay' && input.amount > 100 ? { deciders: { roles: ['finance'] } } : undefined)
    */
   readonly policyFor?: PolicyFor;
+  /** Each request says where its values came from. By default only those of runs with a tool that has `trust` or `sensitive`, or under a rule with `origin`. */
+  readonly origins?: boolean;
   /** How long a worker may be silent before another takes over its runs; 7,500 ms by default. */
   readonly leaseMs?: number;
   /** How long a stop waits for the model's reply; after that the next worker asks again. 10,000 ms by default. */
@@ -92,7 +95,7 @@ export function settingsOf<C extends Context>(
   tools: Settings['tools'],
   book: PolicyBook,
 ): Settings {
-  const { model, providers = {}, context, maxTurns = 20, retry = {}, people = {}, policyFor } = options;
+  const { model, providers = {}, context, maxTurns = 20, retry = {}, people = {}, policyFor, origins } = options;
   const { newId = randomId, clock = Date.now } = options;
   return {
     ...defined({ model, context }),
@@ -103,7 +106,7 @@ export function settingsOf<C extends Context>(
       named: book.named,
       rules: book.rules,
       defaultDeciders: (run) => book.defaultDeciders?.(run),
-      ...defined({ membersOf: people.membersOf, roles: people.roles, policyFor }),
+      ...defined({ membersOf: people.membersOf, roles: people.roles, policyFor, origins }),
     },
   };
 }
@@ -125,6 +128,7 @@ const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   policyFor: { ...aFunction, neverUndefined: true },
   // Rules that are undefined may be ones that were not found.
   rules: { is: 'an array of rules', fits: Array.isArray, neverUndefined: true },
+  origins: aBoolean,
   leaseMs: aTimerMs,
   graceMs: aTimerMs,
   maxRunSize: aWholeNumber,

@@ -4,6 +4,7 @@ import { UsageError } from './core/errors.ts';
 import { INTERNALS, internalsOf } from './core/internals.ts';
 import type { ToolRequestPart } from './core/messages/message.ts';
 import { aString, checkOptions } from './core/options.ts';
+import type { Outer } from './core/origin/search.ts';
 import { GATE } from './core/run/gate-name.ts';
 import { type CountersignOptions, checkCountersignOptions, REQUEST_HOOKS, settingsOf } from './countersign-options.ts';
 import type { InstanceInternals } from './instance-internals.ts';
@@ -179,7 +180,7 @@ export class Countersign<C extends Context = Context> {
     const agent = this.#define(
       makeAgent(
         config,
-        (options, subAgent) => this.#generateFor(starting, options, subAgent),
+        (options, ...inside) => this.#generateFor(starting, options, ...inside),
         (tools, unknown) => findTools(tools, this.#tools, unknown),
         (defaults, input, options) => startRun(internalsOf(this.runs), starting, defaults, input, options),
       ),
@@ -275,10 +276,10 @@ export class Countersign<C extends Context = Context> {
   #generateFor(
     agent: AgentPort,
     options: GenerateOptions,
-    subAgent: SubAgentRecord | undefined,
+    ...inside: readonly [SubAgentRecord?, Outer?]
   ): Promise<GenerateResponse> {
     const { runId } = options;
-    if (runId === undefined) return generate(this.#settings, options, subAgent);
+    if (runId === undefined) return generate(this.#settings, options, ...inside);
     return converse(internalsOf(this.runs), agent, { ...options, runId });
   }
 

@@ -1,4 +1,5 @@
 // The texts and class names of the components. They ship without styles.
+import { type Origin, originText } from 'countersign/request';
 import { createContext, type ReactNode, useContext, useMemo } from 'react';
 
 /** Every text that the components show. */
@@ -35,6 +36,10 @@ export const ENGLISH = {
   revise: 'Ask for changes',
   whichChanges: 'Which changes? The agent reads this.',
   changesAsked: 'Changes asked for',
+  originWarning: 'Look where this comes from before you decide',
+  origins: 'Where the values come from',
+  otherValues: 'Other values',
+  origin: (origin: Origin) => originText(origin),
   changesSince: 'What has changed since',
   round: (round: number) => `Round ${round}`,
   decline: 'Skip',

@@ -2,6 +2,7 @@
 
 import type { Policies } from '../core/authority/policy.ts';
 import type { Json } from '../core/json.ts';
+import type { Origins } from '../core/origin/origin.ts';
 import type { State } from '../core/run/call.ts';
 import type { RunEvent } from '../core/run/event.ts';
 
@@ -59,6 +60,7 @@ export type GatedCall = {
   readonly input: Json;
   readonly policies: Policies;
   readonly requesters: readonly string[];
+  readonly origins?: Origins;
 };
 
 /** Where a sub-agent in a stored run records its events, and the worker and clock of that run. */

@@ -14,6 +14,7 @@ import { DecisionDetails, EarlierTitle, OutcomeLine } from './decision-summary.t
 import { CardDoubt } from './doubt.tsx';
 import { DraftKept, useDraft } from './draft-kept.tsx';
 import { EditForm } from './edit-form.tsx';
+import { OriginDetails, OriginWarning } from './origins.tsx';
 import { outcomeOf } from './outcome.tsx';
 import { CardPreview } from './preview.tsx';
 import { PreviousRound, Round } from './previous-round.tsx';
@@ -135,7 +136,9 @@ function Request({ request, renderInput, children }: ApprovalCardProps) {
           <Reason request={request} />
           <CardDoubt request={request} />
           <PreviousRound request={request} />
+          <OriginWarning request={request} />
           <CardInput request={request} renderInput={renderInput} />
+          <OriginDetails request={request} />
           <CardPreview request={request} />
           <CardPayload request={request} />
           <CardFacts request={request} hasRisk />
@@ -170,6 +173,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
         <Reason request={request} />
         <CardDoubt request={request} />
         <PreviousRound request={request} />
+        <OriginWarning request={request} />
         {mode === 'edit' ? (
           <EditForm
             request={request}
@@ -181,6 +185,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
         ) : (
           <CardInput request={request} renderInput={renderInput} />
         )}
+        <OriginDetails request={request} />
         <CardPreview request={request} />
         <CardPayload request={request} />
         <CardFacts request={request} />

@@ -58,6 +58,19 @@ const PreviousShape = z
   } satisfies Fields<NonNullable<StoredCard['previous']>>)
   .openapi('Previous', { description: 'A request that a person sent back.' });
 
+const OriginShape = z
+  .object({
+    field: z
+      .array(z.string())
+      .openapi({ description: 'The path of the field; empty for all that no other entry names.' }),
+    from: z.enum(['user', 'answer', 'editor', 'instructions', 'tool', 'untrusted', 'model', 'not-searched']),
+    message: z.int().optional().openapi({ description: 'The place of the message in the conversation, from 1.' }),
+    tool: z.string().optional(),
+    call: z.string().optional().openapi({ description: 'The `ref` of the call whose result has the value.' }),
+    sensitive: z.literal(true).optional(),
+  } satisfies Fields<NonNullable<StoredCard['origins']>[number]>)
+  .openapi('FieldOrigin', { description: 'Where a value of the input came from.' });
+
 export const AssigneeShape = z
   .object({
     person: z.string(),
@@ -255,6 +268,9 @@ export const RequestShape = z
     notice: z.enum(['title-only']).nullable().openapi({ description: '`title-only`: notices show nothing else.' }),
     doubt: orNull(DoubtShape).openapi({ description: 'About a call whose outcome is unknown: where to look.' }),
     previous: orNull(PreviousShape).openapi({ description: 'The earlier round, if this request revises one.' }),
+    origins: z.array(OriginShape).optional().openapi({
+      description: 'Where the values of the input came from; absent where nobody uses that.',
+    }),
     createdAt: z.number().nullable(),
     expiresAt: z.number().nullable(),
     onExpiry: z.enum(['reject', 'cancel', 'approve']).nullable(),

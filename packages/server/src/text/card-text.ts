@@ -68,7 +68,7 @@ function partLines(
   return [
     ...(name === 'previewNow' ? ['', ...lines(['What would happen has changed.'], 'red')] : []),
     '',
-    ...lines([heading], 'underline'),
+    ...lines([heading], name === 'untrusted' ? 'red' : 'underline'),
     ...('failed' in shown
       ? lines([`  Preview failed: ${visibleLine(shown.failed)}`], 'red')
       : name.startsWith('preview')

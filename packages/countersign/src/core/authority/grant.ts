@@ -3,7 +3,8 @@
 import { decimalNumber, scaled } from '../decimal.ts';
 import { InvariantError } from '../errors.ts';
 import type { Json } from '../json.ts';
-import { type Condition, fieldOf, fieldText, meets } from './condition.ts';
+import { type FieldOrigin, isAlarming, type Origins, startsWith } from '../origin/origin.ts';
+import { type Condition, fieldOf, fieldText, meets, pathOf } from './condition.ts';
 import { DEFAULT_MAXIMUM, type GrantMaximum, isAmount } from './grant-maximum.ts';
 import { ANYONE, forbidsGrants, type Policies, type Policy, type Vote } from './policy.ts';
 import { isFor, tally } from './tally.ts';
@@ -139,6 +140,8 @@ export type GrantedCall = {
   readonly tool: string;
   /** The input that would run. */
   readonly input: Json;
+  /** Where its values came from; absent where nobody uses that. */
+  readonly origins?: Origins | undefined;
   readonly startedBy: string | null;
   readonly agent: string;
   /** Who took part: the starter, the author of the message, and editors. */
@@ -182,12 +185,21 @@ export function whyNotCovered(
   { tool, where, schema, serves, votes }: Pick<Grant, 'tool' | 'where' | 'schema' | 'serves' | 'votes'>,
   call: Omit<GrantedCall, 'key' | 'now'>,
 ): string | undefined {
-  const { input, startedBy, agent, policies = ANYONE, requesters = startedBy === null ? [] : [startedBy] } = call;
+  const {
+    input,
+    origins,
+    startedBy,
+    agent,
+    policies = ANYONE,
+    requesters = startedBy === null ? [] : [startedBy],
+  } = call;
   if (tool !== call.tool) return `It is for ${tool}.`;
   if (serves.agents && !serves.agents.includes(agent)) return `It does not serve the agent ${agent}.`;
   if (serves.people && !(startedBy !== null && serves.people.includes(startedBy)))
     return `It does not serve ${startedBy ?? 'runs without a person'}.`;
-  if (meets(where, input) !== true) return 'The input does not meet its conditions.';
+  if (meets(where, input, origins) !== true) return 'The input does not meet its conditions.';
+  const alarming = origins?.find((origin) => isAlarming(origin) && !isNamed(where, origin));
+  if (alarming) return `${alarming.field.join('.') || 'A value'} may come from an untrusted source.`;
   if (schema !== undefined && !call.fitsSchema) return 'The input does not fit its schema.';
   if (policies.some((policy) => maximumOf(policy) === false)) return 'The policy of the call allows no grants.';
   // What these people could not have approved themselves, their grant does not let through.
@@ -196,6 +208,10 @@ export function whyNotCovered(
     return 'The people who gave it could not approve this call.';
   return undefined;
 }
+
+/** The people who gave the grant named the value itself, so it does not matter where the call has it from. */
+const isNamed = (where: readonly Condition[], { field: at }: FieldOrigin): boolean =>
+  where.some(({ field, equals, oneOf }) => (equals ?? oneOf) !== undefined && startsWith(at, pathOf(field)));
 
 /** How wide a policy lets grants be. */
 export function maximumOf(policy: Policy): GrantMaximum | false {

@@ -16,6 +16,7 @@ const everything = {
     commentsForModel: true,
     doubt: { idempotencyKey: 'call_1' },
     previous: { requestId: 'run:call', input: { amount: 9 }, comment: 'Less.', by: 'ann', round: 1 },
+    origins: [{ field: ['amount'], from: 'tool', tool: 'lookUp', call: 'call_0' }],
   },
   authority: { policies: [{ deciders: { people: ['ann'] } }], requesters: ['ben'] },
   wait: { expiresAt: 9, onExpiry: 'cancel', reminders: [3, 5], escalate: [{ at: 4, to: 'manager' }] },

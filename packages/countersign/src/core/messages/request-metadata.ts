@@ -24,6 +24,7 @@ const SHOWN = {
   commentsForModel: 'shown',
   doubt: 'shown',
   previous: 'shown',
+  origins: 'shown',
 } satisfies Keys<Omit<Shown, 'payload'>, 'shown'>;
 
 /** The group of a request that each key belongs to; the payload and the kind are read on their own. */

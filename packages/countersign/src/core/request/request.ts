@@ -2,6 +2,7 @@
 
 import type { Policies, Who } from '../authority/policy.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
+import type { Origins } from '../origin/origin.ts';
 import type { PreviewFile } from './file.ts';
 
 /** A request to people. Times are in milliseconds. */
@@ -54,6 +55,8 @@ export type Shown = {
   readonly doubt?: Doubt;
   /** The request that this one revises, because a person asked for changes. */
   readonly previous?: Previous;
+  /** Where the values of the input came from; absent where nobody uses that, and for calls from outside. */
+  readonly origins?: Origins;
 };
 
 /** An earlier request about the same thing, which a person sent back. */

@@ -3,6 +3,7 @@
 import type { Escalated, Policies, Vote } from '../authority/policy.ts';
 import type { Missing } from '../authority/tally.ts';
 import type { Json, JsonObject } from '../json.ts';
+import type { Origins } from '../origin/origin.ts';
 import type { Comment } from './comment.ts';
 import {
   askedAnswer,
@@ -49,6 +50,8 @@ export type RequestView<Tool extends string = string, Input = Json> = {
   readonly doubt: Doubt | null;
   /** The request that this one revises, because a person asked for changes; null if it is the first round. */
   readonly previous: Previous | null;
+  /** Where the values of the input came from; absent where that was not searched. */
+  readonly origins?: Origins;
   readonly createdAt: number | null;
   readonly expiresAt: number | null;
   /** The decision that is made automatically at `expiresAt`. */

@@ -27,7 +27,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
     if (tool && input?.ok) {
       bound = await boundTo(tool, call, input.value);
       if (isHarmless(tool, call)) {
-        const found = await obstacle(driver, tool, call, bound);
+        const found = await obstacle(run, driver, tool, call, bound);
         if (!found) return runBody(run, driver, tool, call, input.value);
         against = found;
       }
@@ -40,7 +40,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
       }
       if (found) against = { finding: FINDINGS[found] };
       if (found === 'nothing' && isSettled) {
-        const still = await obstacle(driver, tool, call, bound);
+        const still = await obstacle(run, driver, tool, call, bound);
         if (!still) return runBody(run, driver, tool, call, input.value);
         against = still;
       }
@@ -61,8 +61,14 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
 type Obstacle = { readonly finding: string; readonly previews?: Previews };
 
 /** Why the call must not run again by itself; undefined if it may. */
-async function obstacle(driver: Driver, tool: ToolDefinition, call: Call, bound: Bound): Promise<Obstacle | undefined> {
-  if (!(await mayRunAgain(driver, tool, call, bound))) return { finding: NEEDS_APPROVAL };
+async function obstacle(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  bound: Bound,
+): Promise<Obstacle | undefined> {
+  if (!(await mayRunAgain(run, driver, tool, call, bound))) return { finding: NEEDS_APPROVAL };
   // The effect of an idempotent call may already show in its preview, and it may run twice.
   const previews = tool.idempotent ? undefined : await changedPreview(driver, tool, call);
   return previews && { finding: PREVIEW_CHANGED, previews };

@@ -13,6 +13,7 @@ import type { Policies } from '../tool/policies.ts';
 import { approvalContext } from './body-context.ts';
 import { runsWithOf, type ValidInput, validInput } from './bound-input.ts';
 import { type Governed, governRequest, isRuled, type Judging, judge, judgedPlainly } from './judge.ts';
+import { type LazyOrigins, originsIn } from './origins.ts';
 import { ask, askUnavailable, asPayload, requestersOf } from './pause.ts';
 import { changedPreview, isCompared, previewOf } from './preview.ts';
 import { failed, settle } from './result.ts';
@@ -79,13 +80,20 @@ export function isNew({ phase }: Call): boolean {
 }
 
 /** True if a call whose outcome is unknown may run again without a new approval. */
-export async function mayRunAgain(driver: Driver, tool: ToolDefinition, call: Call, bound: Bound): Promise<boolean> {
+export async function mayRunAgain(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  bound: Bound,
+): Promise<boolean> {
   if (!isUnasked(driver.policies, tool, call)) return true;
   const input = await validInput(tool, heldTo(call, bound));
   if (!input.ok) return false;
   const { runsWith: json = call.input } = bound;
   const ctx = approvalContext(driver, call);
-  return (await judge(driver, { tool, input: input.value, json, ctx, requesters: [] })).then === 'run';
+  const origins = driver.usesOrigins ? originsIn(run, driver, tool, call, bound) : undefined;
+  return (await judge(driver, { tool, input: input.value, json, ctx, requesters: [], origins })).then === 'run';
 }
 
 async function askQuestion(
@@ -112,7 +120,9 @@ async function askApproval(
   // Before the gate, which may change its copy.
   const binding = runsWithOf(tool, call, input);
   const bound = binding instanceof Promise ? await binding : binding;
-  const judged = judgedPlainly(driver, tool) ?? (await judge(driver, judging(run, driver, tool, call, bound, input)));
+  const origins = driver.usesOrigins ? originsIn(run, driver, tool, call, bound) : undefined;
+  const asked = judgedPlainly(driver, tool);
+  const judged = asked ?? (await judge(driver, judging(run, driver, tool, call, bound, input, origins)));
   if (judged.says) await recordSays(run, driver, tool, { call, bound, judged });
   if (judged.then === 'deny') return void settle(run, call, denied(call, judged.why));
   const revised = run.state.sentBack && revisedBy(run.state, call);
@@ -121,7 +131,7 @@ async function askApproval(
     if (!rule || !driver.limits.awaitCaller) return heldTo(call, bound);
     const { governed } = await askAnyway(run, driver, tool, call, bound, input);
     const payload = approvalPayload(run.state.mayHaveActed, call, true);
-    const allowed = { tool, call, bound, policies: governed.policies, payload, options: undefined };
+    const allowed = { tool, call, bound, policies: governed.policies, payload, options: undefined, origins };
     return void (await clearByRule(run, driver, rule, allowed));
   }
   const { approval, governed } =
@@ -130,14 +140,14 @@ async function askApproval(
   // A person has seen another preview, or asked for changes, so a person decides on this one.
   const payload = approvalPayload(run.state.mayHaveActed, call, approval);
   const options = approval === true ? undefined : approval;
-  const asking = { tool, call, bound, policies, payload, options };
+  const asking = { tool, call, bound, policies, payload, options, origins };
   const granted = changed || revised || !driver.grants ? undefined : await useGrant(run, driver, asking);
   if (granted) return granted === 'at-start' ? undefined : heldTo(call, bound);
   const preview = changed?.preview ?? (tool.preview && (await previewOf(driver, tool, heldTo(call, bound))));
   // The call stays unchanged, and asks when the run continues.
   if (preview && driver.signal?.aborted) return undefined;
   const previews = changed ?? (preview && { preview });
-  await ask(run, driver, call, { tool, kind: 'approval', payload, options, governed, bound, previews });
+  await ask(run, driver, call, { tool, kind: 'approval', payload, options, governed, bound, previews, origins });
   return undefined;
 }
 
@@ -156,10 +166,18 @@ async function askAnyway(
   return { approval: true, governed: await governRequest(driver, request, 'approval', tool.asks, known) };
 }
 
-function judging(run: Run, driver: Driver, tool: ToolDefinition, call: Call, bound: Bound, input: unknown): Judging {
+function judging(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  bound: Bound,
+  input: unknown,
+  origins?: LazyOrigins,
+): Judging {
   const { runsWith = call.input } = bound;
   const requesters = requestersOf(run.state, driver, call);
-  return { tool, input, json: runsWith, ctx: approvalContext(driver, call), requesters };
+  return { tool, input, json: runsWith, ctx: approvalContext(driver, call), requesters, origins };
 }
 
 export const denied = ({ name }: Call, why: string): Result => ({

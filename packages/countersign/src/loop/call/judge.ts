@@ -2,7 +2,7 @@
 import { type CallRule, type CallSays, joined, mayRun, withDeciders } from '../../core/authority/may-run.ts';
 import { ANYONE, deadlineMayApprove, type Policies, type Policy } from '../../core/authority/policy.ts';
 import { deadlineProblem } from '../../core/authority/policy-problem.ts';
-import { ruleSays } from '../../core/authority/rule.ts';
+import { forTool, goesByOrigin, ruleSays } from '../../core/authority/rule.ts';
 import { messageOf } from '../../core/errors.ts';
 import { defined, type Json } from '../../core/json.ts';
 import type { RequestKind } from '../../core/request/request.ts';
@@ -11,6 +11,7 @@ import { askGate } from '../tool/ask-gate.ts';
 import { mergedWait, type WaitOptions } from '../tool/ask-options.ts';
 import type { Approval, ApprovalContext, PolicyRequest, Rule, ToolDefinition } from '../tool/definition.ts';
 import { governedBy, nobody } from '../tool/policies.ts';
+import type { LazyOrigins } from './origins.ts';
 
 /** A call as its sources see it. `input` is as the tool's schema parsed it, `json` as it would be recorded. */
 export type Judging = {
@@ -19,6 +20,8 @@ export type Judging = {
   readonly json: Json;
   readonly ctx: ApprovalContext;
   readonly requesters: readonly string[];
+  /** Absent where nothing can be searched. */
+  readonly origins?: LazyOrigins | undefined;
 };
 
 /** Who must decide a request, and how each source lets it wait. */
@@ -64,10 +67,16 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const own = typeof said === 'object' ? said : {};
   const { labels, risk, reversibility } = { ...tool.asks, ...own };
   const agent = driver.asker?.agent ?? null;
+  const findOrigins =
+    judging.origins && isRuled(tool) && rules.some((rule) => goesByOrigin(rule) && forTool(rule, tool.name))
+      ? judging.origins
+      : undefined;
+  const origins = findOrigins?.();
   const facts = {
     tool: tool.name,
     agent,
     input: json,
+    origins,
     labels,
     risk,
     reversibility,
@@ -81,12 +90,12 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const asks = said === false ? ('allow' as const) : isUndecided ? ('undecided' as const) : ('ask' as const);
   // Most calls have no rule, so the tool alone says whether they ask.
   const first = applied.length > 0 && mayRun({ ...facts, own: asks }, applied.map(withoutPolicy));
-  const kinds = defined({ labels, risk, reversibility, ...(tool.isDescribed && { isDescribed: true }) });
+  const kinds = defined({ labels, risk, reversibility, origins, ...(tool.isDescribed && { isDescribed: true }) });
   const plainly = { says: { own: asks, ...kinds } };
   if (first && first.then === 'deny') return { ...first, ...plainly };
   if (first && first.then === 'run' && !first.observed)
     return { ...RUNS, ...defined({ rule: first.rule }), ...plainly };
-  if (!first && asks === 'allow') return RUNS;
+  if (!first && asks === 'allow') return origins ? { ...RUNS, ...plainly } : RUNS;
   const { policy: named, ...options } = own;
   const governed = 'policy' in own ? await governedBy(named, driver.policies, input, ctx) : NO_POLICY;
   const ownWait = mergedWait(mergedWait(tool.asks, governed.waits), options);
@@ -97,7 +106,7 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
     ...(asks !== 'allow' && { policies: [timed(governed.policy, ownWait)] }),
     ...(added && { added: added.policy }),
   };
-  const says = applied.length > 0 ? { says: { ...sources, ...kinds } } : undefined;
+  const says = applied.length > 0 || origins ? { says: { ...sources, ...kinds } } : undefined;
   const result = mayRun(
     { ...facts, ...sources },
     applied.map((rule, index) => ({ ...rule, policy: timed(others[index]?.policy ?? {}, others[index]?.waits ?? {}) })),

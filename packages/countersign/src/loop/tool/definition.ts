@@ -1,10 +1,12 @@
 // What a tool is: its options, what its body gets, and what users and the loop see of it.
 
+import type { Condition } from '../../core/authority/condition.ts';
 import type { GrantMaximum } from '../../core/authority/grant-maximum.ts';
 import type { Policy, Who } from '../../core/authority/policy.ts';
 import type { RuleMatch, Then } from '../../core/authority/rule.ts';
 import type { Json } from '../../core/json.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/messages/message.ts';
+import type { Outer } from '../../core/origin/search.ts';
 import type { RequestKind, Reversibility } from '../../core/request/request.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
 import type { SubAgentRecord } from '../sink.ts';
@@ -196,8 +198,18 @@ export type ToolConfig<
    * comments is told so.
    */
   readonly commentsForModel?: boolean;
+  /**
+   * `untrusted`: what it returns is written by anybody, as mails and web pages are. Requests then say where their values came from, and
+   * warn if one of a sensitive field came from here.
+   */
+  readonly trust?: Trust;
+  /** The fields in which an untrusted value does harm; by default, those that name a recipient, such as `to`, `iban` and `url`. */
+  readonly sensitive?: readonly Condition['field'][];
   readonly metadata?: Metadata;
 };
+
+/** Whether what a source says may be believed. */
+export type Trust = 'trusted' | 'untrusted';
 
 /** The options of `defineInterrupt` and `interrupt`; `outputSchema` describes the person's answer. */
 export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends SchemaInput = SchemaInput> = Omit<
@@ -214,6 +226,8 @@ export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends Schem
   | 'previewWithin'
   | 'onPreviewChange'
   | 'outcome'
+  | 'trust'
+  | 'sensitive'
 > & {
   /** What the person is shown beside the input. */
   readonly requestMetadata?: Metadata | string | number | boolean | ((input: InferOutput<I>) => unknown);
@@ -268,7 +282,16 @@ export interface Tool<Input = any, Output = any> {
 /** What the loop knows about a tool. */
 export type ToolDefinition = Pick<
   ToolConfig<any, any>,
-  'verify' | 'howToCheck' | 'settlesWithin' | 'preview' | 'previewWithin' | 'onPreviewChange' | 'notice' | 'outcome'
+  | 'verify'
+  | 'howToCheck'
+  | 'settlesWithin'
+  | 'preview'
+  | 'previewWithin'
+  | 'onPreviewChange'
+  | 'notice'
+  | 'outcome'
+  | 'trust'
+  | 'sensitive'
 > & {
   readonly name: string;
   readonly input: Schema;
@@ -282,6 +305,8 @@ export type ToolDefinition = Pick<
   readonly commentsForModel?: true;
   /** It asks because it is behind a gate, not because it says so. */
   readonly asksByDefault?: true;
+  /** Its description is that of an untrusted server. */
+  readonly isForeign?: true;
   /** A caller outside has described it, and nobody has verified its labels, risk and reversibility. */
   readonly isDescribed?: true;
   /** Another process has the function that is its gate, so nothing can be said here about another input. */
@@ -307,6 +332,8 @@ export type SubAgentContext = {
   readonly ref: string;
   /** Absent where the run is not stored. */
   readonly record?: SubAgentRecord;
+  /** The conversation that calls it; absent in a direct call. */
+  readonly outer?: Outer;
   readonly signal?: AbortSignal;
   readonly emit?: (chunk: Chunk) => void;
 };

@@ -18,6 +18,8 @@ export type Policies = {
   readonly membersOf?: (role: string) => MaybePromise<readonly string[]>;
   readonly roles?: readonly string[];
   readonly policyFor?: PolicyFor;
+  /** Each request says where its values came from, even if no source is marked. */
+  readonly origins?: boolean;
   /** Who decides a request whose policies name nobody; undefined for anyone. */
   readonly defaultDeciders?: (run: { readonly startedBy: string | null }) => Who | undefined;
 };

@@ -46,6 +46,8 @@ const aTextOrFunction: OptionKind = {
   fits: (value) => typeof value === 'function' || (typeof value === 'string' && value !== ''),
 };
 
+const isName = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
 /** Options that mean nothing without a body. */
 const ABOUT_THE_BODY = {
   needsApproval: anApprovalRule,
@@ -60,6 +62,11 @@ const ABOUT_THE_BODY = {
   previewWithin: aTimerMs,
   onPreviewChange: oneOf('ask', 'run', 'reject'),
   outcome: aFunction,
+  trust: oneOf('trusted', 'untrusted'),
+  sensitive: {
+    is: 'a list of fields, such as ["iban", ["order", "address"]]',
+    fits: (value) => Array.isArray(value) && value.every((field) => [field].flat().every(isName)),
+  } satisfies OptionKind,
 };
 
 export const TOOL_OPTIONS: OptionTable<ToolConfig> = { ...COMMON, ...ABOUT_THE_BODY };

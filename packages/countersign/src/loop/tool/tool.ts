@@ -35,7 +35,7 @@ function define<I extends SchemaInput, O extends SchemaInput>(
 ): ToolDefinition {
   checkToolConfig(config, body, table);
   const { name, description, title, needsApproval = false, verify, settlesWithin } = config;
-  const { preview, previewWithin, onPreviewChange, notice, outcome, howToCheck } = config;
+  const { preview, previewWithin, onPreviewChange, notice, outcome, howToCheck, trust, sensitive } = config;
   const asksReason = config.reason === true;
   const given = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
   const input = asksReason ? withoutReason(name, given) : given;
@@ -59,6 +59,8 @@ function define<I extends SchemaInput, O extends SchemaInput>(
       onPreviewChange,
       notice,
       outcome,
+      trust,
+      sensitive,
     }),
     needsApproval,
     ...(asksReason && { asksReason }),

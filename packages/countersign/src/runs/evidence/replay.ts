@@ -6,6 +6,7 @@ import { messageOf } from '../../core/errors.ts';
 import { defined, type Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
+import type { Origins } from '../../core/origin/origin.ts';
 import { type Call, callOf, requestId } from '../../core/run/call.ts';
 import { findDecided } from '../../core/run/decide.ts';
 import { isByDeadline, type PersonDecision, type RunEvent } from '../../core/run/event.ts';
@@ -59,6 +60,7 @@ export type GrantedUse = {
   readonly key: string;
   readonly tool: string;
   readonly input: Json;
+  readonly origins?: Origins;
   /** Those of the request that was not made, and who took part. */
   readonly policies: Policies;
   readonly requesters: readonly string[];
@@ -199,9 +201,10 @@ function grantsIn(
     return eachInside(state, event, (inner, step) => grantsIn(runId, inner, step, [...path, event.callId]));
   const call: Call | undefined = event.type === 'call-granted' ? callOf(state, event.callId) : undefined;
   if (event.type !== 'call-granted' || !call) return [];
-  const { grantId, callId, runsWith = call.input, policies, requesters = [], by } = event;
+  const { grantId, callId, runsWith = call.input, policies, requesters = [], by, shown } = event;
+  const from = defined({ by, origins: shown?.origins });
   const key = useKey(runId, [...path, requestId(callId, call.pauses + 1)]);
-  return [{ grantId, key, tool: call.name, input: runsWith, policies, requesters, ...defined({ by }) }];
+  return [{ grantId, key, tool: call.name, input: runsWith, policies, requesters, ...from }];
 }
 
 /** The calls that start with this event. */

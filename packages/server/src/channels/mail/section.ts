@@ -180,8 +180,9 @@ function partBlock({ name, shown, schema }: CardPart, { texts, reading }: Reader
 const captionsIn = (texts: MailTexts) => {
   const { agentSays, files, doubt, input, details, preview, previewChanged, previewBefore, changesAsked, inputBefore } =
     texts;
+  const { untrusted, origins } = texts;
   return {
-    ...{ message: '', reason: agentSays, files, doubt, input, details },
+    ...{ message: '', untrusted, origins, reason: agentSays, files, doubt, input, details },
     ...{ preview, previewNow: previewChanged, previewBefore, changesAsked, inputBefore },
   };
 };
