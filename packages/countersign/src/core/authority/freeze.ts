@@ -1,7 +1,7 @@
 // Freezes: calls that must not start, until enough people have lifted the freeze.
 import { InvariantError } from '../errors.ts';
 import { mayDecide } from './may-decide.ts';
-import type { Ballot, Policies, Vote } from './policy.ts';
+import type { Ballot, Policies, Policy, Vote } from './policy.ts';
 import { isLike } from './rule.ts';
 import { type Missing, tally } from './tally.ts';
 
@@ -28,7 +28,8 @@ export type Freeze = Frozen & FreezeMatch;
 /** `lift`: who must agree that it ends. */
 export type FreezeEvent =
   | { readonly type: 'frozen'; readonly freeze: Freeze; readonly lift: Policies }
-  | { readonly type: 'vote-cast'; readonly at: number; readonly vote: Vote };
+  /** `joins`: policies of the process that took the vote, which it must satisfy too. */
+  | { readonly type: 'vote-cast'; readonly at: number; readonly vote: Vote; readonly joins?: readonly Policy[] };
 
 export type FreezeState = {
   readonly freeze: Freeze;
@@ -65,15 +66,11 @@ export function foldFreeze([first, ...rest]: readonly FreezeEvent[]): FreezeStat
   for (const event of rest) {
     if (event.type === 'frozen') throw new InvariantError('invariant', {}, 'The record of a freeze has two freezes.');
     if (state.lifted) continue;
+    const joined: Policies = [...state.lift, ...(event.joins ?? [])];
     const ballot = ballotOf(state, event.vote);
-    const missing = missingOf(lift, ballot);
-    const isLifted = tally(lift, ballot, null).status === 'settled';
-    state = {
-      ...state,
-      votes: ballot.votes,
-      missing,
-      ...(isLifted && { lifted: { at: event.at, by: event.vote.by } }),
-    };
+    const counted = { lift: joined, votes: ballot.votes, missing: missingOf(joined, ballot) };
+    const isLifted = tally(joined, ballot, null).status === 'settled';
+    state = { ...state, ...counted, ...(isLifted && { lifted: { at: event.at, by: event.vote.by } }) };
   }
   return state;
 }

@@ -8,10 +8,10 @@ import {
   liftProblem,
 } from '../../core/authority/freeze.ts';
 import { mayDecide } from '../../core/authority/may-decide.ts';
-import { ANYONE, type Policy, type Vote } from '../../core/authority/policy.ts';
+import { ANYONE, type Policies, type Policy, type Vote } from '../../core/authority/policy.ts';
 import type { Missing } from '../../core/authority/tally.ts';
 import { UsageError } from '../../core/errors.ts';
-import { defined } from '../../core/json.ts';
+import { defined, type Json, sameJson } from '../../core/json.ts';
 import { aString, aStringOrNull, checkOptions, type OptionTable, someStrings } from '../../core/options.ts';
 import type { Drives } from '../driving/driving.ts';
 import { shortHash } from '../port/chain.ts';
@@ -37,6 +37,8 @@ export type FreezeView = Freeze & {
   readonly votes: readonly Vote[];
   readonly missing: readonly Missing[];
   readonly lifted: { readonly at: number; readonly by: string | null } | null;
+  /** Who must agree that it ends. */
+  readonly lift: Policies;
 };
 
 /** `running`: the covered calls that had started before. Nothing stops them. */
@@ -72,6 +74,11 @@ export class Freezes {
     this.#may = may;
   }
 
+  /** Whether a policy says who may freeze, and who may lift a freeze. */
+  get hasPolicy(): { readonly freeze: boolean; readonly lift: boolean } {
+    return { freeze: this.#may.freeze !== undefined, lift: this.#may.lift !== undefined };
+  }
+
   /** Once this resolves, no call that it covers starts in any process, until the freeze is lifted. Calls that run go on. */
   async freeze(request: FreezeRequest, actor: FreezeActor): Promise<MadeFreeze> {
     checkOptions('`freeze`', request, REQUEST);
@@ -103,9 +110,13 @@ export class Freezes {
       const index = records.findIndex(({ events }) => foldFreeze(events).freeze.id === id);
       const before = records[index];
       if (!before) return undefined;
-      const problem = liftProblem(foldFreeze(before.events), vote);
+      const standing = foldFreeze(before.events);
+      const { lift: own } = this.#may;
+      const joins = own && !standing.lift.some((policy) => sameJson(policy as Json, own as Json)) ? [own] : [];
+      const problem = liftProblem({ ...standing, lift: [...standing.lift, ...joins] }, vote);
       if (problem !== undefined) throw notAllowed('lifted', problem);
-      const record = recorded({ type: 'vote-cast', at: vote.at, vote }, before);
+      const joined = joins.length > 0 ? { joins } : {};
+      const record = recorded({ type: 'vote-cast', at: vote.at, vote, ...joined }, before);
       state = foldFreeze(record.events);
       if (!state.lifted) return records.with(index, record);
       await this.#book.keep(id, record);
@@ -130,8 +141,8 @@ export class Freezes {
   }
 }
 
-const viewOf = ({ freeze, votes, missing, lifted }: FreezeState): FreezeView => {
-  return { ...freeze, votes, missing, lifted: lifted ?? null };
+const viewOf = ({ freeze, votes, missing, lifted, lift }: FreezeState): FreezeView => {
+  return { ...freeze, votes, missing, lifted: lifted ?? null, lift };
 };
 
 /** Begins with a number that falls with time, so that lists show the newest first. */
