@@ -1,6 +1,5 @@
 // Freezes through the server: who may freeze and lift, and that nothing covered starts in between.
 import { createClient } from '@countersign/server/client';
-import { memoryStore } from 'countersign';
 import { expect, test } from 'vitest';
 import { begin, startServer } from './server.ts';
 
@@ -31,9 +30,9 @@ test('a freeze keeps an approved call from starting until someone lifts it', asy
 test('a policy says who may freeze, and two people lift it', async () => {
   const quorum = [{ of: { roles: ['security'] }, count: 2 }];
   const freezes = { freeze: { deciders: { roles: ['ops', 'security'] } }, lift: { quorum } };
-  const { url, token } = await startServer({}, { freezes });
+  const { url, tokenFor } = await startServer({ instance: { freezes } });
   const client = async (person: string, ...roles: string[]) =>
-    createClient({ url, token: await token(person, { roles }) });
+    createClient(url, { token: await tokenFor(person, { roles }) });
   const [ann, ops, eve, zoe] = [
     ...[await client('ann'), await client('ops', 'ops'), await client('eve', 'security')],
     await client('zoe', 'security'),
