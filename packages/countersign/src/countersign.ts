@@ -38,6 +38,7 @@ import { rememberRuns } from './runs/agent-runs.ts';
 import { drillPort } from './runs/drills/drill-agent.ts';
 import { agentPort } from './runs/driving/agent-port.ts';
 import type { AgentPort } from './runs/driving/open-run.ts';
+import type { Freezes } from './runs/freezes/freezes.ts';
 import { ONE_CALL_MODEL } from './runs/gates/call-gate.ts';
 import type { ToolDescription } from './runs/gates/described-tool.ts';
 import { Gate, type GateOptions } from './runs/gates/gate.ts';
@@ -226,6 +227,11 @@ export class Countersign<C extends Context = Context> {
   /** The grants of the store: list, read, revoke, simulate. Throws `no-store` without a store. */
   get grants(): Grants {
     return this.#needed(this.#stored, 'Grants live in').grants;
+  }
+
+  /** What is frozen: freeze calls, lift a freeze. Once `freeze` resolves, no call that it covers starts. Throws `no-store` without a store. */
+  get freezes(): Freezes {
+    return this.#needed(this.#stored, 'Freezes live in').freezes;
   }
 
   /** Absent people and their delegates. Throws `no-store` without a store. */

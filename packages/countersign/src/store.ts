@@ -24,6 +24,15 @@ export type { Worker, WorkerOptions } from './runs/driving/worker.ts';
 export type { EvidenceRequest } from './runs/evidence/evidence.ts';
 export type { EvidenceProblem } from './runs/evidence/replay.ts';
 export type { VerifiedEvidence } from './runs/evidence/verify-evidence.ts';
+export type {
+  FreezeActor,
+  FreezeRequest,
+  Freezes,
+  FreezesOptions,
+  FreezeView,
+  MadeFreeze,
+} from './runs/freezes/freezes.ts';
+export type { RunningCall } from './runs/freezes/thaw.ts';
 export type { GateReport } from './runs/gates/gate.ts';
 export type { GrantListOptions } from './runs/grants/grants.ts';
 export type { GrantSimulation, SimulatedGrant } from './runs/grants/simulate.ts';

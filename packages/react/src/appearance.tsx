@@ -124,6 +124,8 @@ export const ENGLISH = {
   grantedBy: 'of',
   observed: (why: readonly string[]) => `Ran unasked; would have asked: ${why.join('; ')}`,
   running: 'Running…',
+  frozen: (reason: string, by: string | null) =>
+    `Frozen${by === null ? '' : ` by ${by}`}: ${reason} It waits until the freeze is lifted.`,
   done: (text: string | null) => (text === null ? 'Done' : `Done: ${text}`),
   failed: (text: string, mayHaveActed: boolean) => `Failed: ${text}${mayHaveActed ? ' It may have taken effect.' : ''}`,
   outcomeIsUnknown: 'It was started, and nobody knows yet whether it took effect.',

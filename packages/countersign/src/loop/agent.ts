@@ -192,6 +192,8 @@ function agentTool(
       const response = await continueSubAgent(run, ctx, subAgent, () => (toPrompt ?? defaultPrompt)(value));
       if (response.finishReason === 'aborted') throw new HeldSignal(response.messages, subAgent.signal?.reason);
       if (response.interrupts.length > 0) ctx.interrupt(response);
+      // A call in it is frozen. It continues once the freeze ends.
+      if (response.finishReason === 'interrupted') throw new HeldSignal(response.messages, undefined);
       if (response.finishReason === 'max-turns')
         throw new Error(`The agent ${name} reached its turn limit without an answer.`);
       // A reply that was cut short or blocked is not an output.

@@ -13,6 +13,8 @@ export type Sink = {
   write(events: readonly RunEvent[]): void;
   /** Resolves once everything written is durable; rejects if it cannot become so. */
   flushed(): Promise<void>;
+  /** The event that was recorded instead of this start, because a freeze covers the call. Ask once the start is flushed. */
+  frozen(start: RunEvent): (RunEvent & { readonly type: 'call-frozen' }) | undefined;
   /** False if another worker may have taken over the run. Ask right before acting. */
   isHeld(): boolean;
 };

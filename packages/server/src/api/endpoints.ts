@@ -4,6 +4,7 @@ import type { Endpoint } from '../http/endpoint.ts';
 import { chatEndpoints } from './chat.ts';
 import { decideEndpoints } from './decide.ts';
 import { decisionsEndpoints } from './decisions.ts';
+import { freezeEndpoints } from './freezes.ts';
 import { gateEndpoints } from './gate.ts';
 import { grantEndpoints } from './grants.ts';
 import { insightsEndpoints } from './insights.ts';
@@ -36,6 +37,7 @@ export function apiEndpoints(services: Services): readonly Endpoint[] {
     ...decisionsEndpoints(services),
     ...gateEndpoints(services),
     ...grantEndpoints(services),
+    ...freezeEndpoints(services),
     ...rulesEndpoints(services),
     ...statsEndpoints(services),
     ...insightsEndpoints(services),

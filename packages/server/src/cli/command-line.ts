@@ -95,6 +95,9 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     comment: async () => (await import('./commands/comment.ts')).addComment,
     away: async () => (await import('./commands/away.ts')).addAway,
     grants: async () => (await import('./commands/grants.ts')).addGrants,
+    freeze: async () => (await import('./commands/freezes.ts')).addFreeze,
+    unfreeze: async () => (await import('./commands/freezes.ts')).addUnfreeze,
+    freezes: async () => (await import('./commands/freezes.ts')).addFreezes,
   },
   'Inspect:': {
     runs: async () => (await import('./commands/runs.ts')).addRuns,

@@ -4,6 +4,7 @@ import type { Replayed, StoredEvent } from 'countersign/store';
 import type { Absence, AbsentShape, MyAbsence } from '../schemas/absence.ts';
 import type { DecidedShape, DecideShape, WaitingShape } from '../schemas/decision.ts';
 import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
+import type { Freeze, FreezeRequestShape, Freezes, MadeFreeze } from '../schemas/freeze.ts';
 import type { GateAnswer, GateAskShape, GateGranted, GateReportShape, GateStartShape } from '../schemas/gate.ts';
 import type { Grant, GrantInDetail, GrantQueryShape, SimulatedShape, SimulateShape } from '../schemas/grant.ts';
 import type { Insights, InsightsQueryShape } from '../schemas/insights.ts';
@@ -60,6 +61,9 @@ export type GateAsk = Readonly<z.input<typeof GateAskShape>>;
 
 /** How long the start of a call is granted for, and a secret of the program. */
 export type GateStart = Readonly<z.input<typeof GateStartShape>>;
+
+/** Which calls to freeze, and why. */
+export type FreezeRequest = Readonly<z.input<typeof FreezeRequestShape>>;
 
 /** What came of a started call. */
 export type GateReport = Readonly<z.input<typeof GateReportShape>>;
@@ -271,6 +275,14 @@ export function createClient(url: string, options: ClientOptions = {}) {
         post<Grant>(`${grant(grantId)}/revoke`, { reason }, { signal }),
       /** Counts what a grant would have let run, and suggests one. Nothing is recorded. */
       simulate: (asked: SimulateGrant, ask?: Waiting) => post<SimulatedGrant>('/grants/simulate', asked, ask),
+    },
+    /** Calls that must not start. Once `freeze` resolves, none that it covers starts. */
+    freezes: {
+      list: ({ lifted, signal }: Waiting & { readonly lifted?: boolean } = {}) =>
+        get<Freezes>('/freezes', lifted ? { lifted: 'true' } : {}, { signal }),
+      freeze: (freeze: FreezeRequest, ask?: Waiting) => post<MadeFreeze>('/freezes', freeze, ask),
+      lift: (freezeId: string, note?: string, ask?: Waiting) =>
+        post<Freeze>(`/freezes/${encodeURIComponent(freezeId)}/lift`, { note }, ask),
     },
     /** Only for callers with the reach `all`. */
     rules: {

@@ -163,11 +163,14 @@ const EscalationShape = z
 
 export const CallOutcomeShape = z
   .object({
-    state: z.enum(['running', 'done', 'failed', 'unknown', 'not-run']),
+    state: z.enum(['running', 'frozen', 'done', 'failed', 'unknown', 'not-run']),
     at: z.number().nullable().optional(),
     text: z.string().nullable().optional().openapi({
       description: 'The result in one line, or why it failed.',
     }),
+    id: z.string().optional().openapi({ description: 'The freeze that keeps it from starting.' }),
+    reason: z.string().optional().openapi({ description: 'Why it is frozen.' }),
+    by: z.string().nullable().optional().openapi({ description: 'Who froze it.' }),
     mayHaveActed: z.boolean().optional().openapi({ description: 'It may have taken effect before it failed.' }),
     why: z
       .enum(['rejected', 'cancelled', 'changes-asked', 'expired', 'withdrawn', 'edited', 'changed', 'stopped'])

@@ -7,6 +7,8 @@ export function outcomeText(outcome: CallOutcome | null | undefined): string {
   switch (outcome?.state) {
     case 'running':
       return 'running';
+    case 'frozen':
+      return `frozen${outcome.by === null ? '' : ` by ${visibleLine(outcome.by)}`}: ${visibleLine(outcome.reason)}`;
     case 'done':
       return outcome.text === null ? 'done' : `done: ${visibleLine(outcome.text)}`;
     case 'failed':
@@ -29,6 +31,7 @@ const NOT_RUN: Readonly<Partial<Record<NotRun, string>>> = {
 /** The state of a call as a headline. */
 export const OUTCOME_WORDS = {
   running: 'Running',
+  frozen: 'Frozen',
   done: 'Done',
   failed: 'Failed',
   unknown: 'Outcome unknown',

@@ -157,6 +157,22 @@ export function attacks(
       ],
     ],
     'GET /rules/suggestions': [['a year', '/rules/suggestions?days=366']],
+    'GET /freezes': [['those that have ended', '/freezes?lifted=true']],
+    'POST /freezes': [
+      [
+        'a hundred names of each kind',
+        '/freezes',
+        {
+          reason: 'x'.repeat(2_000),
+          ...Object.fromEntries(
+            ['tools', 'agents', 'people'].map((kind) => [kind, many(100, (index) => `no-such-${index}-*`)]),
+          ),
+        },
+      ],
+    ],
+    'POST /freezes/{freezeId}/lift': [
+      ['an unknown one', '/freezes/freeze_x/lift', { note: 'x'.repeat(10_000) }, REFUSED],
+    ],
     'GET /grants': lists('/grants'),
     'GET /grants/{grantId}': [['an unknown one', '/grants/grant_x', undefined, REFUSED]],
     'POST /grants/{grantId}/revoke': [

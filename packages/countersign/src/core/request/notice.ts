@@ -87,7 +87,7 @@ export const mayHaveRun = (outcome: CallOutcome | null | undefined): outcome is 
   !!outcome && !(outcome.state === 'not-run' && SAID_BY_DECISION.has(outcome.why));
 
 function outcomes({ outcome }: NoticedRequest, settledAt: number): readonly RequestNotice[] {
-  if (!mayHaveRun(outcome) || outcome.state === 'running') return [];
+  if (!mayHaveRun(outcome) || outcome.state === 'running' || outcome.state === 'frozen') return [];
   return [notice(outcome.state, outcome.at ?? settledAt, `outcome-${outcome.state}`)];
 }
 

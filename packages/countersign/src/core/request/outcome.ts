@@ -1,11 +1,14 @@
 // What came of a call after the decision on its request. Every card, list, mail and export shows it, and nothing else derives it.
 
+import type { Frozen } from '../authority/freeze.ts';
 import { isObject, type Json } from '../json.ts';
 
 /** What came of the call that a request was about, once the request is settled. Times are in milliseconds. */
 export type CallOutcome =
   /** It may run, or it runs. */
   | { readonly state: 'running' }
+  /** A freeze keeps it from starting: by whom, why, and since when. */
+  | ({ readonly state: 'frozen' } & Frozen)
   /** `text`: its result in one line; null if there is nothing to say. */
   | { readonly state: 'done'; readonly at: number | null; readonly text: string | null }
   /** `mayHaveActed`: it may have taken effect before it failed. */

@@ -1,5 +1,7 @@
 // The state of a run: its history, its open turn, and the phase of each call in that turn.
+
 import type { Ballots } from '../authority/ballots.ts';
+import type { Frozen } from '../authority/freeze.ts';
 import type { Policies } from '../authority/policy.ts';
 import type { Json } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
@@ -71,6 +73,8 @@ export type Call = CallIds & {
   readonly policies: Policies | undefined;
   /** Everyone who has edited the input. */
   readonly editors: readonly string[] | undefined;
+  /** The freeze that keeps it from starting. */
+  readonly frozen: Frozen | undefined;
   /** The result of an earlier start that came too late to settle the call. */
   readonly endedLate: Result | undefined;
   readonly subAgent: SubAgent | undefined;
@@ -173,6 +177,7 @@ export function newCall({ id, ref }: CallIds, name: string, input: Json, metadat
     unasked: undefined,
     policies: undefined,
     editors: undefined,
+    frozen: undefined,
     endedLate: undefined,
     subAgent: undefined,
   };
@@ -196,6 +201,21 @@ export function isOver(state: State, callId: string): boolean {
 export function pendingRequestId({ phase }: Call): string | undefined {
   if (phase.at === 'waiting') return phase.request.id;
   return phase.at === 'sub-agent-waiting' ? phase.requestId : undefined;
+}
+
+/** The freeze that keeps the call from starting, or a call in its sub-agent that stopped for it. */
+export function frozenOf({ frozen, phase, subAgent }: Call): Frozen | undefined {
+  if (frozen || phase.at !== 'sub-agent-held') return frozen;
+  return subAgent?.recorded && frozenIn(subAgent.recorded.state);
+}
+
+/** The first freeze that keeps a call of the conversation from starting. */
+export function frozenIn({ turn }: State): Frozen | undefined {
+  for (const call of turn?.calls ?? []) {
+    const frozen = frozenOf(call);
+    if (frozen) return frozen;
+  }
+  return undefined;
 }
 
 /** The time until which a program outside may report the result of the call; undefined if none runs it. */

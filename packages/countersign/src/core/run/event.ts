@@ -1,5 +1,6 @@
 // Events: the facts that a run consists of.
 
+import type { Frozen } from '../authority/freeze.ts';
 import type { CallSays } from '../authority/may-run.ts';
 import type { Policies, Vote, Who } from '../authority/policy.ts';
 import type { RuleMatch } from '../authority/rule.ts';
@@ -202,6 +203,10 @@ type Fact =
    * grant covers it now; the gate looks for a grant again at the start. `allowed`: a rule of the operator let it pass.
    */
   | { readonly type: 'call-cleared'; readonly callId: string; readonly takesGrant?: true; readonly allowed?: ByRule }
+  /** A freeze covers the call, so it did not start. It waits until `run-unfrozen`, whatever has let it run. */
+  | { readonly type: 'call-frozen'; readonly callId: string; readonly freeze: Frozen }
+  /** A freeze of calls of the run has ended: they are looked at again, those of sub-agents too. */
+  | { readonly type: 'run-unfrozen' }
   /** The next events of the sub-agent of the call. */
   | { readonly type: 'call-went-on'; readonly callId: string; readonly inside: readonly RunEvent[] }
   | {
@@ -309,6 +314,8 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'call-judged': true,
   'call-started': true,
   'call-cleared': true,
+  'call-frozen': true,
+  'run-unfrozen': true,
   'call-went-on': true,
   'call-interrupted': true,
   'call-held': true,

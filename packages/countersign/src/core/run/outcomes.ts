@@ -64,6 +64,12 @@ class Reading {
           if (kind === 'approval' || kind === 'unavailable') this.#tell(call, notRun('changed', time));
           break;
         }
+        case 'call-frozen':
+          this.#tell(callOf(state, event.callId), { state: 'frozen', ...event.freeze });
+          break;
+        case 'run-unfrozen':
+          this.#unfreeze(state);
+          break;
         case 'call-went-on': {
           const call = callOf(state, event.callId);
           if (call) this.read(subAgentState(call), event.inside, time ?? undefined, inOne);
@@ -102,6 +108,13 @@ class Reading {
     if (call.unasked !== undefined) this.found.set(call.unasked, outcome);
     const last = this.#decided?.get(call.id);
     if (last !== undefined) this.found.set(last, outcome);
+  }
+
+  #unfreeze({ turn }: State): void {
+    for (const call of turn?.calls ?? []) {
+      if (call.frozen) this.#tell(call, { state: 'running' });
+      if (hasSubAgent(call)) this.#unfreeze(subAgentState(call));
+    }
   }
 
   /** The run ended before its call did. */

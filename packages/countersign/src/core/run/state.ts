@@ -68,6 +68,10 @@ export function fold(state: State, event: RunEvent): State {
         unasked: event.allowed ? unaskedId(call) : call.unasked,
         phase: CLEARED,
       }));
+    case 'call-frozen':
+      return changeCall(state, event.callId, (call) => ({ ...call, frozen: event.freeze }));
+    case 'run-unfrozen':
+      return unfreeze(state);
     case 'call-went-on':
       return {
         ...changeCall(state, event.callId, (call) => advanceSubAgent(call, event, fold)),
@@ -117,6 +121,15 @@ export function fold(state: State, event: RunEvent): State {
       return { ...state, ended, history: state.history.withLast(marked), turnsUsed: 0 };
     }
   }
+}
+
+/** The state without the start of a call, which a freeze kept from starting. `before`: the call as it was. */
+export function withoutStart(
+  state: State,
+  before: Call,
+  { freeze: frozen }: RunEvent & { type: 'call-frozen' },
+): State {
+  return callOf(state, before.id) ? changeCall(state, before.id, () => ({ ...before, frozen })) : state;
 }
 
 export function waitingCalls(state: State): readonly Call[] {
@@ -312,6 +325,12 @@ function clear(call: Call, decision: RunDecision, card: Request | undefined, res
     resumed: resumed ?? call.resumed,
     phase: CLEARED,
   };
+}
+
+function unfreeze(state: State): State {
+  if (!state.turn) return state;
+  const calls = state.turn.calls.map((call) => changeSubAgent({ ...call, frozen: undefined }, unfreeze));
+  return { ...state, turn: { ...state.turn, calls } };
 }
 
 /** `resumed`: the note of a decision, which the turn keeps. */

@@ -18,6 +18,7 @@ import { cancelled } from '../cancelling.ts';
 import { changesOf } from '../driving/changes.ts';
 import type { Drives } from '../driving/driving.ts';
 import type { AgentPort } from '../driving/open-run.ts';
+import { thaw } from '../freezes/thaw.ts';
 import { chainStart, checkChain, linkAll, shortHash } from '../port/chain.ts';
 import { readRun } from '../port/read-run.ts';
 import { checkRunId, checkStarter, unknownRun } from '../port/run-id.ts';
@@ -160,6 +161,8 @@ export class CallGate {
     for (;;) {
       const found = await this.read(runId);
       if (!found) throw unknownRun(runId);
+      // Its freeze may have ended where nobody could continue it.
+      if ('frozen' in found.status && (await thaw(this.#drives, runId)) === 'thawed') continue;
       if (this.#rests(found, options)) return found;
       const isTaken = await this.#drives.take(runId, defined(options));
       await this.#drives.rested(runId);
@@ -253,6 +256,7 @@ export class CallGate {
       case 'waiting':
         return status.expiresAt === undefined || status.expiresAt > this.#drives.clock();
       case 'approved':
+        if (status.frozen) return true;
         if (status.host) return status.host.until > this.#drives.clock();
         return !status.isStarted && !caller;
       case 'stuck':
@@ -286,7 +290,8 @@ function mayHaveStarted(status: CallStatus): boolean {
 
 /** Another process or a person does the next thing. */
 function waits({ status }: CallRecord): boolean {
-  return status.at === 'waiting' || status.at === 'stuck' || (status.at === 'approved' && status.isStarted);
+  if (status.at === 'approved') return status.isStarted || status.frozen !== undefined;
+  return status.at === 'waiting' || status.at === 'stuck';
 }
 
 function idOf({ status }: CallRecord): string | undefined {

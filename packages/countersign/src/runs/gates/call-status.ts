@@ -1,5 +1,6 @@
 // The status of a call that went through the gate, read from the record of its run.
 
+import type { Frozen } from '../../core/authority/freeze.ts';
 import type { Json } from '../../core/json.ts';
 import type { Request } from '../../core/request/request.ts';
 import type { Decision, HostStart, Result } from '../../core/run/event.ts';
@@ -10,8 +11,16 @@ export type CallStatus =
   /** The request was not asked yet: the process crashed just before. */
   | { readonly at: 'begun' }
   | { readonly at: 'waiting'; readonly requestId: string; readonly expiresAt?: number | undefined }
-  /** `isStarted`: a process runs the body, or crashed while it did. `host`: a program outside runs it. */
-  | { readonly at: 'approved'; readonly isStarted: boolean; readonly host?: HostStart | undefined }
+  /**
+   * `isStarted`: a process runs the body, or crashed while it did. `host`: a program outside runs it. `frozen`: a freeze covers it, so it
+   * waits until the freeze ends.
+   */
+  | {
+      readonly at: 'approved';
+      readonly isStarted: boolean;
+      readonly host?: HostStart | undefined;
+      readonly frozen?: Frozen | undefined;
+    }
   | { readonly at: 'settled'; readonly result: Result; readonly decision: Decision | undefined }
   /** A person must look at it: its outcome is unknown, or its tool no longer exists. */
   | { readonly at: 'stuck'; readonly requestId: string; readonly isDoubt: boolean; readonly text: string };
@@ -21,10 +30,13 @@ export function callStatus(events: readonly StoredEvent[]): CallStatus {
   let decision: Decision | undefined;
   let isCleared = false;
   let isStarted = false;
+  let freeze: Frozen | undefined;
   let cancelled: Result | undefined;
   for (const entry of timelineOf(events)) {
     if (entry.type === 'call-ended' && entry.result) return { at: 'settled', result: entry.result, decision };
     if (entry.type === 'call-started') isStarted = true;
+    if (entry.type === 'call-frozen') freeze = entry.freeze;
+    if (entry.type === 'run-unfrozen') freeze = undefined;
     if (entry.type === 'call-granted') isCleared = true;
     if (entry.type === 'call-cleared') {
       isCleared = true;
@@ -41,6 +53,7 @@ export function callStatus(events: readonly StoredEvent[]): CallStatus {
   }
   if (cancelled) return { at: 'settled', result: cancelled, decision: undefined };
   if (question) return asked(question);
+  if (freeze) return { at: 'approved', isStarted: false, frozen: freeze };
   if (isStarted) return { at: 'approved', isStarted, host: hostOf(events) };
   return decision || isCleared ? { at: 'approved', isStarted } : { at: 'begun' };
 }

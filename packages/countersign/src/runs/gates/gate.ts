@@ -1,5 +1,6 @@
 // The gate for calls of programs outside: asked once per key, decided in the record, run at most once.
 import { randomUUID } from 'node:crypto';
+import type { Frozen } from '../../core/authority/freeze.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { copyOf, defined, hasTooManyValues, type Json, MOST_VALUES, sameJson, toJson } from '../../core/json.ts';
 import {
@@ -24,8 +25,11 @@ import { describedTool, descriptionOf, type ToolDescription } from './described-
 export type GateResult<Output = any, Input = any> =
   /** A person has not decided yet. */
   | { readonly status: 'pending'; readonly id: string; readonly runId: string }
-  /** It may run, and was not started. `input` is what runs: a person may have edited it. */
-  | { readonly status: 'approved'; readonly runId: string; readonly input: Input }
+  /**
+   * It may run, and was not started. `input` is what runs: a person may have edited it. `frozen`: a freeze keeps it from starting;
+   * it may start once that is lifted.
+   */
+  | { readonly status: 'approved'; readonly runId: string; readonly input: Input; readonly frozen?: Frozen }
   /** A program outside was granted the start, and has until then to report the result. */
   | { readonly status: 'started'; readonly runId: string; readonly input: Input; readonly until: number }
   | { readonly status: 'done'; readonly runId: string; readonly input: Input; readonly output: Output }
@@ -153,8 +157,9 @@ export class Gate<Input = any, Output = any> {
     for (;;) {
       const result = await this.request(input, { ...options, run: options.run || true });
       const left = until === undefined ? undefined : Math.max(0, Math.ceil(until - performance.now()));
-      if (result.status !== 'pending' || left === 0) return result;
-      await this.wait(result.id, { ...(left !== undefined && { timeout: left }), ...(signal && { signal }) });
+      const waits = result.status === 'pending' || (result.status === 'approved' && result.frozen !== undefined);
+      if (!waits || left === 0) return result;
+      await this.wait(result.runId, { ...(left !== undefined && { timeout: left }), ...(signal && { signal }) });
     }
   }
 
@@ -275,6 +280,8 @@ export function gateText(tool: string, result: GateResult): string {
     case 'pending':
       return `${tool} waits for a person's decision (${result.id}). It was not run.`;
     case 'approved':
+      if (result.frozen)
+        return `${tool} is frozen (${result.frozen.reason}). It was not run, and may start once people lift the freeze.`;
       return `${tool} is approved and was not run yet.`;
     case 'started':
       return `${tool} was started and has not reported its result yet.`;
@@ -310,7 +317,7 @@ function resultOf({ run, edited: input, status }: CallRecord): GateResult {
     case 'begun':
     case 'approved':
       if (status.at === 'approved' && status.host) return { status: 'started', runId, input, until: status.host.until };
-      return { status: 'approved', runId, input };
+      return { status: 'approved', runId, input, ...(status.at === 'approved' && defined({ frozen: status.frozen })) };
     case 'waiting':
       return { status: 'pending', id: requestKey(runId, status.requestId), runId };
     case 'stuck':

@@ -2,17 +2,18 @@
 import { anything, checkOptions } from '../../core/options.ts';
 import { forEachInTurns } from '../../runs/port/in-turns.ts';
 import { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from '../../runs/port/page.ts';
-import type {
-  AgentQueue,
-  Append,
-  LoadedRun,
-  RequestQuery,
-  RequestRecord,
-  RunQuery,
-  RunRecord,
-  RunStatus,
-  Store,
-  StoredEvent,
+import {
+  type AgentQueue,
+  type Append,
+  FREEZES,
+  type LoadedRun,
+  type RequestQuery,
+  type RequestRecord,
+  type RunQuery,
+  type RunRecord,
+  type RunStatus,
+  type Store,
+  type StoredEvent,
 } from '../../runs/port/store.ts';
 import { type Claim, claimAfter, mayTake, takeClaim } from '../rules/claim.ts';
 import { type PendingTool, pendingRows, SettledPart } from '../rules/count-stats.ts';
@@ -62,6 +63,7 @@ export function storeWith(clock: () => number, handOut = COPIES): Store {
   const deleted = new Set<string>();
   const requests = new Map<string, KeptRequest>();
   const untold = new UntoldMarks(clock);
+  const notes = new MemoryNotes(clock);
   const watchers = createWatchers();
   /** How many runs and requests were created. Numbers are never used again. */
   let made = 0;
@@ -84,7 +86,7 @@ export function storeWith(clock: () => number, handOut = COPIES): Store {
   };
 
   return {
-    notes: createNotes(new MemoryNotes(clock)),
+    notes: createNotes(notes),
 
     async append(append) {
       checkAppend(append);
@@ -95,6 +97,7 @@ export function storeWith(clock: () => number, handOut = COPIES): Store {
         run: deleted.has(runId) ? 'deleted' : before && { version: before.record.version, claim: before.claim },
         isInterrupt: (id: string) => requests.has(id),
         isPending: (id: string) => isPending(id, runId),
+        freezes: append.freezes === undefined ? undefined : notes.versionOf(...FREEZES),
       } as const;
       const refusal = refusalOf(append, stored, now);
       if (refusal) throw refusal;

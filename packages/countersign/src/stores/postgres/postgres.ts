@@ -364,7 +364,7 @@ class PostgresStore implements Store {
     }
   }
 
-  /** Judged by the current rows: a lost claim stays lost, and so does a version. */
+  /** Judged by the current rows: a lost claim stays lost, and so does a version. What is left of a start is its freezes. */
   async #refusalOf(append: Append): Promise<Error> {
     const ids = [...append.settled, ...(append.progressed ?? [])].map(({ id }) => id);
     const [row] = await this.#rows<RefusalRow>(this.#sql.refusal, [append.runId, ids]);

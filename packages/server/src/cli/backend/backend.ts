@@ -1,10 +1,19 @@
 // The backend of a command: reads runs and decides requests, on a store or through a server.
 import type { DecideResult, DecisionInput, GateResult, GrantRequest } from 'countersign';
-import type { GrantListOptions, Page, RequestListOptions, RunListOptions, StoredEvent } from 'countersign/store';
+import type {
+  FreezeRequest,
+  GrantListOptions,
+  MadeFreeze,
+  Page,
+  RequestListOptions,
+  RunListOptions,
+  StoredEvent,
+} from 'countersign/store';
 import type { RequestFilters } from '../../api/request-list.ts';
 import type { Absent, GateAsk, GateReport, GateStart, InsightFilters } from '../../client/client.ts';
 import type { Absence } from '../../schemas/absence.ts';
 import type { DecideItem, DecisionOutcome } from '../../schemas/decisions.ts';
+import type { Freeze } from '../../schemas/freeze.ts';
 import type { GateGranted } from '../../schemas/gate.ts';
 import type { Grant, GrantInDetail } from '../../schemas/grant.ts';
 import type { Insights } from '../../schemas/insights.ts';
@@ -65,6 +74,11 @@ export interface Backend {
   grants(query: GrantListOptions): Promise<Page<Omit<Grant, 'mayRevoke'>>>;
   grant(grantId: string): Promise<Omit<GrantInDetail, 'mayRevoke'>>;
   revokeGrant(grantId: string, reason: string | undefined): Promise<Omit<Grant, 'mayRevoke'>>;
+  readonly freezes: {
+    list(lifted: boolean): Promise<readonly Omit<Freeze, 'mayLift'>[]>;
+    freeze(freeze: FreezeRequest): Promise<Omit<Freeze, 'mayLift'> & Pick<MadeFreeze, 'running'>>;
+    lift(freezeId: string, note: string | undefined): Promise<Omit<Freeze, 'mayLift'>>;
+  };
   /** Assigns the request to a person; null removes the assignment. */
   assign(requestId: string, to: string | null): Promise<void>;
   comment(requestId: string, text: string): Promise<void>;

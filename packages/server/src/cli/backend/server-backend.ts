@@ -1,6 +1,7 @@
 // The backend on a running server, through its API. The token names the person.
 import type { DecideResult, DecisionInput } from 'countersign';
 import { allItems } from '../../all-items.ts';
+import type { FreezeRequest } from '../../client/client.ts';
 import { ApiError, type Client, createClient, type Decide, type Decision } from '../../client/index.ts';
 import { failureOf } from '../failure.ts';
 import type { Backend, DecidesAs } from './backend.ts';
@@ -64,6 +65,11 @@ export async function serverBackend(url: string, token: string | undefined, chan
     grants: (query) => call(client.grants.list(query)),
     grant: (grantId) => call(client.grants.get(grantId)),
     revokeGrant: (grantId, reason) => call(client.grants.revoke(grantId, reason === undefined ? {} : { reason })),
+    freezes: {
+      list: async (lifted) => (await call(client.freezes.list(lifted ? { lifted } : {}))).items,
+      freeze: (freeze) => call(client.freezes.freeze(freeze as FreezeRequest)),
+      lift: (freezeId, note) => call(client.freezes.lift(freezeId, note)),
+    },
     assign: async (requestId, to) => void (await call(client.requests.assign(requestId, to))),
     comment: async (requestId, text) => void (await call(client.requests.comment(requestId, text))),
     absences: {

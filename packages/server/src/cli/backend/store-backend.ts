@@ -138,6 +138,11 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     grant: (grantId) => ai.grants.get(grantId),
     revokeGrant: (grantId, reason) =>
       ai.grants.revoke(grantId, { by: person, ...(reason !== undefined && { reason }) }),
+    freezes: {
+      list: (lifted) => ai.freezes.list({ lifted }),
+      freeze: (freeze) => ai.freezes.freeze(freeze, { by: person, channel: 'cli' }),
+      lift: (freezeId, note) => ai.freezes.lift(freezeId, { by: person, channel: 'cli', ...defined({ note }) }),
+    },
     watch(onChange) {
       const timer = setInterval(onChange, POLL_EVERY_MS);
       return () => clearInterval(timer);
