@@ -68,6 +68,7 @@ const isPolicy = fields<Policy>({
   signed: one('passkey'),
   delegates: one(true),
   grants: (value) => value === false || isMaximum(value),
+  validFor: (value) => typeof value === 'number',
   onExpiry: one('approve'),
   warnings: anything,
 });

@@ -26,6 +26,8 @@ export type Policy = {
   readonly delegates?: true;
   /** How wide a grant may be. By default none is allowed where there is a quorum. */
   readonly grants?: GrantMaximum | false;
+  /** How long an approval lets the call start, in milliseconds. After that, the same people are asked again. */
+  readonly validFor?: number;
   /** The deadline of the request may approve it. It counts only if every policy of the request says so. */
   readonly onExpiry?: 'approve';
   /** Shown on the card: why the policy may not be satisfied. */

@@ -116,6 +116,7 @@ function build() {
               )[0],
         })
         .optional(),
+      validFor: z.int(must('a duration, such as "2h"')).min(1, must('a duration, such as "2h"')).optional(),
       onExpiry: z.literal('approve', must('"approve", or left out')).optional(),
       warnings: z.array(z.string(), must('a list of texts')).optional(),
     },

@@ -288,6 +288,7 @@ function readDecided(metadata: Metadata): Call['decided'] {
   return {
     request: resolvedInterrupt === undefined ? undefined : requestIn('', { interrupt: resolvedInterrupt }),
     decision: isObject(made) ? (made as Decision) : { type: 'restart', resumed: true },
+    at: undefined,
     earlier: Array.isArray(earlierDecisions) ? (earlierDecisions as readonly Metadata[]) : [],
     ids: [],
   };

@@ -84,6 +84,8 @@ export type DecidedCall = {
   /** The request that the last decision was made on; absent if a sub-agent asked. */
   readonly request: Request | undefined;
   readonly decision: Decision;
+  /** When it was recorded; undefined if the run is not stored. */
+  readonly at: number | undefined;
   /** A note of each decision before. */
   readonly earlier: readonly Metadata[];
   /** The requests whose decisions let it run as it runs now: what comes of the call comes of them. */

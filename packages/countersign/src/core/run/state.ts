@@ -245,7 +245,7 @@ function decideCall(
     ...call,
     policies: policiesIn(progress, request) ?? call.policies,
     editors: editorsAfter(call, progress, decision),
-    decided: { request, decision, earlier, ids: idsAfter(call, event, request) },
+    decided: { request, decision, at: event.at, earlier, ids: idsAfter(call, event, request) },
   };
   const answer = answerFor(request, decision);
   if (answer) return clear(decided, { type: 'approve' }, request, { value: answer });

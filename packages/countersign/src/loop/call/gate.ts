@@ -45,6 +45,7 @@ function passWith(
   if (isNew(call) && !tool.body) return askQuestion(run, driver, tool, call, input.value);
   if (isUnasked(driver.policies, tool, call) || isSentBack(run, call))
     return passAsking(run, driver, tool, call, input);
+  if (call.policies && isOutdated(call, driver.clock())) return passAsking(run, driver, tool, call, input);
   return call.granted || isCompared(tool, call) ? passApproved(run, driver, tool, call, input) : input;
 }
 
@@ -244,6 +245,12 @@ export function changedKind({ name, body, innerTools }: ToolDefinition, call: Ca
   // Only agents record their events as they happen, and only agents are held in the middle.
   const wasAgent = subAgent?.recorded !== undefined || subAgent?.isAgent === true || phase.at === 'sub-agent-held';
   return wasAgent ? `${name} was an agent when it started, and is now a tool.` : undefined;
+}
+
+/** The approval is older than one of its policies allows. */
+function isOutdated({ policies, decided, starts }: Call, now: number): boolean {
+  const at = decided?.at;
+  return starts === 0 && at !== undefined && policies?.some(({ validFor = Infinity }) => now - at > validFor) === true;
 }
 
 /** A person asked for changes to an earlier call of the tool, and no person has decided about this one. */

@@ -50,12 +50,14 @@ export type ToolContext<C extends Context = Context> = {
 /** Who must decide, how many of them, and by when. Everything but `deciders` is plain data. */
 export type PolicyConfig<Input = any, C extends Context = Context> = Omit<
   Policy,
-  'name' | 'deciders' | 'grants' | 'onExpiry' | 'warnings'
+  'name' | 'deciders' | 'grants' | 'validFor' | 'onExpiry' | 'warnings'
 > &
   TimeOptions &
   Pick<AskOptions, 'onExpiry'> & {
     /** These people can vote, and so can those in the groups of `quorum`. A function is called when the call asks. */
     readonly deciders?: Who | ((input: Input, ctx: ApprovalContext<C>) => MaybePromise<Who>);
+    /** How long an approval lets the call start, such as `'2h'`. A call that waited longer, as for a freeze, is asked about again. */
+    readonly validFor?: Duration;
     /** How wide a grant may be, such as `{ uses: 10, expiresWithin: '7d' }`. By default none is allowed where there is a quorum. */
     readonly grants?: (Omit<GrantMaximum, 'expiresWithin'> & { readonly expiresWithin: Duration }) | false;
   };

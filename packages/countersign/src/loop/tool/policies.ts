@@ -86,11 +86,13 @@ export function dataOf(config: Omit<PolicyConfig, 'deciders'>): Governing {
   const [waits, policy] = [true, false].map((isTime) =>
     Object.fromEntries(Object.entries(config).filter(([key]) => TIMES.includes(key) === isTime)),
   );
-  const { grants } = config;
+  const { grants, validFor } = config;
   // An invalid duration stays, and `policyProblem` refuses it.
   const expiresWithin = grants ? spanOf(grants.expiresWithin)?.ms : undefined;
   const maximum = grants && expiresWithin !== undefined ? { grants: { ...grants, expiresWithin } } : {};
-  return { policy: { ...policy, ...maximum } as Policy, waits: waits as WaitOptions };
+  const valid = spanOf(validFor)?.ms;
+  const limited = valid === undefined ? {} : { validFor: valid };
+  return { policy: { ...policy, ...maximum, ...limited } as Policy, waits: waits as WaitOptions };
 }
 
 async function decidersFor(

@@ -1,15 +1,24 @@
 // What is frozen in a store: one note with the records of all freezes that are not lifted, whose version every start is judged by.
 import { type Freeze, type FreezeEvent, type FreezeState, foldFreeze } from '../../core/authority/freeze.ts';
+import { ANYONE } from '../../core/authority/policy.ts';
 import { ConflictError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { link, shortHash } from '../port/chain.ts';
 import type { Note, Notes } from '../port/notes.ts';
 import type { Page } from '../port/page.ts';
 import { mapValid } from '../port/skip-invalid.ts';
-import { FREEZES } from '../port/store.ts';
+import { FREEZES, type Store } from '../port/store.ts';
 
 /** The freezes that were lifted, each under its id. */
 const LIFTED = 'freezes-lifted';
+
+/** Which copy of the data the store was last. */
+const PLACE = ['freezes', 'place'] as const;
+
+const RESTORED =
+  'The store was restored from a backup, or moved. Calls that ran after the backup are not in it: check what they did outside.';
+
+type Change = (frozen: Frozen) => readonly FreezeRecord[] | undefined | Promise<readonly FreezeRecord[] | undefined>;
 
 /** The runs with frozen calls. Only a hint: the record of the run decides. */
 const FROZEN_RUNS = 'frozen-runs';
@@ -27,11 +36,11 @@ export type Frozen = {
 const BOOKS = new WeakMap<Notes, FreezeBook>();
 
 /** The one book of a store in this process. */
-export function bookOf(notes: Notes): FreezeBook {
-  const known = BOOKS.get(notes);
+export function bookOf(store: Pick<Store, 'notes' | 'identity' | 'now'>): FreezeBook {
+  const known = BOOKS.get(store.notes);
   if (known) return known;
-  const book = new FreezeBook(notes);
-  BOOKS.set(notes, book);
+  const book = new FreezeBook(store);
+  BOOKS.set(store.notes, book);
   return book;
 }
 
@@ -39,13 +48,43 @@ export class FreezeBook {
   /** As last read. A start that is judged by it is refused if it is out of date. */
   known: Frozen | undefined;
   readonly #notes: Notes;
+  readonly #store: Pick<Store, 'identity' | 'now'>;
+  #placed: Promise<void> | undefined;
 
-  constructor(notes: Notes) {
-    this.#notes = notes;
+  constructor(store: Pick<Store, 'notes' | 'identity' | 'now'>) {
+    this.#notes = store.notes;
+    this.#store = store;
   }
 
   /** Throws `tampered-freeze` if a record was changed: then no call starts. */
   async read(): Promise<Frozen> {
+    this.#placed ??= this.#checkPlace().catch((error: unknown) => {
+      this.#placed = undefined;
+      throw error;
+    });
+    await this.#placed;
+    return this.#read();
+  }
+
+  /** A store that was restored from a backup may not know what ran after it: it starts frozen. */
+  async #checkPlace(): Promise<void> {
+    const here = await this.#store.identity?.();
+    if (here === undefined) return;
+    const before = await this.#notes.get(...PLACE);
+    if (before?.value === here) return;
+    if (before) {
+      const id = `freeze_restored_${shortHash(JSON.stringify([before.version, here])).replace(/[^a-zA-Z0-9]/g, 'x')}`;
+      const freeze: Freeze = { id, reason: RESTORED, by: null, at: await this.#store.now() };
+      await this.#change(({ freezes, records }) =>
+        freezes.some((other) => other.id === id)
+          ? undefined
+          : [...records, recorded({ type: 'frozen', freeze, lift: ANYONE })],
+      );
+    }
+    await this.#notes.put(...PLACE, here, { version: before?.version ?? 0 });
+  }
+
+  async #read(): Promise<Frozen> {
     const note = await this.#notes.get(...FREEZES);
     const records = Array.isArray(note?.value) ? note.value.map((value) => checked(value)) : [];
     if (note && note.value !== null && !Array.isArray(note.value)) throw tampered('that are frozen now');
@@ -55,11 +94,14 @@ export class FreezeBook {
   }
 
   /** Writes what `change` makes of the records, until nobody else writes at the same time. Undefined for nothing to change. */
-  async change(
-    change: (frozen: Frozen) => readonly FreezeRecord[] | undefined | Promise<readonly FreezeRecord[] | undefined>,
-  ): Promise<void> {
+  async change(change: Change): Promise<void> {
+    await this.read();
+    await this.#change(change);
+  }
+
+  async #change(change: Change): Promise<void> {
     for (;;) {
-      const frozen = await this.read();
+      const frozen = await this.#read();
       const records = await change(frozen);
       if (!records) return;
       const isWritten = await this.#notes.put(...FREEZES, records as unknown as Json, { version: frozen.version });

@@ -70,7 +70,7 @@ export class Freezes {
 
   constructor(drives: Drives, may: FreezesOptions) {
     this.#drives = drives;
-    this.#book = bookOf(drives.store.notes);
+    this.#book = bookOf(drives.store);
     this.#may = may;
   }
 

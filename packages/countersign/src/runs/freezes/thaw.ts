@@ -16,7 +16,7 @@ const REMEMBERED_MS = 600_000;
 
 /** Continues the runs whose freezes have ended, wherever they wait. Returns how many there were. */
 export async function thawAll(drives: Drives): Promise<number> {
-  const book = bookOf(drives.store.notes);
+  const book = bookOf(drives.store);
   let thawed = 0;
   for (let after: string | undefined; ; ) {
     const { items, cursor } = await book.frozenRuns(after);
@@ -42,7 +42,7 @@ export async function thaw(drives: Drives, runId: string): Promise<'thawed' | 'f
     if (loaded.state.ended) return 'gone';
     const frozen = frozenIn(loaded.state);
     if (!frozen) return 'open';
-    const { freezes } = await bookOf(drives.store.notes).read();
+    const { freezes } = await bookOf(drives.store).read();
     if (freezes.some(({ id }) => id === frozen.id)) return 'frozen';
     const isHere = drives.agents.has(loaded.run.agent);
     const options = isHere ? {} : { drive: false };

@@ -105,7 +105,7 @@ export class Appending {
           continue;
         }
         if (areFreezesOld(error)) {
-          bookOf(store.notes).known = undefined;
+          bookOf(store).known = undefined;
           continue;
         }
         // After its first recorded append, this journal writes facts, which stay true after the events of others.
@@ -125,7 +125,7 @@ export class Appending {
   /** Calls that are frozen do not start: their events are replaced. `version`: what the starts were judged by. */
   async #judge(events: StoredEvent[], known: State | undefined) {
     const { run, store, clock } = this.#options;
-    const book = bookOf(store.notes);
+    const book = bookOf(store);
     this.freezing.restore(events);
     const freeze = ({ freezes }: Frozen): boolean =>
       freezes.length > 0 && this.freezing.freeze(events, freezes, run, this.record.stateAfter(events, known));

@@ -324,6 +324,11 @@ export interface Store {
   now(): Promise<number>;
   /** Calls `changed` with the id of a run soon after any process appends to it. Returns a function that stops it. */
   watch(changed: (runId: string) => void): () => void;
+  /**
+   * Says which copy of the data this is: another one after it was restored from a backup, or moved. Optional: a store without it, or that
+   * answers with undefined, cannot tell.
+   */
+  identity?(): Promise<string | undefined>;
   /** Migrates the tables. Each process that opens the store calls it; concurrent calls are safe. */
   migrate(): Promise<void>;
   close(): Promise<void>;

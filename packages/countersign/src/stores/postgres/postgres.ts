@@ -264,6 +264,12 @@ class PostgresStore implements Store {
     return row.now;
   }
 
+  /** Tables that were restored have other numbers. A physical copy of the whole cluster has the same. */
+  async identity(): Promise<string | undefined> {
+    const [row] = await this.#rows<{ readonly identity: string }>(this.#sql.identity, []);
+    return row?.identity;
+  }
+
   watch(changed: (runId: string) => void): () => void {
     return this.#watchers.add(changed);
   }
