@@ -2,7 +2,7 @@
 import type { DecideResult, DecisionInput, RunRequest } from '../../src/index.ts';
 import type { Life } from '../../src/testing/simulate/life.ts';
 import { keyOf } from '../../src/testing/simulate/records.ts';
-import { type Bank, FINANCE, PEOPLE, refuseBug } from './bank.ts';
+import { type Bank, FINANCE, PEOPLE, refuseBug, SECRET } from './bank.ts';
 
 /** What a person has sent, and what came back. */
 export type Said = {
@@ -68,7 +68,7 @@ function decisionOn(life: Life<Bank>, card: RunRequest, isLate: boolean, isThere
   // Nobody decides some of those that have a deadline.
   if (card.tool === 'late' && card.kind === 'approval' && Math.floor(input.amount) % 2 === 0) return undefined;
   if (card.kind === 'interrupt' || card.tool === 'book')
-    return chance.is(0.8) ? { type: 'restart', resumed: 'yes' } : 'reject';
+    return chance.is(0.8) ? { type: 'restart', resumed: chance.pick(['yes', 'yes', 'again']) } : 'reject';
   if (world.isUnderWay(key) && chance.is(0.5)) return undefined;
   if (chance.is(0.15)) return { type: 'reject', reason: 'no' };
   if (chance.is(0.05)) return 'cancel';
@@ -115,6 +115,7 @@ async function decide(
     by: name,
     digest: isMisdirected ? 'that-of-another' : card.digest,
     channel: 'inbox',
+    context: { secret: SECRET },
     ...(grant && { grant }),
     drive: chance.is(0.8),
   };

@@ -49,6 +49,7 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
   const much = sizeOf(size);
   const shared = {
     ...{ leaseMs, told, claims },
+    maxTurns: size.pick([100, 100, 1]),
     pollMs: size.pick([1_000, 2_000, 4_000]),
     hasChannel: size.is(0.25),
     tools: new Set(much.tools),
@@ -77,7 +78,7 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
   isLate = true;
   life.calm();
   const remains = async () => ({
-    ...{ store, world: life.world, acts, started: clients.started, told },
+    ...{ store, world: life.world, acts, started: clients.started, told, maxTurns: shared.maxTurns },
     records: await readRecords(store),
     toldSince: await channelSince(store),
     grants: await keptGrants(store),
