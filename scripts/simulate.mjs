@@ -16,6 +16,7 @@ const { values, positionals } = parseArgs({
     store: { type: 'string', default: 'memory' },
     state: { type: 'string' },
     workers: { type: 'string' },
+    block: { type: 'string', default: '20' },
     replay: { type: 'string' },
     trace: { type: 'string', default: '200' },
     plant: { type: 'boolean', default: false },
@@ -35,7 +36,7 @@ async function work() {
   // Long campaigns continue after a stop.
   const kept = join(root, `node_modules/.cache/simulation/${place}-${values.seed}.json`);
   const state = values.state ?? (schedules > 10_000 ? kept : undefined);
-  return campaign({ schedules, seed: Number(values.seed), place, state, workers });
+  return campaign({ schedules, seed: Number(values.seed), place, state, workers, block: Number(values.block) });
 }
 
 /** Runs one schedule twice: its trace, what it broke, and whether both runs are the same. */

@@ -101,7 +101,7 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
     figures: {
       schedules: 1,
       events: timeline.happened,
-      virtualMs: timeline.now,
+      virtualMs: Math.round(timeline.now),
       runs: left.records.length,
       decisions: acts.said.length,
       doubts: requests.filter(({ kind }) => kind === 'doubt').length,

@@ -79,11 +79,12 @@ export const RULES: readonly Planted[] = [
     within: 50,
   },
   {
-    name: 'a message leaves pending calls as they are',
-    rule: 'a call whose request was withdrawn never runs',
+    name: 'a message approves pending calls',
+    rule: 'a gated call runs only after a decision',
     file: 'loop/generate.ts',
     find: "if (whilePending === 'cancel' || whilePending === 'auto') cancelOpenCalls(run, kept, by);",
-    replace: '',
+    replace:
+      "for (const { id, phase } of undecided) if (phase.at === 'waiting') run.record(event({ type: 'decision-made', callId: id, requestId: phase.request.id, decision: { type: 'approve' } }));",
     within: 200,
   },
   {
