@@ -59,9 +59,9 @@ async function replay(seed) {
 
 /** Plants all faults, or the one with this name, and says which of them were found. */
 async function plant(name) {
-  const { FAULTS, PLANTED } = await import('../packages/countersign/test/simulate/planted/faults.ts');
+  const { FAULTS } = await import('../packages/countersign/test/simulate/planted/faults.ts');
   const { findPlanted } = await import('../packages/countersign/test/simulate/planted/find.ts');
-  const faults = name === undefined ? PLANTED : FAULTS.filter((fault) => fault.name === name);
+  const faults = FAULTS.filter((fault) => name === undefined || fault.name === name);
   if (faults.length === 0) throw new Error(`No planted fault is named ${name}.`);
   const findings = await findPlanted(faults, workers, ({ fault, found, schedules, error }) => {
     const what = error ?? (found ? `schedule ${schedules}: ${found.slice(0, 200)}` : `in ${schedules} schedules`);
@@ -74,8 +74,8 @@ async function plant(name) {
 
 /** Writes the page of the planted faults. */
 async function table() {
-  const { PLANTED } = await import('../packages/countersign/test/simulate/planted/faults.ts');
+  const { FAULTS } = await import('../packages/countersign/test/simulate/planted/faults.ts');
   const { tableOf } = await import('../packages/countersign/test/simulate/planted/table.ts');
-  writeFileSync(join(root, 'docs/reference/planted-faults.md'), tableOf(PLANTED));
+  writeFileSync(join(root, 'docs/reference/planted-faults.md'), tableOf(FAULTS));
   return true;
 }

@@ -111,6 +111,7 @@ const NAMES = {
   doubts: 'calls in doubt',
   deaths: 'deaths of processes',
   stops: 'clean stops of processes',
+  torn: 'failures of power in a commit',
   granted: 'calls under grants',
 };
 

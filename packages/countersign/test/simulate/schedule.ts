@@ -12,6 +12,7 @@ import { isQuiet, type KeptGrant, LAWS, type Remains } from './laws.ts';
 import { Acts, person } from './people.ts';
 import { sizeOf } from './plan.ts';
 import { storesOf } from './stores.ts';
+import type { TornStore } from './torn.ts';
 
 export type ScheduleResult = {
   readonly seed: number;
@@ -32,6 +33,8 @@ export type Figures = {
   effects: number;
   deaths: number;
   stops: number;
+  /** How often the power of the store failed in the middle of a commit. */
+  torn: number;
   /** How many calls ran under a grant. */
   granted: number;
 };
@@ -108,6 +111,7 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
       effects: life.world.effects.length,
       deaths: life.deaths,
       stops: life.stops,
+      torn: (store as Partial<TornStore>).torn?.() ?? 0,
       granted: left.records.flatMap(({ calls }) => [...calls.values()].filter(isGranted)).length,
     },
   };

@@ -7,7 +7,6 @@ import type { Planted } from './planted.ts';
 import { RULES } from './rules.ts';
 import { STARTS } from './starts.ts';
 
-/** All of them. */
 export const FAULTS: readonly Planted[] = [
   ...STARTS,
   ...CLAIMS,
@@ -16,6 +15,3 @@ export const FAULTS: readonly Planted[] = [
   ...ENDS,
   ...RULES,
 ];
-
-/** Those that the simulation finds. */
-export const PLANTED: readonly Planted[] = FAULTS.filter(({ isUnproven }) => !isUnproven);
