@@ -26,7 +26,10 @@ const { values, positionals } = parseArgs({
 const place = values.store;
 const workers = Number(values.workers ?? availableParallelism());
 
-process.exitCode = (await work()) ? 0 : 1;
+// The processes that run schedules find the server by its address.
+const server = place === 'postgres' ? await (await import('./postgres.mjs.mts')).startPostgres() : undefined;
+if (server) process.env.COUNTERSIGN_SIMULATION_POSTGRES = server.url();
+process.exitCode = (await work().finally(() => server?.stop())) ? 0 : 1;
 
 async function work() {
   if (values.table) return table();

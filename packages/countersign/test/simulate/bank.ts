@@ -73,7 +73,12 @@ export function openBank(life: Life<Bank>, node: Omit<Node<Bank>, 'app'> & { sto
   const known = tools.filter(({ name }) => !missing.includes(name));
   const assistant = ai.defineAgent({ name: 'assistant', description: 'Helps the helper.', tools: known });
   const helper = ai.defineAgent({ name: 'helper', description: 'Helps.', tools: [...known, assistant] });
-  const agent = ai.defineAgent({ name: 'clerk', system: 'You are a clerk.', maxTurns: shared.maxTurns, tools: [...known, helper] });
+  const agent = ai.defineAgent({
+    name: 'clerk',
+    system: 'You are a clerk.',
+    maxTurns: shared.maxTurns,
+    tools: [...known, helper],
+  });
   const hire = { name: 'hire', description: 'Hires.', inputSchema: { type: 'object' } };
   const gate = ai.gate(hire);
   ai.runs.work({ pollMs, concurrency: 4, onError: (error) => refuseBug(life, error) });

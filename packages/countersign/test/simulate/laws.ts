@@ -60,7 +60,9 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
       const said = heard.filter((one) => one !== 'end');
       if (!events || said.length === 0) return [];
       const expected = events.slice(0, said.length);
-      return isDeepStrictEqual(said, expected) ? [] : [`of ${id}, a client heard ${said.join()}, not ${expected.join()}`];
+      return isDeepStrictEqual(said, expected)
+        ? []
+        : [`of ${id}, a client heard ${said.join()}, not ${expected.join()}`];
     }),
 
   'a run keeps its turn limit, its context to itself, and its editors': (remains) =>
@@ -226,7 +228,9 @@ function overdrawn({ grants, records, world, acts }: Remains): readonly string[]
     for (const call of calls.values()) {
       const grantId = call.events.findLast(({ type }) => type === 'call-granted');
       // Later starts are those that a person let happen, after a doubt.
-      const start = call.events.slice(call.events.lastIndexOf(grantId as StoredEvent)).find(({ type }) => type === 'call-started');
+      const start = call.events
+        .slice(call.events.lastIndexOf(grantId as StoredEvent))
+        .find(({ type }) => type === 'call-started');
       const effect = world.effects.find(({ key }) => key === call.key);
       if (grantId?.type !== 'call-granted' || !start || !effect) continue;
       const grant = grants.find(({ id }) => id === grantId.grantId);

@@ -112,7 +112,8 @@ function historyProblems(messages: readonly Message[]): readonly string[] {
     const told = (messages[index + 1]?.content ?? []).flatMap((part) =>
       'toolResponse' in part ? [String(part.toolResponse.ref)] : [],
     );
-    if (told.join() !== asked.join()) problems.push(`it asked ${asked.join()}, and reads the results of ${told.join()}`);
+    if (told.join() !== asked.join())
+      problems.push(`it asked ${asked.join()}, and reads the results of ${told.join()}`);
     const plan = planned[turn++] ?? [];
     calls.forEach(({ toolRequest: { input }, metadata }, place) => {
       const proposed = metadata?.replacedInput ?? input;

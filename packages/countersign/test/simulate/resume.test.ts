@@ -27,7 +27,9 @@ const read = (state: string): State | undefined => {
   return existsSync(state) ? JSON.parse(readFileSync(state, 'utf8')) : undefined;
 };
 
-test('a campaign that is killed and continues has the figures and the traces of one that is not', { timeout: 120_000 }, async () => {
+test('a campaign that is killed and continues has the figures and the traces of one that is not', {
+  timeout: 120_000,
+}, async () => {
   const place = folder();
   const [unbroken, killed] = [join(place, 'unbroken.json'), join(place, 'killed.json')];
   const whole = campaign(unbroken);

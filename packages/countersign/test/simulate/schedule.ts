@@ -64,7 +64,7 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
     seed,
     leaseMs,
     processes,
-    makeStore: (now) => claims.watched(makeStore(now), now),
+    makeStore: (now, hold) => claims.watched(makeStore(now, hold), now),
     stop: ({ ai }) => ai.runs.stop(),
     open: (life, node) => openBank(life, node, shared),
   });

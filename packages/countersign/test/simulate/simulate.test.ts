@@ -37,7 +37,8 @@ test('the text that each planted fault replaces is in the sources, once', () => 
 });
 
 const page = (path: string): string => readFileSync(new URL(`../../../../docs/${path}`, import.meta.url), 'utf8');
-const plantedIn = (text = ''): readonly string[] => [...text.matchAll(/Planted: \*([^*]+)\*/g)].map(([, name = '']) => name);
+const plantedIn = (text = ''): readonly string[] =>
+  [...text.matchAll(/Planted: \*([^*]+)\*/g)].map(([, name = '']) => name);
 
 test('the page of the planted faults has all of them, at least 40', () => {
   expect(page('reference/planted-faults.md')).toBe(tableOf(FAULTS));
@@ -45,8 +46,13 @@ test('the page of the planted faults has all of them, at least 40', () => {
 });
 
 test('docs/design.md names a planted fault beside the test of each of the 19 rules, and only faults that exist', () => {
-  const [, rules = ''] = page('design.md').split(/^## /m).filter((part) => !part.startsWith('The shape'));
-  const unnamed = rules.split(/^(?=\d+\. )/m).slice(1).filter((rule) => plantedIn(rule).length === 0);
+  const [, rules = ''] = page('design.md')
+    .split(/^## /m)
+    .filter((part) => !part.startsWith('The shape'));
+  const unnamed = rules
+    .split(/^(?=\d+\. )/m)
+    .slice(1)
+    .filter((rule) => plantedIn(rule).length === 0);
   expect(rules.split(/^(?=\d+\. )/m).slice(1)).toHaveLength(19);
   expect(unnamed).toEqual([]);
   const known = new Set(FAULTS.map(({ name }) => name));

@@ -41,7 +41,7 @@ export const CLAIMS: readonly Planted[] = [
     name: 'a lease counts from the answer',
     rule: ONE_WORKER,
     file: 'runs/journal/claim.ts',
-    find: "this.#state = claimed ? this.#heldSince(asked) :",
+    find: 'this.#state = claimed ? this.#heldSince(asked) :',
     replace: "this.#state = claimed ? { at: 'held', since: this.now() } :",
     within: 600,
   },

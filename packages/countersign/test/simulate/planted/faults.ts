@@ -7,11 +7,4 @@ import type { Planted } from './planted.ts';
 import { RULES } from './rules.ts';
 import { STARTS } from './starts.ts';
 
-export const FAULTS: readonly Planted[] = [
-  ...STARTS,
-  ...CLAIMS,
-  ...DECISIONS,
-  ...AUTHORITY,
-  ...ENDS,
-  ...RULES,
-];
+export const FAULTS: readonly Planted[] = [...STARTS, ...CLAIMS, ...DECISIONS, ...AUTHORITY, ...ENDS, ...RULES];
