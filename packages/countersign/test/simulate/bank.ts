@@ -24,6 +24,7 @@ export type Shared = {
   readonly pollMs: number;
   readonly told: Told[];
   readonly claims: Claims;
+  readonly maxTurns: number;
   /** Most of the work of a schedule with a channel is its notices, so only some have one. */
   readonly hasChannel: boolean;
   /** Those that the plans of the schedule name. A process has no others: making tools takes longer than running them. */
@@ -41,6 +42,12 @@ const REFUSES_AFTER_MS = 8_000;
 const amount = z.object({ amount: z.number() });
 /** The schema of `pay` adds what the model left out, and each release another value. */
 const paid = (isOdd: boolean) => amount.extend({ currency: z.string().default(isOdd ? 'USD' : 'EUR') });
+/** A schema that hands on the value that it checks. */
+const AMOUNT = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] };
+/** What a body returns that caught its own request. It must not count. */
+export const SWALLOWED = 'swallowed';
+/** The context of every call. The store must not learn it. */
+export const SECRET = 'known to the process alone';
 type Amount = { readonly amount: number };
 type Body = (input: Amount, ctx: ToolContext) => Promise<unknown>;
 
@@ -66,7 +73,12 @@ export function openBank(life: Life<Bank>, node: Omit<Node<Bank>, 'app'> & { sto
   const known = tools.filter(({ name }) => !missing.includes(name));
   const assistant = ai.defineAgent({ name: 'assistant', description: 'Helps the helper.', tools: known });
   const helper = ai.defineAgent({ name: 'helper', description: 'Helps.', tools: [...known, assistant] });
-  const agent = ai.defineAgent({ name: 'clerk', system: 'You are a clerk.', maxTurns: 100, tools: [...known, helper] });
+  const agent = ai.defineAgent({
+    name: 'clerk',
+    system: 'You are a clerk.',
+    maxTurns: shared.maxTurns,
+    tools: [...known, helper],
+  });
   const hire = { name: 'hire', description: 'Hires.', inputSchema: { type: 'object' } };
   const gate = ai.gate(hire);
   ai.runs.work({ pollMs, concurrency: 4, onError: (error) => refuseBug(life, error) });
@@ -166,8 +178,17 @@ function toolsOf(
       'book',
       {},
       body(async (input, ctx) => {
-        const seat = await ctx.step('reserve', () => act('reserve', ctx, input));
-        if (ctx.resumed === undefined) ctx.interrupt({ seat });
+        // A step that gives a falsy value has been done all the same.
+        await ctx.step('reserve', () => act('reserve', ctx, input).then(() => 0));
+        if (ctx.resumed === 'again') ctx.interrupt({ again: true });
+        if (ctx.resumed === undefined) {
+          try {
+            ctx.interrupt({ seat: input.amount });
+          } catch (error) {
+            if (input.amount % 2 === 0) throw error;
+            return SWALLOWED;
+          }
+        }
         return act('book', ctx, input);
       }),
     ),
@@ -177,7 +198,16 @@ function toolsOf(
         policy: { deciders: finance, grants: { uses: 3, field: 'amount', total: 5_000, expiresWithin: '1h' } },
       },
     }),
-    tool('look', { idempotent: true, needsApproval: isOdd }, doing('look', { repeatable: true })),
+    tool(
+      'look',
+      { idempotent: true, needsApproval: isOdd, inputSchema: AMOUNT },
+      body(async (input, ctx) => {
+        const output = await act('look', ctx, { ...input }, { repeatable: true });
+        // Its own copy.
+        (input as { amount: number }).amount = -1;
+        return output;
+      }),
+    ),
   ].flat();
 }
 

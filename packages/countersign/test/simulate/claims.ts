@@ -10,8 +10,6 @@ export class Claims {
   readonly problems: string[] = [];
   readonly #held = new Map<string, Held>();
   readonly #owners = new Map<string, Machine>();
-  /** The tokens whose workers wanted to give them up; the call may be lost. */
-  readonly #left = new Set<string>();
   /** The runs of the calls that have started. */
   readonly #runs = new Map<string, string>();
   #now: () => number = () => 0;

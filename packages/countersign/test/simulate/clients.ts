@@ -2,7 +2,7 @@
 import type { GrantedStart } from '../../src/runs/gates/gate.ts';
 import type { Life } from '../../src/testing/simulate/life.ts';
 import { Machine } from '../../src/testing/simulate/timeline.ts';
-import { type Bank, PEOPLE, refuseBug } from './bank.ts';
+import { type Bank, PEOPLE, refuseBug, SECRET } from './bank.ts';
 import { type Plan, planOf, type Size } from './plan.ts';
 
 /** A run that was started, and what was asked of it. */
@@ -10,9 +10,14 @@ export type Started = {
   readonly id: string;
   readonly by: string;
   readonly plan: Plan;
+  /** The events that a client heard of, and `end` after the last. */
+  readonly heard: string[];
   isKnown: boolean;
   isDeleted: boolean;
 };
+
+/** How long a follower waits for the end. */
+const PATIENT_MS = 600_000;
 
 export class Clients {
   readonly started: Started[] = [];
@@ -47,6 +52,7 @@ export class Clients {
       id: `r${index}`,
       by: chance.pick(['ann', 'ann', 'dan', 'eve']),
       plan: this.#plan(),
+      heard: [],
       isKnown: false,
       isDeleted: false,
     };
@@ -55,13 +61,14 @@ export class Clients {
     const prompt = JSON.stringify(one.plan);
     while (!one.isKnown) {
       const answer = await life.ask(`start ${one.id}`, ({ agent }) =>
-        agent.start(prompt, { runId: one.id, by: one.by }),
+        agent.start(prompt, { runId: one.id, by: one.by, context: { secret: SECRET } }),
       );
       if (answer.status === 'refused') refuseBug(life, answer.error);
       const wasThere = answer.status === 'refused' && (answer.error as { code?: string }).code === 'run-exists';
       one.isKnown = answer.status === 'done' || wasThere;
       await life.pause(chance.delay(300));
     }
+    if (chance.is(0.15)) life.actor(`follower of ${one.id}`, () => this.#follow(one));
     if (chance.is(0.25)) await this.#speak(one);
     if (chance.is(0.15)) await this.#cancel(one);
     await this.#look(one);
@@ -76,6 +83,26 @@ export class Clients {
       agent.generate({ runId: id, prompt, whilePending, by } as never),
     );
     if (answer.status === 'refused') refuseBug(life, answer.error);
+  }
+
+  /** A run that has reached its limit continues with the next message. */
+  async #continue({ id, by }: Started): Promise<void> {
+    await this.#life.ask(`continue ${id}`, ({ agent }) =>
+      agent.generate({ runId: id, prompt: 'Go on.', whilePending: 'queue', by } as never),
+    );
+  }
+
+  /** Follows the events of a run to its end, if the process lives as long. */
+  async #follow({ id, heard }: Started): Promise<void> {
+    const life = this.#life;
+    await life.ask(
+      `follow ${id}`,
+      async ({ ai }) => {
+        for await (const { seq, type } of ai.runs.events(id)) heard.push(`${seq} ${type}`);
+        heard.push('end');
+      },
+      PATIENT_MS,
+    );
   }
 
   async #cancel({ id, by }: Started): Promise<void> {
@@ -97,6 +124,7 @@ export class Clients {
       if (view.status !== 'done') continue;
       const { status } = view.value;
       if (status === 'failed') await life.ask(`drive ${one.id}`, ({ ai }) => ai.runs.drive(one.id));
+      if (view.value.finishReason === 'max-turns' && !this.#isLate()) await this.#continue(one);
       if (status !== 'done' && status !== 'cancelled') continue;
       if (!isDeleted || this.#isLate()) return;
       one.isDeleted = true;

@@ -2,7 +2,7 @@
 import type { DecideResult, DecisionInput, RunRequest } from '../../src/index.ts';
 import type { Life } from '../../src/testing/simulate/life.ts';
 import { keyOf } from '../../src/testing/simulate/records.ts';
-import { type Bank, FINANCE, PEOPLE, refuseBug } from './bank.ts';
+import { type Bank, FINANCE, PEOPLE, refuseBug, SECRET } from './bank.ts';
 
 /** What a person has sent, and what came back. */
 export type Said = {
@@ -68,7 +68,7 @@ function decisionOn(life: Life<Bank>, card: RunRequest, isLate: boolean, isThere
   // Nobody decides some of those that have a deadline.
   if (card.tool === 'late' && card.kind === 'approval' && Math.floor(input.amount) % 2 === 0) return undefined;
   if (card.kind === 'interrupt' || card.tool === 'book')
-    return chance.is(0.8) ? { type: 'restart', resumed: 'yes' } : 'reject';
+    return chance.is(0.8) ? { type: 'restart', resumed: chance.pick(['yes', 'yes', 'again']) } : 'reject';
   if (world.isUnderWay(key) && chance.is(0.5)) return undefined;
   if (chance.is(0.15)) return { type: 'reject', reason: 'no' };
   if (chance.is(0.05)) return 'cancel';
@@ -115,6 +115,7 @@ async function decide(
     by: name,
     digest: isMisdirected ? 'that-of-another' : card.digest,
     channel: 'inbox',
+    context: { secret: SECRET },
     ...(grant && { grant }),
     drive: chance.is(0.8),
   };
@@ -143,28 +144,44 @@ function grantWith({ chance, server }: Life<Bank>, card: RunRequest, type: strin
   } as const;
 }
 
-/** Names a delegate, revokes a grant, assigns, comments. */
+type Acting = { readonly life: Life<Bank>; readonly acts: Acts; readonly name: string; readonly other: string };
+
+/** What people do beside deciding: the first that is likely enough. One line for each kind of act; `other` is another person. */
+const OTHER_ACTS: readonly {
+  readonly likely: number;
+  readonly may?: (name: string) => boolean;
+  readonly act: (acting: Acting) => Promise<unknown>;
+}[] = [
+  { likely: 0.4, may: (name) => FINANCE.includes(name), act: nameDelegate },
+  { likely: 0.5, act: revokeGrant },
+  { likely: 1, act: assignOrComment },
+];
+
 async function somethingElse(life: Life<Bank>, acts: Acts, name: string): Promise<void> {
-  const { chance, timeline } = life;
-  const other = chance.pick(PEOPLE.filter((known) => known !== name));
-  if (FINANCE.includes(name) && chance.is(0.4)) {
-    acts.absent.push({ person: name, delegate: other, at: timeline.now });
-    const until = life.server.wallClock() + 30_000;
-    await life.ask(`${name} is away`, ({ ai }) => ai.people.absent(name, { delegate: other, until, by: name }));
-    return;
-  }
-  if (chance.is(0.5)) {
-    const grants = await life.ask(`${name} lists grants`, ({ ai }) => ai.grants.list({ status: 'active' }));
-    const [grant] = grants.status === 'done' ? grants.value.items : [];
-    if (!grant) return;
-    const done = await life.ask(`${name} revokes ${grant.id}`, ({ ai }) => ai.grants.revoke(grant.id, { by: name }));
-    if (done.status === 'done') acts.revoked.push({ grantId: grant.id, at: timeline.now });
-    return;
-  }
+  const other = life.chance.pick(PEOPLE.filter((known) => known !== name));
+  const chosen = OTHER_ACTS.find(({ likely, may }) => (may?.(name) ?? true) && (likely === 1 || life.chance.is(likely)));
+  await chosen?.act({ life, acts, name, other });
+}
+
+async function nameDelegate({ life, acts, name, other }: Acting): Promise<void> {
+  acts.absent.push({ person: name, delegate: other, at: life.timeline.now });
+  const until = life.server.wallClock() + 30_000;
+  await life.ask(`${name} is away`, ({ ai }) => ai.people.absent(name, { delegate: other, until, by: name }));
+}
+
+async function revokeGrant({ life, acts, name }: Acting): Promise<void> {
+  const grants = await life.ask(`${name} lists grants`, ({ ai }) => ai.grants.list({ status: 'active' }));
+  const [grant] = grants.status === 'done' ? grants.value.items : [];
+  if (!grant) return;
+  const done = await life.ask(`${name} revokes ${grant.id}`, ({ ai }) => ai.grants.revoke(grant.id, { by: name }));
+  if (done.status === 'done') acts.revoked.push({ grantId: grant.id, at: life.timeline.now });
+}
+
+async function assignOrComment({ life, name, other }: Acting): Promise<void> {
   const listed = await life.ask(`${name} looks`, ({ ai }) => ai.runs.requests({ limit: 5 }));
   const [card] = listed.status === 'done' ? listed.value.items : [];
   if (!card) return;
-  if (chance.is(0.5))
+  if (life.chance.is(0.5))
     await life.ask(`${name} assigns`, ({ ai }) => ai.runs.assign(card.id, { to: other, by: name } as never));
   else await life.ask(`${name} comments`, ({ ai }) => ai.runs.comment(card.id, { text: 'Why?', by: name } as never));
 }

@@ -1,5 +1,6 @@
 // What a run of the simulation does: the calls of its model, turn by turn, which its messages say.
 
+import { isDeepStrictEqual } from 'node:util';
 import { ProviderError } from '../../src/core/errors.ts';
 import type { Message, Model, Part } from '../../src/index.ts';
 import type { Chance } from '../../src/testing/simulate/chance.ts';
@@ -88,6 +89,7 @@ export const planningModel = (life: Life<any>): Model => ({
     signal?.throwIfAborted();
     if (chance.is(weather.failing))
       throw new ProviderError('provider-failed', {}, 'The simulated model is away.', { retryable: chance.is(0.5) });
+    for (const problem of historyProblems(messages)) life.problems.push(`the model is told what happened: ${problem}`);
     const turns = messages.flatMap((message) => (message.role === 'user' ? turnsIn(message) : []));
     const turn = turns[messages.filter(({ role }) => role === 'tool').length];
     if (!turn) return { content: [{ text: 'Done.' }], finishReason: 'stop' };
@@ -95,6 +97,33 @@ export const planningModel = (life: Life<any>): Model => ({
     return { content, finishReason: 'tool-calls' };
   },
 });
+
+/** What a model must not read: results in another order than its calls, an id twice, or an input that nobody wrote. */
+function historyProblems(messages: readonly Message[]): readonly string[] {
+  const planned = messages.flatMap((message) => (message.role === 'user' ? turnsIn(message) : []));
+  const refs: string[] = [];
+  const problems: string[] = [];
+  let turn = 0;
+  messages.forEach(({ role, content }, index) => {
+    const calls = content.flatMap((part) => ('toolRequest' in part ? [part] : []));
+    if (role !== 'model' || calls.length === 0) return;
+    const asked = calls.map(({ toolRequest: { ref } }) => String(ref));
+    refs.push(...asked);
+    const told = (messages[index + 1]?.content ?? []).flatMap((part) =>
+      'toolResponse' in part ? [String(part.toolResponse.ref)] : [],
+    );
+    if (told.join() !== asked.join())
+      problems.push(`it asked ${asked.join()}, and reads the results of ${told.join()}`);
+    const plan = planned[turn++] ?? [];
+    calls.forEach(({ toolRequest: { input }, metadata }, place) => {
+      const proposed = metadata?.replacedInput ?? input;
+      if (!isDeepStrictEqual(proposed, plan[place]?.input))
+        problems.push(`it asked for ${JSON.stringify(plan[place])}, and reads ${JSON.stringify(proposed)}`);
+    });
+  });
+  if (new Set(refs).size < refs.length) problems.push(`two calls have the same id among ${refs.join()}`);
+  return problems;
+}
 
 const turnsIn = ({ content }: Message): Plan => {
   const text = content.map((part: Part) => ('text' in part ? part.text : '')).join('');

@@ -12,6 +12,7 @@ import { isQuiet, type KeptGrant, LAWS, type Remains } from './laws.ts';
 import { Acts, person } from './people.ts';
 import { sizeOf } from './plan.ts';
 import { storesOf } from './stores.ts';
+import type { TornStore } from './torn.ts';
 
 export type ScheduleResult = {
   readonly seed: number;
@@ -32,6 +33,8 @@ export type Figures = {
   effects: number;
   deaths: number;
   stops: number;
+  /** How often the power of the store failed in the middle of a commit. */
+  torn: number;
   /** How many calls ran under a grant. */
   granted: number;
 };
@@ -49,6 +52,7 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
   const much = sizeOf(size);
   const shared = {
     ...{ leaseMs, told, claims },
+    maxTurns: size.pick([100, 100, 1]),
     pollMs: size.pick([1_000, 2_000, 4_000]),
     hasChannel: size.is(0.25),
     tools: new Set(much.tools),
@@ -60,7 +64,7 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
     seed,
     leaseMs,
     processes,
-    makeStore: (now) => claims.watched(makeStore(now), now),
+    makeStore: (now, hold) => claims.watched(makeStore(now, hold), now),
     stop: ({ ai }) => ai.runs.stop(),
     open: (life, node) => openBank(life, node, shared),
   });
@@ -77,7 +81,7 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
   isLate = true;
   life.calm();
   const remains = async () => ({
-    ...{ store, world: life.world, acts, started: clients.started, told },
+    ...{ store, world: life.world, acts, started: clients.started, told, maxTurns: shared.maxTurns },
     records: await readRecords(store),
     toldSince: await channelSince(store),
     grants: await keptGrants(store),
@@ -100,13 +104,14 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
     figures: {
       schedules: 1,
       events: timeline.happened,
-      virtualMs: timeline.now,
+      virtualMs: Math.round(timeline.now),
       runs: left.records.length,
       decisions: acts.said.length,
       doubts: requests.filter(({ kind }) => kind === 'doubt').length,
       effects: life.world.effects.length,
       deaths: life.deaths,
       stops: life.stops,
+      torn: (store as Partial<TornStore>).torn?.() ?? 0,
       granted: left.records.flatMap(({ calls }) => [...calls.values()].filter(isGranted)).length,
     },
   };

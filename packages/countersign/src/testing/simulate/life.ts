@@ -17,7 +17,7 @@ export type Answer<T> =
 
 export type LifeOptions<App> = {
   readonly seed: number;
-  readonly makeStore: (now: () => number) => Store;
+  readonly makeStore: (now: () => number, hold: Timeline['hold']) => Store;
   /** Starts the program on a process. */
   readonly open: (life: Life<App>, node: Omit<Node<App>, 'app'> & { readonly store: Store }) => App;
   /** Stops it cleanly. */
@@ -57,7 +57,7 @@ export class Life<App> {
     this.timeline = new Timeline(this.chance);
     this.server = new Machine('store', this.timeline);
     this.weather = options.weather ?? weatherOf(this.chance, options.leaseMs);
-    this.store = here.run(this.server, () => options.makeStore(() => this.server.wallClock()));
+    this.store = here.run(this.server, () => options.makeStore(() => this.server.wallClock(), this.timeline.hold));
     for (let count = 0; count < options.processes; count += 1) this.#boot();
     this.#disturb();
   }
@@ -196,10 +196,12 @@ export class Life<App> {
       machine.isAlive = false;
     };
     this.timeline.after(STOP_MS, undefined, '', () => end('IS KILLED'));
-    here.run(machine, () => this.options.stop(app)).then(
-      () => end('HAS STOPPED'),
-      () => end('FAILED TO STOP'),
-    );
+    here
+      .run(machine, () => this.options.stop(app))
+      .then(
+        () => end('HAS STOPPED'),
+        () => end('FAILED TO STOP'),
+      );
   }
 
   #cut(machine: Machine): void {
