@@ -10,6 +10,7 @@ export const ENGLISH = {
   question: 'Question',
   unknownOutcome: 'Outcome unknown',
   unavailable: 'Can no longer run',
+  recallable: 'Approved, waits to start',
   risk: (risk: string) => `${risk.charAt(0).toUpperCase()}${risk.slice(1)} risk`,
   reversibility: {
     'read-only': 'Changes nothing',
@@ -32,6 +33,7 @@ export const ENGLISH = {
   approve: 'Approve',
   edit: 'Edit',
   reject: 'Reject',
+  recall: 'Recall',
   revise: 'Ask for changes',
   whichChanges: 'Which changes? The agent reads this.',
   changesAsked: 'Changes asked for',
@@ -103,6 +105,8 @@ export const ENGLISH = {
   mayNotDecide: 'You can view this request but not decide it.',
   deadline: 'Expires',
   deadlinePassed: 'Expired',
+  starts: 'Starts',
+  startsUnlessRecalled: ', unless someone recalls it',
   onExpiry: { reject: ', then auto-rejects', cancel: ', then auto-cancels', approve: ', then auto-approves' },
   decided: {
     approve: 'Approved',
@@ -119,6 +123,7 @@ export const ENGLISH = {
   grantedBy: 'of',
   observed: (why: readonly string[]) => `Ran unasked; would have asked: ${why.join('; ')}`,
   running: 'Running…',
+  waitsToStart: 'It waits before it starts, and can be recalled.',
   done: (text: string | null) => (text === null ? 'Done' : `Done: ${text}`),
   failed: (text: string, mayHaveActed: boolean) => `Failed: ${text}${mayHaveActed ? ' It may have taken effect.' : ''}`,
   outcomeIsUnknown: 'It was started, and nobody knows yet whether it took effect.',
@@ -126,6 +131,7 @@ export const ENGLISH = {
     changed: 'Not run: what would happen has changed, so it was asked again.',
     edited: 'Not run: it was asked again, with the changes.',
     stopped: 'Not run: its run was stopped first.',
+    recalled: 'Not run: it was recalled.',
   },
   expired: {
     approve: 'Expired, approved automatically',

@@ -78,6 +78,11 @@ export const DECIDE_OPTIONS: OptionTable<DecideOptions> = {
   drive: aBoolean,
 };
 
+/** Options of `recall`: the person, and why. */
+export type RecallOptions = Pick<DecideOptions, 'by' | 'channel' | 'note' | 'roles' | 'onBehalfOf'> & {
+  readonly reason?: string;
+};
+
 /** Options of `cancel`: the person who cancels, and a reason. */
 export type CancelOptions = { readonly by?: string; readonly reason?: string };
 
@@ -134,7 +139,7 @@ const INTERRUPT_LIST_OPTIONS: OptionTable<RequestListOptions> = {
   ),
   runId: aString,
   tool: aString,
-  kind: oneOf('approval', 'question', 'interrupt', 'doubt', 'unavailable'),
+  kind: oneOf('approval', 'question', 'interrupt', 'doubt', 'unavailable', 'recall'),
   risk: oneOf('low', 'medium', 'high'),
   label: aString,
   search: aString,

@@ -114,6 +114,8 @@ function kindOf({ kind }: AnyCard, words: Words): string {
       return words.unknownOutcome;
     case 'unavailable':
       return words.unavailable;
+    case 'recall':
+      return words.recallable;
   }
 }
 

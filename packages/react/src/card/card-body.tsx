@@ -127,7 +127,7 @@ export function CardFacts({ request, hasRisk = false }: CardPartProps & { readon
           ))}
         </ul>
       )}
-      {hasDeadline && <Deadline expiresAt={expiresAt} onExpiry={onExpiry} />}
+      {hasDeadline && <Deadline expiresAt={expiresAt} onExpiry={request.kind === 'recall' ? 'start' : onExpiry} />}
     </div>
   );
 }

@@ -67,5 +67,6 @@ const isPolicy = fields<Policy>({
   delegates: one(true),
   grants: (value) => value === false || isMaximum(value),
   onExpiry: one('approve'),
+  recallFor: (value) => typeof value === 'number' && value >= 0,
   warnings: anything,
 });

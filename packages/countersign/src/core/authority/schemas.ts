@@ -110,6 +110,7 @@ function build() {
         })
         .optional(),
       onExpiry: z.literal('approve', must('"approve", or left out')).optional(),
+      recallFor: time.min(0, must('a time in whole milliseconds')).optional(),
       warnings: z.array(z.string(), must('a list of texts')).optional(),
     },
     'an object',

@@ -48,10 +48,12 @@ export type ToolContext<C extends Context = Context> = {
 /** Who must decide, how many of them, and by when. Everything but `deciders` is plain data. */
 export type PolicyConfig<Input = any, C extends Context = Context> = Omit<
   Policy,
-  'name' | 'deciders' | 'grants' | 'onExpiry' | 'warnings'
+  'name' | 'deciders' | 'grants' | 'onExpiry' | 'recallFor' | 'warnings'
 > &
   TimeOptions &
   Pick<AskOptions, 'onExpiry'> & {
+    /** So long an approved call waits before it starts; until then, the requester and those who decided can recall it. */
+    readonly recallFor?: Duration;
     /** These people can vote, and so can those in the groups of `quorum`. A function is called when the call asks. */
     readonly deciders?: Who | ((input: Input, ctx: ApprovalContext<C>) => MaybePromise<Who>);
     /** How wide a grant may be, such as `{ uses: 10, expiresWithin: '7d' }`. By default none is allowed where there is a quorum. */
@@ -156,6 +158,11 @@ export type ToolConfig<
     | boolean
     | Approval<InferOutput<I>, C>
     | ((input: InferOutput<I>, ctx: ApprovalContext<C>) => MaybePromise<boolean | Approval<InferOutput<I>, C>>);
+  /**
+   * So long an approved call waits before it starts, such as `'10m'`; until then, the requester and those who decided can recall it.
+   * It counts in stored runs.
+   */
+  readonly recallFor?: Duration;
   /** Running twice is harmless: a call with an unknown outcome runs again without asking. */
   readonly idempotent?: boolean;
   /** The body does nothing irreversible before it calls `ctx.commitPoint()`. */
@@ -198,6 +205,7 @@ export type ToolConfig<
 export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends SchemaInput = SchemaInput> = Omit<
   ToolConfig<I, O>,
   | 'needsApproval'
+  | 'recallFor'
   | 'idempotent'
   | 'commits'
   | 'verify'
@@ -281,6 +289,8 @@ export type ToolDefinition = Pick<
   readonly gateIsElsewhere?: true;
   /** What its gate says about its calls, beside the rules of the operator. None of them allows. */
   readonly rules?: readonly Rule[];
+  /** In milliseconds. */
+  readonly recallFor?: number;
   readonly idempotent: boolean;
   readonly commits: boolean;
   readonly requestMetadata?: unknown;

@@ -84,11 +84,12 @@ export function dataOf(config: Omit<PolicyConfig, 'deciders'>): Governing {
   const [waits, policy] = [true, false].map((isTime) =>
     Object.fromEntries(Object.entries(config).filter(([key]) => TIMES.includes(key) === isTime)),
   );
-  const { grants } = config;
+  const { grants, recallFor } = config;
   // An invalid duration stays, and `policyProblem` refuses it.
   const expiresWithin = grants ? spanOf(grants.expiresWithin)?.ms : undefined;
   const maximum = grants && expiresWithin !== undefined ? { grants: { ...grants, expiresWithin } } : {};
-  return { policy: { ...policy, ...maximum } as Policy, waits: waits as WaitOptions };
+  const recall = spanOf(recallFor) && { recallFor: spanOf(recallFor)?.ms };
+  return { policy: { ...policy, ...maximum, ...recall } as Policy, waits: waits as WaitOptions };
 }
 
 async function decidersFor(

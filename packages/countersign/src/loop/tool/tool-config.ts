@@ -13,6 +13,7 @@ import {
 } from '../../core/options.ts';
 import { ASK_OPTIONS, aDurationMs, askOptionsOf, askProblem } from './ask-options.ts';
 import type { InterruptConfig, ToolConfig } from './definition.ts';
+import { aDuration } from './time-options.ts';
 import { aTitleOption } from './title.ts';
 
 const COMMON = {
@@ -49,6 +50,7 @@ const aTextOrFunction: OptionKind = {
 /** Options that mean nothing without a body. */
 const ABOUT_THE_BODY = {
   needsApproval: anApprovalRule,
+  recallFor: aDuration,
   idempotent: aBoolean,
   commits: aBoolean,
   verify: aFunction,

@@ -8,6 +8,7 @@ import { limitedSchema } from './data-schema.ts';
 import { approve, cancel, type DecisionOptions, reject, requestOf, respond, restart } from './decisions.ts';
 import type { DirectCallOptions, InterruptConfig, Tool, ToolBody, ToolConfig, ToolDefinition } from './definition.ts';
 import { callDirectly } from './direct-call.ts';
+import { spanOf } from './duration.ts';
 import { modelSchema, withoutReason } from './model-schema.ts';
 import { ANYTHING, asSchema, type InferInput, type Schema, type SchemaInput } from './schema.ts';
 import { checkToolConfig, QUESTION_OPTIONS, TOOL_OPTIONS } from './tool-config.ts';
@@ -59,6 +60,7 @@ function define<I extends SchemaInput, O extends SchemaInput>(
       onPreviewChange,
       notice,
       outcome,
+      recallFor: spanOf(config.recallFor)?.ms,
     }),
     needsApproval,
     ...(asksReason && { asksReason }),

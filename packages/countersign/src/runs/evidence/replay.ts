@@ -6,7 +6,7 @@ import { messageOf } from '../../core/errors.ts';
 import { defined, type Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
-import { type Call, callOf, requestId } from '../../core/run/call.ts';
+import { type Call, callOf, owesRecall, requestId } from '../../core/run/call.ts';
 import { findDecided } from '../../core/run/decide.ts';
 import { isByDeadline, type PersonDecision, type RunEvent } from '../../core/run/event.ts';
 import { Decisions } from '../../core/run/made.ts';
@@ -185,6 +185,8 @@ function startProblems(state: State, event: RunEvent): readonly string[] {
   const call = callOf(state, event.callId);
   const at = call?.phase.at;
   if (at === 'waiting') return [`${call?.name} (${event.callId}) starts without a decision on its request.`];
+  if (call && owesRecall(call))
+    return [`${call.name} (${event.callId}) starts before its time to recall it has passed.`];
   return at === 'settled' ? [`${call?.name} (${event.callId}) starts after it has its result.`] : [];
 }
 

@@ -63,6 +63,8 @@ export type StartOptions = Pick<CallOptions, 'context'> & {
 /** How long another process may drive a run before we check whether it still does. */
 const RECHECK_MS = 1_000;
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** The most calls whose tools a process keeps while they are open. */
 const MOST_CALL_TOOLS = 10_000;
 
@@ -188,7 +190,7 @@ export class CallGate {
         const isSame = first.status.at === found.status.at && idOf(first) === idOf(found);
         signal?.throwIfAborted();
         if (!isSame || !waits(found) || late?.aborted) return found;
-        await changes.next();
+        await unlessAborted(changes.next(), this.#atDeadline(found));
       }
     } finally {
       changes.stop();
@@ -260,6 +262,12 @@ export class CallGate {
       case 'settled':
         return run.status !== 'running' || !this.#drives.driven(run.id);
     }
+  }
+
+  /** Where no worker keeps the time, a caller that waits does. */
+  #atDeadline({ status }: CallRecord): AbortSignal | undefined {
+    if (status.at !== 'waiting' || !status.isApproved || status.expiresAt === undefined) return undefined;
+    return AbortSignal.timeout(Math.min(Math.max(1, status.expiresAt - this.#drives.clock()), LONGEST_TIMER_MS));
   }
 
   async #load(runId: string): Promise<LoadedRun | undefined> {
