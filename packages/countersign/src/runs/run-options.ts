@@ -57,7 +57,7 @@ export type DecideOptions<C extends Context = Context> = {
   readonly drive?: boolean;
 };
 
-const someNames: OptionKind = {
+export const someNames: OptionKind = {
   is: 'a list of names',
   fits: (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
 };

@@ -52,6 +52,7 @@ import {
   runQuery,
   type WaitOptions,
 } from './run-options.ts';
+import { UNDO_OPTIONS, type Undoing, type UndoOptions, undo } from './undo/undoing.ts';
 
 /** The runs of a store; `ai.runs`. */
 export class Runs<C extends Context = Context> {
@@ -151,6 +152,16 @@ export class Runs<C extends Context = Context> {
   async recall(requestId: string, { reason, ...options }: RecallOptions = {}): Promise<DecideResult> {
     const wait = await recallOf(this.store, checkId('requestId', requestId));
     return this.#live.decide(wait, { type: 'reject', ...defined({ reason }) }, options);
+  }
+
+  /**
+   * Undoes the call of a request, or the calls of a run that has ended, the newest first. Each undo is a call of its own that people
+   * approve, at most one per call, whoever asks and however often. It stops at the first call that is not undone, and says why; call it
+   * again to continue. Throws `not-allowed` for a person who neither asked for the call nor may decide about it.
+   */
+  async undo(id: string, options: UndoOptions = {}): Promise<Undoing> {
+    checkOptions('`undo`', options, UNDO_OPTIONS);
+    return undo(this.#drives, checkId(id.includes(':') ? 'requestId' : 'runId', id), options);
   }
 
   /**

@@ -257,6 +257,7 @@ export const RequestShape = z
     payload: z.unknown().openapi({ description: 'What the tool wants to show.' }),
     risk: z.enum(RISKS).nullable(),
     labels: z.array(z.string()),
+    hasUndo: z.boolean().openapi({ description: 'Its tool can undo what it does.' }),
     reversibility: z.enum(REVERSIBILITIES).nullable().openapi({ description: 'Whether the effect can be undone.' }),
     preview: orNull(PreviewShape),
     earlierPreview: orNull(PreviewShape).openapi({

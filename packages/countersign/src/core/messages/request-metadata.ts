@@ -20,6 +20,7 @@ const SHOWN = {
   labels: 'shown',
   risk: 'shown',
   reversibility: 'shown',
+  hasUndo: 'shown',
   notice: 'shown',
   doubt: 'shown',
   previous: 'shown',

@@ -46,6 +46,8 @@ export type Shown = {
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';
   readonly reversibility?: Reversibility;
+  /** Its tool has an `undo`. Without it, `reversible` is only what the tool says. */
+  readonly hasUndo?: true;
   /** Mail, chat messages and the like show only the title. */
   readonly notice?: 'title-only';
   /** On a doubt only. */

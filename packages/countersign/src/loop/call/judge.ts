@@ -49,7 +49,7 @@ type JudgedAs =
 
 /** What `judge` finds for a tool that always asks, where no other source has a say and no policy counts. */
 export function judgedPlainly({ policies, asker }: Driver, tool: ToolDefinition): Judged | undefined {
-  if (tool.needsApproval !== true || tool.asksByDefault || tool.rules || policies.rules.length > 0) return undefined;
+  if (tool.needsApproval !== true || tool.asksByDefault || tool.rules || tool.policies || policies.rules.length > 0) return undefined;
   if (policies.policyFor || tool.asks.onExpiry !== undefined) return undefined;
   if (asker && policies.defaultDeciders?.({ startedBy: asker.startedBy })) return undefined;
   return {
@@ -98,7 +98,7 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const added = policyFor && (await addedPolicy(driver, { ...judging, kind: 'approval' }));
   const sources = {
     own: asks,
-    ...(asks !== 'allow' && { policies: [timed(governed.policy, ownWait)] }),
+    ...(asks !== 'allow' && { policies: tool.policies ?? [timed(governed.policy, ownWait)] }),
     ...(added && { added: added.policy }),
   };
   const says = applied.length > 0 ? { says: { ...sources, ...kinds } } : undefined;

@@ -122,8 +122,11 @@ function shownOf(
   const agentReason = (tool?.asksReason && reasonIn(input)) ?? decided?.request?.shown.agentReason;
   // What one request keeps out of notices is not in those of the next, even if the tool has changed or is missing.
   const notice = tool?.notice ?? decided?.request?.shown.notice;
+  if (tool?.undo) return { ...defined({ payload, title, agentReason, labels, risk, notice }), ...UNDOABLE };
   return defined({ payload, title, agentReason, labels, risk, reversibility, notice });
 }
+
+const UNDOABLE = { reversibility: 'reversible', hasUndo: true } as const;
 
 /** What a request for approval would have shown of a call that a grant lets run. Invalid options are left out. */
 export async function unaskedShown(

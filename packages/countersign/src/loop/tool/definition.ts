@@ -1,7 +1,7 @@
 // What a tool is: its options, what its body gets, and what users and the loop see of it.
 
 import type { GrantMaximum } from '../../core/authority/grant-maximum.ts';
-import type { Policy, Who } from '../../core/authority/policy.ts';
+import type { Policies, Policy, Who } from '../../core/authority/policy.ts';
 import type { RuleMatch, Then } from '../../core/authority/rule.ts';
 import type { Json } from '../../core/json.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/messages/message.ts';
@@ -163,6 +163,11 @@ export type ToolConfig<
    * It counts in stored runs.
    */
   readonly recallFor?: Duration;
+  /**
+   * Takes back what a call did, from its output and its input. People ask for it, and those who decided the call decide about it; it
+   * starts at most once. A tool with it is `reversible`.
+   */
+  readonly undo?: (output: InferOutput<O>, input: InferOutput<I>, ctx: ToolContext<C>) => unknown;
   /** Running twice is harmless: a call with an unknown outcome runs again without asking. */
   readonly idempotent?: boolean;
   /** The body does nothing irreversible before it calls `ctx.commitPoint()`. */
@@ -206,6 +211,7 @@ export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends Schem
   ToolConfig<I, O>,
   | 'needsApproval'
   | 'recallFor'
+  | 'undo'
   | 'idempotent'
   | 'commits'
   | 'verify'
@@ -270,7 +276,15 @@ export interface Tool<Input = any, Output = any> {
 /** What the loop knows about a tool. */
 export type ToolDefinition = Pick<
   ToolConfig<any, any>,
-  'verify' | 'howToCheck' | 'settlesWithin' | 'preview' | 'previewWithin' | 'onPreviewChange' | 'notice' | 'outcome'
+  | 'verify'
+  | 'howToCheck'
+  | 'settlesWithin'
+  | 'preview'
+  | 'previewWithin'
+  | 'onPreviewChange'
+  | 'notice'
+  | 'outcome'
+  | 'undo'
 > & {
   readonly name: string;
   readonly input: Schema;
@@ -291,6 +305,8 @@ export type ToolDefinition = Pick<
   readonly rules?: readonly Rule[];
   /** In milliseconds. */
   readonly recallFor?: number;
+  /** Those of the call that it undoes, which decide its calls. */
+  readonly policies?: Policies;
   readonly idempotent: boolean;
   readonly commits: boolean;
   readonly requestMetadata?: unknown;

@@ -51,6 +51,7 @@ const aTextOrFunction: OptionKind = {
 const ABOUT_THE_BODY = {
   needsApproval: anApprovalRule,
   recallFor: aDuration,
+  undo: aFunction,
   idempotent: aBoolean,
   commits: aBoolean,
   verify: aFunction,
@@ -89,6 +90,9 @@ export function checkToolConfig(
     throw invalid(
       `The tool ${name} has ${idle}, but no body. Pass the body after the options, or remove ${idle} to make it a question.`,
     );
+  const said = [options.reversibility, isObject(asked) ? asked.reversibility : undefined];
+  if (options.undo && said.some((one) => one !== undefined && one !== 'reversible'))
+    throw invalid(`The tool ${name} has undo, so it is reversible. Remove its reversibility, or undo.`);
   for (const [option, needed] of Object.entries(NEEDED_WITH))
     if (isSet(options[option]) && !isSet(options[needed]))
       throw invalid(`The tool ${name} has ${option}, but no ${needed}. Add ${needed}, or remove ${option}.`);

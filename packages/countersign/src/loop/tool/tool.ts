@@ -36,7 +36,7 @@ function define<I extends SchemaInput, O extends SchemaInput>(
 ): ToolDefinition {
   checkToolConfig(config, body, table);
   const { name, description, title, needsApproval = false, verify, settlesWithin } = config;
-  const { preview, previewWithin, onPreviewChange, notice, outcome, howToCheck } = config;
+  const { preview, previewWithin, onPreviewChange, notice, outcome, howToCheck, undo } = config;
   const asksReason = config.reason === true;
   const given = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
   const input = asksReason ? withoutReason(name, given) : given;
@@ -61,12 +61,13 @@ function define<I extends SchemaInput, O extends SchemaInput>(
       notice,
       outcome,
       recallFor: spanOf(config.recallFor)?.ms,
+      undo,
     }),
     needsApproval,
     ...(asksReason && { asksReason }),
     idempotent: config.idempotent === true,
     commits: config.commits === true,
-    asks: askOptionsOf(config),
+    asks: askOptionsOf(undo ? { ...config, reversibility: 'reversible' } : config),
     metadata: config.metadata ?? {},
   };
 }

@@ -226,7 +226,7 @@ function whyStarted({ granted, unasked, decided, approvals }: Call): StartedCall
 }
 
 /** What `read` finds in each event of a sub-agent, given the state before it. */
-function eachInside<T>(
+export function eachInside<T>(
   state: State,
   event: RunEvent & { type: 'call-went-on' },
   read: (inner: State, step: RunEvent) => readonly T[],

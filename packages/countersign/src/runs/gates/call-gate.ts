@@ -78,10 +78,11 @@ export class CallGate {
   /** The tools of calls that callers in this process have asked about, by call. */
   readonly #callTools = new Map<string, ToolDefinition>();
 
-  constructor(name: string, drives: Drives, driver: (context: Context | undefined) => Driver) {
+  /** `port`: of calls that workers run once they are approved, unlike those of programs outside. */
+  constructor(name: string, drives: Drives, port: AgentPort | ((context: Context | undefined) => Driver)) {
     this.#drives = drives;
     this.#sentBack = new SentBackNotes(drives.store.notes, name);
-    this.port = portOf(name, (call) => this.#callTools.get(call), driver);
+    this.port = typeof port === 'function' ? portOf(name, (call) => this.#callTools.get(call), port) : port;
   }
 
   get name(): string {

@@ -311,7 +311,7 @@ function resultIn(
   return report.notPerformed ? failed(text) : failedInBody(tool, call, text);
 }
 
-function resultOf({ run, edited: input, status }: CallRecord): GateResult {
+export function resultOf({ run, edited: input, status }: CallRecord): GateResult {
   const runId = run.id;
   switch (status.at) {
     case 'begun':

@@ -17,4 +17,4 @@ export async function recallOf(store: Store, requestId: string): Promise<string>
 }
 
 /** The call that a request is about, whichever round or pause it is. */
-const callIn = (requestId: string): string => requestId.split(/[/~]/, 1)[0] ?? '';
+export const callIn = (requestId: string): string => requestId.split(/[/~]/, 1)[0] ?? '';

@@ -1,6 +1,6 @@
 // The backend of a command: reads runs and decides requests, on a store or through a server.
 import type { DecideResult, DecisionInput, GateResult, GrantRequest } from 'countersign';
-import type { GrantListOptions, Page, RequestListOptions, RunListOptions, StoredEvent } from 'countersign/store';
+import type { GrantListOptions, Page, RequestListOptions, RunListOptions, StoredEvent, Undoing } from 'countersign/store';
 import type { RequestFilters } from '../../api/request-list.ts';
 import type { Absent, GateAsk, GateReport, GateStart, InsightFilters } from '../../client/client.ts';
 import type { Absence } from '../../schemas/absence.ts';
@@ -68,6 +68,10 @@ export interface Backend {
   /** Assigns the request to a person; null removes the assignment. */
   assign(requestId: string, to: string | null): Promise<void>;
   comment(requestId: string, text: string): Promise<void>;
+  /** Recalls an approved call that waits to start. */
+  recall(requestId: string, reason: string | undefined): Promise<DecideResult>;
+  /** Asks for the undo of a call, or of the calls of a run. */
+  undo(id: string): Promise<Undoing>;
   /** The absences of people. `person` is the caller unless given. */
   readonly absences: {
     list(): Promise<readonly Absence[]>;
