@@ -29,7 +29,9 @@ const UndoingShape = z
         .openapi('UndoStep'),
     ),
   })
-  .openapi('Undoing', { description: 'How far the undo of a call, or of the calls of a run, is. The newest call comes first.' });
+  .openapi('Undoing', {
+    description: 'How far the undo of a call, or of the calls of a run, is. The newest call comes first.',
+  });
 
 export function undoEndpoints({ ai, access }: Services) {
   const undo = (id: string, person: Parameters<typeof rolesOf>[0] & { readonly id: string }): Promise<Undoing> =>
@@ -40,7 +42,8 @@ export function undoEndpoints({ ai, access }: Services) {
       route: 'POST /requests/{requestId}/recall',
       operationId: 'recallRequest',
       summary: 'Recall an approved call that waits to start',
-      description: 'Names any request about the call. It does not run. A conflict says that it has started, or who recalled it.',
+      description:
+        'Names any request about the call. It does not run. A conflict says that it has started, or who recalled it.',
       tag: 'Requests',
       scope: 'decide',
       params: z.object({ requestId: requestIdShape }),
@@ -58,7 +61,8 @@ export function undoEndpoints({ ai, access }: Services) {
       route: 'POST /requests/{requestId}/undo',
       operationId: 'undoRequest',
       summary: 'Ask for the undo of a call that ran',
-      description: 'The people who decide the call decide its undo. There is one undo per call, however often it is asked for.',
+      description:
+        'The people who decide the call decide its undo. There is one undo per call, however often it is asked for.',
       tag: 'Requests',
       scope: 'decide',
       params: z.object({ requestId: requestIdShape }),

@@ -1,6 +1,13 @@
 // The backend of a command: reads runs and decides requests, on a store or through a server.
 import type { DecideResult, DecisionInput, GateResult, GrantRequest } from 'countersign';
-import type { GrantListOptions, Page, RequestListOptions, RunListOptions, StoredEvent, Undoing } from 'countersign/store';
+import type {
+  GrantListOptions,
+  Page,
+  RequestListOptions,
+  RunListOptions,
+  StoredEvent,
+  Undoing,
+} from 'countersign/store';
 import type { RequestFilters } from '../../api/request-list.ts';
 import type { Absent, GateAsk, GateReport, GateStart, InsightFilters } from '../../client/client.ts';
 import type { Absence } from '../../schemas/absence.ts';
