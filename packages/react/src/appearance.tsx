@@ -15,6 +15,8 @@ export const ENGLISH = {
   reversibility: {
     'read-only': 'Changes nothing',
     reversible: 'Can be undone',
+    /** Its tool has no `undo`. */
+    claimed: 'Can be undone, its tool says',
     irreversible: 'Cannot be undone',
   },
   preview: 'What would happen',
