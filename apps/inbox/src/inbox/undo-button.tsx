@@ -13,7 +13,7 @@ type Undoing = { readonly steps: readonly { readonly message: string; readonly r
 export function UndoButton({ request: { id, hasUndo, outcome } }: { readonly request: ApiRequest }) {
   const [isSure, setSure] = useState(false);
   const undo = useMutation({
-    mutationFn: () => send<Undoing>(`/requests/${encodeURIComponent(id)}/undo`, { method: 'POST', body: {} }),
+    mutationFn: () => send<Undoing>(`requests/${encodeURIComponent(id)}/undo`, { method: 'POST', body: {} }),
   });
   if (!hasUndo || outcome?.state !== 'done') return null;
   const { message, requestId } = undo.data?.steps.at(-1) ?? {};

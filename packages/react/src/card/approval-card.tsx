@@ -186,7 +186,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
         <CardPreview request={request} />
         <CardPayload request={request} />
         <CardFacts request={request} />
-        <Voting request={request} />
+        {request.kind !== 'recall' && <Voting request={request} />}
         <Comments request={request} />
         {children}
         {request.mayDecide ? (
