@@ -190,7 +190,7 @@ export class Countersign<C extends Context = Context> {
     // Also without drills here: a process that knows the agent must be able to end the drills of others.
     const drills = drillPort(port);
     this.#ports.set(drills.name, drills);
-    const undos = undoPort(port, (name) => port.defined().get(name));
+    const undos = undoPort(port, (name) => port.tools().get(name) ?? port.defined().get(name));
     this.#ports.set(undos.name, undos);
     this.#agents.set(config.name, agent);
     rememberRuns(agent, { port, ...(this.#stored && { runs: this.#stored.runs }) });

@@ -8,7 +8,7 @@ withBrowser();
 
 async function desk(config: object) {
   const opened = await openDesk();
-  const done: string[] = [];
+  const ran: string[] = [];
   const pay = tool(
     {
       name: 'pay',
@@ -19,7 +19,7 @@ async function desk(config: object) {
       ...config,
     },
     () => {
-      done.push('paid');
+      ran.push('paid');
       return 'receipt 7';
     },
   );
@@ -32,7 +32,7 @@ async function desk(config: object) {
   const [id = ''] = await opened.waiting(runId);
   await opened.ai.runs.decide(id, 'approve', { by: 'ada', roles: ['desk'] });
   await opened.ai.runs.settled();
-  return { ...opened, done, id, runId };
+  return { ...opened, ran, id, runId };
 }
 
 const shoot = process.env.SHOTS;
@@ -48,7 +48,7 @@ test('an approved call counts down, and Recall stops it', async () => {
   await card(ada).getByRole('button', { name: 'Recall', exact: true }).click();
   await card(ada).getByRole('button', { name: 'Recall', exact: true }).click();
   await open.ai.runs.wait(open.runId, { until: 'end' });
-  expect(open.done).toEqual([]);
+  expect(open.ran).toEqual([]);
   await ada.goto(`${open.url}/history/${encodeURIComponent(open.id)}`);
   await card(ada).getByText('Not run: it was recalled.').waitFor();
 });
