@@ -50,6 +50,7 @@ import type { Notices } from './runs/notices/notices.ts';
 import { hooksChannel, type RequestHooks } from './runs/notices/on-request.ts';
 import type { Runs } from './runs/runs.ts';
 import { converse, startRun } from './runs/stored-conversation.ts';
+import { undoPort } from './runs/undo/undo-port.ts';
 
 /**
  * Makes an instance. The type argument, if given, types `context` in everything that is defined on the instance.
@@ -87,7 +88,7 @@ export class Countersign<C extends Context = Context> {
       this.#stored = openStore(store, options, this.#ports);
       const driver = (context?: Context) =>
         prepareDriver(this.#settings, { model: ONE_CALL_MODEL, ...(context && { context }) }, undefined, 'leave-out');
-      this.#gates = new Gates(this.#stored.drives, driver, this.#ports, this.#agents);
+      this.#gates = new Gates(this.#stored.drives, driver, this.#ports, this.#agents, (name) => this.#tools.get(name));
     }
     for (const channel of channels) this.notices.add(channel);
   }
@@ -191,6 +192,8 @@ export class Countersign<C extends Context = Context> {
     // Also without drills here: a process that knows the agent must be able to end the drills of others.
     const drills = drillPort(port);
     this.#ports.set(drills.name, drills);
+    const undos = undoPort(port, (name) => port.tools().get(name) ?? port.defined().get(name));
+    this.#ports.set(undos.name, undos);
     this.#agents.set(config.name, agent);
     rememberRuns(agent, { port, ...(this.#stored && { runs: this.#stored.runs }) });
     return agent;

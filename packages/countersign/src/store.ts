@@ -75,6 +75,7 @@ export { rulesOf } from './runs/replay/rules-of.ts';
 export type { RulesContent, RulesVersion } from './runs/replay/versions.ts';
 export type { ListedRun } from './runs/requests/view.ts';
 export type { RequestListOptions, RunListOptions } from './runs/run-options.ts';
+export type { Undoing, UndoStep } from './runs/undo/undoing.ts';
 export { type Claim, claimAfter, mayTake, takeClaim } from './stores/rules/claim.ts';
 export { createNotes, type NewNote, type NoteRow, type NoteRows } from './stores/rules/notes.ts';
 export { readEventLimit } from './stores/rules/page.ts';

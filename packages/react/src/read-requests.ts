@@ -85,6 +85,7 @@ const NOTHING_SAID: Partial<RequestCard> = {
   risk: null,
   labels: [],
   reversibility: null,
+  hasUndo: false,
   preview: null,
   earlierPreview: null,
   notice: null,

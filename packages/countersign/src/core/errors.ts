@@ -43,6 +43,9 @@ export const ERROR_CODES = {
     'The start of the call was not granted: it is not approved, or another program has it. `gate` says how the call is.',
   'call-started':
     'A program outside has started the call, so its run cannot be cancelled. Wait for its result, or answer the request about its outcome.',
+  'not-undoable': 'The call did nothing, so there is nothing to undo. Look at what came of it.',
+  'not-recallable':
+    'The call does not wait to start: it has no `recallFor`, is not approved yet, or ran before. Reject its request, or cancel its run.',
   'run-not-ended': 'The run has not ended, or a worker is driving it. Cancel it, or wait until it ends.',
   'wait-timeout':
     'The run neither paused nor ended within `timeoutMs`. `details.pending` and `details.driver` say what it waits for; decide, start a worker, or wait longer.',

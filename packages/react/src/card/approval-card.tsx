@@ -115,6 +115,8 @@ function kindOf({ kind }: AnyCard, words: Words): string {
       return words.unknownOutcome;
     case 'unavailable':
       return words.unavailable;
+    case 'recall':
+      return words.recallable;
   }
 }
 
@@ -189,7 +191,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
         <CardPreview request={request} />
         <CardPayload request={request} />
         <CardFacts request={request} />
-        <Voting request={request} />
+        {request.kind !== 'recall' && <Voting request={request} />}
         <Comments request={request} />
         {children}
         {request.mayDecide ? (

@@ -36,8 +36,11 @@ export function outcomeOf(request: Decidable): Outcome | undefined {
   const decided = decisionOutcome(request);
   if (decided === undefined || !outcome || outcome.state === 'done') return decided;
   if (outcome.state !== 'not-run') return outcome.state;
-  return outcome.why === 'changed' || outcome.why === 'stopped' ? 'not-run' : decided;
+  return NEWS.has(outcome.why) ? 'not-run' : decided;
 }
+
+/** The decision does not say it. */
+const NEWS: ReadonlySet<string> = new Set(['changed', 'stopped', 'recalled']);
 
 /** What was decided, whatever came of it. Undefined while the request is pending. */
 export function decisionOutcome({
@@ -59,7 +62,7 @@ export function decisionOutcome({
 export function cameText(outcome: CallOutcome | null | undefined, words: Words): string | undefined {
   switch (outcome?.state) {
     case 'running':
-      return words.running;
+      return (outcome.startsAt ?? 0) > Date.now() ? words.waitsToStart : words.running;
     case 'frozen':
       return words.frozen(outcome.reason, outcome.by);
     case 'done':

@@ -21,6 +21,7 @@ import { runEndpoints } from './runs/runs.ts';
 import { startEndpoints } from './runs/start.ts';
 import type { Services } from './services.ts';
 import { statsEndpoints } from './stats.ts';
+import { undoEndpoints } from './undo.ts';
 
 export function apiEndpoints(services: Services): readonly Endpoint[] {
   return [
@@ -33,6 +34,7 @@ export function apiEndpoints(services: Services): readonly Endpoint[] {
     ...interruptEndpoints(services),
     ...fileEndpoints(services),
     ...decideEndpoints(services),
+    ...undoEndpoints(services),
     ...passkeyEndpoints(services),
     ...decisionsEndpoints(services),
     ...gateEndpoints(services),

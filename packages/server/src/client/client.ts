@@ -1,6 +1,6 @@
 // The API as typed functions.
 import type { z } from '@hono/zod-openapi';
-import type { Replayed, StoredEvent } from 'countersign/store';
+import type { Replayed, StoredEvent, Undoing } from 'countersign/store';
 import type { Absence, AbsentShape, MyAbsence } from '../schemas/absence.ts';
 import type { DecidedShape, DecideShape, WaitingShape } from '../schemas/decision.ts';
 import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
@@ -202,6 +202,8 @@ export function createClient(url: string, options: ClientOptions = {}) {
           ...query
         }: Waiting & { readonly after?: number; readonly cursor?: string; readonly limit?: number } = {},
       ) => get<Page<RunEvent>>(`${run(runId)}/events`, query, { signal }),
+      /** Undoes the calls of a run that has ended, the newest first. Send it again to continue. */
+      undo: (runId: string, ask?: Waiting) => post<Undoing>(`${run(runId)}/undo`, {}, ask),
       /** Yields every event after `after` until the run has ended; reconnects when the connection drops. */
       async *follow(
         runId: string,
@@ -246,6 +248,11 @@ export function createClient(url: string, options: ClientOptions = {}) {
       /** Comments on a pending request. It decides nothing. `@ann` in the text names a person, who is told. */
       comment: (requestId: string, text: string, ask?: Waiting) =>
         post<ApiRequest>(`${request(requestId)}/comments`, { text }, ask),
+      /** Recalls an approved call that waits to start. */
+      recall: (requestId: string, { reason, signal }: WithReason = {}) =>
+        post<DecideResult>(`${request(requestId)}/recall`, { reason }, { signal }),
+      /** Asks for the undo of the call. People decide it; asking again says how far it is. */
+      undo: (requestId: string, ask?: Waiting) => post<Undoing>(`${request(requestId)}/undo`, {}, ask),
       /** Assigns it to the caller while they review it, for five minutes by default. Send it again to renew it. */
       take: (requestId: string, { forMs = 300_000, signal }: Waiting & { readonly forMs?: number } = {}) =>
         post<ApiRequest>(`${request(requestId)}/assignee`, { forMs }, { signal }),

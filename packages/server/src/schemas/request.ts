@@ -15,7 +15,7 @@ import type {
 import { MessageShape } from './message.ts';
 import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
 
-export const KINDS = ['approval', 'question', 'interrupt', 'doubt', 'unavailable'] as const;
+export const KINDS = ['approval', 'question', 'interrupt', 'doubt', 'unavailable', 'recall'] as const;
 const DECIDED_AS = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
 export const OUTCOMES = [
   ...DECIDED_AS,
@@ -165,6 +165,7 @@ export const CallOutcomeShape = z
   .object({
     state: z.enum(['running', 'frozen', 'done', 'failed', 'unknown', 'not-run']),
     at: z.number().nullable().optional(),
+    startsAt: z.number().optional().openapi({ description: 'It waits until then, and can be recalled.' }),
     text: z.string().nullable().optional().openapi({
       description: 'The result in one line, or why it failed.',
     }),
@@ -173,7 +174,17 @@ export const CallOutcomeShape = z
     by: z.string().nullable().optional().openapi({ description: 'Who froze it.' }),
     mayHaveActed: z.boolean().optional().openapi({ description: 'It may have taken effect before it failed.' }),
     why: z
-      .enum(['rejected', 'cancelled', 'changes-asked', 'expired', 'withdrawn', 'edited', 'changed', 'stopped'])
+      .enum([
+        'rejected',
+        'cancelled',
+        'changes-asked',
+        'expired',
+        'withdrawn',
+        'edited',
+        'changed',
+        'stopped',
+        'recalled',
+      ])
       .optional()
       .openapi({ description: 'Why it did not run.' }),
   })
@@ -262,6 +273,7 @@ export const RequestShape = z
     payload: z.unknown().openapi({ description: 'What the tool wants to show.' }),
     risk: z.enum(RISKS).nullable(),
     labels: z.array(z.string()),
+    hasUndo: z.boolean().openapi({ description: 'Its tool can undo what it does.' }),
     reversibility: z.enum(REVERSIBILITIES).nullable().openapi({ description: 'Whether the effect can be undone.' }),
     preview: orNull(PreviewShape),
     earlierPreview: orNull(PreviewShape).openapi({

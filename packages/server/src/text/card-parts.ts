@@ -187,6 +187,7 @@ const KINDS = {
   interrupt: 'Needs input',
   doubt: 'Started, but its outcome is unknown',
   unavailable: 'Approved, but the tool is gone or no longer accepts its input',
+  recall: 'Approved, waits to start',
 } as const;
 
 /** The heading of the input. */
@@ -196,4 +197,5 @@ export const HEADINGS = {
   interrupt: 'Input',
   doubt: 'Input it was started with',
   unavailable: 'Input it would have run with',
+  recall: 'Input it will run with',
 } as const;

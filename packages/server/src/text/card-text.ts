@@ -152,6 +152,8 @@ function timesOf(card: ApiRequest, now: number): readonly string[] {
     card.createdAt === null ? [] : [`Requested ${timeText(card.createdAt)}, ${durationText(now - card.createdAt)} ago`];
   if (card.expiresAt === null || card.status === 'decided') return requested;
   const left = card.expiresAt - now;
+  if (card.kind === 'recall')
+    return [...requested, `Starts in ${durationText(Math.max(0, left))}, unless someone recalls it`];
   const outcome = `auto-${card.onExpiry === 'approve' ? 'approves' : card.onExpiry === 'cancel' ? 'cancels' : 'rejects'}`;
   return [...requested, left <= 0 ? `Expired: ${outcome} now` : `Expires in ${durationText(left)}, then ${outcome}`];
 }

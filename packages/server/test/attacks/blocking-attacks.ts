@@ -118,6 +118,10 @@ export function attacks(
     'POST /requests/{requestId}/comments': [
       ['a long text', `/requests/${request}/comments`, { text: 'x'.repeat(1_000_000) }, REFUSED],
     ],
+    'POST /requests/{requestId}/recall': [
+      ['a long reason', `/requests/${request}/recall`, { reason: 'x'.repeat(1_000_000) }, REFUSED],
+    ],
+    'POST /requests/{requestId}/undo': [['a large request', `/requests/${request}/undo`, {}, REFUSED]],
     'POST /requests/{requestId}/assignee': [['a large request', `/requests/${request}/assignee`, { to: null }]],
     'DELETE /requests/{requestId}/assignee': [['a large request', `/requests/${request}/assignee`]],
     'POST /requests/{requestId}/challenge': inputs(`/requests/${request}/challenge`, decide, REFUSED),
@@ -194,6 +198,7 @@ export function attacks(
       ['many requests', '/runs/old-0/evidence'],
     ],
     'POST /runs/{runId}/cancel': [['a long reason', `/runs/${other.runId}/cancel`, { reason: 'x'.repeat(2_000) }]],
+    'POST /runs/{runId}/undo': [['a large run', `/runs/${large.runId}/undo`, {}, REFUSED]],
     'POST /runs/{runId}/drive': [['a large run', `/runs/${large.runId}/drive`, {}]],
     'POST /runs': [
       ['a long prompt', '/runs', { agent: 'parrot', prompt: 'x'.repeat(100_000) }],

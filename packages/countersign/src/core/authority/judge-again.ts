@@ -144,7 +144,7 @@ function asRecorded(rule: PastRule, before: Policies): PastRule {
   return { ...known, policy: { ...rule.policy, deciders: then.deciders } };
 }
 
-/** The same requirements, in any order. Names, warnings and limits for grants change nobody who decides. */
+/** The same requirements, in any order. Names, warnings, limits for grants and times to recall change nobody who decides. */
 function sameDeciders(one: Policies, other: Policies): boolean {
   const [a, b] = [required(one), required(other)];
   const isIn = (policy: Policy, all: readonly Policy[]): boolean => all.some((known) => sameJson(known, policy));
@@ -152,7 +152,9 @@ function sameDeciders(one: Policies, other: Policies): boolean {
 }
 
 function required(policies: Policies): readonly Policy[] {
-  const all = policies.map(({ name: _name, warnings: _warnings, grants: _grants, ...policy }): Policy => policy);
+  const all = policies.map(
+    ({ name: _name, warnings: _warnings, grants: _grants, recallFor: _recallFor, ...policy }): Policy => policy,
+  );
   const kept = all.filter((policy) => Object.keys(policy).length > 0);
   return kept.length > 0 ? kept : ANYONE;
 }

@@ -70,5 +70,6 @@ const isPolicy = fields<Policy>({
   grants: (value) => value === false || isMaximum(value),
   validFor: (value) => typeof value === 'number',
   onExpiry: one('approve'),
+  recallFor: (value) => typeof value === 'number' && value >= 0,
   warnings: anything,
 });

@@ -118,6 +118,7 @@ function build() {
         .optional(),
       validFor: z.int(must('a duration, such as "2h"')).min(1, must('a duration, such as "2h"')).optional(),
       onExpiry: z.literal('approve', must('"approve", or left out')).optional(),
+      recallFor: time.min(0, must('a time in whole milliseconds')).optional(),
       warnings: z.array(z.string(), must('a list of texts')).optional(),
     },
     'an object',

@@ -20,6 +20,7 @@ const SHOWN = {
   labels: 'shown',
   risk: 'shown',
   reversibility: 'shown',
+  hasUndo: 'shown',
   notice: 'shown',
   commentsForModel: 'shown',
   doubt: 'shown',

@@ -58,8 +58,8 @@ export type NoticedRequest = Pick<RequestView, 'kind' | 'expiresAt' | 'reminders
  */
 export function noticesOf(question: NoticedRequest, now: number): readonly RequestNotice[] {
   const { kind, createdAt, settledAt, settlement } = question;
-  // Nobody was asked.
-  if (settlement?.granted ?? settlement?.observed) return [];
+  // Nobody was asked. Those who were told of the request that let the call run learn from it that it was recalled.
+  if (kind === 'recall' || (settlement?.granted ?? settlement?.observed)) return [];
   const opened: RequestNotice = notice(kind === 'doubt' ? 'doubt' : 'opened', createdAt, 'opened');
   const meanwhile = [
     ...escalations(question),

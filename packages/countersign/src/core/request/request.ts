@@ -11,8 +11,8 @@ export type Request =
   | (Asked & { readonly kind: 'question'; readonly wait?: Wait })
   /** The tool's body asks. */
   | (Asked & Runs & { readonly kind: 'interrupt'; readonly wait?: Wait; readonly answer?: Answer })
-  /** The gate asks before the body. */
-  | (Asked & Runs & { readonly kind: 'approval'; readonly wait?: Wait; readonly previews?: Previews })
+  /** The gate asks before the body. `recall`: the call is approved, and waits until its deadline lets it start or a person recalls it. */
+  | (Asked & Runs & { readonly kind: 'approval' | 'recall'; readonly wait?: Wait; readonly previews?: Previews })
   /**
    * `doubt`: the body was started and its outcome is unknown. `unavailable`: a person approved the call, but its tool is
    * missing or no longer takes its input. No deadline can decide either: only a person knows.
@@ -26,7 +26,7 @@ export type Request =
 
 export type RequestKind = Request['kind'];
 
-export const KINDS: readonly RequestKind[] = ['question', 'interrupt', 'approval', 'doubt', 'unavailable'];
+export const KINDS: readonly RequestKind[] = ['question', 'interrupt', 'approval', 'doubt', 'unavailable', 'recall'];
 
 /** What every request has. */
 type Asked = {
@@ -47,6 +47,8 @@ export type Shown = {
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';
   readonly reversibility?: Reversibility;
+  /** Its tool has an `undo`. Without it, `reversible` is only what the tool says. */
+  readonly hasUndo?: true;
   /** Mail, chat messages and the like show only the title. */
   readonly notice?: 'title-only';
   /** The model reads the comments if the request is rejected or sent back. */
@@ -190,6 +192,7 @@ export function requestOf(
     case 'interrupt':
       return { ...asked, kind, bound, ...defined({ wait, answer }) };
     case 'approval':
+    case 'recall':
       return { ...asked, kind, bound, ...defined({ wait, previews }) };
     case 'doubt':
     case 'unavailable': {

@@ -38,6 +38,8 @@ export type RequestView<Tool extends string = string, Input = Json> = {
   readonly labels: readonly string[];
   /** Whether the effect can be undone, as the tool says; null if it does not say. */
   readonly reversibility: NonNullable<Shown['reversibility']> | null;
+  /** Its tool has an `undo`, so that what it does can be undone. */
+  readonly hasUndo: boolean;
   /** What the tool says would happen, or why that could not be computed; null if it has no `preview`. */
   readonly preview: Preview | null;
   /** The preview that was approved before, if it has changed since. */
@@ -114,6 +116,7 @@ const NOTHING = {
   risk: null,
   labels: [],
   reversibility: null,
+  hasUndo: false,
   notice: null,
   commentsForModel: false,
   doubt: null,

@@ -2,7 +2,7 @@
 
 import type { Ballots } from '../authority/ballots.ts';
 import type { Frozen } from '../authority/freeze.ts';
-import type { Policies } from '../authority/policy.ts';
+import { type Policies, recallTime } from '../authority/policy.ts';
 import type { Json } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
 import type { Preview, Request, RequestKind, SentBack } from '../request/request.ts';
@@ -66,7 +66,9 @@ export type Call = CallIds & {
   /** The kinds of requests that were answered with `approve` or `restart`. */
   readonly approvals: readonly RequestKind[];
   /** The grant that let the call run without a request, and the amount taken from its budget. */
-  readonly granted: { readonly id: string; readonly amount?: number | undefined } | undefined;
+  readonly granted:
+    | { readonly id: string; readonly amount?: number | undefined; readonly by?: string | undefined }
+    | undefined;
   /** The id of its row in lists, if it ran without a request: a grant or a rule let it, or a rule only observed it. */
   readonly unasked: string | undefined;
   /** The policies that it was approved by. Later requests about the call are decided by the same people. */
@@ -229,6 +231,22 @@ export function hostUntil({ phase }: Call): number | undefined {
 export function isInDoubt({ phase }: Call): boolean {
   return phase.at === 'waiting' && phase.request.kind === 'doubt';
 }
+
+/** The call is approved, and must wait before it starts, so that a person can recall it. */
+export function owesRecall({ policies, starts, approvals }: Call): boolean {
+  return policies !== undefined && starts === 0 && !approvals.includes('recall') && recallTime(policies) > 0;
+}
+
+/** The id of the request that stands for this wait. It is no pause of its own: a grant, and the next request, are known by that number. */
+export const recallId = ({ id, pauses }: Pick<Call, 'id' | 'pauses'>): string => `${requestId(id, pauses + 1)}/recall`;
+
+/** The id of a request of this kind, of a call that has asked so often. */
+export const askedId = (call: Pick<Call, 'id' | 'pauses'>, kind: unknown): string =>
+  kind === 'recall' ? recallId(call) : requestId(call.id, call.pauses);
+
+/** The call waits so that it can be recalled. */
+export const isRecallable = (call: Call | undefined): boolean =>
+  call?.phase.at === 'waiting' && call.phase.request.kind === 'recall';
 
 /** The id of the row of a call that runs without a request, in place of the request that it would have made next. */
 export function unaskedId({ id, pauses }: Pick<Call, 'id' | 'pauses'>): string {

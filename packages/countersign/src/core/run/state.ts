@@ -163,8 +163,8 @@ function requestedCalls(content: readonly Part[], ids: readonly CallIds[]): read
 }
 
 /** As an approval of the input that the grant was checked with. */
-function grantCall(call: Call, { grantId, amount, runsWith, policies }: RunEvent & { type: 'call-granted' }): Call {
-  const granted = defined({ id: grantId, amount });
+function grantCall(call: Call, { grantId, amount, by, runsWith, policies }: RunEvent & { type: 'call-granted' }): Call {
+  const granted = defined({ id: grantId, amount, by });
   const input = runsWith === undefined ? call.input : runsWith;
   const approvals: Call['approvals'] = [...call.approvals, 'approval'];
   return { ...call, policies, granted, unasked: unaskedId(call), runsWith: input, approvals, phase: CLEARED };
@@ -203,14 +203,20 @@ function endLate(state: State, late: RunEvent & { type: 'call-ended-late' }, pat
 
 function interruptCall(call: Call, { request, inner }: RunEvent & { type: 'call-interrupted' }): Call {
   if (request.kind === 'inside') return { ...pauseSubAgent(call, request.id, inner), approvedPreview: undefined };
+  // It stays approved, or granted, while it waits.
+  if (request.kind === 'recall') return { ...call, phase: { at: 'waiting', request } };
   const { phase, resumed, decided } = call;
   // A person is asked instead, so a grant that was not used no longer counts.
   const loses = call.granted !== undefined && call.starts === 0;
+  const isAgain = call.approvals.includes('recall');
   const asked: Call = {
     ...call,
     granted: loses ? undefined : call.granted,
     unasked: call.starts === 0 ? undefined : call.unasked,
-    approvals: loses ? call.approvals.filter((kind) => kind !== 'approval') : call.approvals,
+    approvals:
+      loses || isAgain
+        ? call.approvals.filter((kind) => kind !== 'recall' && !(loses && kind === 'approval'))
+        : call.approvals,
     pauses: call.pauses + 1,
     resumed: undefined,
     // The earlier decisions let nothing run.
@@ -239,6 +245,14 @@ function decideCall(
   if (pendingRequestId(call) !== event.requestId)
     throw new InvariantError('invariant', event, `Interrupt ${event.requestId} does not wait for a decision.`);
   const request = call.phase.at === 'waiting' ? call.phase.request : undefined;
+  // Its time has passed: it starts as the people decided.
+  if (request?.kind === 'recall' && decision.type === 'approve')
+    return {
+      ...call,
+      runsWith: call.runsWith === undefined ? boundOf(request).runsWith : call.runsWith,
+      approvals: [...call.approvals, 'recall'],
+      phase: CLEARED,
+    };
   const { decided: before } = call;
   const earlier = before ? [...before.earlier, decisionMetadata(before.decision)] : [];
   const decided: Call = {

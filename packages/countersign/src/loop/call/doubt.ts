@@ -1,14 +1,13 @@
 // Doubt: a call that was started and has no result. It runs again only if that is safe; otherwise a person is asked.
 
-import { progressOf } from '../../core/authority/ballots.ts';
-import { isFor, standingVotes } from '../../core/authority/tally.ts';
 import { messageOf } from '../../core/errors.ts';
 import { defined, isObject } from '../../core/json.ts';
 import type { Bound, Doubt, Previews } from '../../core/request/request.ts';
-import { type Call, requestId, type State } from '../../core/run/call.ts';
+import type { Call, State } from '../../core/run/call.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition, Verified } from '../tool/definition.ts';
 import { warn } from '../warning.ts';
+import { approversOf } from './approvers.ts';
 import { runBody } from './body.ts';
 import { boundSoFar, boundTo, validInput } from './bound-input.ts';
 import { changedKind, mayRunAgain } from './gate.ts';
@@ -124,19 +123,6 @@ async function doubtAbout(state: State, tool: ToolDefinition | undefined, call: 
     }),
   };
 }
-
-/** Everyone whose vote or decision let the call run, the first first. */
-function approversOf(state: State, { id, pauses, decided }: Call): readonly string[] {
-  const ids = Array.from({ length: pauses }, (_, index) => requestId(id, index + 1));
-  const voters = ids.flatMap((request) => standingVotes(progressOf(state, request).votes).filter(isFor));
-  const made = decided ? [...decided.earlier, decided.decision] : [];
-  const deciders = made.filter(({ type }) => typeof type === 'string' && RUNS.has(type));
-  const people = [...voters, ...deciders].map(({ by }) => by);
-  return [...new Set(people.filter((person) => typeof person === 'string'))];
-}
-
-/** The decisions, and the notes of earlier ones, after which a body runs. */
-const RUNS: ReadonlySet<string> = new Set(['approve', 'edit', 'restart']);
 
 /** The tool's own words. What is no text is left out, with a warning: the request must be asked in any case. */
 async function howToCheck(tool: ToolDefinition, call: Call): Promise<string | undefined> {

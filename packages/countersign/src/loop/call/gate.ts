@@ -264,4 +264,5 @@ function isUnasked({ rules }: Policies, tool: ToolDefinition, call: Call): boole
   return isGated && isUndecided(call);
 }
 
-const isUndecided = ({ approvals }: Call): boolean => approvals.every((kind) => kind === 'interrupt');
+const isUndecided = ({ approvals }: Call): boolean =>
+  approvals.every((kind) => kind === 'interrupt' || kind === 'recall');

@@ -1,6 +1,6 @@
 // What the sources say about a call: its tool, the operator's rules and the application. The pure core joins them.
 import { type CallRule, type CallSays, joined, mayRun, withDeciders } from '../../core/authority/may-run.ts';
-import { ANYONE, deadlineMayApprove, type Policies, type Policy } from '../../core/authority/policy.ts';
+import { ANYONE, deadlineMayApprove, type Policies, type Policy, withRecall } from '../../core/authority/policy.ts';
 import { deadlineProblem } from '../../core/authority/policy-problem.ts';
 import { forTool, goesByOrigin, ruleSays } from '../../core/authority/rule.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -52,10 +52,14 @@ type JudgedAs =
 
 /** What `judge` finds for a tool that always asks, where no other source has a say and no policy counts. */
 export function judgedPlainly({ policies, asker }: Driver, tool: ToolDefinition): Judged | undefined {
-  if (tool.needsApproval !== true || tool.asksByDefault || tool.rules || policies.rules.length > 0) return undefined;
+  if (tool.needsApproval !== true || tool.asksByDefault || tool.rules || tool.policies || policies.rules.length > 0) return undefined;
   if (policies.policyFor || tool.asks.onExpiry !== undefined) return undefined;
   if (asker && policies.defaultDeciders?.({ startedBy: asker.startedBy })) return undefined;
-  return { then: 'ask', approval: true, governed: { policies: ANYONE, waits: [{ wait: tool.asks, policy: 0 }] } };
+  return {
+    then: 'ask',
+    approval: true,
+    governed: { policies: withRecall(ANYONE, tool.recallFor), waits: [{ wait: tool.asks, policy: 0 }] },
+  };
 }
 
 /** Asks every source anew. A source that fails asks; one that names who decides then names nobody. */
@@ -103,7 +107,7 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const added = policyFor && (await addedPolicy(driver, { ...judging, kind: 'approval' }));
   const sources = {
     own: asks,
-    ...(asks !== 'allow' && { policies: [timed(governed.policy, ownWait)] }),
+    ...(asks !== 'allow' && { policies: tool.policies ?? [timed(governed.policy, ownWait)] }),
     ...(added && { added: added.policy }),
   };
   const says = applied.length > 0 || origins ? { says: { ...sources, ...kinds } } : undefined;
@@ -117,7 +121,7 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
     const why = applied.filter(({ then }) => then === 'observe').map(textOf);
     return { then: 'run', observed: { policies: defaulted(driver, judging, observed), why }, ...says };
   }
-  const policies = defaulted(driver, judging, result.policies);
+  const policies = withRecall(defaulted(driver, judging, result.policies), tool.recallFor);
   const waiting = [
     { wait: ownWait, policy: timed(governed.policy, ownWait) },
     ...others.map(({ policy, waits }) => ({ wait: waits, policy: timed(policy, waits) })),
@@ -178,7 +182,7 @@ export async function governRequest(
   const added = await addedPolicy(driver, { ...request, kind });
   const more = added ? [added.policy] : [];
   const all: Policies = known ? [...known, ...more] : joined([timed({}, wait), ...more]);
-  const policies = defaulted(driver, request, all);
+  const policies = withRecall(defaulted(driver, request, all), request.tool?.recallFor);
   const waits = [{ wait, policy: 0 }, ...(added ? [{ wait: added.waits, policy: placeOf(all, added.policy) }] : [])];
   return { policies, waits };
 }

@@ -140,9 +140,11 @@ function shownOf(
   // What one request keeps out of notices is not in those of the next, even if the tool has changed or is missing.
   const notice = tool?.notice ?? decided?.request?.shown.notice;
   const commentsForModel = tool?.commentsForModel;
-  const said = { payload, title, agentReason, labels, risk, reversibility, notice, commentsForModel };
-  return defined({ ...said, origins: origins?.() });
+  const said = { payload, title, agentReason, labels, risk, notice, commentsForModel, origins: origins?.() };
+  return defined({ ...said, ...(tool?.undo ? UNDOABLE : { reversibility }) });
 }
+
+const UNDOABLE = { reversibility: 'reversible', hasUndo: true } as const;
 
 /** What a request for approval would have shown of a call that a grant lets run. Invalid options are left out. */
 export async function unaskedShown(

@@ -4,7 +4,7 @@ import type { Policies } from '../../core/authority/policy.ts';
 import { matchOf, type RuleMatch } from '../../core/authority/rule.ts';
 import { defined, type Json, sameJson } from '../../core/json.ts';
 import type { Bound, Shown } from '../../core/request/request.ts';
-import { type Call, requestId } from '../../core/run/call.ts';
+import { type Call, owesRecall, requestId } from '../../core/run/call.ts';
 import { event, type Observed } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
@@ -12,6 +12,7 @@ import type { InterruptOptions } from '../tool/signal.ts';
 import type { Judged } from './judge.ts';
 import type { LazyOrigins } from './origins.ts';
 import { requestersOf, unaskedShown } from './pause.ts';
+import { askRecall } from './recall.ts';
 
 /** A call that a person would be asked about. */
 type Asking = {
@@ -39,7 +40,8 @@ export async function useGrant(run: Run, driver: Driver, asking: Asking): Promis
   const gated = { requestId: nextRequestId(call), tool, input, policies, requesters, ...from };
   if (driver.limits.awaitCaller) {
     if (!(await driver.grants.covers(gated))) return undefined;
-    if (!run.isSuperseded(call)) run.record(event({ type: 'call-cleared', callId, takesGrant: true }));
+    if (owesRecall({ ...call, policies })) await askRecall(run, driver, asking.tool, { ...call, policies });
+    else if (!run.isSuperseded(call)) run.record(event({ type: 'call-cleared', callId, takesGrant: true }));
     return 'at-start';
   }
   const grant = await driver.grants.use(gated);

@@ -2,7 +2,7 @@
 
 import type { Condition } from '../../core/authority/condition.ts';
 import type { GrantMaximum } from '../../core/authority/grant-maximum.ts';
-import type { Policy, Who } from '../../core/authority/policy.ts';
+import type { Policies, Policy, Who } from '../../core/authority/policy.ts';
 import type { RuleMatch, Then } from '../../core/authority/rule.ts';
 import type { Json } from '../../core/json.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/messages/message.ts';
@@ -50,10 +50,12 @@ export type ToolContext<C extends Context = Context> = {
 /** Who must decide, how many of them, and by when. Everything but `deciders` is plain data. */
 export type PolicyConfig<Input = any, C extends Context = Context> = Omit<
   Policy,
-  'name' | 'deciders' | 'grants' | 'validFor' | 'onExpiry' | 'warnings'
+  'name' | 'deciders' | 'grants' | 'validFor' | 'onExpiry' | 'recallFor' | 'warnings'
 > &
   TimeOptions &
   Pick<AskOptions, 'onExpiry'> & {
+    /** So long an approved call waits before it starts; until then, the requester and those who decided can recall it. */
+    readonly recallFor?: Duration;
     /** These people can vote, and so can those in the groups of `quorum`. A function is called when the call asks. */
     readonly deciders?: Who | ((input: Input, ctx: ApprovalContext<C>) => MaybePromise<Who>);
     /** How long an approval lets the call start, such as `'2h'`. A call that waited longer, as for a freeze, is asked about again. */
@@ -160,6 +162,16 @@ export type ToolConfig<
     | boolean
     | Approval<InferOutput<I>, C>
     | ((input: InferOutput<I>, ctx: ApprovalContext<C>) => MaybePromise<boolean | Approval<InferOutput<I>, C>>);
+  /**
+   * So long an approved call waits before it starts, such as `'10m'`; until then, the requester and those who decided can recall it.
+   * It counts in stored runs.
+   */
+  readonly recallFor?: Duration;
+  /**
+   * Takes back what a call did, from its output and its input. People ask for it, and those who decided the call decide about it; it
+   * starts at most once. A tool with it is `reversible`.
+   */
+  readonly undo?: (output: InferOutput<O>, input: InferOutput<I>, ctx: ToolContext<C>) => unknown;
   /** Running twice is harmless: a call with an unknown outcome runs again without asking. */
   readonly idempotent?: boolean;
   /** The body does nothing irreversible before it calls `ctx.commitPoint()`. */
@@ -217,6 +229,8 @@ export type Trust = 'trusted' | 'untrusted';
 export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends SchemaInput = SchemaInput> = Omit<
   ToolConfig<I, O>,
   | 'needsApproval'
+  | 'recallFor'
+  | 'undo'
   | 'idempotent'
   | 'commits'
   | 'verify'
@@ -294,6 +308,7 @@ export type ToolDefinition = Pick<
   | 'outcome'
   | 'trust'
   | 'sensitive'
+  | 'undo'
 > & {
   readonly name: string;
   readonly input: Schema;
@@ -315,6 +330,10 @@ export type ToolDefinition = Pick<
   readonly gateIsElsewhere?: true;
   /** What its gate says about its calls, beside the rules of the operator. None of them allows. */
   readonly rules?: readonly Rule[];
+  /** In milliseconds. */
+  readonly recallFor?: number;
+  /** Those of the call that it undoes, which decide its calls. */
+  readonly policies?: Policies;
   readonly idempotent: boolean;
   readonly commits: boolean;
   readonly requestMetadata?: unknown;

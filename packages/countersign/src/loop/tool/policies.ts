@@ -3,7 +3,7 @@
 import type { Policy, Who } from '../../core/authority/policy.ts';
 import { deadlineProblem, policyProblem } from '../../core/authority/policy-problem.ts';
 import { messageOf, UsageError } from '../../core/errors.ts';
-import { isObject, toJson } from '../../core/json.ts';
+import { defined, isObject, toJson } from '../../core/json.ts';
 import { askProblem, type WaitOptions } from './ask-options.ts';
 import type { ApprovalContext, PolicyConfig, PolicyFor, Rule } from './definition.ts';
 import { spanOf } from './duration.ts';
@@ -86,13 +86,12 @@ export function dataOf(config: Omit<PolicyConfig, 'deciders'>): Governing {
   const [waits, policy] = [true, false].map((isTime) =>
     Object.fromEntries(Object.entries(config).filter(([key]) => TIMES.includes(key) === isTime)),
   );
-  const { grants, validFor } = config;
+  const { grants, validFor, recallFor } = config;
   // An invalid duration stays, and `policyProblem` refuses it.
   const expiresWithin = grants ? spanOf(grants.expiresWithin)?.ms : undefined;
   const maximum = grants && expiresWithin !== undefined ? { grants: { ...grants, expiresWithin } } : {};
-  const valid = spanOf(validFor)?.ms;
-  const limited = valid === undefined ? {} : { validFor: valid };
-  return { policy: { ...policy, ...maximum, ...limited } as Policy, waits: waits as WaitOptions };
+  const times = defined({ validFor: spanOf(validFor)?.ms, recallFor: spanOf(recallFor)?.ms });
+  return { policy: { ...policy, ...maximum, ...times } as Policy, waits: waits as WaitOptions };
 }
 
 async function decidersFor(

@@ -13,6 +13,7 @@ import {
 } from '../../core/options.ts';
 import { ASK_OPTIONS, aDurationMs, askOptionsOf, askProblem } from './ask-options.ts';
 import type { InterruptConfig, ToolConfig } from './definition.ts';
+import { aDuration } from './time-options.ts';
 import { aTitleOption } from './title.ts';
 
 const COMMON = {
@@ -51,6 +52,8 @@ const isName = (value: unknown): boolean => typeof value === 'string' && value !
 /** Options that mean nothing without a body. */
 const ABOUT_THE_BODY = {
   needsApproval: anApprovalRule,
+  recallFor: aDuration,
+  undo: aFunction,
   idempotent: aBoolean,
   commits: aBoolean,
   verify: aFunction,
@@ -95,6 +98,9 @@ export function checkToolConfig(
     throw invalid(
       `The tool ${name} has ${idle}, but no body. Pass the body after the options, or remove ${idle} to make it a question.`,
     );
+  const said = [options.reversibility, isObject(asked) ? asked.reversibility : undefined];
+  if (options.undo && said.some((one) => one !== undefined && one !== 'reversible'))
+    throw invalid(`The tool ${name} has undo, so it is reversible. Remove its reversibility, or undo.`);
   for (const [option, needed] of Object.entries(NEEDED_WITH))
     if (isSet(options[option]) && !isSet(options[needed]))
       throw invalid(`The tool ${name} has ${option}, but no ${needed}. Add ${needed}, or remove ${option}.`);

@@ -7,7 +7,7 @@ import { defined, type Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
 import type { Origins } from '../../core/origin/origin.ts';
-import { type Call, callOf, requestId } from '../../core/run/call.ts';
+import { type Call, callOf, owesRecall, requestId } from '../../core/run/call.ts';
 import { findDecided } from '../../core/run/decide.ts';
 import { isByDeadline, type PersonDecision, type RunEvent } from '../../core/run/event.ts';
 import { Decisions } from '../../core/run/made.ts';
@@ -187,6 +187,8 @@ function startProblems(state: State, event: RunEvent): readonly string[] {
   const call = callOf(state, event.callId);
   const at = call?.phase.at;
   if (at === 'waiting') return [`${call?.name} (${event.callId}) starts without a decision on its request.`];
+  if (call && owesRecall(call))
+    return [`${call.name} (${event.callId}) starts before its time to recall it has passed.`];
   return at === 'settled' ? [`${call?.name} (${event.callId}) starts after it has its result.`] : [];
 }
 
@@ -227,7 +229,7 @@ function whyStarted({ granted, unasked, decided, approvals }: Call): StartedCall
 }
 
 /** What `read` finds in each event of a sub-agent, given the state before it. */
-function eachInside<T>(
+export function eachInside<T>(
   state: State,
   event: RunEvent & { type: 'call-went-on' },
   read: (inner: State, step: RunEvent) => readonly T[],

@@ -64,6 +64,8 @@ export type StartOptions = Pick<CallOptions, 'context'> & {
 /** How long another process may drive a run before we check whether it still does. */
 const RECHECK_MS = 1_000;
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** The most calls whose tools a process keeps while they are open. */
 const MOST_CALL_TOOLS = 10_000;
 
@@ -77,10 +79,11 @@ export class CallGate {
   /** The tools of calls that callers in this process have asked about, by call. */
   readonly #callTools = new Map<string, ToolDefinition>();
 
-  constructor(name: string, drives: Drives, driver: (context: Context | undefined) => Driver) {
+  /** `port`: of calls that workers run once they are approved, unlike those of programs outside. */
+  constructor(name: string, drives: Drives, port: AgentPort | ((context: Context | undefined) => Driver)) {
     this.#drives = drives;
     this.#sentBack = new SentBackNotes(drives.store.notes, name);
-    this.port = portOf(name, (call) => this.#callTools.get(call), driver);
+    this.port = typeof port === 'function' ? portOf(name, (call) => this.#callTools.get(call), port) : port;
   }
 
   get name(): string {
@@ -191,7 +194,7 @@ export class CallGate {
         const isSame = first.status.at === found.status.at && idOf(first) === idOf(found);
         signal?.throwIfAborted();
         if (!isSame || !waits(found) || late?.aborted) return found;
-        await changes.next();
+        await unlessAborted(changes.next(), this.#atDeadline(found));
       }
     } finally {
       changes.stop();
@@ -264,6 +267,12 @@ export class CallGate {
       case 'settled':
         return run.status !== 'running' || !this.#drives.driven(run.id);
     }
+  }
+
+  /** Where no worker keeps the time, a caller that waits does. */
+  #atDeadline({ status }: CallRecord): AbortSignal | undefined {
+    if (status.at !== 'waiting' || !status.isApproved || status.expiresAt === undefined) return undefined;
+    return AbortSignal.timeout(Math.min(Math.max(1, status.expiresAt - this.#drives.clock()), LONGEST_TIMER_MS));
   }
 
   async #load(runId: string): Promise<LoadedRun | undefined> {

@@ -10,7 +10,13 @@ import type { StoredEvent } from '../port/store.ts';
 export type CallStatus =
   /** The request was not asked yet: the process crashed just before. */
   | { readonly at: 'begun' }
-  | { readonly at: 'waiting'; readonly requestId: string; readonly expiresAt?: number | undefined }
+  /** `isApproved`: it may start when its deadline has passed. */
+  | {
+      readonly at: 'waiting';
+      readonly requestId: string;
+      readonly expiresAt?: number | undefined;
+      readonly isApproved?: true;
+    }
   /**
    * `isStarted`: a process runs the body, or crashed while it did. `host`: a program outside runs it. `frozen`: a freeze covers it, so it
    * waits until the freeze ends.
@@ -77,6 +83,7 @@ function hostOf(events: readonly StoredEvent[]): HostStart | undefined {
 
 function asked({ id, kind, shown, wait }: Request): CallStatus {
   if (kind === 'approval' || kind === 'question') return { at: 'waiting', requestId: id, expiresAt: wait?.expiresAt };
+  if (kind === 'recall') return { at: 'waiting', requestId: id, expiresAt: wait?.expiresAt, isApproved: true };
   const { message: text = 'A person must look at this call.' } = shown.payload as { readonly message?: string };
   return { at: 'stuck', requestId: id, isDoubt: kind === 'doubt', text };
 }

@@ -11,7 +11,7 @@ import type { JsonSchema } from '../../models/model.ts';
 /** What a caller says about its tool: plain data that is recorded with the call. */
 export type ToolDescription = Pick<
   ToolConfig,
-  'labels' | 'risk' | 'reversibility' | 'notice' | 'expiresIn' | 'onExpiry' | 'remindAfter' | 'idempotent'
+  'labels' | 'risk' | 'reversibility' | 'notice' | 'recallFor' | 'expiresIn' | 'onExpiry' | 'remindAfter' | 'idempotent'
 > & {
   readonly name: string;
   readonly description?: string;
@@ -75,8 +75,8 @@ const unknownTo = (name: string): PolicyConfig => ({
 
 /** What can be recorded of a tool, for processes that decide its calls without its code. */
 export function descriptionOf(definition: ToolDefinition): ToolDescription {
-  const { name, asks, notice, title, input, output, idempotent } = definition;
-  const plain = defined({ ...asks, name, notice, title: typeof title === 'string' ? title : undefined });
+  const { name, asks, notice, title, input, output, idempotent, recallFor } = definition;
+  const plain = defined({ ...asks, name, notice, recallFor, title: typeof title === 'string' ? title : undefined });
   const described = {
     ...plain,
     description: definition.spec().description,

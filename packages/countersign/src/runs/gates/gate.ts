@@ -23,8 +23,13 @@ import { describedTool, descriptionOf, type ToolDescription } from './described-
 
 /** The answer of a gate. `runId` is the run of the call; `id` is the request that a person has to decide. */
 export type GateResult<Output = any, Input = any> =
-  /** A person has not decided yet. */
-  | { readonly status: 'pending'; readonly id: string; readonly runId: string }
+  /** A person has not decided yet. `waitsUntil`: it is approved, and must not start before, because a person may recall it. */
+  | {
+      readonly status: 'pending';
+      readonly id: string;
+      readonly runId: string;
+      readonly waitsUntil?: number | undefined;
+    }
   /**
    * It may run, and was not started. `input` is what runs: a person may have edited it. `frozen`: a freeze keeps it from starting;
    * it may start once that is lifted.
@@ -278,6 +283,8 @@ export class Gate<Input = any, Output = any> {
 export function gateText(tool: string, result: GateResult): string {
   switch (result.status) {
     case 'pending':
+      if (result.waitsUntil !== undefined)
+        return `${tool} is approved and starts after ${new Date(result.waitsUntil).toISOString()}, unless a person recalls it (${result.id}). It was not run.`;
       return `${tool} waits for a person's decision (${result.id}). It was not run.`;
     case 'approved':
       if (result.frozen)
@@ -311,7 +318,7 @@ function resultIn(
   return report.notPerformed ? failed(text) : failedInBody(tool, call, text);
 }
 
-function resultOf({ run, edited: input, status }: CallRecord): GateResult {
+export function resultOf({ run, edited: input, status }: CallRecord): GateResult {
   const runId = run.id;
   switch (status.at) {
     case 'begun':
@@ -319,7 +326,12 @@ function resultOf({ run, edited: input, status }: CallRecord): GateResult {
       if (status.at === 'approved' && status.host) return { status: 'started', runId, input, until: status.host.until };
       return { status: 'approved', runId, input, ...(status.at === 'approved' && defined({ frozen: status.frozen })) };
     case 'waiting':
-      return { status: 'pending', id: requestKey(runId, status.requestId), runId };
+      return {
+        status: 'pending',
+        id: requestKey(runId, status.requestId),
+        runId,
+        ...(status.isApproved && defined({ waitsUntil: status.expiresAt })),
+      };
     case 'stuck':
       return { status: status.isDoubt ? 'doubt' : 'pending', id: requestKey(runId, status.requestId), runId };
     case 'settled': {

@@ -25,6 +25,7 @@ export function sampleMail(to: string, key: string, { sampleTitle, sampleMessage
     input,
     payload: { message: sampleMessage },
     reversibility: 'irreversible',
+    hasUndo: false,
     preview: null,
     earlierPreview: null,
     previous: null,

@@ -8,6 +8,7 @@ import type {
   RequestListOptions,
   RunListOptions,
   StoredEvent,
+  Undoing,
 } from 'countersign/store';
 import type { RequestFilters } from '../../api/request-list.ts';
 import type { Absent, GateAsk, GateReport, GateStart, InsightFilters } from '../../client/client.ts';
@@ -82,6 +83,10 @@ export interface Backend {
   /** Assigns the request to a person; null removes the assignment. */
   assign(requestId: string, to: string | null): Promise<void>;
   comment(requestId: string, text: string): Promise<void>;
+  /** Recalls an approved call that waits to start. */
+  recall(requestId: string, reason: string | undefined): Promise<DecideResult>;
+  /** Asks for the undo of a call, or of the calls of a run. */
+  undo(id: string): Promise<Undoing>;
   /** The absences of people. `person` is the caller unless given. */
   readonly absences: {
     list(): Promise<readonly Absence[]>;

@@ -1,5 +1,6 @@
 // The backend on a running server, through its API. The token names the person.
 import type { DecideResult, DecisionInput } from 'countersign';
+import type { Undoing } from 'countersign/store';
 import { allItems } from '../../all-items.ts';
 import type { FreezeRequest } from '../../client/client.ts';
 import { ApiError, type Client, createClient, type Decide, type Decision } from '../../client/index.ts';
@@ -72,6 +73,8 @@ export async function serverBackend(url: string, token: string | undefined, chan
     },
     assign: async (requestId, to) => void (await call(client.requests.assign(requestId, to))),
     comment: async (requestId, text) => void (await call(client.requests.comment(requestId, text))),
+    recall: async (requestId, reason) => (await call(client.requests.recall(requestId, { reason }))) as DecideResult,
+    undo: (id) => call(id.includes(':') ? client.requests.undo(id) : client.runs.undo(id)) as Promise<Undoing>,
     absences: {
       list: () => call(client.absences.list()),
       set: async (absent) => (await call(client.absences.set(absent))).absence,

@@ -108,6 +108,8 @@ export function storeBackend(options: StoreBackendOptions): Backend {
       await forgetReviewer(runs.notes, requestId);
     },
     comment: async (requestId, text) => void (await runs.comment(requestId, { text, by: person })),
+    recall: (requestId, reason) => runs.recall(requestId, { by: person, channel, ...defined({ reason }) }),
+    undo: (id) => runs.undo(id, { by: person, roles: [...roles, EVERYTHING] }),
     absences: {
       list: () => ai.people.absences(),
       set: ({ person: absent = person, delegate, from, until }) =>

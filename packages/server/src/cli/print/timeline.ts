@@ -188,6 +188,7 @@ const KINDS = {
   interrupt: 'stops to ask',
   doubt: 'was started, but its outcome is unknown',
   unavailable: 'was approved, but is gone or no longer accepts its input',
+  recall: 'is approved, and waits to be recalled',
   inside: 'waits for a sub-agent',
 } as const;
 
