@@ -17,6 +17,9 @@ export type Decide = (request: RunRequest, effects: readonly SimulatedEffect[]) 
 
 const PEOPLE = ['ann', 'ben'] as const;
 
+/** The body of a tool ends within that time once its process is awake. */
+const SETTLES_MS = 10_000;
+
 type Said = { readonly card: RunRequest; readonly answer: DecideResult };
 
 export class Customers {
@@ -76,7 +79,7 @@ export class Customers {
   }
 
   #decisionOn(card: RunRequest): DecisionInput | undefined {
-    const { chance, world } = this.#life;
+    const { chance, world, awakeMs } = this.#life;
     const key = keyOf(card);
     if (card.kind !== 'doubt') {
       if (this.#decide) return this.#decide(card, world.effects);
@@ -84,8 +87,8 @@ export class Customers {
       if (card.kind === 'interrupt') return { type: 'restart', resumed: true };
       return chance.is(0.8) ? 'approve' : 'reject';
     }
-    // Whoever decides about a call in doubt looks at what happened, and waits while it still may.
-    if (world.isUnderWay(key)) return undefined;
+    // Whoever decides about a call in doubt looks at what happened, and waits while it still may: a frozen process does the rest later.
+    if (world.isUnderWay(key) || awakeMs < SETTLES_MS) return undefined;
     const found = world.effects.filter((effect) => effect.key === key || effect.key.startsWith(`${key}:`));
     const [first] = found;
     if (first && found.length === 1) return { type: 'respond', output: first.output };

@@ -153,6 +153,12 @@ export class Life<App> {
       });
   }
 
+  /** So long no process has been frozen, in milliseconds. */
+  get awakeMs(): number {
+    const frozen = this.#nodes.map(({ machine }) => machine.frozenUntil);
+    return this.timeline.now - Math.max(0, ...frozen);
+  }
+
   /** Faults that come by themselves. */
   #disturb(): void {
     const { chance } = this;
