@@ -68,7 +68,11 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
   'a run keeps its turn limit, its context to itself, and its editors': (remains) =>
     remains.records.flatMap((record) => unkept(remains, record)),
 
-  'every run ends': everyRunEnds,
+  // Who continued a run after its turn limit has left: nobody drives it on if it fails then.
+  'every run ends': (remains) => {
+    const isLeft = ({ run, events }: RecordedRun) => run.status === 'failed' && events.some(isTurnLimit);
+    return everyRunEnds({ ...remains, records: remains.records.filter((record) => !isLeft(record)) });
+  },
 
   'nothing is left claimed or pending': nothingLeft,
 
@@ -87,6 +91,8 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
   'the record verifies': recordVerifies,
 };
 
+const isTurnLimit = (event: StoredEvent): boolean => event.type === 'run-ended' && event.reason === 'max-turns';
+
 function unkept({ maxTurns }: Remains, { run, events, calls }: RecordedRun): readonly string[] {
   const problems: string[] = [];
   let turns = 0;
@@ -96,7 +102,7 @@ function unkept({ maxTurns }: Remains, { run, events, calls }: RecordedRun): rea
     if (turns > maxTurns && !run.id.startsWith('gate.')) problems.push(`${run.id} took more than ${maxTurns} turns`);
   }
   const replied = events.findLast(({ type }) => type === 'model-replied');
-  const isCut = events.some((event) => event.type === 'run-ended' && event.reason === 'max-turns');
+  const isCut = events.some(isTurnLimit);
   if (run.status === 'done' && !isCut && replied?.type === 'model-replied' && replied.calls.length > 0)
     problems.push(`${run.id} is done before its model has said so`);
   if (JSON.stringify(events).includes(SECRET)) problems.push(`the record of ${run.id} has the context of its caller`);
