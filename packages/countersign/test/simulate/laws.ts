@@ -46,7 +46,11 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
   'a grant is never overdrawn': (remains) => overdrawn(remains),
 
   'the model is told what happened': ({ records, world }) =>
-    records.flatMap(({ calls }) => [...calls.values()].flatMap((call) => untrue(world, call) ?? [])),
+    records.flatMap(({ calls, events }) => {
+      // An earlier try of a call that may run again can act after a later one was refused: the record says so, late.
+      const late = JSON.stringify(events.filter(({ type }) => type === 'call-ended-late'));
+      return [...calls.values()].flatMap((call) => (late.includes(call.id) ? [] : (untrue(world, call) ?? [])));
+    }),
 
   'every started run exists': ({ records, started }) =>
     started.flatMap(({ id, isKnown, isDeleted }) => {
