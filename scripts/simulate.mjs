@@ -62,9 +62,9 @@ async function replay(seed) {
 
 /** Plants all faults, or the one with this name, and says which of them were found. */
 async function plant(name) {
-  const { FAULTS } = await import('../packages/countersign/test/simulate/planted/faults.ts');
+  const { FAULTS, OPEN } = await import('../packages/countersign/test/simulate/planted/faults.ts');
   const { findPlanted } = await import('../packages/countersign/test/simulate/planted/find.ts');
-  const faults = FAULTS.filter((fault) => name === undefined || fault.name === name);
+  const faults = name === undefined ? FAULTS : [...FAULTS, ...OPEN].filter((fault) => fault.name === name);
   if (faults.length === 0) throw new Error(`No planted fault is named ${name}.`);
   const findings = await findPlanted(faults, workers, ({ fault, found, schedules, error }) => {
     const what = error ?? (found ? `schedule ${schedules}: ${found.slice(0, 200)}` : `in ${schedules} schedules`);

@@ -46,7 +46,11 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
   'a grant is never overdrawn': (remains) => overdrawn(remains),
 
   'the model is told what happened': ({ records, world }) =>
-    records.flatMap(({ calls }) => [...calls.values()].flatMap((call) => untrue(world, call) ?? [])),
+    records.flatMap(({ calls, events }) => {
+      // An earlier try of a call that may run again can act after a later one was refused: the record says so, late.
+      const late = JSON.stringify(events.filter(({ type }) => type === 'call-ended-late'));
+      return [...calls.values()].flatMap((call) => (late.includes(call.id) ? [] : (untrue(world, call) ?? [])));
+    }),
 
   'every started run exists': ({ records, started }) =>
     started.flatMap(({ id, isKnown, isDeleted }) => {
@@ -68,7 +72,11 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
   'a run keeps its turn limit, its context to itself, and its editors': (remains) =>
     remains.records.flatMap((record) => unkept(remains, record)),
 
-  'every run ends': everyRunEnds,
+  // Who continued a run after its turn limit has left: nobody drives it on if it fails then.
+  'every run ends': (remains) => {
+    const isLeft = ({ run, events }: RecordedRun) => run.status === 'failed' && events.some(isTurnLimit);
+    return everyRunEnds({ ...remains, records: remains.records.filter((record) => !isLeft(record)) });
+  },
 
   'nothing is left claimed or pending': nothingLeft,
 
@@ -87,6 +95,8 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
   'the record verifies': recordVerifies,
 };
 
+const isTurnLimit = (event: StoredEvent): boolean => event.type === 'run-ended' && event.reason === 'max-turns';
+
 function unkept({ maxTurns }: Remains, { run, events, calls }: RecordedRun): readonly string[] {
   const problems: string[] = [];
   let turns = 0;
@@ -96,7 +106,7 @@ function unkept({ maxTurns }: Remains, { run, events, calls }: RecordedRun): rea
     if (turns > maxTurns && !run.id.startsWith('gate.')) problems.push(`${run.id} took more than ${maxTurns} turns`);
   }
   const replied = events.findLast(({ type }) => type === 'model-replied');
-  const isCut = events.some((event) => event.type === 'run-ended' && event.reason === 'max-turns');
+  const isCut = events.some(isTurnLimit);
   if (run.status === 'done' && !isCut && replied?.type === 'model-replied' && replied.calls.length > 0)
     problems.push(`${run.id} is done before its model has said so`);
   if (JSON.stringify(events).includes(SECRET)) problems.push(`the record of ${run.id} has the context of its caller`);

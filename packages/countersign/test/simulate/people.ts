@@ -159,7 +159,9 @@ const OTHER_ACTS: readonly {
 
 async function somethingElse(life: Life<Bank>, acts: Acts, name: string): Promise<void> {
   const other = life.chance.pick(PEOPLE.filter((known) => known !== name));
-  const chosen = OTHER_ACTS.find(({ likely, may }) => (may?.(name) ?? true) && (likely === 1 || life.chance.is(likely)));
+  const chosen = OTHER_ACTS.find(
+    ({ likely, may }) => (may?.(name) ?? true) && (likely === 1 || life.chance.is(likely)),
+  );
   await chosen?.act({ life, acts, name, other });
 }
 

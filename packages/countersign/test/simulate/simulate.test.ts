@@ -14,10 +14,12 @@ function worker() {
 
 test('no schedule breaks a law, in memory and in files of SQLite', async () => {
   const inMemory = await worker().run({ from: 1, count: 30 });
-  const inFiles = await worker().run({ from: 5_001, count: 3, place: 'sqlite' });
+  const inFiles = await worker().run({ from: 1, count: 5, place: 'sqlite' });
   expect([...inMemory.found, ...inFiles.found]).toEqual([]);
-  const { doubts, effects, deaths, decisions } = inMemory.figures;
-  expect(Math.min(doubts, effects, deaths, decisions)).toBeGreaterThan(0);
+  const { doubts, effects, deaths, decisions, stops, granted } = inMemory.figures;
+  // Everything in the world happens: a grant that is always refused, for example, would hide what it is there to try.
+  expect(Math.min(doubts, effects, deaths, decisions, stops, granted)).toBeGreaterThan(0);
+  expect(inFiles.figures.torn).toBeGreaterThan(0);
 });
 
 test('the same seed gives the same schedule, event by event, whatever ran before in the process', async () => {
@@ -60,7 +62,8 @@ test('docs/design.md names a planted fault beside the test of each of the 19 rul
 });
 
 test('the faults that are found fastest are found', async () => {
-  const fastest = FAULTS.filter(({ within }) => within <= 10).slice(0, 4);
+  const fastest = FAULTS.filter(({ within }) => within <= 20).slice(0, 4);
+  expect(fastest).toHaveLength(4);
   const findings = await findPlanted(fastest, 2);
   expect(findings.filter(({ found }) => found === undefined)).toEqual([]);
 });

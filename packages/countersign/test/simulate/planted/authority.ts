@@ -11,7 +11,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/tally.ts',
     find: 'const kept = standing.filter((earlier) => !peopleOf(earlier).some((person) => people.includes(person)));',
     replace: 'const kept = [...standing, ...(people.length > 0 ? [vote] : [])];',
-    within: 50,
+    within: 20,
   },
   {
     name: 'a delegate votes beside the person',
@@ -19,7 +19,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/tally.ts',
     find: 'return [...new Set([by, onBehalfOf])].filter',
     replace: 'return [...new Set([by ?? onBehalfOf])].filter',
-    within: 600,
+    within: 50,
   },
   {
     name: 'one vote is a quorum',
@@ -27,7 +27,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/tally.ts',
     find: 'Array.from({ length: group.count }, () => group)',
     replace: 'Array.from({ length: 1 }, () => group)',
-    within: 50,
+    within: 20,
   },
   {
     name: 'the requester approves',
@@ -35,7 +35,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/tally.ts',
     find: 'if (!policy.notRequester) return false;',
     replace: 'return false;',
-    within: 200,
+    within: 20,
   },
   {
     name: 'anyone decides',
@@ -44,6 +44,7 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'return circles.length === 0 || [...circles',
     replace: 'return circles.length >= 0 || [...circles',
     within: 50,
+    isOpen: true,
   },
   {
     name: 'an escalation comes early',
@@ -51,7 +52,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/due.ts',
     find: 'return next && next.at <= now ?',
     replace: 'return next && next.at - 60_000 <= now ?',
-    within: 100,
+    within: 20,
   },
   {
     name: 'an escalation never comes',
@@ -59,7 +60,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/due.ts',
     find: 'return next && next.at <= now ?',
     replace: 'return next && next.at < 0 ?',
-    within: 200,
+    within: 20,
   },
   {
     name: 'a deadline approves for a quorum',
@@ -67,7 +68,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/policy.ts',
     find: "policies.every(({ onExpiry, quorum = [], signed }) => onExpiry === 'approve' && quorum.length === 0 && !signed);",
     replace: 'policies.length > 0;',
-    within: 100,
+    within: 200,
   },
   {
     name: 'a budget that is not added up',
@@ -76,6 +77,7 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'exceeds([...amountsOf(taken), found.amount ?? 0], grant.budget.total)',
     replace: 'exceeds([found.amount ?? 0], grant.budget.total)',
     within: 600,
+    isOpen: true,
   },
   {
     name: 'uses that are not counted',
@@ -83,7 +85,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/grant.ts',
     find: 'if (taken.length >= grant.uses)',
     replace: 'if (taken.length < 0)',
-    within: 300,
+    within: 50,
   },
   {
     name: 'two calls take the same use',
@@ -91,7 +93,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'runs/grants/records.ts',
     find: 'return this.#notes.put(GRANTS, id, { events, hash } as unknown as Json, { version });',
     replace: 'return this.#notes.put(GRANTS, id, { events, hash } as unknown as Json, version > 0 ? {} : { version });',
-    within: 600,
+    within: 50,
   },
   {
     name: 'a use is released while its call may run',
@@ -99,7 +101,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'runs/grants/outcomes.ts',
     find: "if (outcome !== 'open') (outcome",
     replace: '(outcome',
-    within: 600,
+    within: 50,
   },
   {
     name: 'a grant that has expired',
@@ -107,7 +109,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/grant.ts',
     find: "if (call.now >= grant.expiresAt) return refuse('It has expired.');",
     replace: '',
-    within: 600,
+    within: 20,
   },
   {
     name: 'a grant serves everybody',
@@ -115,7 +117,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/grant.ts',
     find: 'if (serves.people && !(startedBy !== null && serves.people.includes(startedBy)))',
     replace: 'if (serves.people && startedBy === null)',
-    within: 300,
+    within: 20,
   },
   {
     name: 'a grant without conditions',
@@ -123,6 +125,6 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/grant.ts',
     find: "if (meets(where, input) !== true) return 'The input does not meet its conditions.';",
     replace: '',
-    within: 600,
+    within: 50,
   },
 ];

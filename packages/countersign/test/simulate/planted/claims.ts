@@ -11,7 +11,7 @@ export const CLAIMS: readonly Planted[] = [
     file: 'stores/rules/refusals.ts',
     find: 'if (run.version !== append.expectedVersion) return',
     replace: 'if (run.version < append.expectedVersion) return',
-    within: 50,
+    within: 20,
   },
   {
     name: 'a claim that is not checked',
@@ -19,7 +19,7 @@ export const CLAIMS: readonly Planted[] = [
     file: 'stores/rules/claim.ts',
     find: "return !((how === 'enter' || how === 'pass') && mayTake(token, held, now));",
     replace: 'return false;',
-    within: 300,
+    within: 20,
   },
   {
     name: 'a claim is taken from a worker that holds it',
@@ -27,7 +27,7 @@ export const CLAIMS: readonly Planted[] = [
     file: 'stores/rules/claim.ts',
     find: 'return held === undefined || held.token === token || held.until <= now;',
     replace: 'return true;',
-    within: 200,
+    within: 20,
   },
   {
     name: 'a lease is taken for longer than it is',
@@ -35,7 +35,7 @@ export const CLAIMS: readonly Planted[] = [
     file: 'runs/journal/claim.ts',
     find: 'return now.at - since.at >= leaseMs || now.steadyAt - since.steadyAt >= leaseMs;',
     replace: 'return now.at - since.at >= 20 * leaseMs;',
-    within: 300,
+    within: 400,
   },
   {
     name: 'a lease counts from the answer',
@@ -43,7 +43,7 @@ export const CLAIMS: readonly Planted[] = [
     file: 'runs/journal/claim.ts',
     find: 'this.#state = claimed ? this.#heldSince(asked) :',
     replace: "this.#state = claimed ? { at: 'held', since: this.now() } :",
-    within: 600,
+    within: 400,
   },
   {
     name: 'a lapsed lease is not noticed before a body begins',
@@ -51,7 +51,7 @@ export const CLAIMS: readonly Planted[] = [
     file: 'runs/journal/journal.ts',
     find: 'if (this.#appending.claim.hasLapsed) this.#fail(claimLapsed(this.runId));',
     replace: '',
-    within: 300,
+    within: 400,
   },
   {
     name: 'the lease of a computer that slept',
@@ -59,7 +59,7 @@ export const CLAIMS: readonly Planted[] = [
     file: 'runs/journal/claim.ts',
     find: 'return now.at - since.at >= leaseMs || now.steadyAt',
     replace: 'return now.steadyAt',
-    within: 600,
+    within: 400,
   },
   {
     name: 'a renewal of a claim that another has',
@@ -67,7 +67,7 @@ export const CLAIMS: readonly Planted[] = [
     file: 'stores/memory/memory.ts',
     find: 'if (run?.claim?.token !== token) return false;\n      run.claim',
     replace: 'if (run === undefined) return false;\n      run.claim',
-    within: 400,
+    within: 20,
   },
   {
     name: 'a release of a claim that another has',
@@ -75,7 +75,7 @@ export const CLAIMS: readonly Planted[] = [
     file: 'stores/memory/memory.ts',
     find: 'if (run?.claim?.token === token) run.claim = undefined;',
     replace: 'if (run) run.claim = undefined;',
-    within: 600,
+    within: 700,
   },
   {
     name: 'a write that failed counts as done',
@@ -83,7 +83,7 @@ export const CLAIMS: readonly Planted[] = [
     file: 'runs/journal/appending.ts',
     find: '          mayBeWritten = true;\n          await sleep(pauseMs);',
     replace: '          return true;',
-    within: 200,
+    within: 20,
   },
   {
     name: 'a write that succeeded is repeated',
@@ -99,7 +99,7 @@ export const CLAIMS: readonly Planted[] = [
     file: 'runs/journal/appending.ts',
     find: 'if (!(await this.record.has(append))) return false;',
     replace: '',
-    within: 200,
+    within: 20,
   },
   {
     name: 'events of others are not read',
@@ -107,7 +107,7 @@ export const CLAIMS: readonly Planted[] = [
     file: 'runs/journal/record.ts',
     find: 'this.#others = others;\n  }',
     replace: '}',
-    within: 200,
+    within: 20,
   },
   {
     name: 'what follows a lost claim is written all the same',
@@ -115,6 +115,6 @@ export const CLAIMS: readonly Planted[] = [
     file: 'runs/journal/appending.ts',
     find: 'const how = this.claim.howTo(leaves);',
     replace: "const how = version === 0 ? this.claim.howTo(leaves) : ('take' as const);",
-    within: 300,
+    within: 20,
   },
 ];

@@ -11,7 +11,7 @@ export const DECISIONS: readonly Planted[] = [
     file: 'runs/requests/settled.ts',
     find: 'if (digest === undefined || digest === digestOf(requestId, { part } as unknown as Json)) return;',
     replace: 'return;',
-    within: 100,
+    within: 20,
   },
   {
     name: 'a decision is acknowledged before it is recorded',
@@ -20,7 +20,7 @@ export const DECISIONS: readonly Planted[] = [
     find: 'const refusal = await refusalOf(begins ? drives.begin(open) : journal.recorded());',
     replace:
       'const refusal = undefined; void refusalOf(begins ? drives.begin(open) : journal.recorded()).catch(() => undefined);',
-    within: 100,
+    within: 20,
   },
   {
     name: 'a decision that came second is acknowledged',
@@ -28,7 +28,7 @@ export const DECISIONS: readonly Planted[] = [
     file: 'runs/requests/deciding.ts',
     find: 'return stale ?? { at, casts };\n}',
     replace: 'return { at, casts };\n}',
-    within: 300,
+    within: 20,
   },
   {
     name: 'a contradiction is acknowledged',
@@ -36,7 +36,7 @@ export const DECISIONS: readonly Planted[] = [
     file: 'runs/requests/settled.ts',
     find: 'if (recorded?.decision !== undefined && sameJson(recorded.decision, saidIn(decision)))',
     replace: 'if (recorded?.decision !== undefined)',
-    within: 100,
+    within: 20,
   },
   {
     name: 'an edit keeps the votes before it',
@@ -45,6 +45,7 @@ export const DECISIONS: readonly Planted[] = [
     find: 'return edit < 0 ? votes : votes.slice(edit);',
     replace: 'return edit < 0 ? votes : votes;',
     within: 600,
+    isOpen: true,
   },
   {
     name: 'a call runs unasked',
@@ -60,7 +61,7 @@ export const DECISIONS: readonly Planted[] = [
     file: 'loop/resume.ts',
     find: 'if (result) run.record(event({',
     replace: "if (result && decision.type !== 'reject') run.record(event({",
-    within: 50,
+    within: 20,
   },
   {
     name: 'a deadline comes early',
@@ -68,7 +69,7 @@ export const DECISIONS: readonly Planted[] = [
     file: 'runs/requests/expiry.ts',
     find: 'return expiresAt !== undefined && expiresAt <= now;',
     replace: 'return expiresAt !== undefined && expiresAt - 5_000 <= now;',
-    within: 100,
+    within: 20,
   },
   {
     name: 'the clock of the process decides deadlines',
@@ -77,7 +78,7 @@ export const DECISIONS: readonly Planted[] = [
     find: '...{ store, agents, contextFor, leaseMs, graceMs, clock, sleep },',
     replace:
       '...{ store: { ...store, now: async () => clock() }, agents, contextFor, leaseMs, graceMs, clock, sleep },',
-    within: 200,
+    within: 20,
   },
   {
     name: 'nobody looks at deadlines',
@@ -85,7 +86,7 @@ export const DECISIONS: readonly Planted[] = [
     file: 'stores/rules/due.ts',
     find: "if (status === 'waiting' || status === 'failed') return wakeAt;",
     replace: "if (status === 'waiting' || status === 'failed') return null;",
-    within: 100,
+    within: 20,
   },
   {
     name: 'the start of a gate is granted twice',
@@ -94,6 +95,7 @@ export const DECISIONS: readonly Planted[] = [
     find: "if (status.at !== 'approved' || status.host?.start !== start) return undefined;",
     replace: "if (status.at !== 'approved' || !status.host) return undefined;",
     within: 300,
+    isOpen: true,
   },
   {
     name: 'a program outside gets less time than it was told',
@@ -102,5 +104,6 @@ export const DECISIONS: readonly Planted[] = [
     find: 'if (until !== undefined && until <= driver.clock())',
     replace: 'if (until !== undefined && until - 29_000 <= driver.clock())',
     within: 600,
+    isOpen: true,
   },
 ];

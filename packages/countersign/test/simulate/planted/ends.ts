@@ -11,7 +11,7 @@ export const ENDS: readonly Planted[] = [
     file: 'stores/rules/due.ts',
     find: "return before?.status === 'running' ? before.dueAt : now;",
     replace: 'return null;',
-    within: 50,
+    within: 20,
   },
   {
     name: 'a run that was tried once is never tried again',
@@ -19,7 +19,7 @@ export const ENDS: readonly Planted[] = [
     file: 'runs/driving/worker.ts',
     find: 'if (now - at > this.#options.pollMs) this.#seen.delete(runId);',
     replace: 'if (now < at) this.#seen.delete(runId);',
-    within: 200,
+    within: 20,
   },
   {
     name: 'a decision at the moment of leaving is overlooked',
@@ -28,6 +28,7 @@ export const ENDS: readonly Planted[] = [
     find: '          if (leaves) return false;',
     replace: '          if (leaves) return true;',
     within: 600,
+    isOpen: true,
   },
   {
     name: 'a worker stops after an error',
@@ -35,7 +36,7 @@ export const ENDS: readonly Planted[] = [
     file: 'runs/driving/worker.ts',
     find: "for (const looked of await Promise.allSettled(looking)) if (looked.status === 'rejected') onError(looked.reason);",
     replace: 'await Promise.all(looking);',
-    within: 200,
+    within: 20,
   },
   {
     name: 'a request stays open in a run that has ended',
@@ -43,7 +44,7 @@ export const ENDS: readonly Planted[] = [
     file: 'runs/requests/projection.ts',
     find: '      .filter(([key]) => !cards.has(key))',
     replace: '      .filter(([key]) => !cards.has(key) && !after.ended)',
-    within: 100,
+    within: 20,
   },
   {
     name: 'a notice counts as told before it is noted',
@@ -51,7 +52,7 @@ export const ENDS: readonly Planted[] = [
     file: 'runs/notices/fan-out.ts',
     find: 'await this.#hint(channels, request,',
     replace: 'await store.told(request.id, news);\n          await this.#hint(channels, request,',
-    within: 400,
+    within: 50,
   },
   {
     name: 'a notice that was taken never comes again',
@@ -59,7 +60,7 @@ export const ENDS: readonly Planted[] = [
     file: 'stores/memory/untold.ts',
     find: '[...this.#taken].filter(([, { tellAt }]) => tellAt <= now);',
     replace: '[];',
-    within: 300,
+    within: 50,
   },
   {
     name: 'news that came meanwhile count as told',
@@ -68,6 +69,7 @@ export const ENDS: readonly Planted[] = [
     find: 'if (this.#news.get(id) === news) this.#clear(id);',
     replace: 'if (this.#news.has(id) && news > 0) this.#clear(id);',
     within: 300,
+    isOpen: true,
   },
   {
     name: 'a delivery that failed counts as done',
@@ -75,6 +77,6 @@ export const ENDS: readonly Planted[] = [
     file: 'runs/notices/delivering.ts',
     find: 'return this.#fail([{ ...current, notice }], error, performance.now() - started);',
     replace: 'receipt = undefined;',
-    within: 100,
+    within: 20,
   },
 ];

@@ -7,4 +7,10 @@ import type { Planted } from './planted.ts';
 import { RULES } from './rules.ts';
 import { STARTS } from './starts.ts';
 
-export const FAULTS: readonly Planted[] = [...STARTS, ...CLAIMS, ...DECISIONS, ...AUTHORITY, ...ENDS, ...RULES];
+const ALL: readonly Planted[] = [...STARTS, ...CLAIMS, ...DECISIONS, ...AUTHORITY, ...ENDS, ...RULES];
+
+/** Those that were found. */
+export const FAULTS: readonly Planted[] = ALL.filter(({ isOpen }) => !isOpen);
+
+/** Those that are still to be found. */
+export const OPEN: readonly Planted[] = ALL.filter(({ isOpen }) => isOpen);

@@ -1,9 +1,9 @@
 // Plants one fault into the sources of this process: loaded with `--import`, before anything of the engine.
 import { registerHooks } from 'node:module';
-import { FAULTS } from './faults.ts';
+import { FAULTS, OPEN } from './faults.ts';
 
 const { COUNTERSIGN_PLANTED } = process.env;
-const fault = FAULTS.find(({ name }) => name === COUNTERSIGN_PLANTED);
+const fault = [...FAULTS, ...OPEN].find(({ name }) => name === COUNTERSIGN_PLANTED);
 if (!fault) throw new Error(`No planted fault is named ${COUNTERSIGN_PLANTED}.`);
 const { file, find, replace } = fault;
 const url = new URL(`../../../src/${file}`, import.meta.url).href;

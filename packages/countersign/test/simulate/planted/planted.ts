@@ -10,4 +10,6 @@ export type Planted = {
   readonly replace: string;
   /** The simulation finds it within so many schedules. */
   readonly within: number;
+  /** It was not found yet: another check, or another chance in the world, is missing. It is not on the page. */
+  readonly isOpen?: true;
 };

@@ -11,7 +11,7 @@ export const RULES: readonly Planted[] = [
     file: 'core/run/reply.ts',
     find: 'const ref = fits ? given : unused(id);',
     replace: "const ref = 'call_1'; void unused;",
-    within: 50,
+    within: 20,
   },
   {
     name: 'the last result comes first',
@@ -19,7 +19,7 @@ export const RULES: readonly Planted[] = [
     file: 'core/messages/turn-messages.ts',
     find: 'const results = turn.calls.map(responsePart);',
     replace: 'const results = turn.calls.toReversed().map(responsePart);',
-    within: 50,
+    within: 20,
   },
   {
     name: 'a step that gave 0 runs again',
@@ -27,7 +27,7 @@ export const RULES: readonly Planted[] = [
     file: 'loop/call/body-context.ts',
     find: 'if (done !== undefined) return copyOf(done) as never;',
     replace: 'if (done) return copyOf(done) as never;',
-    within: 100,
+    within: 20,
   },
   {
     name: 'a body gets the record itself',
@@ -35,7 +35,7 @@ export const RULES: readonly Planted[] = [
     file: 'loop/call/bound-input.ts',
     find: 'return tool.input.validate(copyOf(input));',
     replace: 'return tool.input.validate(input);',
-    within: 200,
+    within: 20,
   },
   {
     name: 'one decision needs all others',
@@ -44,7 +44,7 @@ export const RULES: readonly Planted[] = [
     find: 'const card = pendingCards(runId, loaded.state).get(requestId);',
     replace:
       "const all = pendingCards(runId, loaded.state); if (all.size > 1 && all.has(requestId)) throw new Error('Decide all.'); const card = all.get(requestId);",
-    within: 100,
+    within: 20,
   },
   {
     name: 'a second pause has the id of the first',
@@ -52,7 +52,7 @@ export const RULES: readonly Planted[] = [
     file: 'core/run/state.ts',
     find: '    pauses: call.pauses + 1,',
     replace: '    pauses: call.pauses,',
-    within: 100,
+    within: 20,
   },
   {
     name: 'a caught request is forgotten',
@@ -60,7 +60,7 @@ export const RULES: readonly Planted[] = [
     file: 'loop/call/body.ts',
     find: '    const asked = memory.first();',
     replace: '    const asked = undefined;',
-    within: 100,
+    within: 20,
   },
   {
     name: 'a failed run is over',
@@ -68,7 +68,7 @@ export const RULES: readonly Planted[] = [
     file: 'core/run/state.ts',
     find: "    case 'run-failed':",
     replace: "    case 'run-failed': return { ...state, ended: { reason: 'other', message: undefined } };",
-    within: 200,
+    within: 50,
   },
   {
     name: 'the turn limit is not kept',
@@ -76,7 +76,7 @@ export const RULES: readonly Planted[] = [
     file: 'core/run/next.ts',
     find: 'if (state.turnsUsed >= limits.maxTurns)',
     replace: 'if (state.turnsUsed >= 2 * limits.maxTurns)',
-    within: 50,
+    within: 20,
   },
   {
     name: 'a message approves pending calls',
@@ -85,7 +85,7 @@ export const RULES: readonly Planted[] = [
     find: "if (whilePending === 'cancel' || whilePending === 'auto') cancelOpenCalls(run, kept, by);",
     replace:
       "for (const { id, phase } of undecided) if (phase.at === 'waiting') run.record(event({ type: 'decision-made', callId: id, requestId: phase.request.id, decision: { type: 'approve' } }));",
-    within: 200,
+    within: 50,
   },
   {
     name: 'a request inside a sub-agent is not shown',
@@ -93,7 +93,7 @@ export const RULES: readonly Planted[] = [
     file: 'runs/requests/card.ts',
     find: "if (phase.at !== 'waiting') return inside;",
     replace: "if (phase.at !== 'waiting') return [];",
-    within: 100,
+    within: 20,
   },
   {
     name: 'a stream hides the pause',
@@ -102,7 +102,7 @@ export const RULES: readonly Planted[] = [
     find: 'for (const stored of events) yield { ...stored, seq: ++seq };',
     replace:
       "for (const stored of events) if (stored.type === 'call-interrupted') seq += 1; else yield { ...stored, seq: ++seq };",
-    within: 100,
+    within: 20,
   },
   {
     name: 'the history does not say who edited',
@@ -110,7 +110,7 @@ export const RULES: readonly Planted[] = [
     file: 'core/messages/turn-messages.ts',
     find: 'if (edit.by !== undefined) written.editedBy = edit.by;',
     replace: '',
-    within: 100,
+    within: 20,
   },
   {
     name: 'the context is stored',

@@ -11,7 +11,7 @@ export const STARTS: readonly Planted[] = [
     file: 'loop/stored-run.ts',
     find: 'if (!(await this.#isDurable())) return false;',
     replace: 'void this.#isDurable();',
-    within: 200,
+    within: 20,
   },
   {
     name: 'a start of a sub-agent that is not awaited',
@@ -19,7 +19,7 @@ export const STARTS: readonly Planted[] = [
     file: 'loop/stored-run.ts',
     find: 'if (!((await this.#isDurable()) && this.#isRunning(call) && this.#mayAct())) throw',
     replace: 'if (!this.#isRunning(call)) throw',
-    within: 300,
+    within: 20,
   },
   {
     name: 'a started call runs again after a crash',
@@ -27,7 +27,7 @@ export const STARTS: readonly Planted[] = [
     file: 'core/run/next.ts',
     find: "if (call.phase.at === 'started' && call.phase.host === undefined) doubtful.push(call);",
     replace: "if (call.phase.at === 'started' && call.phase.host === undefined) ready.push(call);",
-    within: 200,
+    within: 20,
   },
   {
     name: 'every call in doubt is harmless',
@@ -35,7 +35,7 @@ export const STARTS: readonly Planted[] = [
     file: 'loop/call/doubt.ts',
     find: "if (idempotent || phase.at !== 'started') return idempotent;",
     replace: "if (idempotent || phase.at === 'started') return true;",
-    within: 200,
+    within: 20,
   },
   {
     name: 'a commit point is forgotten',
@@ -43,7 +43,7 @@ export const STARTS: readonly Planted[] = [
     file: 'loop/call/doubt.ts',
     find: "commits && phase.progress === 'uncommitted'",
     replace: 'commits',
-    within: 300,
+    within: 20,
   },
   {
     name: 'a commit point that is not awaited',
@@ -51,7 +51,7 @@ export const STARTS: readonly Planted[] = [
     file: 'loop/call/body-context.ts',
     find: '  run.record(noted);\n  await run.checkHold(call);',
     replace: '  run.record(noted);',
-    within: 400,
+    within: 100,
   },
   {
     name: 'a step runs again',
@@ -59,7 +59,7 @@ export const STARTS: readonly Planted[] = [
     file: 'loop/call/body-context.ts',
     find: 'if (done !== undefined) return copyOf(done) as never;',
     replace: '',
-    within: 100,
+    within: 20,
   },
   {
     name: 'a look-up that finds nothing is believed at once',
@@ -68,6 +68,7 @@ export const STARTS: readonly Planted[] = [
     find: "if (found === 'nothing' && isSettled) {",
     replace: "if (found === 'nothing') {",
     within: 400,
+    isOpen: true,
   },
   {
     name: 'the time to settle has always passed',
@@ -76,6 +77,7 @@ export const STARTS: readonly Planted[] = [
     find: 'return phase.since !== undefined && clock() - phase.since > settlesWithin;',
     replace: 'return phase.since !== undefined;',
     within: 400,
+    isOpen: true,
   },
   {
     name: 'a tool that throws has done nothing',
@@ -83,6 +85,6 @@ export const STARTS: readonly Planted[] = [
     file: 'loop/call/result.ts',
     find: ', line, mayHaveActed: true };',
     replace: ', line };',
-    within: 50,
+    within: 20,
   },
 ];
