@@ -18,7 +18,7 @@ export function card(change: Partial<RequestCard> = {}): RequestCard {
     risk: null,
     labels: [],
     reversibility: null,
-  hasUndo: false,
+    hasUndo: false,
     preview: null,
     earlierPreview: null,
     notice: null,

@@ -171,7 +171,10 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
     case 'respond':
       return { type: 'output', output: decision.output, metadata: { interruptResponse: decision.metadata ?? true } };
     case 'reject':
-      return { type: 'rejected', ...withComments(refusal(call, rejectedBy(call, decision), decision.reason), decision) };
+      return {
+        type: 'rejected',
+        ...withComments(refusal(call, rejectedBy(call, decision), decision.reason), decision),
+      };
     case 'cancel':
       return { type: 'cancelled', ...refusal(call, 'was cancelled', decision.reason) };
     case 'revise':

@@ -37,6 +37,6 @@ export function startWorker(planted?: string): SimulationWorker {
         });
         child.send(block);
       }),
-    stop: () => child.disconnect(),
+    stop: () => void (child.connected && child.disconnect()),
   };
 }

@@ -52,7 +52,11 @@ export const GrantDetailsShape = GrantShape.extend({
       key: z.string(),
       runId: z.string(),
       requestId: z.string().openapi({ description: 'Of its row in the history.' }),
-      title: z.string().nullable().optional().openapi({ description: 'Of the newest 50 calls that the caller can see.' }),
+      title: z
+        .string()
+        .nullable()
+        .optional()
+        .openapi({ description: 'Of the newest 50 calls that the caller can see.' }),
       at: moment,
       amount: z.number().optional(),
       status: z.enum(['reserved', 'spent']),

@@ -42,7 +42,9 @@ test('an approved call counts down, and Recall stops it', async () => {
   const [wait = ''] = await open.waiting(open.runId);
   const ada = await browse(open, 'ada', cardPath(wait), { viewport: PHONE });
   await card(ada).getByText('Approved, waits to start').waitFor();
-  await card(ada).getByText(/Starts in \d+ minutes, unless someone recalls it/).waitFor();
+  await card(ada)
+    .getByText(/Starts in \d+ minutes, unless someone recalls it/)
+    .waitFor();
   expect(await card(ada).getByRole('button', { name: 'Approve' }).count()).toBe(0);
   if (shoot) await ada.screenshot({ path: `${shoot}/recall.png` });
   await card(ada).getByRole('button', { name: 'Recall', exact: true }).click();

@@ -52,7 +52,8 @@ type JudgedAs =
 
 /** What `judge` finds for a tool that always asks, where no other source has a say and no policy counts. */
 export function judgedPlainly({ policies, asker }: Driver, tool: ToolDefinition): Judged | undefined {
-  if (tool.needsApproval !== true || tool.asksByDefault || tool.rules || tool.policies || policies.rules.length > 0) return undefined;
+  if (tool.needsApproval !== true || tool.asksByDefault || tool.rules || tool.policies || policies.rules.length > 0)
+    return undefined;
   if (policies.policyFor || tool.asks.onExpiry !== undefined) return undefined;
   if (asker && policies.defaultDeciders?.({ startedBy: asker.startedBy })) return undefined;
   return {

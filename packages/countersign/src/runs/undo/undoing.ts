@@ -3,7 +3,7 @@
 import { voteRights } from '../../core/authority/may-decide.ts';
 import { ANYONE, type Policies, type Policy } from '../../core/authority/policy.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
-import { defined, type Json } from '../../core/json.ts';
+import { defined } from '../../core/json.ts';
 import { aStringOrNull, type OptionTable } from '../../core/options.ts';
 import { undoAgent } from '../../core/run/drill.ts';
 import type { Drives } from '../driving/driving.ts';

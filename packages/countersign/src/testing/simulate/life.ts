@@ -46,6 +46,8 @@ export class Life<App> {
   readonly #cutUntil = new Map<Machine, number>();
   /** How often a process died. */
   deaths = 0;
+  /** From then on, no process is frozen. */
+  #awakeAt = 0;
   /** How often a process was asked to stop cleanly. */
   stops = 0;
   #booted = 0;
@@ -71,7 +73,6 @@ export class Life<App> {
     this.weather = { ...CALM, skewMs: this.weather.skewMs };
     this.#cutUntil.clear();
     if (this.#release % 2 === 1) this.deploy(this.#release + 1);
-    for (const { machine } of this.#nodes) machine.frozenUntil = 0;
   }
 
   /** Calls a process as a client does: over a network, with limited patience. */
@@ -146,6 +147,7 @@ export class Life<App> {
     if (machine.frozenUntil >= until) return;
     this.timeline.note(`${machine.name} FREEZES for ${ms.toFixed(0)} ms`);
     machine.frozenUntil = until;
+    this.#awakeAt = Math.max(this.#awakeAt, until);
     // The monotonic clock of a computer that sleeps stops; that of a process that is stopped does not.
     if (this.chance.is(0.3))
       this.timeline.after(ms - 0.001, undefined, '', () => {
@@ -155,8 +157,7 @@ export class Life<App> {
 
   /** So long no process has been frozen, in milliseconds. */
   get awakeMs(): number {
-    const frozen = this.#nodes.map(({ machine }) => machine.frozenUntil);
-    return this.timeline.now - Math.max(0, ...frozen);
+    return this.timeline.now - this.#awakeAt;
   }
 
   /** Faults that come by themselves. */

@@ -123,7 +123,7 @@ export const AUTHORITY: readonly Planted[] = [
     name: 'a grant without conditions',
     rule: GRANT,
     file: 'core/authority/grant.ts',
-    find: "if (meets(where, input) !== true) return 'The input does not meet its conditions.';",
+    find: "if (meets(where, input, origins) !== true) return 'The input does not meet its conditions.';",
     replace: '',
     within: 50,
   },

@@ -9,7 +9,7 @@ export const STARTS: readonly Planted[] = [
     name: 'a start that is not awaited',
     rule: ONCE,
     file: 'loop/stored-run.ts',
-    find: 'if (!(await this.#isDurable())) return false;',
+    find: 'if (!(await this.#isDurable()) || this.#isFrozen(start, before)) return false;',
     replace: 'void this.#isDurable();',
     within: 20,
   },
