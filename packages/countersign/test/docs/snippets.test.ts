@@ -12,6 +12,7 @@ const pages = [
   'README.md',
   'AGENTS.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
   'CHANGELOG.md',
   'packages/countersign/README.md',
   ...globSync('docs/**/*.md', { cwd: root }).sort(),
