@@ -119,9 +119,11 @@ export const GateQueryShape = z.strictObject({
 
 const tokenShape = z.string().regex(/^[\x21-\x7e]{8,200}$/, 'must be 8 to 200 visible ASCII characters');
 
+const leaseShape = z.int().min(1).max(DAY_S).optional();
+
 export const GateStartShape = z
   .strictObject({
-    lease: z.int().min(1).max(DAY_S).optional().openapi({
+    lease: leaseShape.openapi({
       description: 'How many seconds the program may take to report; 600 by default. Then the call is in doubt.',
     }),
     token: tokenShape.optional().openapi({
@@ -130,6 +132,13 @@ export const GateStartShape = z
     }),
   })
   .openapi('GateStart');
+
+export const GateRenewShape = z
+  .strictObject({
+    token: tokenShape.openapi({ description: 'The token of the start.' }),
+    lease: leaseShape.openapi({ description: 'How many seconds from now the lease ends; 600 by default.' }),
+  })
+  .openapi('GateRenew');
 
 export const GateGrantedShape = z
   .object({

@@ -97,6 +97,9 @@ export type GateStartOptions = {
   readonly token?: string;
 };
 
+/** Options of `renew`. */
+export type GateRenewOptions = Pick<GateStartOptions, 'lease'>;
+
 /** A granted start. Pass the token to `finish`. */
 export type GrantedStart<Input = any> = {
   readonly status: 'granted';
@@ -193,6 +196,23 @@ export class Gate<Input = any, Output = any> {
     const granted = await this.#calls.grantStart(runId, token, Math.min(lease, DAY_MS));
     return granted
       ? { status: 'granted', runId, token, ...(granted as { input: Input; until: number }) }
+      : this.read(runId);
+  }
+
+  /**
+   * Extends the lease of a granted start while the caller runs it: only with its token, and never once the lease has ended. If it is
+   * not extended, the answer is the call as it is.
+   */
+  async renew(
+    call: GateCallId,
+    token: string,
+    options: GateRenewOptions = {},
+  ): Promise<GrantedStart<Input> | GateResult<Output, Input>> {
+    checkOptions('`renew`', options, RENEW_OPTIONS);
+    const runId = this.#find(call);
+    const renewed = await this.#calls.renew(runId, token, Math.min(options.lease ?? TEN_MINUTES_MS, DAY_MS));
+    return renewed
+      ? { status: 'granted', runId, token, ...(renewed as { input: Input; until: number }) }
       : this.read(runId);
   }
 
@@ -365,3 +385,4 @@ const REQUEST_OPTIONS: OptionTable<GateRequestOptions> = {
 
 const WAIT_OPTIONS: OptionTable<GateWaitOptions> = { timeout: aTimerMs, signal: aSignal };
 const START_OPTIONS: OptionTable<GateStartOptions> = { lease: aTimerMs, token: aString };
+const RENEW_OPTIONS: OptionTable<GateRenewOptions> = { lease: aTimerMs };
