@@ -99,6 +99,7 @@ export const GateShape = z
     }),
     gateWith('rejected', 'It was rejected, withdrawn, or expired. It will never start.', {
       reason: z.string().openapi({ description: 'Why.' }),
+      expired: z.literal(true).optional().openapi({ description: 'Its deadline passed.' }),
       revise: z.object({ comment: z.string(), by: z.string().nullable() }).openapi('GateRevise').optional().openapi({
         description: 'A person asks for changes. Ask for the changed call with another key, and with `revises`.',
       }),

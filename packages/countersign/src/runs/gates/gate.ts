@@ -42,13 +42,14 @@ export type GateResult<Output = any, Input = any> =
       readonly mayHaveActed: boolean;
     }
   /**
-   * It was rejected, was withdrawn, or has expired. It did not run and will not. `revise`: a person asks for changes. Ask for the
-   * changed call with another key and `revises: runId`.
+   * It was rejected, was withdrawn, or has expired. It did not run and will not. `expired`: its deadline passed. `revise`: a person
+   * asks for changes. Ask for the changed call with another key and `revises: runId`.
    */
   | {
       readonly status: 'rejected';
       readonly runId: string;
       readonly reason: string;
+      readonly expired?: true | undefined;
       readonly revise?: { readonly comment: string; readonly by: string | null } | undefined;
     }
   /** It was started, and its outcome is unknown. A person is asked under this id. */
@@ -348,7 +349,8 @@ function resultOf({ run, edited: input, status }: CallRecord): GateResult {
       if (result.type === 'error' || result.mayHaveActed)
         return { status: 'failed', runId, input, error: result.text, mayHaveActed: result.mayHaveActed === true };
       const reason = reasonOf(decision) ?? result.text;
-      if (decision?.type !== 'revise') return { status: 'rejected', runId, reason };
+      const expired = decision?.type === 'reject' && isByDeadline(decision);
+      if (decision?.type !== 'revise') return { status: 'rejected', runId, reason, ...(expired && { expired }) };
       return { status: 'rejected', runId, reason, revise: { comment: decision.comment, by: decision.by ?? null } };
     }
   }
