@@ -163,6 +163,42 @@ test('a start without a report becomes a doubt after its lease, and the program 
   expect(late.body).toMatchObject({ status: 'done', output: 'late' });
 });
 
+test('the program that was granted the start extends its lease while it works, and nobody else does', async () => {
+  const server = await startServer();
+  const ci = await server.as('ci');
+  const { gate } = createClient(server.url, { token: await server.tokenFor('ci') });
+  const runId = await approvedCall(server, ci);
+  const { token, until } = await gate.start(runId, { lease: 2 });
+  const renewed = await gate.renew(runId, { token, lease: 60 });
+  expect(renewed).toMatchObject({ runId, token, input: DEPLOY.input });
+  expect(renewed.until).toBeGreaterThan(until);
+  expect(await gate.get(runId)).toMatchObject({ status: 'started', until: renewed.until });
+  for (const [who, secret] of [
+    ['ci', 'guessed-token'],
+    ['boss', token],
+  ] as const) {
+    const other = await server.as(who);
+    const { status } = await other('POST', `${GATE}/${runId}/renew`, { token: secret });
+    expect(status).toBeGreaterThanOrEqual(400);
+  }
+  expect((await ci('POST', `${GATE}/${runId}/renew`, { lease: 60 })).status).toBe(400);
+  expect((await ci('POST', `${GATE}/${runId}/renew`, { token, lease: 86_401 })).status).toBe(400);
+  await gate.finish(runId, { token, output: 0 });
+  const late = await ci('POST', `${GATE}/${runId}/renew`, { token });
+  expect(late).toMatchObject({ status: 409, body: { code: 'start-refused', gate: { status: 'done', output: 0 } } });
+});
+
+test('a lease that has ended is not extended, and the answer says that the call is in doubt', async () => {
+  const server = await startServer();
+  const ci = await server.as('ci');
+  const runId = await approvedCall(server, ci);
+  const { body } = await ci('POST', `${GATE}/${runId}/started`, { lease: 1 });
+  expect((await ci('GET', `${GATE}/${runId}?wait=30`)).body).toMatchObject({ status: 'doubt' });
+  const late = await ci('POST', `${GATE}/${runId}/renew`, { token: body.token });
+  expect(late.body).toMatchObject({ code: 'start-refused', gate: { status: 'doubt' } });
+  expect(late.body.detail).toContain('Report what the program did');
+});
+
 test('a call in doubt is settled by a person', async () => {
   const server = await startServer();
   const ci = await server.as('ci');

@@ -10,6 +10,7 @@ import {
   GateAskShape,
   GateGrantedShape,
   GateQueryShape,
+  GateRenewShape,
   GateReportShape,
   GateShape,
   GateStartShape,
@@ -112,6 +113,26 @@ export function gateEndpoints({ ai, access, hub, streams, addressOf, basePath, l
       },
     }),
     endpoint({
+      route: 'POST /gate/{id}/renew',
+      operationId: 'renewGate',
+      summary: 'Extend the lease of a started call',
+      description:
+        'For the program that holds the token of the start, while it works. Never once the lease has ended: then the conflict ' +
+        '`start-refused` says how the call is, and the program still reports what it did. A renewal never shortens the lease.',
+      tag,
+      scope: 'start',
+      params,
+      body: GateRenewShape,
+      answers: { 200: { description: 'The lease was extended.', shape: GateGrantedShape } },
+      problems: [409],
+      handle: async ({ params: { id }, body: { lease, token }, person, request }) => {
+        const { id: runId } = await access.steerable(runIdIn(id), person);
+        const renewed = await calls.renew(runId, token, defined({ lease: lease && lease * 1_000 }));
+        if (renewed.status !== 'granted') throw notRenewed(renewed, shown(renewed, request));
+        return json({ runId, token, input: renewed.input, until: renewed.until });
+      },
+    }),
+    endpoint({
       route: 'POST /gate/{id}/result',
       operationId: 'reportGate',
       summary: 'Report the result of a started call',
@@ -155,6 +176,13 @@ function runIdIn(id: string): string {
 }
 
 function startRefused(result: GateResult, gate: GateAnswer): ConflictError {
-  const why = result.status === 'done' ? 'The call is done.' : gateText('The call', result);
-  return new ConflictError('start-refused', { runId: result.runId, gate }, `The start was not granted. ${why}`);
+  return new ConflictError('start-refused', { runId: result.runId, gate }, `The start was not granted. ${why(result)}`);
 }
+
+function notRenewed(result: GateResult, gate: GateAnswer): ConflictError {
+  const message = `The lease was not extended. ${why(result)} Report what the program did.`;
+  return new ConflictError('start-refused', { runId: result.runId, gate }, message);
+}
+
+const why = (result: GateResult): string =>
+  result.status === 'done' ? 'The call is done.' : gateText('The call', result);

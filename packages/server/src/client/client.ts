@@ -5,7 +5,14 @@ import type { Absence, AbsentShape, MyAbsence } from '../schemas/absence.ts';
 import type { DecidedShape, DecideShape, WaitingShape } from '../schemas/decision.ts';
 import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
 import type { Freeze, FreezeRequestShape, Freezes, MadeFreeze } from '../schemas/freeze.ts';
-import type { GateAnswer, GateAskShape, GateGranted, GateReportShape, GateStartShape } from '../schemas/gate.ts';
+import type {
+  GateAnswer,
+  GateAskShape,
+  GateGranted,
+  GateRenewShape,
+  GateReportShape,
+  GateStartShape,
+} from '../schemas/gate.ts';
 import type { Grant, GrantInDetail, GrantQueryShape, SimulatedShape, SimulateShape } from '../schemas/grant.ts';
 import type { Insights, InsightsQueryShape } from '../schemas/insights.ts';
 import type {
@@ -61,6 +68,9 @@ export type GateAsk = Readonly<z.input<typeof GateAskShape>>;
 
 /** How long the start of a call is granted for, and a secret of the program. */
 export type GateStart = Readonly<z.input<typeof GateStartShape>>;
+
+/** The token of a start, and for how long it is extended. */
+export type GateRenew = Readonly<z.input<typeof GateRenewShape>>;
 
 /** Which calls to freeze, and why. */
 export type FreezeRequest = Readonly<z.input<typeof FreezeRequestShape>>;
@@ -268,6 +278,8 @@ export function createClient(url: string, options: ClientOptions = {}) {
         get<GateAnswer>(gate(id), { wait }, { signal }),
       /** Granted once; then do exactly the `input` and report. Throws `start-refused` if it is not granted. */
       start: (id: string, start: GateStart = {}, ask?: Waiting) => post<GateGranted>(`${gate(id)}/started`, start, ask),
+      /** Extends the lease while the program works. Throws `start-refused` once the lease has ended. */
+      renew: (id: string, renew: GateRenew, ask?: Waiting) => post<GateGranted>(`${gate(id)}/renew`, renew, ask),
       finish: (id: string, report: GateReport, ask?: Waiting) => post<GateAnswer>(`${gate(id)}/result`, report, ask),
       /** A pending or approved call will never start. */
       withdraw: (id: string, { reason, signal }: WithReason = {}) =>

@@ -26,6 +26,7 @@ export {
   type Decision,
   type FreezeRequest,
   type GateAsk,
+  type GateRenew,
   type GateReport,
   type GateStart,
   type GrantFilters,

@@ -104,6 +104,7 @@ export const GateShape = z
     }),
     gateWith('rejected', 'It was rejected, withdrawn, or expired. It will never start.', {
       reason: z.string().openapi({ description: 'Why.' }),
+      expired: z.literal(true).optional().openapi({ description: 'Its deadline passed.' }),
       revise: z.object({ comment: z.string(), by: z.string().nullable() }).openapi('GateRevise').optional().openapi({
         description: 'A person asks for changes. Ask for the changed call with another key, and with `revises`.',
       }),
@@ -124,9 +125,11 @@ export const GateQueryShape = z.strictObject({
 
 const tokenShape = z.string().regex(/^[\x21-\x7e]{8,200}$/, 'must be 8 to 200 visible ASCII characters');
 
+const leaseShape = z.int().min(1).max(DAY_S).optional();
+
 export const GateStartShape = z
   .strictObject({
-    lease: z.int().min(1).max(DAY_S).optional().openapi({
+    lease: leaseShape.openapi({
       description: 'How many seconds the program may take to report; 600 by default. Then the call is in doubt.',
     }),
     token: tokenShape.optional().openapi({
@@ -135,6 +138,13 @@ export const GateStartShape = z
     }),
   })
   .openapi('GateStart');
+
+export const GateRenewShape = z
+  .strictObject({
+    token: tokenShape.openapi({ description: 'The token of the start.' }),
+    lease: leaseShape.openapi({ description: 'How many seconds from now the lease ends; 600 by default.' }),
+  })
+  .openapi('GateRenew');
 
 export const GateGrantedShape = z
   .object({

@@ -86,6 +86,9 @@ export function attacks(
     ],
     'GET /gate/{id}': [['a large call', `/gate/${large.runId}`]],
     'POST /gate/{id}/started': [['a large call', `/gate/${large.runId}/started`, {}, REFUSED]],
+    'POST /gate/{id}/renew': [
+      ['a large call', `/gate/${large.runId}/renew`, { token: 'x'.repeat(200), lease: 86_400 }, REFUSED],
+    ],
     'POST /gate/{id}/result': inputs(
       `/gate/${large.runId}/result`,
       (output) => ({ token: 'x'.repeat(20), output }),

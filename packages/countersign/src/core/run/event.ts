@@ -198,6 +198,8 @@ type Fact =
       readonly commits?: true;
       readonly host?: HostStart;
     }
+  /** The program outside that runs the call may report until a later time. `host`: its start, with this time. */
+  | { readonly type: 'call-renewed'; readonly callId: string; readonly host: HostStart }
   /**
    * The gate let the call of an outside program pass, or it may start again. It waits until its caller runs it. `takesGrant`: a
    * grant covers it now; the gate looks for a grant again at the start. `allowed`: a rule of the operator let it pass.
@@ -313,6 +315,7 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'call-granted': true,
   'call-judged': true,
   'call-started': true,
+  'call-renewed': true,
   'call-cleared': true,
   'call-frozen': true,
   'run-unfrozen': true,

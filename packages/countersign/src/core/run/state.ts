@@ -60,6 +60,8 @@ export function fold(state: State, event: RunEvent): State {
       return changeCall(state, event.callId, (call) => ({ ...call, unasked: unaskedId(call) }));
     case 'call-started':
       return changeCall(state, event.callId, (call) => startCall(call, event));
+    case 'call-renewed':
+      return changeCall(state, event.callId, (call) => renewCall(call, event));
     case 'call-cleared':
       return changeCall(state, event.callId, (call) => ({
         ...call,
@@ -181,6 +183,13 @@ function startCall(call: Call, { at, inside, commits, host }: RunEvent & { type:
     subAgent: inside ? { ...started.subAgent, isAgent: true } : started.subAgent,
     phase: { at: 'started', since: at, progress, host },
   };
+}
+
+/** Changes nothing once the start has come to an end, or was granted to another program. */
+function renewCall(call: Call, { host }: RunEvent & { type: 'call-renewed' }): Call {
+  const { phase } = call;
+  const isHeld = phase.at === 'started' && phase.host?.start === host.start;
+  return isHeld ? { ...call, phase: { ...phase, host } } : call;
 }
 
 function commitCall(call: Call): Call {

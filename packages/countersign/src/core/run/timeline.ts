@@ -189,6 +189,9 @@ class Conversation {
         call.startedAt = at;
         return [{ type: 'call-started', call: named(call) }];
       }
+      case 'call-renewed':
+        // Its start is in the list already.
+        return [];
       case 'call-cleared': {
         const { callId, allowed } = event;
         const call = this.#call(callId);

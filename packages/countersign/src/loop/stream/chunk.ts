@@ -77,6 +77,7 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
     case 'call-granted':
     case 'call-judged':
     case 'call-started':
+    case 'call-renewed':
     case 'call-cleared':
     case 'call-went-on':
     case 'call-held':

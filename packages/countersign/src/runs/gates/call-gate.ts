@@ -28,6 +28,7 @@ import { errorIn } from '../requests/view.ts';
 import type { CancelOptions } from '../run-options.ts';
 import { type CallStatus, callStatus, decisionsIn } from './call-status.ts';
 import { describedTool, descriptionIn, gatedTool, type Opening } from './described-tool.ts';
+import { extended, wasGranted } from './lease.ts';
 import { SentBackNotes } from './sent-back-notes.ts';
 
 /** A call to ask about. `ref` and `metadata` are kept with it. */
@@ -215,6 +216,25 @@ export class CallGate {
     // The same token again: the answer to the first request was lost.
     if (status.at !== 'approved' || status.host?.start !== start) return undefined;
     return { input: edited, until: status.host.until };
+  }
+
+  /** Extends the lease of a start that was granted with this token. Undefined once it has ended, or the call has a result. */
+  async renew(
+    runId: string,
+    token: string,
+    leaseMs: number,
+  ): Promise<{ readonly input: Json; readonly until: number } | undefined> {
+    const start = shortHash(token);
+    await this.#drives.time.tell();
+    for (;;) {
+      const loaded = await this.#load(runId);
+      const found = loaded && recordOf(loaded);
+      if (!found) throw unknownRun(runId);
+      if (!wasGranted(loaded, start)) throw notGranted(runId);
+      const until = await extended(this.#drives, loaded, start, leaseMs);
+      if (until === 'ended') return undefined;
+      if (until !== 'changed') return { input: found.edited, until };
+    }
   }
 
   /** Records the result of a call whose start was granted with this token. It settles the call, or a doubt about it. */

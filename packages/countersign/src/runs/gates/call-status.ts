@@ -77,8 +77,8 @@ export function decisionsIn(events: readonly StoredEvent[]): { edited?: Json; re
 }
 
 function hostOf(events: readonly StoredEvent[]): HostStart | undefined {
-  const start = events.findLast((event) => event.type === 'call-started');
-  return start?.type === 'call-started' ? start.host : undefined;
+  const start = events.findLast(({ type }) => type === 'call-started' || type === 'call-renewed');
+  return start?.type === 'call-started' || start?.type === 'call-renewed' ? start.host : undefined;
 }
 
 function asked({ id, kind, shown, wait }: Request): CallStatus {

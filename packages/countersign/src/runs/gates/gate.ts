@@ -47,13 +47,14 @@ export type GateResult<Output = any, Input = any> =
       readonly mayHaveActed: boolean;
     }
   /**
-   * It was rejected, was withdrawn, or has expired. It did not run and will not. `revise`: a person asks for changes. Ask for the
-   * changed call with another key and `revises: runId`.
+   * It was rejected, was withdrawn, or has expired. It did not run and will not. `expired`: its deadline passed. `revise`: a person
+   * asks for changes. Ask for the changed call with another key and `revises: runId`.
    */
   | {
       readonly status: 'rejected';
       readonly runId: string;
       readonly reason: string;
+      readonly expired?: true | undefined;
       readonly revise?: { readonly comment: string; readonly by: string | null } | undefined;
     }
   /** It was started, and its outcome is unknown. A person is asked under this id. */
@@ -101,6 +102,9 @@ export type GateStartOptions = {
   /** A secret of the program, such as a UUID. If the answer is lost, the same token gets it again. */
   readonly token?: string;
 };
+
+/** Options of `renew`. */
+export type GateRenewOptions = Pick<GateStartOptions, 'lease'>;
 
 /** A granted start. Pass the token to `finish`. */
 export type GrantedStart<Input = any> = {
@@ -198,6 +202,23 @@ export class Gate<Input = any, Output = any> {
     const granted = await this.#calls.grantStart(runId, token, Math.min(lease, DAY_MS));
     return granted
       ? { status: 'granted', runId, token, ...(granted as { input: Input; until: number }) }
+      : this.read(runId);
+  }
+
+  /**
+   * Extends the lease of a granted start while the caller runs it: only with its token, and never once the lease has ended. If it is
+   * not extended, the answer is the call as it is.
+   */
+  async renew(
+    call: GateCallId,
+    token: string,
+    options: GateRenewOptions = {},
+  ): Promise<GrantedStart<Input> | GateResult<Output, Input>> {
+    checkOptions('`renew`', options, RENEW_OPTIONS);
+    const runId = this.#find(call);
+    const renewed = await this.#calls.renew(runId, token, Math.min(options.lease ?? TEN_MINUTES_MS, DAY_MS));
+    return renewed
+      ? { status: 'granted', runId, token, ...(renewed as { input: Input; until: number }) }
       : this.read(runId);
   }
 
@@ -340,7 +361,8 @@ export function resultOf({ run, edited: input, status }: CallRecord): GateResult
       if (result.type === 'error' || result.mayHaveActed)
         return { status: 'failed', runId, input, error: result.text, mayHaveActed: result.mayHaveActed === true };
       const reason = reasonOf(decision) ?? result.text;
-      if (decision?.type !== 'revise') return { status: 'rejected', runId, reason };
+      const expired = decision?.type === 'reject' && isByDeadline(decision);
+      if (decision?.type !== 'revise') return { status: 'rejected', runId, reason, ...(expired && { expired }) };
       return { status: 'rejected', runId, reason, revise: { comment: decision.comment, by: decision.by ?? null } };
     }
   }
@@ -377,3 +399,4 @@ const REQUEST_OPTIONS: OptionTable<GateRequestOptions> = {
 
 const WAIT_OPTIONS: OptionTable<GateWaitOptions> = { timeout: aTimerMs, signal: aSignal };
 const START_OPTIONS: OptionTable<GateStartOptions> = { lease: aTimerMs, token: aString };
+const RENEW_OPTIONS: OptionTable<GateRenewOptions> = { lease: aTimerMs };

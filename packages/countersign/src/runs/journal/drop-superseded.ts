@@ -47,6 +47,7 @@ const NOT_AFTER_A_RESULT: ReadonlySet<RunEvent['type']> = new Set([
   'call-granted',
   'call-judged',
   'call-started',
+  'call-renewed',
   'call-cleared',
   'call-frozen',
   'call-interrupted',
