@@ -5,7 +5,7 @@ import { InvariantError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { type Condition, fieldOf, fieldText, meets } from './condition.ts';
 import { DEFAULT_MAXIMUM, type GrantMaximum, isAmount } from './grant-maximum.ts';
-import { ANYONE, forbidsGrants, type Policies, type Policy, type Vote } from './policy.ts';
+import { ANYONE, forbidsGrants, forbidsPlans, type Policies, type Policy, type Vote } from './policy.ts';
 import { isFor, tally } from './tally.ts';
 
 /**
@@ -39,6 +39,12 @@ export type Grant = Required<Pick<GrantRequest, 'where' | 'serves'>> &
     readonly requestId: string;
     /** The votes that approved that request. It covers only calls that they would have approved under their policy. */
     readonly votes: readonly Vote[];
+    /** The place of the step, if the request was a plan. */
+    readonly step?: number;
+    /** It covers only calls with exactly this input. */
+    readonly inputDigest?: string;
+    /** It serves only calls of this run. */
+    readonly runId?: string;
   };
 
 /** `key` names the request that the grant answers: its run, the calls that lead to it, and the request of the call. */
@@ -145,7 +151,7 @@ export type GrantedCall = {
   readonly requesters?: readonly string[];
   /** The policies of the request that would be asked. */
   readonly policies?: Policies | undefined;
-  /** The input fits the schema of the grant. */
+  /** The input fits the schema and the digest of the grant. */
   readonly fitsSchema: boolean;
   readonly now: number;
 };
@@ -159,6 +165,7 @@ export type MayUse =
 export function mayUse(state: GrantState, call: GrantedCall): MayUse {
   const { grant, revoked } = state;
   if (revoked) return refuse('It was revoked.');
+  if (grant.runId !== undefined && !call.key.startsWith(`${grant.runId}:`)) return refuse('It is for another run.');
   if (call.now >= grant.expiresAt) return refuse('It has expired.');
   const why = whyNotCovered(grant, call);
   if (why !== undefined) return refuse(why);
@@ -179,7 +186,14 @@ const refuse = (why: string): MayUse => ({ ok: false, why });
 
 /** Why the grant does not cover the call, apart from how much of it is left. */
 export function whyNotCovered(
-  { tool, where, schema, serves, votes }: Pick<Grant, 'tool' | 'where' | 'schema' | 'serves' | 'votes'>,
+  {
+    tool,
+    where,
+    schema,
+    serves,
+    votes,
+    inputDigest,
+  }: Pick<Grant, 'tool' | 'where' | 'schema' | 'serves' | 'votes' | 'inputDigest'>,
   call: Omit<GrantedCall, 'key' | 'now'>,
 ): string | undefined {
   const { input, startedBy, agent, policies = ANYONE, requesters = startedBy === null ? [] : [startedBy] } = call;
@@ -188,8 +202,9 @@ export function whyNotCovered(
   if (serves.people && !(startedBy !== null && serves.people.includes(startedBy)))
     return `It does not serve ${startedBy ?? 'runs without a person'}.`;
   if (meets(where, input) !== true) return 'The input does not meet its conditions.';
-  if (schema !== undefined && !call.fitsSchema) return 'The input does not fit its schema.';
-  if (policies.some((policy) => maximumOf(policy) === false)) return 'The policy of the call allows no grants.';
+  if ((schema ?? inputDigest) !== undefined && !call.fitsSchema) return 'The input does not fit its schema.';
+  if (policies.some(inputDigest === undefined ? forbidsGrants : forbidsPlans))
+    return 'The policy of the call allows no grants.';
   // What these people could not have approved themselves, their grant does not let through.
   const approved = tally(policies, { votes, requesters }, input);
   if (approved.status !== 'settled' || !isFor(approved.vote))

@@ -210,8 +210,10 @@ export function isInDoubt({ phase }: Call): boolean {
 
 /** The id of the row of a call that runs without a request, in place of the request that it would have made next. */
 export function unaskedId({ id, pauses }: Pick<Call, 'id' | 'pauses'>): string {
-  return `${requestId(id, pauses + 1)}/granted`;
+  return unaskedRow(requestId(id, pauses + 1));
 }
+
+export const unaskedRow = (requestId: string): string => `${requestId}/granted`;
 
 /** The number of the pause is part of an request's id: a decision on the first request never fits the second. */
 export function requestId(callId: string, pause: number): string {

@@ -6,7 +6,8 @@ import type { Driver } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { approvalContext } from './body-context.ts';
 import { runsWithOf, validInput } from './bound-input.ts';
-import { type Judged, judge } from './judge.ts';
+import { judge } from './judge.ts';
+import type { Judged } from './judged.ts';
 
 export type JudgedEdit =
   | { readonly ok: false; readonly why: string }

@@ -1,5 +1,5 @@
 // What the sources say about a call: its tool, the operator's rules and the application. The pure core joins them.
-import { type CallRule, type CallSays, joined, mayRun, withDeciders } from '../../core/authority/may-run.ts';
+import { type CallRule, joined, mayRun, withDeciders } from '../../core/authority/may-run.ts';
 import { ANYONE, deadlineMayApprove, type Policies, type Policy } from '../../core/authority/policy.ts';
 import { deadlineProblem } from '../../core/authority/policy-problem.ts';
 import { ruleSays } from '../../core/authority/rule.ts';
@@ -9,47 +9,15 @@ import type { RequestKind } from '../../core/request/request.ts';
 import type { Driver } from '../run.ts';
 import { askGate } from '../tool/ask-gate.ts';
 import { mergedWait, type WaitOptions } from '../tool/ask-options.ts';
-import type { Approval, ApprovalContext, PolicyRequest, Rule, ToolDefinition } from '../tool/definition.ts';
+import type { ApprovalContext, PolicyRequest, Rule, ToolDefinition } from '../tool/definition.ts';
 import { governedBy, nobody } from '../tool/policies.ts';
-
-/** A call as its sources see it. `input` is as the tool's schema parsed it, `json` as it would be recorded. */
-export type Judging = {
-  readonly tool: ToolDefinition;
-  readonly input: unknown;
-  readonly json: Json;
-  readonly ctx: ApprovalContext;
-  readonly requesters: readonly string[];
-};
-
-/** Who must decide a request, and how each source lets it wait. */
-export type Governed = {
-  readonly policies: Policies;
-  /** The place of the policy of each source; -1 if it has none of its own. */
-  readonly waits: readonly { readonly wait: WaitOptions; readonly policy: number }[];
-};
-
-/** `says`: for the record, where a rule had a say. */
-export type Judged = { readonly says?: CallSays } & JudgedAs;
-
-type JudgedAs =
-  /** `rule`: the one that lets the call run, where its tool would ask. `observed`: whom a rule would have asked, and what each such rule says. */
-  | {
-      readonly then: 'run';
-      readonly rule?: CallRule;
-      readonly observed?: { readonly policies: Policies; readonly why: readonly string[] };
-    }
-  | { readonly then: 'deny'; readonly why: string }
-  /** `approval`: what the tool wants shown. `failure`: why its gate could not say who decides. */
-  | {
-      readonly then: 'ask';
-      readonly approval: Omit<Approval, 'policy'> | true;
-      readonly governed: Governed;
-      readonly failure?: string;
-    };
+import { judgePlan } from './judge-plan.ts';
+import type { Governed, Judged, Judging } from './judged.ts';
 
 /** What `judge` finds for a tool that always asks, where no other source has a say and no policy counts. */
 export function judgedPlainly({ policies, asker }: Driver, tool: ToolDefinition): Judged | undefined {
-  if (tool.needsApproval !== true || tool.asksByDefault || tool.rules || policies.rules.length > 0) return undefined;
+  if (tool.needsApproval !== true || tool.plan || tool.asksByDefault || tool.rules || policies.rules.length > 0)
+    return undefined;
   if (policies.policyFor || tool.asks.onExpiry !== undefined) return undefined;
   if (asker && policies.defaultDeciders?.({ startedBy: asker.startedBy })) return undefined;
   return { then: 'ask', approval: true, governed: { policies: ANYONE, waits: [{ wait: tool.asks, policy: 0 }] } };
@@ -60,7 +28,9 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const { tool, input, json, ctx } = judging;
   const { rules: operators, policyFor } = driver.policies;
   const rules = tool.rules ? [...operators, ...tool.rules] : operators;
-  const { said, failure } = await askGate(tool, input, ctx);
+  const plan = tool.plan && (await judgePlan(judge, driver, judging));
+  if (plan?.then === 'deny') return plan;
+  const { said, failure } = plan ?? (await askGate(tool, input, ctx));
   const own = typeof said === 'object' ? said : {};
   const { labels, risk, reversibility } = { ...tool.asks, ...own };
   const agent = driver.asker?.agent ?? null;
@@ -94,7 +64,7 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const added = policyFor && (await addedPolicy(driver, { ...judging, kind: 'approval' }));
   const sources = {
     own: asks,
-    ...(asks !== 'allow' && { policies: [timed(governed.policy, ownWait)] }),
+    ...(asks !== 'allow' && { policies: [timed(governed.policy, ownWait), ...(plan?.policies ?? [])] }),
     ...(added && { added: added.policy }),
   };
   const says = applied.length > 0 ? { says: { ...sources, ...kinds } } : undefined;
@@ -113,6 +83,7 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
     { wait: ownWait, policy: timed(governed.policy, ownWait) },
     ...others.map(({ policy, waits }) => ({ wait: waits, policy: timed(policy, waits) })),
     ...(added ? [{ wait: added.waits, policy: added.policy }] : []),
+    ...(plan?.waiting ?? []),
   ];
   const waits = waiting.map(({ wait, policy }) => ({ wait, policy: placeOf(result.policies, policy) }));
   const isPlain = said === true || said === false || ('policy' in own && Object.keys(options).length === 0);
@@ -141,8 +112,9 @@ async function governedByAll(
   return Promise.all(applied.map(one));
 }
 
-/** Rules are for calls that do something: not for requests, and not for agents, whose own calls ask. */
-export const isRuled = ({ body, innerTools }: ToolDefinition): boolean => body !== undefined && !innerTools;
+/** Rules are for calls that do something: not for requests, nor for agents and plans, whose own calls ask. */
+export const isRuled = ({ body, innerTools, plan }: ToolDefinition): boolean =>
+  body !== undefined && !innerTools && !plan;
 
 /** A deadline may approve only where the policy says so itself, and no quorum and no signature is needed. */
 export function timed(policy: Policy, { onExpiry }: WaitOptions): Policy {

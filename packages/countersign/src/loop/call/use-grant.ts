@@ -9,7 +9,7 @@ import { event, type Observed } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { InterruptOptions } from '../tool/signal.ts';
-import type { Judged } from './judge.ts';
+import type { Judged } from './judged.ts';
 import { requestersOf, unaskedShown } from './pause.ts';
 
 /** A call that a person would be asked about. */

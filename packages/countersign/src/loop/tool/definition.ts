@@ -288,6 +288,8 @@ export type ToolDefinition = Pick<
   readonly asks: WaitOptions;
   readonly title?: Title<any>;
   readonly metadata: Metadata;
+  /** It proposes calls of these tools, which people approve as one request. What was approved holds for so long. */
+  readonly plan?: { readonly tools: () => ReadonlyMap<string, ToolDefinition>; readonly validForMs: number };
   /** The tools of the agent behind this tool, by name; leaves unknown names out unless told otherwise. */
   readonly innerTools?: (unknown?: UnknownNames) => ReadonlyMap<string, ToolDefinition>;
 };
