@@ -9,7 +9,7 @@ import { GATE } from './core/run/gate-name.ts';
 import { type CountersignOptions, checkCountersignOptions, REQUEST_HOOKS, settingsOf } from './countersign-options.ts';
 import type { InstanceInternals } from './instance-internals.ts';
 import { type Agent, type AgentConfig, checkAgentConfig, makeAgent } from './loop/agent.ts';
-import { type PlanOptions, planDefinition } from './loop/call/plan-tool.ts';
+import { type PlanOptions, planDefinition } from './loop/call/plan.ts';
 import { Chat, type ChatOptions } from './loop/chat.ts';
 import { type GenerateStream, generate, streamed } from './loop/generate.ts';
 import { type GenerateOptions, prepareDriver, type Settings } from './loop/options.ts';

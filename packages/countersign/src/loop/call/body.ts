@@ -23,8 +23,7 @@ export async function runBody(
   input: unknown,
 ): Promise<void> {
   if (run.isSuperseded(ready)) return;
-  if (driver.limits.awaitCaller && !tool.plan)
-    return void run.record(event({ type: 'call-cleared', callId: ready.id }));
+  if (driver.limits.awaitCaller) return void run.record(event({ type: 'call-cleared', callId: ready.id }));
   const { caller } = driver;
   const body = tool.plan ? planBody(driver, tool.plan, ready) : (caller?.body ?? tool.body);
   const memory = rememberRequests(ready.name);
@@ -32,7 +31,7 @@ export async function runBody(
   const isStarted = starting instanceof Promise ? await starting : starting;
   const call = isStarted === true ? run.begun(ready) : undefined;
   if (!call) return;
-  if (caller?.host && !tool.plan) return;
+  if (caller?.host) return;
   // Before the body, which may change its copy. A request of a bound call is about what it is bound to.
   const boundInput = call.runsWith === undefined ? copyOf(input) : undefined;
   try {
@@ -55,13 +54,16 @@ export async function runBody(
 }
 
 /** The approved steps become grants. The model gets the steps as people may have edited them. */
-function planBody({ grants, limits }: Driver, { validForMs }: NonNullable<ToolDefinition['plan']>, { decided }: Call) {
+function planBody(
+  { grants }: Driver,
+  { validForMs, isOutside }: NonNullable<ToolDefinition['plan']>,
+  { decided }: Call,
+) {
   return async (input: Json) => {
     const requestId = decided?.request?.id;
     if (!grants || requestId === undefined) throw new NotPerformed('A plan needs a decision in a store.');
     const steps = stepsIn(input);
-    const isOutside = limits.awaitCaller === true;
-    const until = await grants.givePlan({ requestId, steps, validForMs, isOutside });
+    const until = await grants.givePlan({ requestId, steps, validForMs, isOutside: isOutside === true });
     return { approved: steps, until: new Date(until).toISOString() };
   };
 }

@@ -11,8 +11,8 @@ import { askGate } from '../tool/ask-gate.ts';
 import { mergedWait, type WaitOptions } from '../tool/ask-options.ts';
 import type { ApprovalContext, PolicyRequest, Rule, ToolDefinition } from '../tool/definition.ts';
 import { governedBy, nobody } from '../tool/policies.ts';
-import { judgePlan } from './judge-plan.ts';
 import type { Governed, Judged, Judging } from './judged.ts';
+import { judgePlan } from './plan.ts';
 
 /** What `judge` finds for a tool that always asks, where no other source has a say and no policy counts. */
 export function judgedPlainly({ policies, asker }: Driver, tool: ToolDefinition): Judged | undefined {

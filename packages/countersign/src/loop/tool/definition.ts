@@ -288,8 +288,15 @@ export type ToolDefinition = Pick<
   readonly asks: WaitOptions;
   readonly title?: Title<any>;
   readonly metadata: Metadata;
-  /** It proposes calls of these tools, which people approve as one request. What was approved holds for so long. */
-  readonly plan?: { readonly tools: () => ReadonlyMap<string, ToolDefinition>; readonly validForMs: number };
+  /**
+   * It proposes calls of these tools, which people approve as one request. What was approved holds for so long. `isOutside`: for the
+   * calls of a program outside, which are runs of their own.
+   */
+  readonly plan?: {
+    readonly tools: () => ReadonlyMap<string, ToolDefinition>;
+    readonly validForMs: number;
+    readonly isOutside?: true;
+  };
   /** The tools of the agent behind this tool, by name; leaves unknown names out unless told otherwise. */
   readonly innerTools?: (unknown?: UnknownNames) => ReadonlyMap<string, ToolDefinition>;
 };

@@ -3,7 +3,7 @@
 import { foldGrant, type GrantEvent, mayUse } from '../../core/authority/grant.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { fits } from '../grants/fits.ts';
+import { fits } from '../grants/give.ts';
 import { outcomeIn } from '../grants/outcomes.ts';
 import { grantRecordOf } from '../grants/records.ts';
 import type { LoadedRun } from '../port/store.ts';

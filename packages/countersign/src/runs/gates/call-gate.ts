@@ -156,10 +156,11 @@ export class CallGate {
    * The call once nothing happens to it without a person or its caller: it waits for a decision, may run, or is over. With a caller,
    * an approved call runs here, at most once; if another caller runs it, this waits for its result.
    */
-  async settled(runId: string, options: CallOptions = {}): Promise<CallRecord> {
+  async settled(runId: string, { context, caller }: CallOptions = {}): Promise<CallRecord> {
     for (;;) {
       const found = await this.read(runId);
       if (!found) throw unknownRun(runId);
+      const options = isPlan(found) ? { context } : { context, caller };
       if (this.#rests(found, options)) return found;
       const isTaken = await this.#drives.take(runId, defined(options));
       await this.#drives.rested(runId);
@@ -246,7 +247,8 @@ export class CallGate {
     }
   }
 
-  #rests({ status, run }: CallRecord, { caller }: CallOptions): boolean {
+  #rests(found: CallRecord, { caller }: CallOptions): boolean {
+    const { status, run } = found;
     switch (status.at) {
       case 'begun':
         return false;
@@ -254,7 +256,7 @@ export class CallGate {
         return status.expiresAt === undefined || status.expiresAt > this.#drives.clock();
       case 'approved':
         if (status.host) return status.host.until > this.#drives.clock();
-        return !status.isStarted && !caller;
+        return !status.isStarted && !caller && !isPlan(found);
       case 'stuck':
         return true;
       case 'settled':
@@ -279,6 +281,9 @@ export class CallGate {
   }
 }
 
+/** The engine gives its grants: its caller has nothing to run. */
+const isPlan = ({ opening }: CallRecord): boolean => descriptionIn(opening)?.plan !== undefined;
+
 function mayHaveStarted(status: CallStatus): boolean {
   if (status.at === 'approved') return status.isStarted;
   return status.at === 'settled' || (status.at === 'stuck' && status.isDoubt);
@@ -301,7 +306,7 @@ function portOf(
 ): AgentPort {
   const withTools = (own: ReadonlyMap<string, ToolDefinition>): AgentPort => ({
     name,
-    limits: { maxTurns: 2, awaitCaller: true },
+    limits: { maxTurns: 2, awaitCaller: ![...own.values()].some(({ plan }) => plan) },
     driver: (context) => ({ ...driver(context), tools: own }),
     tools: () => own,
     defined: () => own,

@@ -6,15 +6,14 @@ import { grantProblem } from '../../core/authority/grant-problem.ts';
 import type { Vote } from '../../core/authority/policy.ts';
 import { isEdit, isFor, tally } from '../../core/authority/tally.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
-import { copyOf, type Json, sameJson } from '../../core/json.ts';
+import { canonicalJson, copyOf, type Json, sameJson } from '../../core/json.ts';
 import { DEADLINE, type PersonDecision } from '../../core/run/event.ts';
-import { dataSchemaProblem } from '../../loop/tool/data-schema.ts';
+import { dataSchemaProblem, fitsLimited } from '../../loop/tool/data-schema.ts';
 import { shortHash } from '../port/chain.ts';
 import { unknownRequest } from '../port/run-id.ts';
 import type { Store } from '../port/store.ts';
 import type { Settlement } from '../requests/decision.ts';
 import { type RunRequest, requestView } from '../requests/view.ts';
-import { fits } from './fits.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';
 import type { GivenGrant } from './view.ts';
 
@@ -181,3 +180,11 @@ function invalid(requestId: string, problem: string): UsageError {
   const message = `No grant can be given with ${requestId}: ${problem}.`;
   return new UsageError('invalid-grant', { requestId }, message);
 }
+
+/** A schema that cannot be checked in limited steps accepts nothing. */
+export function fits({ schema, inputDigest }: Pick<Grant, 'schema' | 'inputDigest'>, input: Json): boolean {
+  if (inputDigest !== undefined && digestOfInput(input) !== inputDigest) return false;
+  return schema === undefined || (dataSchemaProblem(schema) === undefined && fitsLimited(schema, input));
+}
+
+export const digestOfInput = (input: Json): string => shortHash(canonicalJson(input));

@@ -12,8 +12,7 @@ import type { NewRun, Store } from '../port/store.ts';
 import { requestKey, runIdOf } from '../requests/card.ts';
 import type { Settlement } from '../requests/decision.ts';
 import { type RunRequest, requestView } from '../requests/view.ts';
-import { digestOfInput } from './fits.ts';
-import { checkGiver, grantId, madeOnce, readQuestion, votesOf } from './give.ts';
+import { checkGiver, digestOfInput, grantId, madeOnce, readQuestion, votesOf } from './give.ts';
 import { reconcile } from './outcomes.ts';
 import { GrantRecords } from './records.ts';
 

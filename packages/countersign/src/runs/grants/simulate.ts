@@ -10,7 +10,7 @@ import { mapValid } from '../port/skip-invalid.ts';
 import type { RequestQuery, Store } from '../port/store.ts';
 import { isUnasked } from '../requests/decision.ts';
 import { type RunRequest, requestView } from '../requests/view.ts';
-import { fits } from './fits.ts';
+import { fits } from './give.ts';
 
 /** How many settled requests of a tool are looked at, the newest first, whether or not they count. */
 const MOST = 1_000;

@@ -7,7 +7,7 @@ import { isThenable } from '../../core/options.ts';
 import type { ApprovedPlan, GatedCall, RunGrants } from '../../loop/sink.ts';
 import { Turn } from '../port/in-turns.ts';
 import type { NewRun, Store } from '../port/store.ts';
-import { digestOfInput, fits } from './fits.ts';
+import { digestOfInput, fits } from './give.ts';
 import { approvalOf, reconcile, useKey } from './outcomes.ts';
 import { givePlan } from './plans.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';

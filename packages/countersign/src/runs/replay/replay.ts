@@ -6,7 +6,7 @@ import { type Change, changeOf, judgeAgain, type PastRules } from '../../core/au
 import { defined } from '../../core/json.ts';
 import { isDrill } from '../../core/run/drill.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
-import { fits } from '../grants/fits.ts';
+import { fits } from '../grants/give.ts';
 import { GrantRecords } from '../grants/records.ts';
 import { Turn } from '../port/in-turns.ts';
 import { readRun } from '../port/read-run.ts';
