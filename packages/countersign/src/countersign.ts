@@ -14,12 +14,14 @@ import { Chat, type ChatOptions } from './loop/chat.ts';
 import { type GenerateStream, generate, streamed } from './loop/generate.ts';
 import { type GenerateOptions, prepareDriver, type Settings } from './loop/options.ts';
 import type { GenerateResponse } from './loop/response.ts';
+import { modelReviewer, type ReviewerOptions } from './loop/reviewer.ts';
 import type { SubAgentRecord } from './loop/sink.ts';
 import type {
   Context,
   InterruptConfig,
   PolicyConfig,
   PolicyHandle,
+  Reviewer,
   Rule,
   Tool,
   ToolBody,
@@ -138,6 +140,15 @@ export class Countersign<C extends Context = Context> {
    */
   applyRules(rules: readonly Rule[]): void {
     this.#policies.apply(rules, this.#agents);
+  }
+
+  /**
+   * Makes a reviewer for the `review` of a policy: a model that reads calls as data. What it finds is advice for the people who decide.
+   * @example
+   * ai.definePolicy('payments', { review: ai.reviewer({ instructions: 'Warn of payees that look unusual.' }) });
+   */
+  reviewer(options: ReviewerOptions): Reviewer {
+    return modelReviewer(() => this.#settings, options);
   }
 
   /**

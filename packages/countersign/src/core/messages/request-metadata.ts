@@ -23,6 +23,7 @@ const SHOWN = {
   notice: 'shown',
   doubt: 'shown',
   previous: 'shown',
+  reviews: 'shown',
 } satisfies Keys<Omit<Shown, 'payload'>, 'shown'>;
 
 /** The group of a request that each key belongs to; the payload and the kind are read on their own. */

@@ -13,6 +13,7 @@ import {
   previewsOf,
   type Request,
   type RequestKind,
+  type Review,
   type Shown,
   type Wait,
 } from './request.ts';
@@ -47,6 +48,8 @@ export type RequestView<Tool extends string = string, Input = Json> = {
   readonly doubt: Doubt | null;
   /** The request that this one revises, because a person asked for changes; null if it is the first round. */
   readonly previous: Previous | null;
+  /** What reviewers say about the call: advice. Empty if no policy asks for a review. */
+  readonly reviews: readonly Review[];
   readonly createdAt: number | null;
   readonly expiresAt: number | null;
   /** The decision that is made automatically at `expiresAt`. */
@@ -80,6 +83,7 @@ export type VotingProgress = {
   readonly comments?: readonly Comment[];
   /** The policies that were applied after the request was made. */
   readonly policies?: Policies;
+  readonly reviews?: readonly Review[];
   /** The escalations of the policies that count now, if those on the card do not count any more. */
   readonly escalate?: readonly Escalation[];
 };
@@ -112,6 +116,7 @@ const NOTHING = {
   notice: null,
   doubt: null,
   previous: null,
+  reviews: [],
   preview: null,
   earlierPreview: null,
   expiresAt: null,

@@ -1,5 +1,5 @@
 // What the sources say about a call: its tool, the operator's rules and the application. The pure core joins them.
-import { type CallRule, joined, mayRun, withDeciders } from '../../core/authority/may-run.ts';
+import { type CallRule, type CallSays, joined, mayRun, withDeciders } from '../../core/authority/may-run.ts';
 import { ANYONE, deadlineMayApprove, type Policies, type Policy } from '../../core/authority/policy.ts';
 import { deadlineProblem } from '../../core/authority/policy-problem.ts';
 import { ruleSays } from '../../core/authority/rule.ts';
@@ -9,10 +9,11 @@ import type { RequestKind } from '../../core/request/request.ts';
 import type { Driver } from '../run.ts';
 import { askGate } from '../tool/ask-gate.ts';
 import { mergedWait, type WaitOptions } from '../tool/ask-options.ts';
-import type { ApprovalContext, PolicyRequest, Rule, ToolDefinition } from '../tool/definition.ts';
+import type { ApprovalContext, PolicyConfig, PolicyRequest, Rule, ToolDefinition } from '../tool/definition.ts';
 import { governedBy, nobody } from '../tool/policies.ts';
 import type { Governed, Judged, Judging } from './judged.ts';
 import { judgePlan } from './plan.ts';
+import { reviewed } from './review.ts';
 
 /** What `judge` finds for a tool that always asks, where no other source has a say and no policy counts. */
 export function judgedPlainly({ policies, asker }: Driver, tool: ToolDefinition): Judged | undefined {
@@ -78,7 +79,12 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
     const why = applied.filter(({ then }) => then === 'observe').map(textOf);
     return { then: 'run', observed: { policies: defaulted(driver, judging, observed), why }, ...says };
   }
-  const policies = defaulted(driver, judging, result.policies);
+  const call = { tool: tool.name, input: json, agent, startedBy: driver.asker?.startedBy ?? null };
+  const asked = [governed, ...others, ...(added ? [added] : [])];
+  const opinion = await reviewed(driver, asked, { ...call, ...defined({ labels, risk, reversibility }) }, ctx);
+  const reviews = [...(plan?.reviews ?? []), ...opinion.reviews];
+  // Behind the others, which keep their places: it adds, whatever it says.
+  const policies: Policies = [...defaulted(driver, judging, result.policies), ...opinion.policies];
   const waiting = [
     { wait: ownWait, policy: timed(governed.policy, ownWait) },
     ...others.map(({ policy, waits }) => ({ wait: waits, policy: timed(policy, waits) })),
@@ -88,10 +94,21 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const waits = waiting.map(({ wait, policy }) => ({ wait, policy: placeOf(result.policies, policy) }));
   const isPlain = said === true || said === false || ('policy' in own && Object.keys(options).length === 0);
   const approval = isPlain ? true : options;
-  return { then: 'ask', approval, governed: { policies, waits }, ...defined({ failure }), ...says };
+  const given = { policies, waits, ...(reviews.length > 0 && { reviews }) };
+  const noted = says && opinion.policies.length > 0 ? { says: withMore(says.says, opinion.policies) } : says;
+  return { then: 'ask', approval, governed: given, ...defined({ failure }), ...noted };
 }
 
-const NO_POLICY = { policy: ANYONE[0], waits: {} };
+/** What a review added counts as said by the tool, so that a replay asks the same people. */
+const withMore = (says: CallSays, more: readonly Policy[]): CallSays => ({
+  ...says,
+  policies: [...(says.policies ?? []), ...more],
+});
+
+const NO_POLICY: { readonly policy: Policy; readonly waits: WaitOptions; readonly review?: PolicyConfig['review'] } = {
+  policy: ANYONE[0],
+  waits: {},
+};
 const RUNS = { then: 'run' } as const;
 
 /** What a rule says, for people. */
@@ -105,7 +122,7 @@ async function governedByAll(
   driver: Driver,
   input: unknown,
   ctx: ApprovalContext,
-): Promise<readonly Pick<Awaited<ReturnType<typeof governedBy>>, 'policy' | 'waits'>[]> {
+): Promise<readonly Awaited<ReturnType<typeof governedBy>>[]> {
   if (applied.length === 0) return [];
   const one = async (rule: Rule) =>
     'policy' in rule ? await governedBy(rule.policy, driver.policies, input, ctx) : NO_POLICY;
@@ -158,7 +175,7 @@ type Asked = {
 async function addedPolicy(
   driver: Driver,
   asked: Asked & { readonly input: unknown; readonly ctx?: ApprovalContext },
-): Promise<{ readonly policy: Policy; readonly waits: WaitOptions } | undefined> {
+): Promise<Awaited<ReturnType<typeof governedBy>> | undefined> {
   const { policyFor } = driver.policies;
   if (!policyFor) return undefined;
   try {

@@ -2,6 +2,7 @@
 import type { CallRule, CallSays } from '../../core/authority/may-run.ts';
 import type { Policies } from '../../core/authority/policy.ts';
 import type { Json } from '../../core/json.ts';
+import type { Review } from '../../core/request/request.ts';
 import type { WaitOptions } from '../tool/ask-options.ts';
 import type { Approval, ApprovalContext, ToolDefinition } from '../tool/definition.ts';
 
@@ -19,6 +20,8 @@ export type Governed = {
   readonly policies: Policies;
   /** The place of the policy of each source; -1 if it has none of its own. */
   readonly waits: readonly { readonly wait: WaitOptions; readonly policy: number }[];
+  /** What the reviewers of its policies say. */
+  readonly reviews?: readonly Review[];
 };
 
 /** `says`: for the record, where a rule had a say. */

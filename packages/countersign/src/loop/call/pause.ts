@@ -100,7 +100,8 @@ export async function ask(
   const ending = isUnseen && onExpiry === 'approve' ? 'reject' : endingFor(policies, onExpiry);
   const revises = kind === 'approval' && (run.state.sentBack ?? call.decided) !== undefined;
   const previous = revises ? previousOf(run.state, call) : undefined;
-  const shown = { ...shownOf(tool, call, { payload, title, wait }), ...(previous && { previous }) };
+  const reviews = governed.reviews && { reviews: governed.reviews };
+  const shown = { ...shownOf(tool, call, { payload, title, wait }), ...(previous && { previous }), ...reviews };
   const request = requestOf(kind, {
     id: requestId(call.id, call.pauses + 1),
     shown: doubt ? { ...shown, doubt } : shown,

@@ -7,7 +7,7 @@ import { policyFor } from '../../core/authority/tally.ts';
 import { messageOf, NotPerformed, UsageError } from '../../core/errors.ts';
 import { copyOf, defined, isObject, type Json, toJson } from '../../core/json.ts';
 import { anything, aString, checkOptions, type OptionTable } from '../../core/options.ts';
-import type { Reversibility } from '../../core/request/request.ts';
+import type { Reversibility, Review } from '../../core/request/request.ts';
 import type { Call } from '../../core/run/call.ts';
 import type { JsonSchema } from '../../models/model.ts';
 import type { Driver } from '../run.ts';
@@ -18,7 +18,7 @@ import type { Schema, Validation } from '../tool/schema.ts';
 import { shortTitle } from '../tool/title.ts';
 import { tool } from '../tool/tool.ts';
 import { runsWithOf } from './bound-input.ts';
-import type { Judged, Judging } from './judged.ts';
+import type { Governed, Judged, Judging } from './judged.ts';
 import { titleOf } from './title.ts';
 
 /** How a plan waits for a decision, and how long its steps hold after it. */
@@ -170,12 +170,14 @@ export type PlanSays =
       readonly said: Approval;
       readonly failure?: never;
       readonly policies: readonly Policy[];
+      readonly reviews: readonly Review[];
       readonly waiting: readonly { readonly wait: WaitOptions; readonly policy: Policy }[];
     };
 
 type JudgedStep = {
   readonly shown: Shown;
   readonly policies: Policies;
+  readonly reviews: readonly Review[];
   readonly waiting: readonly { readonly wait: WaitOptions; readonly policy: Policy }[];
 };
 
@@ -204,7 +206,8 @@ export async function judgePlan(judge: Judge, driver: Driver, judging: Judging):
   });
   // No grant lets a plan pass: it would give grants that nobody approved.
   const policies = [...judged.flatMap((step) => step.policies), { grants: false } as const];
-  return { then: 'ask', said, policies, waiting: judged.flatMap(({ waiting }) => waiting) };
+  const reviews = judged.flatMap(({ reviews: own }, index) => own.map((review) => ({ ...review, step: index + 1 })));
+  return { then: 'ask', said, policies, reviews, waiting: judged.flatMap(({ waiting }) => waiting) };
 }
 
 const RISKS = ['high', 'medium', 'low'] as const;
@@ -235,13 +238,14 @@ async function judgeStep(
   if (judged.then === 'ask' && judged.failure !== undefined) return `${judged.failure}.`;
   const { governed = NOBODY_ASKS, approval = true } = judged.then === 'ask' ? judged : {};
   const policies = governed.policies.map((policy) => policyFor(policy, json)) as unknown as Policies;
+  const { reviews = [] } = governed;
   const problem = stepProblem(step, governed.policies, plan.validForMs);
   if (problem !== undefined) return `${problem}.`;
   const waiting = governed.waits.map(({ wait, policy }) => ({ wait, policy: policies[policy] ?? {} }));
-  return { shown: await shownOf(tool, step, approval === true ? {} : approval), policies, waiting };
+  return { shown: await shownOf(tool, step, approval === true ? {} : approval), policies, reviews, waiting };
 }
 
-const NOBODY_ASKS = { policies: ANYONE, waits: [] };
+const NOBODY_ASKS: Governed = { policies: ANYONE, waits: [] };
 
 async function shownOf(tool: ToolDefinition, { tool: name, input }: PlanStep, own: Shown): Promise<Shown> {
   const { labels, risk, reversibility } = { ...tool.asks, ...own };

@@ -125,7 +125,7 @@ function gateIn(needsApproval: ToolDefinition['needsApproval']): Partial<ToolDes
   if (needsApproval === false) return {};
   if (typeof needsApproval === 'function') return { gateIsCode: true };
   const { policy = {}, labels, risk, reversibility }: Approval = needsApproval === true ? {} : needsApproval;
-  const isCode = isObject(policy) && typeof policy.deciders === 'function';
+  const isCode = isObject(policy) && (typeof policy.deciders === 'function' || policy.review !== undefined);
   return { ...defined({ labels, risk, reversibility }), ...(isCode ? { gateIsCode: true } : { policy }) };
 }
 

@@ -73,6 +73,7 @@ export async function rejudge(
       agentReason: shown.agentReason,
       notice: shown.notice,
       previous: shown.previous,
+      reviews: governed?.reviews,
     }),
     ...(before && { previews: { preview: preview ?? NO_PREVIEW, earlierPreview: before } }),
     policies,
