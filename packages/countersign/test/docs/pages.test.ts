@@ -23,7 +23,7 @@ describe('a page outside the reference has at most 1,200 words', () => {
 });
 
 /** Together. Lower them when you can; merge or shorten pages before you raise them. */
-const MOST_PAGES = 66;
+const MOST_PAGES = 67;
 const MOST_WORDS = 73_000;
 
 test('all pages together stay few and short', () => {

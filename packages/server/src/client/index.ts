@@ -24,6 +24,7 @@ export {
   type DecideResult,
   type Decision,
   type GateAsk,
+  type GatePlan,
   type GateReport,
   type GateStart,
   type GrantFilters,

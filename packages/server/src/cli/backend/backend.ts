@@ -1,6 +1,14 @@
 // The backend of a command: reads runs and decides requests, on a store or through a server.
+
 import type { DecideResult, DecisionInput, GateResult, GrantRequest } from 'countersign';
-import type { GrantListOptions, Page, RequestListOptions, RunListOptions, StoredEvent } from 'countersign/store';
+import type {
+  GrantListOptions,
+  Page,
+  PlanProgress,
+  RequestListOptions,
+  RunListOptions,
+  StoredEvent,
+} from 'countersign/store';
 import type { RequestFilters } from '../../api/request-list.ts';
 import type { Absent, GateAsk, GateReport, GateStart, InsightFilters } from '../../client/client.ts';
 import type { Absence } from '../../schemas/absence.ts';
@@ -64,6 +72,8 @@ export interface Backend {
   release(requestId: string): Promise<void>;
   grants(query: GrantListOptions): Promise<Page<Omit<Grant, 'mayRevoke'>>>;
   grant(grantId: string): Promise<Omit<GrantInDetail, 'mayRevoke'>>;
+  /** The steps of a plan, with what came of each; undefined or no steps if the request is not a plan. */
+  plan(requestId: string): Promise<PlanProgress | undefined>;
   revokeGrant(grantId: string, reason: string | undefined): Promise<Omit<Grant, 'mayRevoke'>>;
   /** Assigns the request to a person; null removes the assignment. */
   assign(requestId: string, to: string | null): Promise<void>;
