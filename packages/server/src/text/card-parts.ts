@@ -16,6 +16,7 @@ type PartName =
   | 'reason'
   | 'message'
   | 'doubt'
+  | 'reviews'
   | 'input'
   | 'details'
   | 'preview'

@@ -178,10 +178,21 @@ function partBlock({ name, shown, schema }: CardPart, { texts, reading }: Reader
 }
 
 const captionsIn = (texts: MailTexts) => {
-  const { agentSays, files, doubt, input, details, preview, previewChanged, previewBefore, changesAsked, inputBefore } =
-    texts;
+  const {
+    agentSays,
+    files,
+    doubt,
+    reviews,
+    input,
+    details,
+    preview,
+    previewChanged,
+    previewBefore,
+    changesAsked,
+    inputBefore,
+  } = texts;
   return {
-    ...{ message: '', reason: agentSays, files, doubt, input, details },
+    ...{ message: '', reason: agentSays, files, doubt, reviews, input, details },
     ...{ preview, previewNow: previewChanged, previewBefore, changesAsked, inputBefore },
   };
 };
