@@ -46,6 +46,8 @@ export type RunGrants = {
 /** The steps that people approved with a request. `isOutside`: the calls of a program outside, which are runs of their own. */
 export type ApprovedPlan = {
   readonly requestId: string;
+  /** Of the call. The root names the request of a sub-agent by it. */
+  readonly ref: string;
   readonly steps: readonly PlanStep[];
   readonly validForMs: number;
   readonly isOutside: boolean;

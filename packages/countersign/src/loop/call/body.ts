@@ -57,13 +57,13 @@ export async function runBody(
 function planBody(
   { grants }: Driver,
   { validForMs, isOutside }: NonNullable<ToolDefinition['plan']>,
-  { decided }: Call,
+  { decided, ref }: Call,
 ) {
   return async (input: Json) => {
     const requestId = decided?.request?.id;
     if (!grants || requestId === undefined) throw new NotPerformed('A plan needs a decision in a store.');
     const steps = stepsIn(input);
-    const until = await grants.givePlan({ requestId, steps, validForMs, isOutside: isOutside === true });
+    const until = await grants.givePlan({ requestId, ref, steps, validForMs, isOutside: isOutside === true });
     return { approved: steps, until: new Date(until).toISOString() };
   };
 }

@@ -56,7 +56,9 @@ class GrantsOfRun implements RunGrants {
   }
 
   givePlan(plan: ApprovedPlan): Promise<number> {
-    return givePlan(this.#needs.store, this.#needs.run, plan);
+    const [outer] = this.#path;
+    const requestId = outer === undefined ? plan.requestId : `${outer}.${plan.ref}`;
+    return givePlan(this.#needs.store, this.#needs.run, { ...plan, requestId });
   }
 
   async stands(requestId: string, grantId: string): Promise<boolean> {
